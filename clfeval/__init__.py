@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as type checkers take it: a program starts here, and `typing` is slow
+TYPE_CHECKING = False  # type checkers set it to True; importing `typing` would slow the start
 if TYPE_CHECKING:
     from typing import Any
 
 __version__ = "0.1.0"
-# each is a folder of methods, whose options.py declares it, a page, and a function of api
+# each has a folder of methods, whose options.py declares it, a page, and a function of api
 COMMANDS = ("report", "mars", "phidelta", "tune-jpt", "mlcps")
 FUNCTIONS = tuple(name.replace("-", "_") for name in COMMANDS)  # typed in the stub
 _HOMES = {

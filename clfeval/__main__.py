@@ -1,4 +1,4 @@
-"""The program: `clfeval`, and `python -m clfeval`, which is the same."""
+"""Entry point of the program: `clfeval`, and `python -m clfeval`, which is the same."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import os
 
 from clfeval.interrupt import set_handlers
 
-TYPE_CHECKING = False  # as type checkers take it: no import comes before the handlers
+TYPE_CHECKING = False  # type checkers set it to True; no import may precede the handlers
 if TYPE_CHECKING:
     from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Make the program end well whenever it is told to, then load it and run it."""
+    """Set the signal handlers, then import the program and run it."""
     set_handlers()
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # others wait for work at full speed
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle ones use the CPU fully
     from clfeval.cli.app import main as run
 
     run()

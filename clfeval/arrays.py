@@ -1,4 +1,4 @@
-"""The kinds of arrays that numbers travel in, how they are divided, made when asked for, kept."""
+"""Array types, division without warnings, influence values on demand, cache of the last call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def divide(part: Number, whole: Number) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Influence:
-    """The influence values f on a measure: of a positive and a negative row at each of m scores.
+    """The influence values f of rows on a measure, for a positive and a negative row at m scores.
 
     at(which, y): those of the class y at the scores of these indices, computed on demand. As an
     array all, (2 m,), positives first.
@@ -39,11 +39,11 @@ class Influence:
 
     @classmethod
     def from_arrays(cls, positive: Floats, negative: Floats) -> Influence:
-        """Return values that are there already, (m,) each."""
+        """Wrap influence values that are already computed, (m,) each."""
         return cls(len(positive), lambda which, y: (positive if y else negative)[which])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
-        """Return all of them."""
+        """Return all influence values, (2 m,), positives first."""
         found: Floats = np.concatenate([self.at(slice(None), y) for y in (True, False)])
         return found if dtype is None else found.astype(dtype)
 
@@ -57,7 +57,7 @@ def cache_last_call(made: Callable[..., Floats]) -> Callable[..., Floats]:
         held, value = getattr(last, "held", ((), None))
         if value is not None and all(one() is two for one, two in zip(held, given, strict=True)):
             return np.asarray(value)
-        last.held = (), None  # two at a time are too many
+        last.held = (), None  # frees the old value first: two at a time take too much memory
         value = made(*given)
         if all(callable(one) or (isinstance(one, np.ndarray) and not one.flags.writeable)
                for one in given):  # fmt: skip

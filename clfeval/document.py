@@ -1,4 +1,4 @@
-"""The data of a result: named tables of plain rows, the one thing every view reads."""
+"""The data of a result: named tables of plain rows, which every view reads."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ SCHEMA_KIND = "clfeval.result"
 SCHEMA_VERSION = 1
 SCHEMA = f"{SCHEMA_KIND}/{SCHEMA_VERSION}"
 
-# parts of a signature that are no settings: what is counted, by which version, and which measures
-# are listed, which moves no number of another
+# parts of a signature that are not settings: the data, the version of clfeval, and which measures
+# are listed, which changes no value of another measure
 UNSIGNED = ("data", "stats", "clfeval", "measures")
 
-# second sentences that belong to the first: comparisons, and what keeps it from claiming too much
+# second sentences that belong to the first: comparisons, and sentences that limit its claim
 SETTLED = ("not-significantly-different", "significantly-worse", "untested")
 WITH_FIRST = ("compared", "operating-point", *SETTLED)
 SENTENCES, LINES, LINE = 5, 9, 78  # of an answer, at most, on a screen of 80 columns
-LEAST_IMPORTANT_CODES = ("resolution", "same-predictions")  # what is left out first
+LEAST_IMPORTANT_CODES = ("resolution", "same-predictions")  # left out first
 T = TypeVar("T")
 
 
@@ -46,7 +46,7 @@ Cell = None | bool | int | float | str | list[str] | Estimate
 Row = Mapping[str, Cell]
 Rows = Sequence[Row]
 R = TypeVar("R", bound=Row)
-POPULATIONS = ("target", "sample", "1:1")  # the first of these that is there speaks for a model
+POPULATIONS = ("target", "sample", "1:1")  # the first of these that is present represents a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,14 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class ResultWarning:
-    """A warning or note about a result, with its code."""
+    """A warning or note on a result, with its code."""
 
     code: str
     message: str
 
 
 def settings_of(signature: str) -> str:
-    """Return of a signature what it says of how numbers were made."""
+    """Return the settings in a signature that change numbers."""
     parts = signature.split("|")
     return "|".join(part for part in parts if part.partition(":")[0] not in UNSIGNED)
 
@@ -117,11 +117,11 @@ class Document:
         return not any(gate.failed for gate in self.gates) and not asked
 
     def whole(self, table: str) -> Rows:
-        """Return the rows of a table for whole models, without slices."""
+        """Return the rows of a table for all rows of the data, without slices."""
         return whole_table_rows(self.tables.get(table, ()))
 
     def head(self) -> dict[str, Any]:
-        """Return everything before the tables, in the order of the document."""
+        """Return everything of the document before its tables, in its order."""
         return {
             "schema": SCHEMA,
             "command": self.command,
@@ -135,7 +135,7 @@ class Document:
         }
 
     def tail(self) -> dict[str, Any]:
-        """Return everything after the tables, in the order of the document."""
+        """Return everything of the document after its tables, in its order."""
         return {
             "gates": [asdict(gate) for gate in self.gates],
             "passed": self.passed,
@@ -225,9 +225,9 @@ class Document:
 
 
 def whole_table_rows(rows: Sequence[R]) -> Sequence[R]:
-    """Return the rows of whole models, without slices.
+    """Return the rows for the whole table, without slices.
 
-    With several populations these are the targets, else the sample, else equal classes.
+    With several populations those of the target, else of the sample, else of balanced classes.
     """
     if isinstance(rows, RowsBySlice):
         rows = cast("Sequence[R]", rows.first)
@@ -237,34 +237,34 @@ def whole_table_rows(rows: Sequence[R]) -> Sequence[R]:
 
 
 def as_estimate(cell: object) -> Estimate:
-    """Return a cell as an estimate: one without value, for other cells."""
+    """Return a cell if it is an estimate, else an estimate without value."""
     return cell if isinstance(cell, Estimate) else Estimate(None)
 
 
 def cell_value(cell: object) -> float | None:
-    """Return a number, or the value of an estimate; None where it has none, and for other cells."""
+    """Return the number in a cell, or the value of an estimate; None if there is none."""
     number = cell.value if isinstance(cell, Estimate) else cell
     return number if isinstance(number, (int, float)) else None
 
 
 def sort_value(cell: object) -> float | None:
-    """Return a value to sort by, infinite ones included."""
+    """Return the value of an estimate for sorting, with infinite ones as +inf or -inf."""
     sizes = {"infinite": inf, "minus_infinite": -inf}
     return sizes.get(as_estimate(cell).reason or "", as_estimate(cell).value)
 
 
 def comparable_rows(rows: Sequence[R]) -> Sequence[R]:
-    """Return the rows that speak for models, at odds that all of them have."""
+    """Return whole-table rows at the same odds for all models: 1:1 if the sample's differ."""
     here = whole_table_rows(rows)
     if len(here) and here[0].get("population") == "sample":
         odds = {row["odds"] for row in here}
-        if len(odds) > 1 or None in odds:  # those of a single class have none
+        if len(odds) > 1 or None in odds:  # models with rows of a single class have no odds
             return [row for row in rows if row["slice"] is None and row["population"] == "1:1"]
     return here
 
 
 def shorten_answer(said: Sequence[Answer]) -> tuple[Answer, ...]:
-    """Leave out what matters least, where there is more to say than people read."""
+    """Shorten an answer to its limits, dropping the least important sentences first."""
     left = list(said)
     for code in LEAST_IMPORTANT_CODES:
         if len(left) > SENTENCES or sum(ceil(len(one.text) / LINE) for one in left) > LINES:
@@ -273,17 +273,17 @@ def shorten_answer(said: Sequence[Answer]) -> tuple[Answer, ...]:
 
 
 def short_answer(said: Sequence[Answer]) -> str:
-    """Return the first sentence of an answer, with the second where it belongs to it."""
+    """Return the first sentence of an answer, and the second if it qualifies the first."""
     return " ".join(one.text for i, one in enumerate(said[:2]) if not i or one.code in WITH_FIRST)
 
 
 def plain_row(row: Row) -> dict[str, Any]:
-    """Turn the estimates of a row into dictionaries."""
+    """Return a row with estimates as dictionaries."""
     return {key: asdict(cell) if isinstance(cell, Estimate) else cell for key, cell in row.items()}
 
 
 def dumps(value: object) -> str:
-    """Encode one value; NaN and infinity are bugs here and raise."""
+    """Encode a value as JSON; ValueError for NaN and infinity, which are bugs here."""
     return json.dumps(value, allow_nan=False, ensure_ascii=False)
 
 
@@ -293,14 +293,14 @@ KINDS: Mapping[str, Any] = {"str": str, "bool": bool, "int": int, "float": (int,
 
 @cache
 def _field_types(record: type) -> Mapping[str, tuple[Any, bool]]:
-    """Return what the value of each field of a record is, and whether it may lack."""
+    """Return the type of each field of a record, and whether it may be None."""
     types = {one.name: str(one.type) for one in fields(record)}
     return {name: (KINDS[re.split(r"\W", text)[0]], text.endswith("| None"))
             for name, text in types.items()}  # fmt: skip
 
 
 def record_from_known_keys(record: type[T], item: Mapping[str, Any]) -> T:
-    """Build a record from the keys this version knows: later versions may add some.
+    """Build a record from the keys known to this version, ignoring others of later versions.
 
     Raises TypeError for a value that is not of the type its field declares.
     """
@@ -324,7 +324,7 @@ def _check_model_names(given: Any) -> tuple[str, ...]:
 
 
 def refuse_nonfinite(word: str) -> Any:
-    """Refuse NaN and infinite numbers, which JSON does not have."""
+    """Raise ValueError for NaN and infinite numbers, which JSON does not have."""
     raise ValueError(f"holds {word}, which is not a JSON number")
 
 

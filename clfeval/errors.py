@@ -1,4 +1,4 @@
-"""Errors as data: what is wrong, where, with which code, what to type next; words for a shell."""
+"""Errors as data (problem, place, code, hint), and the quoting of words for a shell."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any, Self
 MAX_PRINTED_PROBLEMS = 5  # problems printed without --verbose
 HEADER_ONLY = "the table has a header but no rows"
 _SPOT = re.compile(r"(.+?):(\d+):\d+")  # a place in a configuration: file:line:column
-MAX_PROBLEMS = 1000  # problems carried along; beyond that only totals
+MAX_PROBLEMS = 1000  # problems kept in an error; beyond that only totals
 
 
 class ExitCode(IntEnum):
-    """What the process answers to the shell; part of the public contract."""
+    """Exit codes of the process; part of the public contract."""
 
     OK = 0
     GATE_MISSED = 1
@@ -31,7 +31,7 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong: `file:row: column 'name': what [code]`; row 1 is the header."""
+    """One problem, shown as `file:row: column 'name': what [code]`; row 1 is the header."""
 
     what: str
     code: str
@@ -41,7 +41,7 @@ class Problem:
 
     @property
     def place(self) -> tuple[str | None, int | None]:
-        """The file and the row; of a configuration the line."""
+        """The file and the row; in a configuration file the line."""
         spot = _SPOT.fullmatch(self.file or "") if self.row is None else None
         return (spot[1], int(spot[2])) if spot else (self.file, self.row)
 
@@ -55,7 +55,7 @@ class Problem:
 
 
 class ClfevalError(Exception):
-    """Base of every error clfeval raises on purpose; carries all problems of one pass.
+    """Base class of every error that clfeval raises on purpose; holds all problems of one pass.
 
     fixes: the guessed options, by name, that resolve it. instead: alternatives to them. parts: the
     errors combined. settled: the fixes resolve everything. offer: the command with them.
@@ -72,7 +72,7 @@ class ClfevalError(Exception):
         fixes: Mapping[str, Any] | None = None,
         instead: Mapping[str, Any] | None = None,
     ) -> None:
-        """Keep the problems in the given order; `totals` counts those not carried along too."""
+        """Keep the problems in the given order; `totals` counts also those that are not kept."""
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         self.hint = hint
         self.fixes, self.instead = fixes or {}, instead or {}
@@ -100,7 +100,7 @@ class ClfevalError(Exception):
 
     @classmethod
     def from_errors(cls, parts: Sequence[ClfevalError]) -> Self:
-        """Put errors together, one after the other."""
+        """Combine errors into one, with their problems in order."""
         totals = sum((part.totals for part in parts), Counter[str]())
         made = cls([problem for part in parts for problem in part.problems], totals=totals)
         made.parts = tuple(one for part in parts for one in part.parts or (part,))
@@ -109,7 +109,7 @@ class ClfevalError(Exception):
 
     @classmethod
     def from_errors_with_fixes(cls, parts: Sequence[ClfevalError]) -> Self:
-        """Combine the errors that have fixes, or all where none has."""
+        """Combine the errors that have fixes, or all errors if none has."""
         asked = [part for part in parts if part.fixes] or parts
         made = cls.from_errors(asked)
         if len(asked) == 1:
@@ -148,13 +148,13 @@ class ClfevalError(Exception):
 
 @dataclass(slots=True)
 class ErrorCollector:
-    """Errors that are met one after the other, and raised as one."""
+    """Collects errors to raise them together as one."""
 
     errors: list[ClfevalError] = field(default_factory=list)
 
     @contextmanager
     def going_on(self) -> Iterator[None]:
-        """Keep an error of the command line, and go on."""
+        """Catch a UsageError of the block, and keep it to raise later."""
         try:
             yield
         except UsageError as error:
@@ -162,7 +162,7 @@ class ErrorCollector:
                 self.errors.append(error)
 
     def stop(self) -> None:
-        """Raise what was met, if anything was."""
+        """Raise the collected errors as one, if there are any."""
         if len(self.errors) > 1:
             made = UsageError.from_errors(self.errors)
             made.hint = next((one.hint for one in self.errors if one.hint), None)
@@ -184,7 +184,7 @@ class DataError(ClfevalError):
 
 
 def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return `did you mean 'x'?` for the closest known name, white space and case aside."""
+    """Return `did you mean 'x'?` for the closest known name, ignoring white space and case."""
     from difflib import get_close_matches
 
     names = list(known)
@@ -194,34 +194,34 @@ def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str |
 
 
 def quote_name(name: str) -> str:
-    """Quote a name for a message; one that quotes would hide (spaces at its ends) shows as is."""
+    """Return a name in quotes for a message."""
     return f"'{name}'"
 
 
 def list_names(names: Iterable[str], limit: int = 10) -> str:
-    """Join names for a message and say how many were left out."""
+    """Join quoted names for a message, with the number of those omitted."""
     return join_texts([quote_name(name) for name in names], limit)
 
 
 def join_texts(texts: Sequence[str], limit: int = 10) -> str:
-    """Join texts for a message and say how many were left out."""
+    """Join texts for a message, with the number of those omitted."""
     rest = f" and {len(texts) - limit} more" if len(texts) > limit else ""
     return ", ".join(texts[:limit]) + rest
 
 
 def say_which_have_it(owners: Sequence[str]) -> str:
-    """Say which commands have what another one lacks."""
+    """Return the clause that names the commands that have an option: `a, b and c have it`."""
     last = f" and {owners[-1]} have it" if len(owners) > 1 else f"{owners[0]} has it"
     return ", ".join(owners[:-1]) + last
 
 
 def bad_option(what: str, hint: str | None = None) -> UsageError:
-    """Build the error for a value or a combination that no computation accepts."""
+    """Build the error for an option's value, or a combination of options, that is not valid."""
     return UsageError.new(what, "bad-option", hint=hint)
 
 
 def not_a_table(given: object, flag: str | None = None) -> UsageError:
-    """Build the error for an object that is not a table; `flag` where an option should name one."""
+    """Build the error for an object that is not a table; flag: the option that should name one."""
     hint = "pass a path, a list of paths, or a polars, pandas or Arrow data frame"
     hint += "" if flag else "; or two arrays: (y_true, y_prob)"
     what = f"{flag} {given!r:.60}" if flag else type(given).__name__
@@ -229,7 +229,7 @@ def not_a_table(given: object, flag: str | None = None) -> UsageError:
 
 
 def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:
-    """Build the error for an option that names a model which is not there."""
+    """Build the error for an option that names an unknown model."""
     models = list(models)
     hint = suggestion(name, models) or f"choose one of {list_names(models)}"
     return UsageError.new(f"{option}: unknown model {quote_name(name)}", "unknown-model", hint=hint)
@@ -238,7 +238,7 @@ def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:
 def unknown_column(
     file: str | None, name: str, columns: Iterable[str], flag: str | None = None
 ) -> DataError:  # fmt: skip
-    """Build the error for a column that the table does not have; flag: what names it."""
+    """Build the error for an unknown column; flag: the option that names it."""
     columns = list(columns)
     hint = suggestion(name, columns)
     hint = hint or (flag and f"add {flag} NAME with one of these columns")
@@ -247,7 +247,7 @@ def unknown_column(
 
 
 _ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\\": r"\\", "'": r"\'"}
-# as they are written here
+# a word as `quote_word` writes it
 WORD = r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"[^"$`\\!]*"|[^\s'"])+"""
 _PIECE = re.compile(
     r"""\$'(?P<escaped>(?:\\.|[^'\\])*)'|'(?P<plain>[^']*)'|"(?P<mark>[^"$`\\!]*)"|(.)"""
@@ -255,7 +255,7 @@ _PIECE = re.compile(
 
 
 def quote_word(text: str, *, bare: bool = True) -> str:
-    """Quote text as one word, if needed or not `bare`; `$'..'` for control characters."""
+    """Quote text as one shell word, if needed or not `bare`; `$'..'` for control characters."""
     if not text.isprintable():
         return f"$'{''.join(map(_escape_character, text))}'"
     if "'" in text and not {*text} & {*'"$`\\!'}:
@@ -264,18 +264,18 @@ def quote_word(text: str, *, bare: bool = True) -> str:
 
 
 def format_option(flag: str, value: str, *, bare: bool = False) -> str:
-    """Write an option with its value in quotes; one that looks like an option stands behind `=`."""
+    """Write an option with its value in quotes; a value that begins with `-` follows `=`."""
     between = "=" if value.startswith("-") and value != "-" else " "
     return f"{flag}{between}{quote_word(value, bare=bare)}"
 
 
 def format_command_line(words: Iterable[str]) -> str:
-    """Write words as a command line."""
+    """Join words into a command line, quoted as needed."""
     return " ".join(map(quote_word, words))
 
 
 def unquote_word(text: str) -> str:
-    """Return what a shell reads in a word that was written here."""
+    """Return the text of a shell word that `quote_word` wrote."""
     return "".join(map(_unquote_piece, _PIECE.finditer(text)))
 
 

@@ -1,4 +1,4 @@
-"""How numbers and names are written, in sentences and in cells: numbers are rounded only here."""
+"""Formatting of numbers and names in sentences and cells: numbers are rounded only here."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from math import floor, log10
 
 DIGITS, MOST_DIGITS = 3, 15  # decimal places shown, and at most
 FINEST = 9  # decimal places, at most
-NEAR_ONE = 0.98  # from here on the fourth digit of a share counts
-MOST_EVEN = 6  # decimal places that all limits of an interval share
+NEAR_ONE = 0.98  # above it shares are shown with four digits
+MOST_EVEN = 6  # decimal places shared by the estimate and its limits, at most
 JOINING = (",", "+", "'", " and ", " or ")
-# controls but the line end, other line ends, signs that turn the direction, halves of characters
+# control characters but the newline, other line ends, changes of text direction, surrogates
 _STEERING = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-NAMESAKES = ":*"  # behind a reference: what models of the same name are called in that file
-ROUNDING = 1e-11  # as near to 1 as this is 1
+NAMESAKES = ":*"  # after a file's name: the reference is the model of the same name in that file
+ROUNDING = 1e-11  # numbers this close to 1 are written as 1
 
 
 def format_number(value: float, digits: int = DIGITS) -> str:
-    """Round to `digits` decimal places, but never show 1 or 0 for what is not quite."""
+    """Round to `digits` decimal places, as `<0.001` or `>0.999` where that would give 0 or 1."""
     text = f"{value:.{digits}f}"
     if 0 < abs(value) < 1 and float(text) in (-1.0, 0.0, 1.0) and digits:
         small, unit = abs(value) < 0.5, 10.0**-digits
@@ -32,12 +32,12 @@ def format_number(value: float, digits: int = DIGITS) -> str:
 
 
 def format_close(value: float, digits: int) -> str:
-    """Round, with more places where a value is close to 0 or 1, and fewer for large odds."""
+    """Round to `digits` places, with more for values close to 0 or 1, and fewer for large ones."""
     size = abs(value)
     if size >= 100:
         places = max(0, digits - (1 if size < 1000 else 3))
         return f"{value:,.{places}f}" if size < 1e15 else f"{value:.{digits}e}"
-    count = min(digits, 2 if digits > 2 else 1)  # digits that tell the value from 0 or 1
+    count = min(digits, 2 if digits > 2 else 1)  # significant digits of the distance to 0 or 1
     if abs(size - 1) < ROUNDING:
         return format_number(float(round(value)), digits)
     gaps = [gap for gap in (size, abs(1 - size)) if gap]
@@ -46,21 +46,21 @@ def format_close(value: float, digits: int) -> str:
 
 
 def format_exact(value: float) -> str:
-    """Write a number with four digits that count, however small it is or close to 1."""
+    """Write a number with four significant digits, also of its distance to 1."""
     text = f"{value:.4g}"
     return format_close(value, 4) if abs(value) < 1 and text in ("1", "-1") else text
 
 
 def format_share(value: float) -> str:
-    """Write a share as `format_exact` does if that is all of it or near 1, else with three
-    digits.
+    """Write a share as `format_exact` does if that is exact or the share is near 1, else with 3
+    significant digits.
     """
     text = format_exact(value)
     return text if float(text) == value or value > NEAR_ONE else f"{value:.3g}"
 
 
 def format_class_ratio(odds: object) -> str:
-    """Write positives:negatives in small whole numbers where exact, else with three digits."""
+    """Write positives:negatives in small whole numbers where exact, else with three digits each."""
     parts = [float(part) for part in str(odds).split(":")]
     if all(part.is_integer() for part in parts):
         return str(odds)
@@ -71,12 +71,12 @@ def format_class_ratio(odds: object) -> str:
 
 
 def round_sum(total: float) -> float:
-    """Round a sum to 12 digits: equal sums of fractional weights may differ in the last ones."""
+    """Round a sum to 12 digits, as equal sums of fractional weights may differ in the last ones."""
     return float(f"{total:.12g}")
 
 
 def format_percent(share: float) -> str:
-    """Write a percentage: three digits, and next to 100 two of what is lacking."""
+    """Write a percentage with three digits, near 100 with two digits of the distance to 100."""
     lacking = 100 * (1 - share)
     if not 0 < lacking < 1:
         return f"{100 * share:.3g}"
@@ -89,7 +89,7 @@ def format_with_brackets(
     value: float, low: float | None, high: float | None,
     write: Callable[[float, int], str] = format_number,
 ) -> str:  # fmt: skip
-    """Write a value with its interval, where there is one."""
+    """Write a value with its interval in brackets, if it has one: `0.986 [0.963, 0.995]`."""
     if low is None and high is None:
         return write(value, DIGITS)
     ends = (
@@ -103,7 +103,7 @@ def format_with_interval(
     value: float, low: float | None, high: float | None, level: float = 0.95,
     write: Callable[[float, int], str] = format_number,
 ) -> str:  # fmt: skip
-    """Write a value as sentences have it: `0.986 (95% CI 0.963 to 0.995)`."""
+    """Write a value with its interval for a sentence: `0.986 (95% CI 0.963 to 0.995)`."""
     if low is None or high is None:
         return write(value, DIGITS)
     texts = [write(one, DIGITS) for one in (value, low, high)]
@@ -128,43 +128,43 @@ def format_p_value(p: float) -> str:
 
 
 def format_count(count: float, thing: str) -> str:
-    """Write a number of things: `1 model`, `1,000 models`."""
+    """Write a count with its noun: `1 model`, `1,000 models`."""
     return f"{count:,.10g} {thing}{'s' * (count != 1)}"
 
 
 def escape_unprintable(text: str) -> str:
-    """Write text on one line: what does not print is written as an escape."""
+    """Write text on one line, with unprintable characters as escapes."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def escape_control_characters(text: str) -> str:
-    """Write as escapes what would steer a terminal or turn text around; line ends stay."""
+    """Escape characters that control a terminal or the text direction; line ends are kept."""
     return _STEERING.sub(lambda found: escape_unprintable(found[0]), text)
 
 
 def quote_if_ambiguous(name: str) -> str:
-    """Return a name as it stands in a sentence: in quotes where what joins names would mislead."""
+    """Return a name for a sentence, in quotes if it has spaces at its ends, a comma, or `and`."""
     name = escape_unprintable(name)
     misleads = name != name.strip() or any(sign in name for sign in JOINING)
     return f"'{name}'" if misleads else name
 
 
 def join_words(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
-    """List names in a sentence, and count what is beyond the first few."""
+    """Join names in a sentence, the first few and the number of the others."""
     left = len(names) - most
     *others, last = [*names[:most], f"{left:,} more"] if left > 0 else names
     return f"{', '.join(others)} {word} {last}" if others else last
 
 
 def join_names(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
-    """List names of models or features, so that commas in them cannot mislead."""
+    """Join names of models or features, with ambiguous ones in quotes."""
     return join_words([quote_if_ambiguous(name) for name in names], most=most, word=word)
 
 
 def describe_ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -> str:
-    """Say who is not significantly different from the best, and who is significantly worse."""
+    """Return the sentence on models tied with the best and models significantly worse."""
     if not tied and not worse:
         return ""
     if not worse:
@@ -185,7 +185,7 @@ def describe_ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -
 
 
 def describe_reference(model: str, given: str) -> str:
-    """Say what models are compared with; model: with which, given: how that was asked for."""
+    """Return the name of the reference in a sentence; given: the option's value."""
     if given.endswith(NAMESAKES):
         return f"the models with these names in {quote_if_ambiguous(given.removesuffix(NAMESAKES))}"
     return quote_if_ambiguous(model)

@@ -1,4 +1,4 @@
-"""What a result is held to: how limits are given, and a Gate, one of them judged."""
+"""Gates: limits on measures of a result, each with its outcome."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clfeval.formatting import format_p_value
 Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
 Severity = Literal["fail", "warn"]
 GateState = Literal["met", "missed", "undefined", "warned", "skipped"]
-# what of a measure a gate looks at: an end of its interval, how it moved, how slices lie apart
+# part of a measure that is limited: confidence limit, change, gap or extremes between slices
 Part = Literal["value", "low", "high", "change", "change.low", "change.high",
                "gap", "gap.low", "gap.high",
                "extremes", "extremes.low", "extremes.high"]  # fmt: skip
@@ -46,12 +46,12 @@ class Gate:
 
     @property
     def failed(self) -> bool:
-        """True where it was missed and that is more than a warning."""
+        """True if the gate was missed and is more than a warning."""
         return not self.passed and self.severity == "fail"
 
     @property
     def state(self) -> GateState:
-        """What became of it: skipped is what a baseline is missing for, undefined is missed too."""
+        """The outcome: `skipped` without a baseline, `undefined` if missed without a value."""
         if self.passed:
             return "skipped" if self.kind == "baseline" else "met"
         if not self.failed:
@@ -60,13 +60,13 @@ class Gate:
 
     @property
     def measure(self) -> str:
-        """The measure it is on, without the part of it."""
+        """The measure the gate limits, without the part of it."""
         ends = (f".{part}" for part in PARTS if self.metric.endswith(f".{part}"))
         return self.metric.removesuffix(next(ends, ""))
 
     @property
     def subject(self) -> str:
-        """What it is on: the model, the measure, the slice and the part."""
+        """The subject of the gate: run, model, measure, slice and part."""
         who = "".join(f"{one}: " for one in (self.run, self.model) if one)
         who = f"any of {self.among}: {who}" if self.among else who
         if self.slice is None:
@@ -75,11 +75,11 @@ class Gate:
 
     @property
     def bound(self) -> str:
-        """What it is held to."""
+        """The limit with its kind: `fail-under 0.8`."""
         return f"{self.kind} {self.limit_text or repr(self.limit)}"
 
     def __str__(self) -> str:
-        """Say what was measured and against what, with as many digits as decide."""
+        """Return the line on the measured value and its limit, with as many digits as decide."""
         drop, value, is_ = self.kind == "max-drop", self.value, f"{self.subject} is"
         of = f"{self.run}: " if self.run else ""
         if self.kind == "still-best":
@@ -113,7 +113,7 @@ class Gate:
 
 
 def _format_deciding_digits(value: float, limit: float) -> str:
-    """Write a number with three digits, or with as many as show how far from its limit it is."""
+    """Write a number with three digits, or as many as distinguish it from its limit."""
     for digits in range(3, 17):
         near = float(f"{value:.{digits}g}")
         if isinstance(value, float) and abs(near - value) <= abs(value - limit) / 2:

@@ -18,7 +18,7 @@ ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class CleanupState:
-    """What to undo at a signal: temporary files, the descriptor of stderr, terminal settings."""
+    """State to restore at a signal: temporary files, the descriptor of stderr, the terminal."""
 
     litter: ClassVar[set[str]] = set()
     stderr: ClassVar[int] = 2
@@ -26,23 +26,23 @@ class CleanupState:
 
 
 def set_handlers() -> None:
-    """End at once on signals; what the caller has put out of action (nohup) stays so."""
+    """Set the signal handlers; signals that the caller ignores (nohup) stay ignored."""
     if hasattr(_signal, "SIGPIPE"):
-        _signal.signal(_signal.SIGPIPE, exit_on_signal)  # `| head` ends us quietly, with 141
+        _signal.signal(_signal.SIGPIPE, exit_on_signal)  # `| head` ends the process quietly: 141
     for number in _numbers():
         if _signal.getsignal(number) != _signal.SIG_IGN:
             _signal.signal(number, exit_on_signal)
 
 
 def exit_on_signal(number: int, _: object = None) -> None:
-    """Remove what should not stay, and end as a shell expects it after this signal."""
+    """Delete temporary files, and exit with the code that shells use for this signal."""
     for other in _numbers():
         _signal.signal(other, _signal.SIG_IGN)  # a second Ctrl-C changes nothing
     for name in CleanupState.litter:
         try:
             os.unlink(name)
         except OSError:
-            continue  # gone already, or not ours to remove
+            continue  # deleted already, or without permission
     said = b"interrupted\n" if number == _signal.SIGINT and sys.stderr is not None else b""
     try:
         os.write(CleanupState.stderr, CleanupState.restoring + said)

@@ -1,4 +1,4 @@
-"""Rows made when asked for: a million subsets stay a few arrays until somebody reads them."""
+"""Rows made on access: a million subsets stay a few arrays until a row is read."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ CellColumns = Mapping[str, Sequence[Any]]
 
 
 class LazyRows(Sequence[LazyRow]):
-    """Rows made when asked for: a million subsets stay a few arrays until somebody reads them."""
+    """A sequence of rows made on access, of which only some whole columns may be stored."""
 
     __slots__ = ("_length", "_make_row", "columns")
 
     def __init__(
         self, length: int, make_row: Callable[[int], LazyRow], columns: CellColumns | None = None
     ) -> None:
-        """Hold the number of rows and the function that makes row i; whole columns, if at hand."""
+        """Keep the number of rows, the function that makes row i, and the columns at hand."""
         self._length, self._make_row, self.columns = length, make_row, columns or {}
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class LazyRows(Sequence[LazyRow]):
         return self._make_row(index % self._length)
 
     def __eq__(self, other: object) -> bool:
-        """Compare as the list of rows it stands for."""
+        """Compare with another sequence, row by row."""
         if isinstance(other, Sequence) and not isinstance(other, str):
             return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
         return NotImplemented
@@ -49,14 +49,14 @@ class LazyRows(Sequence[LazyRow]):
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as the list of rows it stands for."""
+        """Pickle as a plain list of the rows."""
         return list, ([*self],)
 
 
 def deferred_rows(
     length: int, make: Callable[[], Sequence[LazyRow]], columns: CellColumns | None = None
 ) -> LazyRows:
-    """Return so many rows, all made when the first of them is asked for."""
+    """Return `length` lazy rows, all made when the first of them is read."""
     made: list[Sequence[LazyRow]] = []
 
     def row(i: int) -> LazyRow:
@@ -68,31 +68,31 @@ def deferred_rows(
 
 
 def select_rows(rows: LazyRows, places: Sequence[int]) -> LazyRows:
-    """Return the rows at some places, none of which is made for it."""
+    """Return the rows at some positions, without making any of them."""
     columns = {name: [cells[i] for i in places] for name, cells in rows.columns.items()}
     return LazyRows(len(places), lambda i: rows[places[i]], columns)
 
 
 def column_values(rows: Sequence[R], name: str) -> Sequence[Any]:
-    """Return a column of a table, of lazy rows if it may be without making them; or nothing."""
+    """Return the values of a column, without making lazy rows if possible; () if there is none."""
     if isinstance(rows, LazyRows) and name in rows.columns:
         return rows.columns[name]
     return [row.get(name) for row in rows] if len(rows) and name in rows[0] else ()
 
 
 def rows_where(rows: Sequence[R], name: str, value: object) -> Sequence[R]:
-    """Return the rows with a value in a column, all where there is no such column."""
+    """Return the rows with a value in a column, or all rows if there is no such column."""
     cells = column_values(rows, name)
     places = [i for i, cell in enumerate(cells) if cell == value]
     if len(places) == len(cells):
         return rows
-    if isinstance(rows, LazyRows) and name in rows.columns:  # each when asked for
+    if isinstance(rows, LazyRows) and name in rows.columns:  # each made on access
         return cast("Sequence[R]", select_rows(rows, places))
     return [rows[i] for i in places]
 
 
 def stack_rows(parts: Sequence[tuple[str | None, str, Sequence[LazyRow]]]) -> LazyRows:
-    """Return the rows of slices and models below one another; of each alone without the others."""
+    """Return the rows of parts (slice, model, rows) one below the other, made on access."""
     starts = [0, *accumulate(len(rows) for *_, rows in parts)]
 
     def row(i: int) -> LazyRow:
@@ -104,12 +104,12 @@ def stack_rows(parts: Sequence[tuple[str | None, str, Sequence[LazyRow]]]) -> La
 
 
 class RowsBySlice(LazyRows):
-    """Rows of the whole table, and those of its slices below, made when somebody asks for them."""
+    """The rows of the whole table, followed by those of its slices, which are made on access."""
 
     __slots__ = ("_every", "first")
 
     def __init__(self, first: Sequence[LazyRow], others: Callable[[], Sequence[LazyRow]]) -> None:
-        """Hold the rows of the whole table, and the function that makes the others."""
+        """Keep the rows of the whole table, and the function that makes those of the slices."""
         self.first, self.columns = first, {}
         self._every = cache(lambda: [*first, *others()])
 
@@ -122,7 +122,7 @@ class RowsBySlice(LazyRows):
     @overload
     def __getitem__(self, index: slice) -> Sequence[LazyRow]: ...
     def __getitem__(self, index: int | slice) -> LazyRow | Sequence[LazyRow]:
-        """Return rows; the first of the whole table without making any other."""
+        """Return rows; those of the slices are not made for the first row."""
         first = index.stop - 1 if isinstance(index, slice) and index == slice(1) else index
         known = isinstance(first, int) and 0 <= first < len(self.first)
         return (self.first if known else self._every())[index]

@@ -1,4 +1,4 @@
-"""Output files: drafts beside their targets, copies of pipes, protected inputs."""
+"""Output files: drafts next to their targets, copies of pipes, protected inputs."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from typing import IO
 
 from clfeval.interrupt import CleanupState
 
-DEEP = "**"  # of a pattern: any folders
+DEEP = "**"  # in a pattern: any folders
 
 
 def target_path(name: str) -> str:
-    """Return where a file is put: its folder is looked up, a link of its own name is replaced."""
+    """Return the path a file is written to: links of its folder are resolved, its own is not."""
     folder, last = os.path.split(name)
     return os.path.join(os.path.realpath(folder or os.curdir), last)
 
 
 class ProtectedFiles:
-    """Files that nothing is written in place of, by their names and patterns."""
+    """Input files that must not be overwritten, by their names and patterns."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Look up the files and patterns; patterns of nested folders (`**`) are not searched."""
+        """Resolve the files and patterns; patterns of nested folders (`**`) are not expanded."""
         self._patterns: list[str] = []
         self._files: set[str] = set()
         for name in names:
@@ -40,7 +40,7 @@ class ProtectedFiles:
                 self._files.add(os.path.realpath(name))
 
     def __contains__(self, name: str) -> bool:
-        """Tell whether a file of this name would be one of them."""
+        """Return whether a file of this name is one of the protected files."""
         place = target_path(name)
         known = os.path.realpath(name) in self._files
         return known or any(
@@ -50,29 +50,29 @@ class ProtectedFiles:
 
 
 OPEN_FILES_FOLDER = Path("/proc/self/fd")  # where Linux lets an open file be opened once more
-IN_MEMORY = 64 << 20  # bytes, beyond which a copy goes to the disk
+IN_MEMORY = 64 << 20  # bytes, above which a copy is written to the disk
 _MEMORY = hasattr(os, "memfd_create")
 
 
 def open_scratch_file() -> IO[bytes]:
-    """Return a file for a few words."""
+    """Open an anonymous temporary file, in memory if possible."""
     if _MEMORY:
         return open(os.memfd_create("clfeval"), "w+b")
     return tempfile.TemporaryFile()
 
 
 class ReadOnceCopy:
-    """A copy of what may be read once only: a small one in memory, a larger one on the disk."""
+    """A copy of input that can be read once only (a pipe): small in memory, large on the disk."""
 
     def __init__(self) -> None:
-        """Begin with nothing; OSError where there is no room."""
+        """Create the empty copy; OSError where there is no space."""
         self._name: str | None = None
         self._small = _MEMORY and OPEN_FILES_FOLDER.is_dir()
         self._stream = open_scratch_file() if self._small else self._on_disk()
         self._size = 0
 
     def write(self, chunk: bytes) -> int:
-        """Add bytes; OSError where the disk is full."""
+        """Append bytes; OSError where the disk is full."""
         self._size += len(chunk)
         if self._small and self._size > IN_MEMORY:
             self._small = False
@@ -83,13 +83,13 @@ class ReadOnceCopy:
         return self._stream.write(chunk)
 
     def path(self) -> Path:
-        """Return where all that was written can be opened until the copy is closed."""
+        """Return the path of the copy, which can be opened until it is closed."""
         self._stream.flush()
         return Path(self._name) if self._name else OPEN_FILES_FOLDER / str(self._stream.fileno())
 
     def close(self) -> None:
-        """Give its room back."""
-        with suppress(OSError):  # what a full disk did not take is not wanted any more
+        """Close and delete the copy."""
+        with suppress(OSError):  # bytes that a full disk refuses are not needed any more
             self._stream.close()
         if self._name is not None:
             with suppress(OSError):
@@ -105,13 +105,13 @@ class ReadOnceCopy:
 
 
 class Draft:
-    """A file beside its target, which takes the target's place when it is complete."""
+    """A temporary file next to its target, which replaces the target when it is complete."""
 
     def __init__(self, target: Path) -> None:
-        """Open it; OSError where the folder does not take it."""
+        """Create the file; OSError where the folder or the target is not writable."""
         self.target = target
         with suppress(FileNotFoundError):
-            target.lstat()  # a name that no folder takes is found now
+            target.lstat()  # a name that is not valid fails here
             if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
                 raise PermissionError(EACCES, os.strerror(EACCES))
         handle, self._name = tempfile.mkstemp(prefix=".clfeval-", dir=target.parent)
@@ -119,17 +119,17 @@ class Draft:
         self.stream = os.fdopen(handle, "w", encoding="utf-8", newline="")
 
     def put(self, mode: int) -> None:
-        """Close it and put it in place of the target, whole; OSError where that is not allowed."""
+        """Close the file and replace the target by it; OSError where that is not allowed."""
         os.chmod(self._name, mode)
         self.stream.close()
         os.replace(self._name, self.target)
         CleanupState.litter.discard(self._name)
 
     def close(self) -> None:
-        """Remove what was not put in its place."""
-        with suppress(OSError):  # a full disk does not take the rest, which nobody wants
+        """Delete the file unless it has replaced its target."""
+        with suppress(OSError):  # a full disk refuses the rest, which is not needed
             self.stream.close()
         if self._name in CleanupState.litter:
-            with suppress(OSError):  # a folder may let files be made and not removed
+            with suppress(OSError):  # a folder may allow files to be created, not deleted
                 os.unlink(self._name)
             CleanupState.litter.discard(self._name)

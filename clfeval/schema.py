@@ -1,4 +1,4 @@
-"""What tables hold and how people see them: declared once; files, gates and schemas follow."""
+"""Schema of the tables and their display, declared once; files, gates and JSON Schema follow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Json = Mapping[str, Any]
 PLAIN = ("any", "text", "flag", "number", "cut", "p", "level", "prevalence", "count", "weight",
          "slice", "part", "positive", "odds", "rank", "measure", "whole",
          "correlation")  # fmt: skip
-# asked for as the tables and plots of a page are
+# requested by name, as the tables and plots of a page are
 INTERVALS, PLOTS, ALL = "intervals", "plots", "all"
 MOST_NAMED = 8  # curves of a chart: of more, only the first few have names
 FEW_NAMED_CURVES = 3  # these
@@ -23,9 +23,9 @@ Write = Callable[[float, int], str]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: in files under its name, for people under its title.
+    """One column of a table: its name in files, and its title for readers.
 
-    kind: as `$defs` of the JSON Schema have it; `?` it may be null, `*` a list, `+` one not empty.
+    kind: as in `$defs` of the JSON Schema; `?` it may be null, `*` a list, `+` one not empty.
     title: else that of the measure of this name, with an arrow over a column, else the name.
     when: empty for always; `?` optional; `key=value` where a parameter is so, `key` where it is
     given; `+table` where the result has that table; `one` of the columns marked so; `?` may follow.
@@ -35,14 +35,14 @@ class Column:
     kind: str
     title: str | None = None
     when: str = ""
-    best: Literal["max", "min"] | None = None  # what a gate may limit though it is no measure
+    best: Literal["max", "min"] | None = None  # a gate may limit it though it is not a measure
     among: tuple[str | None, ...] = ()
-    more: Json | None = None  # what its kind does not say, in the words of JSON Schema
+    more: Json | None = None  # further JSON Schema of the column
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of a result; `least` is how many rows it has at the least, `rule` of each row."""
+    """A table of a result; least: minimum number of rows; rule: JSON Schema of each row."""
 
     name: str
     columns: tuple[Column, ...]
@@ -52,11 +52,11 @@ class Table:
 
 
 Sign = Literal["best", "equal", ""]  # among rows
-Rank = Literal["asked", "main", "detail"]  # for by an option; what everybody needs; the rest
+Rank = Literal["asked", "main", "detail"]  # by an option; needed by every reader; the rest
 
 
 def columns_of_kind(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
-    """Declare columns of one kind."""
+    """Declare several columns of one kind."""
     return tuple(Column(name, kind, **more) for name in names.split())
 
 
@@ -64,7 +64,7 @@ COMPARISONS, BASELINE, CHANGES = "comparisons", "baseline", "baseline_changes"
 MOST_CHANGES = 100  # rows of a model in the last
 GATE_CODES = ("gates-missed", "baseline", "baseline-rows")  # sentences on gates and a baseline
 VERDICTS = ("worse", "better", "changed", "equivalent", "not worse", "undecided")
-# of every command's result, where it is held beside one saved earlier
+# tables of every command's result that is compared with a baseline
 COMMON = (
     Table(COMPARISONS, (
         Column("against", "text", among=("reference", "slice", "run", "baseline", "label")),
@@ -134,12 +134,12 @@ class Series:
     parts: tuple[tuple[Point, ...], ...] = ()
     values: tuple[float | None, ...] = ()
     letter: str = ""
-    words: str = ""  # beside the name
+    words: str = ""  # after the name
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A letter at a point, or on top of a dotted line where there is no `y`."""
+    """A letter at a point, or at the top of a vertical dotted line if `y` is None."""
 
     letter: str
     x: float
@@ -148,7 +148,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence below a chart; `{}` stand for names, which a narrow screen shortens."""
+    """A sentence below a chart; `{}` is replaced by names, which a narrow screen shortens."""
 
     text: str
     names: tuple[str, ...] = ()
@@ -156,7 +156,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart as data.
+    """A chart as data, independent of its format.
 
     bars: a value for each series. lines: points over x, the best curve first. points: a letter for
     each series. cells: a matrix of values, a series a row. profile, radar: values by their `names`.
@@ -171,8 +171,8 @@ class Chart:
     marks: tuple[Mark, ...] = ()
     key: tuple[Note, ...] = ()
     names: tuple[str, ...] = ()  # of the values of a series, as many as there are or more
-    weights: tuple[float, ...] = ()  # of the same
-    left: int = 0  # things of which there is no series
+    weights: tuple[float, ...] = ()  # of the values of a series
+    left: int = 0  # number of items without a series
     name: str = ""
     rank: Rank = "detail"
 
@@ -193,8 +193,8 @@ class Page:
     shown: Callable[[Document, int], Iterable[TableView]]
     charts: Callable[[Document], Iterable[Chart]]
     summary: tuple[Column, ...] = ()
-    whole: str = "(all)"  # how the whole table is called among its slices
-    parts: tuple[str, ...] = ()  # what is shown under other names than a table's
+    whole: str = "(all)"  # name of the whole table among its slices
+    parts: tuple[str, ...] = ()  # names of displayed parts other than tables
     plots: tuple[str, ...] = ()
     aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     glossary: Mapping[str, str] = field(default_factory=dict)
@@ -202,17 +202,17 @@ class Page:
     beyond: Callable[[Document], str] = lambda _: ""
 
     def table(self, name: str) -> Table:
-        """Return a table; one that is not declared has no columns."""
+        """Return the table of a name, without columns if it is not declared."""
         return next((one for one in self.every if one.name == name), Table(name, ()))
 
     @property
     def every(self) -> tuple[Table, ...]:
-        """All tables, those of every command too."""
+        """All tables, including those common to every command."""
         return (*self.tables, *COMMON)
 
     @property
     def names(self) -> list[str]:
-        """What may be asked for by name."""
+        """Names that can be requested: of parts, tables and plots."""
         tables = [table.name for table in self.every]
         more = (BASELINE, INTERVALS, PLOTS, ALL)
         return [*dict.fromkeys((*self.parts, *tables, *self.plots, *more))]
@@ -223,19 +223,19 @@ class Page:
         return next((c for one in tables for c in one.columns if c.name == name), None)
 
     def meaning(self, name: str, table: str = "") -> str:
-        """Say what a column or heading means; nothing where only its measure says so."""
+        """Return the meaning of a column or heading; empty if the glossary lacks it."""
         key = self.headings.get(name, name)
         return self.glossary.get(f"{table}.{key}", self.glossary.get(key, ""))
 
 
 def comparison_rows(result: Document, against: str, *, inside: bool = False) -> list[Row]:
-    """Return the comparisons with one kind of side; inside: those within slices."""
+    """Return the comparisons of one kind; inside: those within slices."""
     return [row for row in result.tables.get(COMPARISONS, ())
             if row["against"] == against and (row["slice"] is not None) == inside]  # fmt: skip
 
 
 def is_present(when: str, result: Document) -> bool | None:
-    """Say whether a column or table is there; None where the result does not tell."""
+    """Return whether a column or table is in the result; None if that is unknown."""
     if when in ("?", "one"):
         return None
     condition = when.removesuffix("?")
@@ -250,17 +250,17 @@ def is_present(when: str, result: Document) -> bool | None:
 
 
 def certain_columns(table: Table, result: Document) -> list[Column]:
-    """Return the columns a table of the result has for sure, though it may have no rows."""
+    """Return the columns that a table of this result always has."""
     return [column for column in table.columns if is_present(column.when, result)]
 
 
 def holds_estimates(column: Column) -> bool:
-    """Say whether a column holds estimates, which take four columns in CSV."""
+    """Return whether a column holds estimates, which are four columns in CSV."""
     return column.kind.rstrip("?*+") not in PLAIN
 
 
 def gateable_names(page: Page) -> list[str]:
-    """Return what a gate may limit: measures of the first table, and what of the rest is `best`."""
+    """Return the names that gates may limit: measures of the first table, and `best` columns."""
     measures = [
         column.name
         for table in page.tables[:1]

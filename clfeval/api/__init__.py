@@ -1,1 +1,1 @@
-"""The public functions: a path or data frame in, a Result out; the command line calls the same."""
+"""The public functions: a path or data frame in, a Result out; the command line calls them too."""

@@ -1,4 +1,4 @@
-"""Baselines and histories as a command is given them: tables read like the table, lines added."""
+"""Baselines that are tables or histories, and the lines that results append to a history."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from clfeval.tables.prediction import Predictions
 
 
 def append_to_history(name: str, result: Document, label: str, *, accept: bool = False) -> bool:
-    """Add a line for each model of a result to a history; return whether they are accepted.
+    """Append a line for each model of a result to a history; return whether they are accepted.
 
     accept: later results are compared with the new lines, if no gate was missed. Raises UsageError.
     """
@@ -47,7 +47,7 @@ def append_to_history(name: str, result: Document, label: str, *, accept: bool =
 
 
 def history_entries(result: Document, label: str, run: str | None = None) -> list[HistoryEntry]:
-    """Return a line for each model of a result; run: of a batch. Raises UsageError for none."""
+    """Return a history line for each model of a result; run: of a batch. UsageError if none."""
     entries: list[HistoryEntry] = [*result_lines(result, label, rows_by_label(result), run)]
     if not entries:
         raise UsageError.new("the result has no model to append", CODE)
@@ -57,7 +57,7 @@ def history_entries(result: Document, label: str, run: str | None = None) -> lis
 def history_trend(
     name: str, command: str | None = None, *, accept: bool = False, label: str | None = None
 ) -> Document:
-    """Return how measures of a command, by default report, changed over the lines of a history.
+    """Return how measures of a command, by default report, changed over a history.
 
     label: the last label to show. accept: mark this label, or else the last, as the one later
     results are compared with, and show all labels. Raises UsageError.
@@ -81,33 +81,33 @@ def history_trend(
 
 
 def with_history_baseline(gates: Gates, run: str | None = None, but: str | None = None) -> Gates:
-    """Return the gates, with what a baseline needs to know where it is a history.
+    """Return the gates, with a baseline that is a history prepared for comparison.
 
-    run: of a batch, whose lines count. but: the label that is being added, whose lines do not.
+    run: of a batch, whose lines are used. but: the label being added, whose lines are not.
     """
     if not isinstance(gates.baseline, (str, PathLike)):
         return gates
     return replace(gates, baseline=HistoryBaseline(fspath(gates.baseline), run, but))
 
 
-NEW, OLD = "new", "old"  # what the two tables are called when they are joined
-# of this result alone: they ask more of it than of what was
+NEW, OLD = "new", "old"  # names of the two tables in the joined table
+# options of this result only, not of the baseline
 RESULT_OPTIONS = ("reference", "margin", "resolution", "list_changes", "methods")
-# of the rows, and how they are drawn: what joined tables are read and compared by
+# options on reading rows and on intervals, which joined tables are compared with
 ROW_OPTIONS = (
     "input_format", "delimiter", "layout", "null_value", "decimal", "fold_labels", "renormalize",
     "truth", "where", "positive", "classes", "kind", "weight", "sampling_weights", "cluster",
     "level", "interval", "seed", "totals",
 )  # fmt: skip
 UNEQUAL_IDS = "unequal-ids"
-SHARED = 0.8  # of the rows of both tables, from which on they are compared in pairs
-PAIRED = ("mars", "report")  # whose measures are compared on the same rows
+SHARED = 0.8  # share of common rows above which changes are paired
+PAIRED = ("mars", "report")  # commands with paired comparisons of measures
 SharedKey = tuple[str, str, str | None]  # model, measure and slice
 
 
 @dataclass(frozen=True, slots=True)
 class TableInput:
-    """A table as a command was given it, and how it was read."""
+    """A table given to a command, with its recognised layout and columns."""
 
     given: Any
     read: Predictions | None
@@ -117,12 +117,12 @@ def table_baseline(
     called: Any, table: Any, given: Mapping[str, Any], gates: Gates, result: Document,
     read: Read | None, on_open: OnOpen,
 ) -> Baseline | None:  # fmt: skip
-    """Return the baseline where it is a table; None for other baselines, and where there is none.
+    """Return the baseline if it is a table, else None.
 
-    called: the public function whose result of `table`, with what was given, is `result`. read: how
+    called: the public function that computed `result` from `table` and `given`. read: how
     the table was read. The same function reads the baseline, with the same options. Where both have
-    a column of ids, changes are computed on the rows of both, by the tools of a report; else of
-    independent rows, and a note says why. Raises what reading raises.
+    a column of ids, changes are computed on their common rows by a joined report; else for
+    independent rows, with a note on the reason. Raises what reading raises.
     """
     path = gates.baseline
     if not isinstance(path, (str, PathLike)) or baseline_kind(path) != "table":
@@ -180,7 +180,7 @@ def table_baseline(
 
 
 def _why_not(result: Document, now: Predictions | None, then: Predictions | None) -> str | None:
-    """Say why the rows of two tables cannot be joined; None where they can."""
+    """Return the reason why the rows of two tables cannot be joined; None if they can be."""
     if result.command not in PAIRED or result.summary.get("target", "positive") != "positive":
         return f"{result.command} has no paired changes"
     if now is None or then is None:
@@ -203,9 +203,9 @@ def _joined_report(
     sides: tuple[TableInput, TableInput], given: Mapping[str, Any], gates: Gates, result: Document,
     before: Document,
 ) -> tuple[Document | None, dict[str, str]]:  # fmt: skip
-    """Return a report of the joined tables, and what models of today are called in it, by that.
+    """Return a report of the joined tables, and the current models' names by their names in it.
 
-    None where they share nothing.
+    None if they share no model.
     """
     from clfeval.api.report import report
 
@@ -238,7 +238,7 @@ def _joined_report(
 
 
 def _newly_wrong(joined: Document, names: Mapping[str, str]) -> list[Row]:
-    """Return the rows that a model had right then, and has wrong now."""
+    """Return the rows that a model predicted correctly in the baseline, and wrongly now."""
     return [
         {"model": names[str(row["model"])], "id": str(row["id"]), "truth": row["truth"],
          "before": row["before"], "after": row["after"]}
@@ -250,7 +250,7 @@ def _joined_options(
     sides: Sequence[TableInput], given: Mapping[str, Any], gates: Gates,
     called: Sequence[Mapping[str, str]],
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the options of the joined report: how rows are read, and by what they are compared."""
+    """Return the options of the joined report: on reading, roles, slices and comparisons."""
     options = {name: given[name] for name in ROW_OPTIONS if given.get(name) not in (None, (), [])}
     columns = _predictions_of(sides[0]).columns
     known = {column for side in sides for column in _predictions_of(side).files[0].columns}
@@ -260,7 +260,7 @@ def _joined_options(
         options["by"], by = given.get("by"), []
     others = [
         name for name in known if name not in _role_columns(sides)
-    ]  # joined, they would be models
+    ]  # in the joined table they would be models
     options["ignore"] = [*dict.fromkeys([*as_list(given.get("ignore")), *by, *sorted(others)])]
     cuts = given.get("threshold") or {}
     cuts = cuts if isinstance(cuts, Mapping) else {None: cuts}
@@ -282,7 +282,7 @@ def _joined_options(
 
 
 def _role_columns(sides: Sequence[TableInput]) -> set[str | None]:
-    """Return the columns that either table was read by."""
+    """Return the columns with a role in either table."""
     read = [_predictions_of(side).columns for side in sides]
     found = {name for one in read for name in (*one.constants, *one.row)}
     models = [model for one in read for model in one.models]
@@ -293,9 +293,9 @@ def _changes(
     joined: Document, both: tuple[Document, Document], names: Mapping[str, str],
     share: float | None = None,
 ) -> dict[SharedKey, Change]:  # fmt: skip
-    """Return the changes on the same rows, by model, measure, as results call it, and slice.
+    """Return the changes on common rows, by model, measure (as in results) and slice.
 
-    share: that of rows of both; changes then are of all rows, whose errors go together by so much.
+    share: that of common rows; then changes are of all rows, with errors correlated accordingly.
     """
     rows = joined.tables.get("comparisons", ())
     parts = dict.fromkeys(cast("str | None", row["slice"]) for row in rows)
@@ -318,7 +318,7 @@ def _changes(
 
 
 def _is_read_once(table: Any) -> bool:
-    """Tell whether a table can be read once only."""
+    """Return whether a table can be read once only."""
     one = _only_table(table)
     return (
         one == "-"
@@ -328,7 +328,7 @@ def _is_read_once(table: Any) -> bool:
 
 
 def _only_table(table: Any) -> Any:
-    """Return the only one of a list of tables."""
+    """Return the single table of a list of one."""
     return table[0] if isinstance(table, (list, tuple)) and len(table) == 1 else table
 
 

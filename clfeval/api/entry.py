@@ -1,4 +1,4 @@
-"""Arrays in place of a table: classes, predictions, weights, groups become columns of a frame."""
+"""Public Python functions, and arrays in place of a table as columns of a frame."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from clfeval.pages import DRY_RUN
 from clfeval.tables.cells import as_text
 from clfeval.tables.input import with_input
 
-TRUTH, MODEL = "truth", "model"  # what nameless columns are called
-MAX_SUM_ERROR = 0.05  # from 1: no sum of probabilities
-MOST = 2.0**53  # beyond, and where infinite, a whole number is not kept as an integer
-# options that take an array in place of a column's name, and what its column is called
+TRUTH, MODEL = "truth", "model"  # names of columns without a name
+MAX_SUM_ERROR = 0.05  # from 1: a larger one is not a sum of probabilities
+MOST = 2.0**53  # above it whole floats are not converted to integers
+# options that take an array in place of a column's name, and the name of its column
 ROLES = {"id": "id", "weight": "weight", "cluster": "cluster", "by": "group", "run": "run"}
 
 
 def frame_from_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return a frame made of arrays, and the options with the names of its columns.
+    """Return a frame built from arrays, and the options with the names of its columns.
 
     table: true classes if predictions are given; else a table, or a mapping of names to columns.
     predictions: of one model (n,), of several models by name, a frame with one column per model,
@@ -70,7 +70,7 @@ def frame_from_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) ->
 
 
 def _by_name(given: Any) -> Mapping[str | None, Any]:
-    """Return arrays by name: those of a mapping, a frame, or one alone."""
+    """Return arrays by name: those of a mapping, of a frame, or a single one."""
     if _is_frame(given):
         return {str(name): given[name] for name in _names(given)}
     if isinstance(given, (list, tuple)) and any(np.ndim(one) for one in given):
@@ -84,11 +84,11 @@ def _is_frame(value: Any) -> bool:
 
 
 def _names(frame: Any) -> list[Any]:
-    return list(getattr(frame, "column_names", frame.columns))  # the first of Arrow
+    return list(getattr(frame, "column_names", frame.columns))  # column_names of Arrow
 
 
 def _is_array(value: Any) -> bool:
-    """Tell arrays, series and lists from names, files and frames."""
+    """Return whether a value is an array, series or list, not a name, file or frame."""
     single = isinstance(value, (str, bytes, os.PathLike, Mapping)) or _is_frame(value)
     return not single and hasattr(type(value), "__len__")
 
@@ -98,7 +98,7 @@ def _rows(table: Any) -> int | None:
 
 
 def _of_rows(value: Any, size: int | None, there: Any) -> bool:
-    """Tell whether an option holds a value for each row, and not the name of a column, or some."""
+    """Return whether an option holds a value for each row, rather than names of columns."""
     if isinstance(value, Mapping):
         return bool(value) and all(map(_is_array, value.values()))
     if not _is_array(value):
@@ -109,7 +109,7 @@ def _of_rows(value: Any, size: int | None, there: Any) -> bool:
 
 
 def _integer_classes(values: Any) -> Any:
-    """Return classes 0.0 and 1.0 as 0 and 1, as they are called elsewhere."""
+    """Return whole floats as integers, so that classes 0.0 and 1.0 are named 0 and 1."""
     numbers = np.asarray(values)
     whole = numbers.dtype.kind == "f" and bool(
         ((numbers == np.floor(numbers)) & (np.abs(numbers) < MOST)).all()
@@ -118,7 +118,7 @@ def _integer_classes(values: Any) -> Any:
 
 
 def _columns(table: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a frame, beside which arrays are to stand."""
+    """Return the columns of a frame, to which arrays are added; UsageError for a file."""
     if _rows(table) is None:
         what = f"--{next(iter(arrays))} is an array, but the table is not in memory"
         raise bad_option(what, "name a column of the table, or give a data frame")
@@ -126,12 +126,12 @@ def _columns(table: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
-    """Return the columns of models by name; of class probabilities `model:class`."""
+    """Return the columns of models by name, `model:class` for class probabilities."""
     if not _is_array(truth):
         what = "the first of two arguments must be an array of true classes"
         raise UsageError.new(what, "bad-option", hint="use report(y_true, y_prob) or report(table)")
     if _is_frame(given) and {*map(str, _names(given))} != {*map(as_text, _classes(truth))}:
-        given = {str(name): given[name] for name in _names(given)}  # a column a model
+        given = {str(name): given[name] for name in _names(given)}  # each column is a model
     if not isinstance(given, Mapping):
         given = {str(getattr(given, "name", None) or MODEL): given}
     found: dict[str, Any] = {}
@@ -151,11 +151,11 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
 
 
 def _labels(name: str, truth: Any, given: Any, classes: Any) -> Sequence[Any]:
-    """Return the classes of columns of probabilities, in their order; UsageError for none."""
+    """Return the classes of probability columns, in order; UsageError for a wrong shape."""
     shape, there = np.shape(given), _classes(truth)
     two = shape == (len(truth), 2) and len(there) == 2
     sums = np.asarray(given, dtype=float).sum(axis=1) if two else np.ones(1)
-    # most, and not some that are to be renormalized
+    # most rows, as some may have to be renormalized
     if shape[0] != len(truth) or np.mean(np.abs(sums - 1) > MAX_SUM_ERROR) > 0.5:
         what = f"'{name}' has shape {shape}, wrong for class probabilities of {len(truth):,} rows"
         hint = "give models by name: {'a': p1, 'b': p2}; class probabilities sum to 1"
@@ -177,7 +177,7 @@ def _classes(truth: Any) -> set[Any]:
 
 
 def _frame(columns: Mapping[str, Any]) -> Any:
-    """Return a frame of columns as they are, row by row whatever their indexes say."""
+    """Return a frame of columns of equal length, by position rather than by pandas index."""
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) > 1:
         what = f"arrays differ in length: {', '.join(f'{name} {n:,}' for name, n in sizes.items())}"
@@ -209,7 +209,7 @@ Sentences of the result are in `answer`. To get a table call `frame("TABLE")`. T
 `show("TABLE")`. Files are written by `save("page.html")`. Gates are judged by
 `check(fail_under={"roc_auc": 0.8}, baseline="old.json")`.
 """
-# keywords of other libraries, and what a result does
+# keywords of other libraries, and methods of a result
 ELSEWHERE = {
     "sample_weight": "weight=...", "pos_label": "positive=...",
     "groups": "cluster=... (intervals) or by=... (slices)", "group": "by=...", "slices": "by=...",
@@ -229,10 +229,10 @@ ELSEWHERE = {
 
 
 def public_function(command: Command) -> Callable[[Steps], Callable[..., Document]]:
-    """Return what makes a function of a table and keywords of the steps that read and compute.
+    """Build the public Python functions from the declared options.
 
     Its documentation ends with a line for each keyword. The function `asked` takes options by name
-    and raises errors in the words of the shell.
+    and raises errors worded for the shell.
     """
     command = with_input(command)
     options, shape = command.options(), signature_of(command)
@@ -259,7 +259,7 @@ def public_function(command: Command) -> Callable[[Steps], Callable[..., Documen
                 }
                 table, said = frame_from_arrays(both[0], both[1], options_given)
                 if both[1] is not None and "source" in shape.parameters:
-                    said = {"source": "predictions", **said}  # mlcps takes metrics too
+                    said = {"source": "predictions", **said}  # mlcps reads metrics by default
                 write = partial(_python_call, called.__name__, options, said)
                 return _in_python(compute_or_ask(command, steps, table, said, seen, write), options)
             except ClfevalError as error:
@@ -270,7 +270,7 @@ def public_function(command: Command) -> Callable[[Steps], Callable[..., Documen
                 raise
 
         def _meant(word: str) -> str:
-            """Return what an unknown keyword may stand for."""
+            """Return the hint on what to use instead of an unknown keyword."""
             meant = reword_for_python(MEANT.get(f"--{word.replace('_', '-')}", ""), options)
             if use := ELSEWHERE.get(word, meant):
                 return f"; use {use}"
@@ -292,7 +292,7 @@ def public_function(command: Command) -> Callable[[Steps], Callable[..., Documen
 
 
 def _in_python(result: Document, options: Sequence[Option]) -> Result:
-    """Return a result whose sentences and notes name keywords."""
+    """Return a result with its texts reworded for Python."""
     return Result.from_document(replace(
         result, python=True,
         answer=tuple(replace(one,
@@ -310,7 +310,7 @@ def _in_python(result: Document, options: Sequence[Option]) -> Result:
 def _python_call(
     name: str, options: Sequence[Option], given: Mapping[str, Any], fixes: Mapping[str, Any]
 ) -> str:
-    """Write a call with these options, which hold what was given for them too."""
+    """Write the Python call with fixes added to the given options."""
     known = {option.name for option in options}
     whole = with_fixes(given, fixes)
     words = [f"{key}={whole[key]!r}" for key in fixes if key in known]
@@ -333,7 +333,7 @@ def signature_of(command: Command) -> Signature:
 
 def _parameter(option: Option) -> Parameter:
     takes = option.type if option.opt.takes is None else option.opt.takes
-    takes = Any if option.name in ROLES else takes  # the name of a column, or an array
+    takes = Any if option.name in ROLES else takes  # a column name or an array
     arguments = get_args(takes)
     if get_origin(takes) is tuple:
         several: Any = Sequence[arguments[0]]  # type: ignore[valid-type]

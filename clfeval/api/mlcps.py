@@ -26,8 +26,8 @@ from clfeval.tables.metric.table import MetricTable, read_metrics
 from clfeval.tables.prediction import open_predictions
 from clfeval.tables.source import table_paths
 
-FEW = 1000  # names looked at, of however many
-# of predictions; a metric table has no use for them
+FEW = 1000  # names examined, at most
+# options of predictions, which do not apply to metric tables
 PREDICTED = ("truth", "join", "positive", "classes", "kind", "threshold", "weight")
 
 
@@ -65,7 +65,7 @@ def mlcps(
         _refuse_predicted(said, options)
     given, other = read(table, said, wanted, options, on_open), None
     if options.compare is not None:
-        # another table may be of another format, and its intervals are not shown
+        # the second table may be of another format, and its intervals are not shown
         said_of_it, plain = replace(said, input_format=None), replace(options, interval="none")
         try:
             other = read(options.compare, said_of_it, given.metrics, plain, on_open)
@@ -85,7 +85,7 @@ def mlcps(
 
 
 def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
-    """Refuse options that mean something for predictions only, and what turns a long table."""
+    """Raise for options that apply to predictions only, and for --transpose of a long table."""
     given = [one.flag for one in changed_options(said, with_input(MLCPS)) if one.field in PREDICTED]
     given += ["--resamples"] if options.resamples is not None else []
     if given:
@@ -99,7 +99,7 @@ def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
 def _read_metric_table(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
 ) -> MetricValues:
-    """Read a metric table; DataError for what looks turned, headless, or text for numbers."""
+    """Read a metric table; DataError if it seems transposed, without header, or has text."""
     check = partial(_check_sides, turned=options.transpose, named=bool(wanted))
     groups = (options.weight, options.direction, options.rescale)
     named = {name for one in groups for name in one} | {w.metric for w in options.desirability}
@@ -161,9 +161,9 @@ def _metrics_from_predictions(
 
 
 def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
-    """Raise DataError for a table whose numbers would be ranked and mean something else.
+    """Raise DataError for a table that is probably not models x metrics.
 
-    named: the metrics are asked for by name, by somebody who knows what they are.
+    named: the metrics are requested by name, and not checked.
     """
     if sheet.layout != "wide" or named:
         return
@@ -192,7 +192,7 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
 
 
 def _are_measures(names: Sequence[str]) -> bool:
-    """Tell whether most of some names, of many the first, are those of measures."""
+    """Return whether most names (of many, the first) are those of measures."""
     few = names[:FEW]
     known = sum(measure_of_column(name) is not None for name in few)
     return known == len(few) or 2 < 2 * known > len(few)
@@ -207,7 +207,7 @@ def _is_number(name: str) -> bool:
 
 
 def _digest(table: MetricTable) -> str:
-    """Return the sha256 of the values whatever the order of models; metrics keep theirs."""
+    """Return the sha256 of the values, independent of the order of models, not of metrics."""
     order = sorted(range(len(table.models)), key=table.models.__getitem__)
     names = repr([list(table.metrics), [table.models[i] for i in order], list(table.splits)])
     found = sha256(names.encode("utf-8", "surrogatepass"))

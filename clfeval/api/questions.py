@@ -1,4 +1,4 @@
-"""What a run would do, as a result: how the table is read, what is doubtful, what was counted."""
+"""Dry runs and errors on ambiguous tables, with the options that resolve them."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def dry_result(
 ) -> Document:  # fmt: skip
     """Return how tables are read, what is ambiguous, and what a command would compute.
 
-    groups: its options. read: none where a table could not be opened. Tables: `reading`
-    (column taken why), `doubts` (code file row column text hint), `plan` (what value).
+    groups: its options. read: empty if a table could not be opened. Tables: `reading`
+    (column taken why), `ambiguities` (code file row column text hint), `plan` (what value).
     """
     parts = (asked.parts or (asked,)) if asked else ()
     doubts = [row for part in parts for row in _question_problems(part)]
@@ -59,7 +59,7 @@ def dry_result(
 
 
 def _question_problems(part: ClfevalError) -> Iterator[Row]:
-    """Yield the first problems of one question, and how many more there are."""
+    """Yield the first problems of an error, and the number of further ones by code."""
     shown = part.problems[:MAX_PRINTED_PROBLEMS]
     for one in shown:
         yield {"code": one.code, "file": one.file, "row": one.row, "column": one.column,
@@ -70,7 +70,7 @@ def _question_problems(part: ClfevalError) -> Iterator[Row]:
 
 
 def _shell_value(option: Option, value: Any) -> str:
-    """Write the value of an option as a shell takes it; a table by its name alone."""
+    """Write the value of an option for a shell; a table by its name without folders."""
     if option.opt.reads:
         return join_texts([display_name(path) for path in table_paths(value)] or [FRAME])
     if isinstance(value, bool):
@@ -82,19 +82,19 @@ def _shell_value(option: Option, value: Any) -> str:
     return join_texts([format_value(one) for one in value])
 
 
-MOST = 25  # questions in a row
-ALONE = ("features", "cluster")  # what a column is taken for by them is left out by no other option
+MOST = 25  # errors collected, at most
+ALONE = ("features", "cluster")  # a fix with one of these is used without its other options
 REPEATED = "duplicate-id"
-NOTHING = ("empty-table", "no-models")  # left by an answer that is none
+NOTHING = ("empty-table", "no-models")  # codes that show that a fix does not work
 OnOpen = Callable[[Read], None]
-Offer = Callable[[Mapping[str, Any]], str]  # writes the call anew, with these options added
+Offer = Callable[[Mapping[str, Any]], str]  # writes the call with fixes added
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedResult:
-    """What a result is made by, and what was counted until then.
+    """A function that computes the result, and facts on the counts so far.
 
-    truth: the digest of ids and truth alone, where rows are known.
+    truth: the digest of ids and truth, if rows are known.
     """
 
     result: Callable[[], Document]
@@ -109,10 +109,10 @@ def compute_or_ask(
     command: Command, steps: Steps, table: Any, given: Mapping[str, Any], on_open: OnOpen,
     offer: Offer, *, truth: bool = False,
 ) -> Document:  # fmt: skip
-    """Read a table as the options say, and compute; raise all that has to be asked, at once.
+    """Read a table with the given options, and compute; raise all ambiguities together.
 
-    `steps` reads, yields a `PreparedResult`, and lets go of what it opened. truth: with the digest
-    of truth, which may be one pass more.
+    `steps` reads, yields a `PreparedResult`, and closes what it opened. truth: with the digest
+    of truth, which may need one more pass.
     """
     opening = contextmanager(steps)
     with ExitStack() as stack:
@@ -143,11 +143,11 @@ def _collect_questions(
     first: ClfevalError, command: Command, opening: Callable[..., Any], table: Any,
     given: Mapping[str, Any], seen: list[Read],
 ) -> ClfevalError:  # fmt: skip
-    """Return the error of everything that is to be asked about a table."""
+    """Return the error with all ambiguities of a table, applying fixes one after the other."""
     known = {option.name for option in command.options()}
 
     def answers(error: ClfevalError) -> dict[str, Any]:
-        """Return what answers it in this command: one of the first options alone, if it has any."""
+        """Return the fixes of an error for this command; one option only if it excludes others."""
         left_out = as_list(error.fixes.get("ignore"))
         chosen = error.instead if given.get("reference") in left_out else error.fixes
         mine = {name: value for name, value in chosen.items() if name in known}
@@ -163,7 +163,7 @@ def _collect_questions(
                 settled = True
         except ClfevalError as another:
             if str(another) in told:
-                break  # the answer was none
+                break  # the fix did not resolve it
             code = another.problems[0].code
             runs = next((one for one in errors if "run" in one.instead), None)
             if code == REPEATED and runs is not None and "run" in known and "run" not in fixes:
@@ -179,7 +179,7 @@ def _collect_questions(
             fixes = with_fixes(fixes, answers(another))
             last = another
     asked = first if len(parts) == 1 else type(first).from_errors(parts)
-    # no proposal leaves rows out: what lacks values is to be filled, or is left out knowingly
+    # no proposal drops rows: the user has to fill in missing values, or to drop their rows
     asked.settled = settled and "missing" not in fixes
     asked.fixes = {name: value for name, value in fixes.items() if name != "missing"}
     asked.args = ("\n".join(asked.lines()),)
@@ -187,7 +187,7 @@ def _collect_questions(
 
 
 def _new_problems(error: ClfevalError, told: Sequence[ClfevalError]) -> list[ClfevalError]:
-    """Return what an error says of other cells than errors before it have named; or nothing."""
+    """Return an error with the problems of cells not named by earlier errors; or none."""
     cells = {_problem_cell(problem) for part in told for problem in part.problems}
     lines = {str(problem) for part in told for problem in part.problems}
     fresh = [
@@ -207,7 +207,7 @@ def _problem_cell(problem: Problem) -> tuple[str | None, int | None, str | None]
 
 
 def with_fixes(given: Mapping[str, Any], fixes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with others added: to those that hold several, and in place of the rest."""
+    """Return options with fixes added: appended to lists and mappings, else replaced."""
     merged = dict(given)
     for name, value in fixes.items():
         before = merged.get(name)

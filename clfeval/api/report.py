@@ -1,4 +1,4 @@
-"""A saved result in the place of a table: shown and judged again, without its data."""
+"""`clfeval.report`: evaluation of predictions, saved results, and results of other methods."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from clfeval.tables.source import split_named_path, table_paths
 
 
 def saved_result(given: Any) -> Document | None:
-    """Return the result that was saved, None where tables are given; UsageError for several."""
+    """Return the saved result, None for tables; UsageError for several results."""
     if isinstance(given, Document):
         return replace(given, gates=(), again=True)
     if not (saved := saved_files(given)):
@@ -47,7 +47,7 @@ def saved_result(given: Any) -> Document | None:
 
 
 def saved_files(given: Any) -> list[str]:
-    """Return those of some files that hold a saved result."""
+    """Return the files that hold a saved result."""
     files = [split_named_path(path)[1] for path in table_paths(given)]
     return [file for file in files if Path(file).is_file() and holds_result(Path(file))]
 
@@ -55,13 +55,13 @@ def saved_files(given: Any) -> list[str]:
 def add_gate_measures(
     command: Command, table: Any, given: Mapping[str, Any], gates: Gates
 ) -> dict[str, Any]:
-    """Return the options of a report, its measures with those that limits name added."""
-    if command.name != "report" or saved_files(table):  # what was saved has its measures
+    """Return the options of a report, with the measures of its gates added."""
+    if command.name != "report" or saved_files(table):  # a saved result has fixed measures
         return dict(given)
     more = []
     for limit in gates.limits:
         measure = find_measure(limit.metric.partition(":")[0])
-        there = not {*equivalent_names(limit.metric)}.isdisjoint(DEFAULT)  # maybe by another name
+        there = not {*equivalent_names(limit.metric)}.isdisjoint(DEFAULT)  # by any name
         if measure is not None and measure.needs in LIMITED and not there:
             more.append(limit.metric)
     asked = tuple(dict.fromkeys((*as_list(given.get("measure")), *more)))
@@ -69,11 +69,11 @@ def add_gate_measures(
 
 
 G = TypeVar("G")
-SHARED = ("level", "seed", "totals", "prevalence")  # and no intervals at all
+SHARED = ("level", "seed", "totals", "prevalence")  # also `interval` if it is none
 
 
 def compute_other_methods(sample: Sample, options: ReportOptions) -> Mapping[str, Document]:
-    """Return the results of the methods that are asked for, by command; raises what they raise."""
+    """Return the results of the requested other methods, by command."""
     return {name: _RESULTS[name](sample, options) for name in options.methods}
 
 
@@ -136,7 +136,7 @@ def _need_predictions(sample: Sample, name: str) -> PredictionCounts:
 
 
 def _options_like_report(group: type[G], asked: ReportOptions, **more: Any) -> G:
-    """Return a group of options as by default, but as sure as those of the report."""
+    """Return a group of options with defaults, and those it shares with the report."""
     names: Sequence[str] = [field.name for field in fields(group)]  # type: ignore[arg-type]
     known = {name: getattr(asked, name) for name in SHARED if name in names}
     if asked.interval == "none" and "interval" in names:
@@ -165,7 +165,7 @@ def report(
                 raise bad_option(what, "remove it, or give the table")
         yield PreparedResult(lambda: saved, {})
         return
-    # other methods need two classes, and a threshold
+    # other methods need two classes and a threshold
     roles = replace(said, several=not options.methods, ranks=not options.methods)
     roles = roles.with_runs(options.run, files=options.run_files)
     if options.runs and options.methods:

@@ -1,4 +1,4 @@
-"""A result in Python: show it, take a table as a frame, save it, check it against limits."""
+"""A result in Python: show it, return tables as data frames, save it, check gates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OFFER = "result.show(NAME) or result.show('all')"
 
 @contextmanager
 def _in_python(command: str | None = None) -> Iterator[None]:
-    """Tell errors about limits, and about options of a command, in the words of Python."""
+    """Reword errors of the block for Python."""
     try:
         yield
     except ClfevalError as error:
@@ -44,11 +44,11 @@ class Result(Document):
 
     @classmethod
     def from_document(cls, found: Document) -> Self:
-        """Return the same data with what Python does with it."""
+        """Return a document as a Result, with the methods for Python."""
         return cls(**{one.name: getattr(found, one.name) for one in fields(found)})
 
     def __getattr__(self, name: str) -> Any:
-        """Say how to get what is no attribute: tables, measures and charts."""
+        """Raise AttributeError with a hint on tables, measures and charts."""
         hint = "tables are in .tables and .frame(NAME), charts in .show('plots')"
         raise AttributeError(f"a Result has no '{name}'; {hint}")
 
@@ -168,11 +168,11 @@ class GateReport(Result):
     """A result with its gates; true if none failed, and as text the list of missed gates."""
 
     def __bool__(self) -> bool:
-        """True where no gate failed."""
+        """True if no gate failed."""
         return self.passed
 
     def __str__(self) -> str:
-        """Say which gates failed, or how many were met."""
+        """Return the missed gates, or the number of gates met."""
         about = [one.text for one in self.answer if one.code.startswith("baseline")]
         gates, options = [gate for gate in self.gates if not gate.passed], options_of(Gates)
         failed = [f"gate missed: {reword_for_python(str(gate), options)}" for gate in gates]

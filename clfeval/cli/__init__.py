@@ -1,1 +1,1 @@
-"""The command line: parses, calls the public functions, prints; heavy imports stay in functions."""
+"""The command line: parsing, calls of the public functions, output; heavy imports are local."""

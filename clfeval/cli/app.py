@@ -1,4 +1,4 @@
-"""The program: its commands, and the one boundary where errors become messages and exit codes."""
+"""The program: its commands, and the only place that converts errors to messages and exit codes."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ EXAMPLES = (
 
 
 class Commands(TyperGroup):
-    """The commands by name, each built when it is asked for: a run needs one of them."""
+    """The commands by name, each built on first use, as a run needs only one of them."""
 
     def __init__(self, **given: Any) -> None:
-        """Know the names, for suggestions."""
+        """Register the names, which suggestions need."""
         super().__init__(**given)
         self.commands = dict.fromkeys((*COMMANDS, *OTHERS))  # type: ignore[assignment]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print which command is for what, before the rest."""
+        """Print the table of commands by input and purpose, then the other help."""
         rows = [("you have", "you want to know", "use")]
         rows += [(one.have, one.want, one.name) for one, *_ in map(find_declaration, self.commands)]
         wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -44,19 +44,19 @@ class Commands(TyperGroup):
         super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words before a command; say which command has an option that stands there."""
+        """Parse the words before a command; for an unknown option name the commands with it."""
         with suggest_other_commands("clfeval", [*args], find_option):
             found: list[str] = super().parse_args(ctx, args)
             return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is named; say what does what no command does."""
+        """Return the named command; UsageError with a hint for an unknown one."""
         if args[0] not in self.commands and not ctx.resilient_parsing:
             refuse_unknown_command(args, find_option)
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command by its name; None where there is none."""
+        """Return a command by name; None if there is none."""
         del ctx
         if cmd_name in self.commands and self.commands[cmd_name] is None:
             self.commands[cmd_name] = build_typer_command(cmd_name)
@@ -74,7 +74,7 @@ app = typer.Typer(
     "3 error in data; 70 a bug.",
 )
 
-SELDOM = 100_000  # new objects between two looks for garbage; Python's own is some hundreds
+SELDOM = 100_000  # new objects between garbage collections; Python's default is some hundreds
 
 
 def _print_version(wanted: bool) -> None:
@@ -101,21 +101,21 @@ def root(
     ] = None,
 ) -> None:  # fmt: skip
     """Evaluate classifiers from a table of predictions."""
-    del version, guide  # their callbacks did it
+    del version, guide  # their callbacks have run
 
 
 def main() -> NoReturn:
-    """Run the program and leave with its exit code; never with a bare traceback."""
-    # imports and rows make hardly any circles: to look for them, in between and at the end, costs a
+    """Run the program and exit with its code, never with a bare traceback."""
+    # imports and rows make hardly any reference cycles: garbage collection would take a
     # quarter of a short run
     gc.set_threshold(SELDOM)
     atexit.register(gc.freeze)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(
             errors=register_ascii_handler()
-        )  # help has letters that not every terminal has
+        )  # help has characters that some terminals lack
     code = _run()
-    if code == ExitCode.OK and sys.stdout is None:  # help or a version that nobody gets
+    if code == ExitCode.OK and sys.stdout is None:  # help or a version cannot be printed
         print_error(UsageError.new("standard output is closed", "output"))
         code = ExitCode.USAGE
     try:
@@ -162,16 +162,16 @@ def _run() -> int:
             _check_stream(stream)
         print_error(UsageError.new(f"cannot write: {error.strerror}", "output"))
         return ExitCode.USAGE
-    except BaseException as error:  # the boundary
+    except BaseException as error:  # the only place that catches all
         mistyped = error_from_typer(error, _hidden_files())
-        if mistyped is None:  # whatever else arrives here, a panic too, is our fault
+        if mistyped is None:  # any other exception, a panic too, is a bug
             return _report_bug()
         print_error(mistyped)
         return mistyped.exit_code
 
 
 def _hidden_files() -> list[str]:
-    """Say how to name files whose names look like options."""
+    """Return hints on files whose names look like options."""
     words = (word for word in sys.argv[1:] if word.startswith("-") and os.path.isfile(word))
     return [f"write './{word}' for the file '{word}'" for word in words]
 
@@ -185,7 +185,7 @@ def _has_folder() -> bool:
 
 
 def _check_stream(stream: Literal["stdout", "stderr"]) -> None:
-    """Let go of a stream that is closed or full."""
+    """Abandon a stream that is closed or full."""
     try:
         file = getattr(sys, stream)
         if file is not None:

@@ -1,4 +1,4 @@
-"""From the declared options of a command to its command line."""
+"""Command lines built from the declared options of commands."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from clfeval.tables.peek import Read
 
 KIND = Parameter.POSITIONAL_OR_KEYWORD
-RESULT_GROUPS = (Output, Gates, HistoryOptions)  # groups about the result, whatever the command
+RESULT_GROUPS = (Output, Gates, HistoryOptions)  # option groups on the result, for every command
 Does = Callable[[Command, Sequence[str], Mapping[str, Any]], None]
-# commands that read no table of predictions: what they do, and their options about the result
+# commands that read no table of predictions: declaration, function, option groups on the result
 OTHERS: Mapping[str, tuple[Command, Does, tuple[type, ...]]] = {
     BATCH.name: (BATCH, run_batch, (Output,)),
     HISTORY_COMMAND.name: (HISTORY_COMMAND, show_history, (Output,)),
     EXAMPLE.name: (EXAMPLE, write_example, ()),
 }
-FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own stand between
-# what completes to what, and how its value is called in help
+FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own are in between
+# completion functions by kind of value, and the name of the value in help
 COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
     None: (None, None),
     "column": (complete.complete_column, "COLUMN"),
@@ -63,18 +63,18 @@ COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
     "ranked": (complete.complete_ranked, "METRIC"),
 }
 HELP = 80  # columns of the short help
-SPELT = 24  # characters of choices that help spells out beside the option
+SPELT = 24  # characters of choices that help lists next to the option
 TYPES: Mapping[Any, str | None] = {int: "N", float: "X", bool: None}
 
 
 class BriefHelpCommand(TyperCommand):
-    """A command whose help has the common options, and all of them with --help-all."""
+    """A command whose --help has the common options, and --help-all has all."""
 
     declared: Command
     seldom: frozenset[str] = frozenset()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words of the command line; refuse an option of one value that has two."""
+        """Parse the command line; UsageError for a single-valued option given twice."""
         if ctx.resilient_parsing:
             return self._parsed(ctx, args)
         with suggest_other_commands(str(self.name), [*args], find_option):
@@ -91,7 +91,7 @@ class BriefHelpCommand(TyperCommand):
         return found
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print one screen: what it does, examples, and the options people use most."""
+        """Print the short help: purpose, examples, and the most used options."""
         if not self.seldom and self.declared.options():
             super().format_help(ctx, formatter)
             return
@@ -111,7 +111,7 @@ class BriefHelpCommand(TyperCommand):
 
 
 def find_declaration(name: str) -> tuple[Command, Does, tuple[type, ...]]:
-    """Return a command, what it does, and its groups of options about the result."""
+    """Return a command, the function that runs it, and its option groups on the result."""
     if name in OTHERS:
         return OTHERS[name]
     return command_of(name), compute_command, RESULT_GROUPS
@@ -123,7 +123,7 @@ def shell_options(command: Command, after: tuple[type, ...] = RESULT_GROUPS) -> 
 
 
 def find_option(name: str, flag: str) -> Option | None:
-    """Return the option of a command that has this flag, in a shell or elsewhere."""
+    """Return the option of a command with this flag, even if a shell lacks it."""
     command, _, after = find_declaration(name)
     every = command.options(*after)
     return next((one for one in every if flag in (*one.opt.flags, one.flag)), None)
@@ -132,12 +132,12 @@ def find_option(name: str, flag: str) -> Option | None:
 def _help_all(ctx: typer.Context, wanted: bool) -> None:
     if wanted:
         ctx.command.seldom = frozenset()  # type: ignore[attr-defined]
-        ctx.get_help()  # which prints it, as rich does
+        ctx.get_help()  # prints the help, as rich does
         raise typer.Exit
 
 
 def _eager_switch(flag: str, words: str, callback: Callable[..., None]) -> Parameter:
-    """Return a switch that prints something and leaves."""
+    """Return the parameter of a switch that prints something and exits."""
     option = typer.Option(flag, help=words, callback=callback, is_eager=True)
     return Parameter(
         flag[2:].replace("-", "_"), KIND, default=False, annotation=Annotated[bool, option]
@@ -166,7 +166,7 @@ EAGER = (
 
 
 def build_typer_command(name: str) -> Any:
-    """Return a command as typer makes it of its declaration."""
+    """Build the typer command of a declared command."""
     command, does, after = find_declaration(name)
     options = shell_options(command, after)
 
@@ -192,7 +192,7 @@ def build_typer_command(name: str) -> Any:
 
 
 def compute_command(command: Command, tables: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Carry a command out that computes; `given` holds its options and those about the result."""
+    """Run a command that computes; given: its options and those on the result."""
     output, limits, history = (
         build_group(Output, given),
         build_group(Gates, given),
@@ -240,7 +240,7 @@ def compute_command(command: Command, tables: Sequence[str], given: Mapping[str,
 def command_line_with_fixes(
     words: Sequence[str], options: Sequence[Option], fixes: Mapping[str, Any]
 ) -> str:
-    """Write the command line with these options, and without what they replace."""
+    """Write the command line with fixes added, without the options they replace."""
     known = {option.name: option for option in options}
     given, more = [word for word in words if word != "--dry-run"], []
     for name, value in fixes.items():
@@ -251,7 +251,7 @@ def command_line_with_fixes(
 
 
 def _words_without_option(words: Iterable[str], option: Option, value: Any) -> Iterator[str]:
-    """Yield the words without an option; of one that names things, without the same names."""
+    """Yield the words of a command line without an option, or without its replaced values."""
     flags = {*(option.opt.flags or (option.flag,))}
     rest = iter(words)
     for word in rest:
@@ -271,7 +271,7 @@ def _words_without_option(words: Iterable[str], option: Option, value: Any) -> I
 
 
 def _keeps_value(option: Option, text: str, value: Any) -> bool:
-    """Tell whether what was given stands beside a value that is added."""
+    """Return whether a given value is kept when another is added."""
     if isinstance(value, Mapping):
         key, equals, _ = text.rpartition("=")
         return (key if equals else None) not in value
@@ -279,7 +279,7 @@ def _keeps_value(option: Option, text: str, value: Any) -> bool:
 
 
 def _option_words(option: Option, value: Any) -> list[str]:
-    """Write an option as a shell has it."""
+    """Write an option as words of a command line."""
     if value is None or isinstance(value, bool):
         return [option.flag] if value else []
     if isinstance(value, Mapping):
@@ -312,9 +312,9 @@ def _tables(command: Command) -> Parameter:
     return Parameter("tables", KIND, default=default, annotation=Annotated[list[str], argument])
 
 
-@cache  # most options are those of several commands
+@cache  # most options belong to several commands
 def _typer_parameter(option: Option) -> Parameter:
-    """Return an option as typer declares it."""
+    """Return the typer parameter of an option."""
     opt, kind, default = option.opt, option.kinds[0], option.default
     if option.repeated:
         kind, default = list[str], []
@@ -322,7 +322,7 @@ def _typer_parameter(option: Option) -> Parameter:
         kind, default = str, default or None
     if default is None:
         kind = kind | None
-    ranged = opt.panel == OUTPUT  # refused where typer refuses: nothing else is asked for them
+    ranged = opt.panel == OUTPUT  # checked by typer, as nothing else checks them
     completes, word = COMPLETES[opt.completes]
     words, helped = "|".join(option.choices), opt.help
     if len(words) > SPELT and opt.metavar is None:
@@ -342,7 +342,7 @@ def _typer_parameter(option: Option) -> Parameter:
 
 
 def _parse_value(option: Option, given: Any) -> Any:
-    """Return what a shell gave, its small language understood."""
+    """Return the value of an option parsed from the texts of the shell."""
     if option.opt.parse is None or given is None or given == []:
         return option.default if given == [] else given
     return option.opt.parse(option.flag, given if isinstance(given, list) else [given])

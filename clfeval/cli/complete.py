@@ -1,4 +1,4 @@
-"""Completion of values: the columns and classes of the table already on the command line."""
+"""Completion of values, such as columns and classes of the table on the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete to the models: what files or a long table name, else the columns left over."""
+    """Complete to the models: named files, names in a long table, or columns without a role."""
     from clfeval.tables.source import split_named_path
 
     called = [split_named_path(name)[0] for name in ctx.params.get("tables") or ctx.args]
@@ -61,21 +61,21 @@ def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_show(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete to what may be shown of a result of the command."""
+    """Complete to tables and plots of the command's results."""
     from clfeval.pages import page_of
 
     return _with_prefix(page_of(str(ctx.info_name)).names, incomplete)
 
 
 def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete to the measures of the command by any name, and its sets."""
+    """Complete to the measures of the command by any of their names, and to sets of them."""
     from clfeval.cli.guide import askable_measures
 
     return _with_prefix(askable_measures(str(ctx.info_name)).names, incomplete)
 
 
 def complete_explain(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete to what the command can explain: columns, headings, measures, codes."""
+    """Complete to the names the command can explain: columns, headings, measures, codes."""
     from clfeval.pages import page_of
     from clfeval.pages.explain import explainable_names
 
@@ -95,7 +95,7 @@ def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _with_prefix(values: Iterable[str], incomplete: str) -> list[str]:
-    """Keep values with this prefix that the shell can insert as one word.
+    """Return values with this prefix that the shell can insert as one word.
 
     No value may hold a line end. Typer's own scripts for bash and zsh do not quote, and zsh
     evaluates: they get plain names only.
@@ -120,8 +120,8 @@ def _values(columns: Sequence[str], rows: SampleRows, column: str | None) -> lis
 
 
 def _read_head_of_first(ctx: typer.Context) -> tuple[Sequence[str], SampleRows]:
-    """Read the columns, and of delimited text the first rows, of the first table, or nothing."""
-    # an option still without its value stops the parser: the tables then are in `args`
+    """Return columns and (for delimited text) first rows of the first table; empty if none."""
+    # an option without its value stops the parser: then the tables are in `args`
     for name in ctx.params.get("tables") or ctx.args:
         path = _expand_path(name)
         if path is not None:
@@ -129,13 +129,13 @@ def _read_head_of_first(ctx: typer.Context) -> tuple[Sequence[str], SampleRows]:
                 given = ctx.params.get
                 said = Input(input_format=given("input_format"), delimiter=given("delimiter"))
                 return _read_file_head(path, said)
-            except Exception:  # whatever is wrong with the table, its own command will say
+            except Exception:  # the command itself will report errors of the table
                 break
     return (), ()
 
 
 def _expand_path(name: str) -> str | None:
-    """Find the file a word means: shells complete before they expand ~ and $NAME."""
+    """Return the file that a word names, with ~ and $NAME expanded, which shells do later."""
     import glob
 
     from clfeval.tables.source import split_named_path
@@ -152,7 +152,7 @@ def _expand_path(name: str) -> str | None:
 
 
 def _read_file_head(name: str, said: Input) -> tuple[Sequence[str], SampleRows]:
-    """Read the head of one file, with polars only where the format leaves no other way."""
+    """Return header and first rows of a file, using polars only if the format needs it."""
     from tempfile import TemporaryDirectory
 
     from clfeval.tables.csv import read_csv_head, skip_comments
@@ -176,7 +176,7 @@ def _read_file_head(name: str, said: Input) -> tuple[Sequence[str], SampleRows]:
 
 
 def _unpacked_head(name: str, folder: str) -> str:
-    """Return the file itself, or a copy in the folder of what its first bytes unpack to."""
+    """Return the file itself, or an unpacked copy of its first bytes in the folder."""
     from io import BytesIO
     from pathlib import Path
 
@@ -189,7 +189,7 @@ def _unpacked_head(name: str, folder: str) -> str:
     if packing is None:
         return name
     plain = Path(folder) / f"plain{Path(Path(name).stem).suffix}"
-    # of a large file it has the start, all that is wanted
+    # the start of a large file is enough
     with plain.open("wb") as out, contextlib.suppress(DataError):
         unpack(name, BytesIO(start), out.write, packing)
     return str(plain)

@@ -223,7 +223,7 @@ end
 _FUNCTION = r"\n?_clfeval_completion\(\) \{\n.*?\n\}\n"
 _CONDITION = r'--arguments "[^"]*" --condition "[^"]*"'
 _OUR_CONDITION = "--condition __clfeval_ask --arguments '$__clfeval_answers'"
-# shell -> what stands in its place, for each pattern in typer's script
+# shell -> replacement of each pattern in typer's script
 _CHANGES = {
     "bash": {_FUNCTION: _BASH},
     "zsh": {_FUNCTION: _ZSH, r"\Z": _ZSH_FIRST_TAB},
@@ -232,7 +232,7 @@ _CHANGES = {
 
 
 def completion_script(shell: str) -> str:
-    """Return typer's script for a shell, changed as told here."""
+    """Return typer's completion script for a shell, with our changes."""
     program = Path(sys.executable).with_name("clfeval")
     environment = {**os.environ, "_CLFEVAL_COMPLETE": f"source_{shell}"}
     run = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Errors as text, JSON lines and annotations, without the words that engines print."""
+"""Errors as text, JSON lines and annotations, without the output of engines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEYS = ("code", "what", "file", "row", "column", "hint", "exit_code")  # of ever
 
 
 def last_option_value(words: Sequence[str], *flags: str) -> str | None:
-    """Return the value that an option has in the words of a command line; the last one counts."""
+    """Return the last value of an option in the words of a command line."""
     found = None
     words = words[: words.index("--")] if "--" in words else words
     for word, after in zip_longest(words, words[1:]):
@@ -38,12 +38,12 @@ def last_option_value(words: Sequence[str], *flags: str) -> str | None:
 
 
 def wants_json() -> bool:
-    """Tell whether whoever reads standard error is a program."""
+    """Return whether errors are wanted as JSON, as the output is."""
     return last_option_value(sys.argv[1:], "-f", "--format") == "json"
 
 
 def wants_program_errors() -> bool:
-    """Tell whether errors in the command line itself are to be said as others are."""
+    """Return whether typer's errors on the command line are to be printed like others."""
     return wants_json() or last_option_value(sys.argv[1:], "--annotate") is not None
 
 
@@ -51,13 +51,13 @@ def problem_line(
     code: str, what: str, exit_code: int, *, file: str | None = None, row: int | None = None,
     column: str | None = None, hint: str | None = None, **more: Any,
 ) -> str:  # fmt: skip
-    """Return a JSON object of one line, with the same keys for whatever went wrong."""
+    """Return one line of JSON for a problem, with the same keys for every kind."""
     values = (code, what, file, row, column, hint, int(exit_code))
     return json.dumps({**dict(zip(KEYS, values, strict=True)), **more})
 
 
 def error_lines(error: ClfevalError, **more: Any) -> list[str]:
-    """Return a JSON line for each problem carried along, and one with the totals of each code."""
+    """Return a JSON line for each problem kept, and one with the totals by code."""
     lines = [
         problem_line(one.code, one.what, error.exit_code, file=one.place[0], row=one.place[1],
                      column=one.column, hint=part.hint, **more)
@@ -68,7 +68,7 @@ def error_lines(error: ClfevalError, **more: Any) -> list[str]:
 
 
 def print_error(error: ClfevalError, *, verbose: bool = False) -> None:
-    """Say an error on standard error, and to the CI server that is to hear of it."""
+    """Print an error to standard error, and its annotations for a CI server."""
     print_notes(*(error_lines(error) if wants_json() else error.lines(verbose=verbose)))
     if kind := last_option_value(sys.argv[1:], "--annotate"):
         from clfeval.views.ci import error_findings
@@ -76,23 +76,23 @@ def print_error(error: ClfevalError, *, verbose: bool = False) -> None:
         try:
             annotate(kind, error_findings(error), dry="--dry-run" in sys.argv)
         except UsageError as other:
-            if str(other) != str(error):  # else it has just been said
+            if str(other) != str(error):  # else it has just been printed
                 print_notes(*(error_lines(other) if wants_json() else other.lines()))
 
 
 def bug_line(lines: Sequence[str], said: str, **more: Any) -> str:
-    """Return the JSON line of a bug: what broke, and the traceback."""
+    """Return the JSON line of a bug, with the traceback."""
     what = lines[-1] if lines else "unknown"
     return problem_line("bug", what, ExitCode.BUG, hint=said, traceback=list(lines), **more)
 
 
 def print_bug(lines: Sequence[str], said: str) -> None:
-    """Say a bug: the traceback, and where to report it."""
+    """Print a bug: the traceback, and where to report it."""
     print_notes(*([bug_line(lines, said)] if wants_json() else (*lines, "", said)))
 
 
 def gate_lines(gates: Sequence[Gate], **more: Any) -> list[str]:
-    """Return a JSON line for each gate that was missed; one that only warns has exit code 0."""
+    """Return a JSON line for each missed gate; one that only warns has exit code 0."""
     missed = (gate for gate in gates if not gate.passed)
     codes = {True: ExitCode.GATE_MISSED, False: ExitCode.OK}
     return [problem_line("gate-missed", str(gate), codes[gate.failed], **more) for gate in missed]
@@ -120,7 +120,7 @@ def error_from_typer(error: BaseException, hints: Sequence[str]) -> ClfevalError
     return UsageError(Problem(" ".join(told().split()), "command-line"), hint=hint)
 
 
-PANIC = "panicked at"  # how an engine begins to say that it broke off
+PANIC = "panicked at"  # start of an engine's message on a panic
 
 
 @contextmanager
@@ -146,7 +146,7 @@ def capture_engine_output() -> Iterator[None]:
         ours = False
         raise
     finally:
-        if sys.stderr is not None:  # else nobody can be told any more
+        if sys.stderr is not None:  # else there is no stream to write to
             sys.stderr.flush()
             sys.stderr = shown
         kept, CleanupState.stderr = CleanupState.stderr, 2
@@ -160,14 +160,14 @@ def capture_engine_output() -> Iterator[None]:
 
 
 def _is_descriptor_2(stream: TextIO | None) -> bool:
-    """Tell whether a stream writes to descriptor 2."""
+    """Return whether a stream writes to descriptor 2."""
     with suppress(OSError, ValueError, AttributeError):
         return stream is not None and stream.fileno() == 2
     return False
 
 
 def _memory_is_limited() -> bool:
-    """Tell whether memory may well end, of which the engine's last words are all that is said."""
+    """Return whether memory is limited: if it ends, the engine's output is the only message."""
     with suppress(ImportError):
         import resource
 
@@ -177,7 +177,7 @@ def _memory_is_limited() -> bool:
 
 @contextmanager
 def _last_words(stream: TextIO) -> Iterator[None]:
-    """Let Python say where a library ended the process, for its own words are set aside."""
+    """Let faulthandler report a crash in a library, whose own output is captured."""
     if faulthandler.is_enabled():
         yield
         return

@@ -1,4 +1,4 @@
-"""The guides that come with the program: one for each command, for tables, gates and numbers."""
+"""The built-in guides: one for each command, and for tables, gates and numbers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ FOLDER = Path(__file__).parent.parent / "guide"
 COMMAND = re.compile(r"^\$ .+$", re.MULTILINE)  # in a block of a guide
 BREAKS = re.compile(r" (?=--|\||clfeval )")
 CONTINUES = " \\"
-MARGIN = 2  # columns a block takes beside its text
-NO_PAGER = (126, 127)  # what a shell answers when it cannot run something
+MARGIN = 2  # columns of a block in addition to its text
+NO_PAGER = (126, 127)  # exit codes of a shell for a command that cannot run
 
 
 def guide_names() -> list[str]:
@@ -36,7 +36,7 @@ def guide_names() -> list[str]:
 
 
 def show_guide(name: str) -> None:
-    """Print a guide, laid out and paged on a terminal; UsageError where there is none."""
+    """Print a guide, formatted and paged on a terminal; UsageError for an unknown one."""
     if name not in guide_names():
         hint = suggestion(name, guide_names()) or f"one of {', '.join(guide_names())}"
         raise UsageError.new(f"no guide '{name}'", "bad-option", hint=hint)
@@ -49,13 +49,13 @@ def show_guide(name: str) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console(color_system=None)  # no styles: not every pager passes them on
+    console = Console(color_system=None)  # no styles: not every pager shows them
     with console.capture() as laid_out:
         console.print(
             Markdown(COMMAND.sub(lambda line: break_command(line[0], console.width), text))
         )
     if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a pager that reads no further ends nothing
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a pager may stop reading early
     pager = os.environ.get("PAGER") or "less"
     done = subprocess.run(pager, shell=True, input=laid_out.get().encode(), check=False)
     if done.returncode in NO_PAGER:
@@ -76,19 +76,19 @@ def break_command(line: str, width: int) -> str:
 
 
 def print_guide(name: str | None) -> None:
-    """Print a guide by its name, and leave."""
+    """Print a guide by its name, and exit."""
     if name is not None:
         show_guide(name)
         raise typer.Exit
 
 
-NARROWEST = 30  # columns that lines are folded to at the least
-MEASURES = "measures"  # names all of them
-WIDTH = 80  # where nobody says how wide the screen is
+NARROWEST = 30  # minimum width that lines are folded to
+MEASURES = "measures"  # lists all measures
+WIDTH = 80  # if the width of the screen is unknown
 
 
 def explain_name(ctx: typer.Context, name: str | None) -> None:
-    """Print what a name means in the command at hand, and leave."""
+    """Print the meaning of a name in this command, and exit."""
     if name is None or ctx.resilient_parsing:
         return
     from clfeval.pages import HISTORY, SUITE, page_of
@@ -134,7 +134,7 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
 
 
 def _laid_out(parts: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterator[str]:
-    """Yield lines no longer than the screen, what is said of a name below it."""
+    """Yield lines folded to the width, with explanations indented below their names."""
     fold = TextWrapper(
         width, initial_indent="  ", subsequent_indent="    ", break_long_words=False,
         break_on_hyphens=False,
@@ -148,7 +148,7 @@ def _laid_out(parts: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterato
 
 
 def askable_measures(command: str) -> AvailableMeasures:
-    """Return the measures a command can be asked for."""
+    """Return the measures that can be requested from a command."""
     from clfeval.methods.measurement import requested_measures as asked
 
     if command == "tune-jpt":
@@ -185,7 +185,7 @@ EXAMPLE = Command(
 
 
 def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> None:
-    """Write the tables and print what to run on them; UsageError rather than replace a file."""
+    """Write the example tables, and print commands to try; UsageError rather than overwrite."""
     if len(folders) > 1:
         raise bad_option("example takes one folder", f"clfeval example {folders[0]}")
     folder = Path(*folders)

@@ -1,4 +1,4 @@
-"""Words of a command line that mean something else here: which command or option, as a line."""
+"""Hints for command lines with an option of another command, or an unknown command."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from clfeval.errors import UsageError, format_command_line, say_which_have_it
 from clfeval.options.declaration import Option, options_of
 from clfeval.options.dialect import MEANT
 
-Find = Callable[[str, str], Option | None]  # the option of a command by its flag
+Find = Callable[[str, str], Option | None]  # returns the option of a command by its flag
 NO_TABLE = ("batch", "history")
 
 
 @contextmanager
 def suggest_other_commands(command: str, words: Sequence[str], find: Find) -> Iterator[None]:
-    """Raise UsageError for an option of other commands, naming these; words: the arguments."""
+    """Raise UsageError for an option that other commands have, naming them; words: arguments."""
     try:
         yield
-    except Exception as error:  # known by what it has: its class is no public name
+    except Exception as error:  # recognised by its attributes: its class is not public
         flag = getattr(error, "option_name", "")
         every = (*COMMANDS, *NO_TABLE)
         owners = [(one, o) for one in every if flag.startswith("--") and (o := find(one, flag))]
         shells = [one for one, option in owners if option.opt.shell]
         own = dict(owners).get(command)
         if (not owners and flag not in MEANT) or (own and own.opt.shell):
-            raise  # the second: it has the option, and something else is wrong
+            raise  # second case: the command has the option, and another error occurred
         if not owners:
             what = f"{command} has no {flag}"
             raise UsageError.new(what, "command-line", hint=f"use {MEANT[flag]}") from None
@@ -45,7 +45,7 @@ def suggest_other_commands(command: str, words: Sequence[str], find: Find) -> It
 
 
 def refuse_unknown_command(words: Sequence[str], find: Find) -> None:
-    """Refuse a command that there is not, where an option does that, or a file is meant."""
+    """Raise for an unknown command that is an option or a file, with the command to run."""
     word, flag = words[0], f"--{words[0]}"
     if word == "suite":
         raise _command_error(f"clfeval has no command '{word}'", ["batch", *words[1:]])

@@ -1,4 +1,4 @@
-"""Writing to people and programs: stdout once, notes and waiting on stderr."""
+"""Output to terminals and programs: results on stdout, notes and the spinner on stderr."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from clfeval.document import Document
 
 OUTPUT = "Output"  # panel
-MIN_PLOT_LINES = 12  # lines that a plot needs, and the prompt below it
+MIN_PLOT_LINES = 12  # lines of a plot and the prompt below it
 ASCII_HANDLER = "clfeval.alike"
-# for streams that know few letters: signs of tables stay apart from each other
+# replacements for streams with few characters: signs of tables stay distinct
 ASCII_LETTERS = dict(zip("─│≈↑↓→–…δφ×█·", "-|~^v>-.dfx#.", strict=True))
-FALLBACK = 80  # columns of a terminal that does not tell
-READ = (".md", ".html")  # files for people
-PASTED = ("try: ", "{", "::")  # how lines begin that are read by a shell or a program
+FALLBACK = 80  # columns of a terminal of unknown width
+READ = (".md", ".html")  # files for readers
+PASTED = ("try: ", "{", "::")  # starts of lines for a shell or a program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Output:
-    """What is printed, saved and said."""
+    """Options on what is printed and saved."""
 
     format: Annotated[
         Literal["table", "json", "csv", "markdown"],
@@ -64,14 +64,14 @@ class Output:
         Opt("Print only errors and missed gates to stderr.", OUTPUT,
             flags=("-q", "--quiet")),
     ] = False  # fmt: skip
-    verbose: Annotated[  # read at the boundary, where errors are printed
+    verbose: Annotated[  # read where errors are printed
         bool, Opt("List all problems and all notes.", OUTPUT, flags=("-v", "--verbose"))
     ] = False
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What the terminal view may use: width None is uncut; tty tells whether somebody watches."""
+    """Properties of the screen; width None: unlimited; tty: stdout is a terminal."""
 
     tty: bool
     width: int | None
@@ -80,7 +80,7 @@ class Screen:
 
 
 def requested_output(output: Output, command: str) -> OutputRequest:
-    """Return what is wanted of a result; UsageError for what no result of the command has."""
+    """Return the requested output of a result; UsageError for names the command lacks."""
     check_names(command, output.show, "--show ")
     suffixes = {os.path.splitext(name)[1].lower() for name in output.save}
     wanted = OutputRequest.from_names(command, output.show, output.digits)
@@ -94,7 +94,7 @@ def requested_output(output: Output, command: str) -> OutputRequest:
 def stdout_pieces(
     result: Document, wanted: OutputRequest, output: Output, screen: Screen
 ) -> Iterator[str]:
-    """Yield what standard output gets."""
+    """Yield the pieces of text for standard output."""
     if output.format != "table":
         yield from render_format(FORMATS[output.format], result, wanted)
         return
@@ -107,7 +107,7 @@ def stdout_pieces(
         )  # fmt: skip
 
     bare = text()
-    # unasked, a plot must not drive the answer off the screen
+    # a plot that was not requested must leave the answer on the screen
     room = screen.height - bare.count("\n") if screen.tty else 0
     plots, draws = "", room > MIN_PLOT_LINES
     if wanted.names or draws:
@@ -122,7 +122,7 @@ def stdout_pieces(
 
 
 def register_ascii_handler() -> str:
-    """Return the name of what writes letters that a stream lacks as others of one column."""
+    """Register the codec error handler that replaces characters by ASCII; return its name."""
     codecs.register_error(
         ASCII_HANDLER, lambda error: (_replace_by_ascii(error), getattr(error, "end", 0))
     )
@@ -138,7 +138,7 @@ def _replace_by_ascii(error: UnicodeError) -> str:
 
 
 def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
-    """Write the result to stdout, as UTF-8 for programs; UsageError when closed or full."""
+    """Write a result to stdout, as UTF-8 for programs; UsageError if it is closed or full."""
     if sys.stdout is None:
         raise UsageError.new("standard output is closed", "output")
     if hasattr(sys.stdout, "reconfigure"):
@@ -156,7 +156,7 @@ def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
 
 
 def abandon_stream(stream: Literal["stdout", "stderr"]) -> None:
-    """Let go of a stream that cannot be written, so that leaving does not fail on it again."""
+    """Redirect a stream that cannot be written to the null device, so that exit succeeds."""
     number = {"stdout": 1, "stderr": CleanupState.stderr}[stream]
     with suppress(OSError):
         sink = os.open(os.devnull, os.O_WRONLY)
@@ -166,7 +166,7 @@ def abandon_stream(stream: Literal["stdout", "stderr"]) -> None:
 
 
 def detect_screen() -> Screen:
-    """Decide width and colour once, from the streams and the environment."""
+    """Determine width and colour once, from the streams and the environment."""
     tty = sys.stdout is not None and sys.stdout.isatty()
     width = _requested_width()
     if width is None and tty:
@@ -175,7 +175,7 @@ def detect_screen() -> Screen:
 
 
 def _requested_width() -> int | None:
-    """Return the width somebody set."""
+    """Return the width set by COLUMNS, or None."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdigit() and int(columns) > 0 else None
 
@@ -194,18 +194,18 @@ def print_notes(*said: str) -> None:
         try:
             lines = [line for text in said for line in _fold_line(escape_unprintable(text))]
             print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
-        except OSError:  # a closed or full stderr must not cost the result
+        except OSError:  # a closed or full stderr must not lose the result
             abandon_stream("stderr")
 
 
 def _fold_line(line: str) -> list[str]:
-    """Return a line as a terminal on stderr shows it best; one for a program as it is."""
+    """Return a line folded for a terminal on stderr; unchanged for programs."""
     if line.startswith(PASTED) or not sys.stderr.isatty():
         return [line]
     from textwrap import TextWrapper
 
     width = _requested_width() or FALLBACK
-    with suppress(OSError, ValueError):  # no size to be had
+    with suppress(OSError, ValueError):  # unknown size
         width = _requested_width() or os.get_terminal_size(sys.stderr.fileno()).columns or FALLBACK
     fold = TextWrapper(
         width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
@@ -214,18 +214,18 @@ def _fold_line(line: str) -> list[str]:
 
 
 DELAY = 1.0  # seconds before anything is shown
-RESTORING = b"\r\x1b[2K\x1b[?25h"  # an empty line, and the cursor that waiting hides
+RESTORING = b"\r\x1b[2K\x1b[?25h"  # an empty line, and the cursor that the spinner hides
 
 
 def end_on_interrupt() -> None:
-    """Let Ctrl-C end a read that waits: importing polars makes such calls start over."""
+    """Let Ctrl-C end a blocking read, as importing polars makes such calls restart."""
     if hasattr(signal, "siginterrupt"):
         signal.siginterrupt(signal.SIGINT, True)
 
 
 @contextmanager
 def show_spinner(tables: Sequence[str]) -> Iterator[None]:
-    """Show a spinner while the block runs, if it runs long and somebody watches stderr."""
+    """Show a spinner on a terminal while the block runs, if it takes long."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return

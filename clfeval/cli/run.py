@@ -1,4 +1,4 @@
-"""Carry a command through: limits, files, computing, gates, files, stdout, notes, exit code."""
+"""Run of a command: limits, files, computation, gates, stdout, notes, exit code."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from clfeval.suite.running import RunOutcome
     from clfeval.views.ci import Finding
 
-MAX_GATE_LINES = 50  # missed gates said one by one
+MAX_GATE_LINES = 50  # missed gates listed, at most
 
 
 def missed_gate_lines(result: Document) -> list[str]:
-    """Say which gates were missed and by what."""
+    """Return a line for each missed gate, of many only the first."""
     missed = [gate for gate in result.gates if not gate.passed]
     said = [f"gate missed: {gate}" if gate.failed else f"warning: {gate}" for gate in missed]
     left = len(said) - MAX_GATE_LINES
@@ -64,9 +64,9 @@ def run_command(
     beside: Callable[[Document], Baseline | None] = lambda _: None,
     said: Callable[[Document], Sequence[str]] = lambda _: (),
 ) -> None:  # fmt: skip
-    """Compute, apply gates, save and print what a command line asks for.
+    """Compute, apply gates, save and print the output that a command line requests.
 
-    Options are checked before `compute` reads the table. beside: reads the baseline where that is a
+    Options are checked before `compute` reads the table. beside: reads the baseline if that is a
     table. A dry run writes no file. said: further notes. found: annotations of a batch, filled by
     `compute`. Raises typer.Exit when a gate is missed.
     """
@@ -81,7 +81,7 @@ def run_command(
     with SavedFiles(output.save, inputs=read, gates=limited or batch, said="--save ") as files:
         watched = nullcontext() if batch else show_spinner(tables)
         with nullcontext() if output.verbose else capture_engine_output(), watched:
-            import clfeval.tables.prediction  # noqa: F401  # before the next line: polars would undo it
+            import clfeval.tables.prediction  # noqa: F401  # first, or polars undoes the next line
 
             end_on_interrupt()
             result = compute()
@@ -97,10 +97,10 @@ def run_command(
                 result = evaluate_gates(
                     result, with_history_baseline(gates, but=history.label), beside(result)
                 )
-        if dry:  # the rest of the line is about the result
+        if dry:  # further options are about the result
             output = replace(output, show=())
             wanted = replace(wanted, names=(), table=wanted.table if planned else None)
-        table_or_first(result, wanted.table)  # before any file is put in place
+        table_or_first(result, wanted.table)  # before any file is replaced
         if output.show:
             from clfeval.views.table_layout import check_available
 
@@ -129,7 +129,7 @@ def run_command(
 
 
 def _of_plan(names: Sequence[str]) -> bool:
-    """Tell whether tables are asked for, and only such as a dry run itself has."""
+    """Return whether only tables of a dry run are requested."""
     if not names:
         return False
     from clfeval.pages import page_of
@@ -138,14 +138,14 @@ def _of_plan(names: Sequence[str]) -> bool:
 
 
 def reading_listener(output: Output) -> OnOpen:
-    """Return what is told how a table was read: nothing where nobody wants to hear it."""
+    """Return the listener that prints how a table was read, unless quiet."""
     return lambda table: None if output.quiet else print_notes(table.described())
 
 
 def _print_result_notes(
     result: Document, said: Sequence[str], output: Output, screen: Screen
 ) -> None:
-    """Say on stderr what standard output does not: warnings, names of files, missed gates."""
+    """Print to stderr what stdout lacks: warnings, names of files, missed gates."""
     in_table = output.format == "table"
     if not output.quiet:
         for warning in () if in_table else result.warnings:
@@ -158,7 +158,7 @@ def _print_result_notes(
                 f"note: CSV holds one table of {result.command}; for {others} use --format json"
             )
         print_notes(*said)
-    watched = in_table and screen.tty  # whoever watches has read them in the table
+    watched = in_table and screen.tty  # the table on the terminal has them
     if not watched and result.command != SUITE:
         for line in gate_lines(result.gates) if wants_json() else missed_gate_lines(result):
             print_notes(line)
@@ -169,7 +169,7 @@ LINES = "Lines"  # panel
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TrendOptions:
-    """Which lines of a history are shown, and whether the last of them are accepted."""
+    """Options on the lines of a history to show, and on accepting the last of them."""
 
     command: Annotated[str | None, Opt("Command whose lines are shown; default report.", LINES)] = (
         None
@@ -195,7 +195,7 @@ clfeval report week.csv --append history.jsonl --label 2026-W48
 
 
 def show_history(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Print a history as a command prints its result; UsageError for several files."""
+    """Print a history like the result of a command; UsageError for several files."""
     trend, (name, *others) = build_group(TrendOptions, given), files
     if others:
         raise bad_option("history takes one file", f"clfeval history {name}")
@@ -221,19 +221,19 @@ def show_history(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> 
 
 
 def acceptance_note(name: str, label: str, *, accepted: bool) -> str:
-    """Say whether the new lines of a history are those that later results are compared with."""
+    """Return the note on whether the new lines of a history are accepted for comparison."""
     if accepted:
         return f"accepted {label} in {name}"
     return f"{label} is not accepted in {name}: a gate was missed, or a run failed"
 
 
 BATCHES = "Batches"  # panel
-MAX_RUN_LINES = 5  # lines of one run on standard error, unless all are asked for
+MAX_RUN_LINES = 5  # lines of one run on standard error, unless all are requested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BatchOptions:
-    """Which batch, which of its runs, and what happens when one fails."""
+    """Options on the batch, its runs, and failures."""
 
     variables: Annotated[
         tuple[str, ...],
@@ -275,7 +275,7 @@ clfeval batch --print-schema > suite.schema.json
 
 
 def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Run the batch as a command is run: files opened first, the result printed once."""
+    """Run a batch like a command: files are opened first, the result is printed once."""
     from clfeval.suite.result import MAX_OUTCOME_LINES, suite_result
     from clfeval.suite.running import build_plan, execute_runs
 
@@ -307,7 +307,7 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
             _print_outcome(f"[{number}/{total}] ", one, output)
             if output.annotate:
                 found.extend(_findings(one, files[-1]))
-            # what is big is not kept: the result has its first lines
+            # large texts are not kept: the result has their first lines
             outcomes.append(replace(one, said=one.said[:MAX_OUTCOME_LINES], fault=None))
         if plan.history is not None and plan.history.accept and not (dry or output.quiet):
             fine = not any(one.code for one in outcomes)
@@ -329,7 +329,7 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
 
 
 def _findings(one: RunOutcome, config: str) -> list[Finding]:
-    """Return what a CI server is to hear of a run; what has no file stands in the YAML file."""
+    """Return the annotations of a run; those without a file refer to the YAML file."""
     from clfeval.views.ci import bug_findings, error_findings, gate_findings
 
     tables = (split_named_path(path)[1] for path in one.run.files)
@@ -342,7 +342,7 @@ def _findings(one: RunOutcome, config: str) -> list[Finding]:
 
 
 def _json_lines(one: RunOutcome) -> list[str]:
-    """Return what is wrong with a run as a program reads it."""
+    """Return the errors and missed gates of a run as JSON lines."""
     name = one.run.name
     if one.fault is not None:
         return error_lines(one.fault, run=name)
@@ -352,7 +352,7 @@ def _json_lines(one: RunOutcome) -> list[str]:
 
 
 def _print_outcome(head: str, one: RunOutcome, output: Output) -> None:
-    """Say how a run ended: one line, and below it what is wrong with it."""
+    """Print the outcome of a run: one line, with its errors below."""
     from clfeval.pages.suite import DOUBTFUL, FAILED, MET, WAITS, WARNED
 
     name, fine, failed = one.run.name, not one.code, one.state in (FAILED, DOUBTFUL)

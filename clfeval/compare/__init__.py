@@ -1,1 +1,1 @@
-"""How far two sides lie apart, whether that may be chance, and what it is called."""
+"""Comparisons: the difference of two sides, its significance and its verdict."""

@@ -42,14 +42,14 @@ class Change:
     rows: float | None = None
 
     def turned(self) -> Change:
-        """Return the change the other way round."""
+        """Return the reverse change, from new to old."""
         ends = [None if one is None else _negated_estimate(one)
                 for one in (self.difference, self.simultaneous)]  # fmt: skip
         return replace(self, old=self.new, new=self.old, difference=ends[0] or self.difference,
                        simultaneous=ends[1])  # fmt: skip
 
     def significant(self, level: float) -> bool:
-        """Tell whether the difference is significant in its family; in none, by itself."""
+        """Return whether the difference is significant, adjusted for its family if there is one."""
         p = self.p if self.adjusted is None else self.adjusted
         return p is not None and p < 1 - level and bool(self.difference.value)
 
@@ -80,12 +80,12 @@ class Change:
         return NOT_WORSE if margin is not None and low > -margin else UNDECIDED
 
     def _farther(self, metric: str, best: str | None) -> float:
-        """Return how much farther from its target a value is; 0 where that is not known."""
+        """Return the increase of the distance from the target; 0 where it is not known."""
         aim = AIMS.get(direction(metric, best))
         old, new, d = self.old.value, self.new.value, self.difference.value or 0.0
         if aim is None or old is None or new is None:
             return 0.0
-        if (old - aim) * (new - aim) < 0:  # on two sides: as surely as their difference
+        if (old - aim) * (new - aim) < 0:  # on two sides: only if clearly farther
             low, high = self.difference.low, self.difference.high
             reach = d - (low or 0.0) if d > 0 else (high or 0.0) - d
             if not abs(new + old - 2 * aim) > reach:
@@ -94,13 +94,13 @@ class Change:
 
 
 def direction(metric: str, best: str | None = None) -> str:
-    """Return which way a measure is better: max, min, zero, one or none."""
+    """Return the better direction of a measure: max, min, zero, one or none."""
     measure = CATALOG.get(metric.partition(":")[0])
     return measure.best if measure is not None else best or "none"
 
 
 def change_of_independent(old: Cell, new: Cell, *, level: float = 0.95, rho: float = 0.0) -> Change:
-    """Return the change between values of two independent samples, or of some rows in both.
+    """Return the change between two independent samples, or two that share some rows.
 
     rho: correlation of the errors, 0 in the formula: see `square_and_add`.
 
@@ -138,7 +138,7 @@ def shared_correlation(change: Change, share: float) -> float:
 def square_and_add(new: Floats, old: Floats, rho: ArrayLike = 0.0) -> tuple[Floats, Floats, Floats]:
     """Return new - old with limits, (m,) each, from value, low and high of both, (3, m).
 
-    rho: the correlation of their errors. Source: `inference.paired_measures.difference`.
+    rho: the correlation of their errors. Source: `inference.influence.measure_difference`.
     """
     (x, low, high), (y, under, above) = new, old
     return measure_difference(x, low, high, y, under, above, rho)
@@ -148,7 +148,7 @@ def p_from_limits(d: ArrayLike, low: ArrayLike, high: ArrayLike, df: ArrayLike, 
              level: float) -> Floats:  # fmt: skip
     """Return two-sided p-values of differences, consistent with their limits at a level.
 
-    p = 2 P(T > |d| t / r), r how far the limit towards 0 lies off, t the quantile at `level`
+    p = 2 P(T > |d| t / r), r the distance to the limit towards 0, t the quantile at `level`
 
     T is Student's with df degrees of freedom. NaN where limits are; 1 where d = 0, and 0 where a
     limit is d itself. Shapes: (m,) each.
@@ -165,7 +165,7 @@ def comparison_row(
     margin: float | None = None, part: str | None = None, best: str | None = None,
     se: float | None = None, detectable: float | None = None, method: str | None = None,
 ) -> Row:  # fmt: skip
-    """Return a row of the table `comparisons`: one model by one measure on two sides."""
+    """Return a row of the table `comparisons`: the change of a measure between two sides."""
     return {
         "against": against, "slice": part, "measure": metric, "model": model,
         "reference": reference, "old": change.old, "new": change.new,
@@ -218,7 +218,7 @@ def _estimate_of(cell: Any) -> Estimate:
 
 
 def _infinite_change(old: Estimate, new: Estimate) -> Estimate:
-    """Return a change without a finite value: to or away from what is infinite, or undefined."""
+    """Return the change where a value is infinite or undefined: infinite, or undefined."""
     endless = {"infinite": math.inf, "minus_infinite": -math.inf}
     was, now = (one.value if one.value is not None else endless.get(str(one.reason))
                 for one in (old, new))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Families of pairs of models: p-values adjusted by the joint maximum, and who is tied for best."""
+"""Families of pairs of models: p-values adjusted by the joint maximum, models tied for best."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from clfeval.inference.resampling import random_stream
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
 EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
-# the measures of the first screen of a report, by which models are compared with a reference
+# the first-screen measures of a report, by which models are compared with a reference
 ON_SCREEN = ("roc_auc", "brier", "net_benefit", "balanced_accuracy", "sensitivity", "specificity",
              "precision", "npv", "mcc", "f1", "accuracy")  # fmt: skip
 CALIBRATION = ("calibration_slope", "calibration_in_the_large", "oe_ratio")
-# changes since a baseline are tested by these together
+# the measures whose changes since a baseline are tested together
 CHANGING = (*ON_SCREEN, *CALIBRATION, "overconfidence", "kappa_quadratic")
 POWER = 0.8
 DRAWS = 10_000
 _MIN_DRAWS, _MOST = 1_000, 5 * 10**7  # draws, and differences drawn
 _SINGLE = 10**5  # pairs from which on differences of draws have 24 bits
-_EQUAL = 1e-9  # of how far draws lie apart: the same
+_EQUAL = 1e-9  # of the spread of draws: equal
 
 PairPlaces = Sequence[tuple[int, int]]
 
 
 def family_pairs(reference: str | None, models: Sequence[str]) -> PairPlaces:
-    """Return the pairs of a family, by place: each model with the reference, or any two.
+    """Return the pairs of a family, by index: each model with the reference, or any two.
 
     Of `old:*` each `NAME:MODEL` with `old:MODEL`. Without a reference, any two.
     """
@@ -64,7 +64,7 @@ def family_pairs(reference: str | None, models: Sequence[str]) -> PairPlaces:
 class PairFamily:
     """Pairs of models by one measure, tested together: all arrays (q,).
 
-    p: of each by itself, adjusted: of all together. level: of each interval at which all hold.
+    p: unadjusted, adjusted: for all pairs. each_level: of single intervals that jointly keep level.
     """
 
     estimates: PairedEstimates
@@ -77,12 +77,12 @@ class PairFamily:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs, by place."""
+        """The pairs, as indices of models."""
         return list(zip(self.first.tolist(), self.second.tolist(), strict=True))
 
     @property
     def significant(self) -> Bools:
-        """Which differ significantly, all of them taken together."""
+        """Which pairs differ significantly, adjusted for all pairs."""
         return np.asarray(self.adjusted < 1 - self.level)
 
     def changes(self, values: Sequence[Estimate] | None = None,
@@ -145,7 +145,7 @@ def joint_maximum_p_values(
     p: Floats, first: Ints, second: Ints, covariance: Floats, *, level: float,
     rng: np.random.Generator, root: Floats | None = None,
 ) -> tuple[Floats, float]:  # fmt: skip
-    """Return p-values of pairs adjusted for all of them, (q,), and the level each then has.
+    """Return p-values of pairs, (q,), adjusted for all of them, and the level of single intervals.
 
     See `adjusted_family`; covariance (k, k) of the estimates, in any unit where unknown; root: its
     root, where known.
@@ -157,7 +157,7 @@ def joint_maximum_p_values(
     n = len(most) + 1  # the table itself is a draw: no p of 0 (Davison and Hinkley 1997, 4.2.5)
     z = np.abs(normal_quantile_array(np.clip(p, 1e-300, 1) / 2))
     share = (n - np.searchsorted(most, z, side="left")) / n
-    beyond = ceil((1 - level) * n - 1 - 1e-9)  # draws that may be larger than a significant one
+    beyond = ceil((1 - level) * n - 1 - 1e-9)  # draws that may exceed a significant one
     reach = critical_value(1 - (1 - level) / len(p))
     reach = min(reach, float(most[-beyond])) if beyond > 0 else reach
     return np.minimum(np.maximum(share, p), p * len(p)), max(level, erf(reach / sqrt(2)))
@@ -166,7 +166,7 @@ def joint_maximum_p_values(
 def _draw_maxima(
     v: Floats, root: Floats, first: Ints, second: Ints, rng: np.random.Generator
 ) -> Floats:
-    """Draw the largest |Z_i - Z_j| / s_ij of some pairs, (d,)."""
+    """Return draws of the largest |Z_i - Z_j| / s_ij over some pairs, (d,)."""
     draws = int(np.clip(_MOST // len(first), _MIN_DRAWS, DRAWS))
     single = np.float32 if len(first) > _SINGLE else np.float64
     z, variance = np.ascontiguousarray(normal_draws(root, draws, rng).T, single), np.diag(v)
@@ -250,7 +250,7 @@ def best_set(family: PairFamily | None, estimates: PairedEstimates, *, seed: int
 
 @lru_cache(1)  # of 1,000 models a root takes a second
 def _by_name(estimates: PairedEstimates) -> tuple[Floats, Floats, Ints]:
-    """Return the root of V of models by name, V, 1 where it is unknown, and their places."""
+    """Return root and V with models sorted by name, V 1 if unknown, and the models' indices."""
     v = estimates.known.covariance
     order = sorted(range(len(estimates.models)), key=estimates.models.__getitem__)
     v = np.eye(len(order)) if v is None else v[np.ix_(order, order)]
@@ -278,7 +278,7 @@ def covariance_root(covariance: Floats) -> Floats:
 
 
 def normal_draws(root: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw from N(0, R R'), (draws, k)."""
+    """Return draws from N(0, R R'), (draws, k)."""
     return np.asarray(rng.standard_normal((draws, len(root))) @ root.T)
 
 

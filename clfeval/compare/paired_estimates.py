@@ -1,4 +1,4 @@
-"""Estimates of several models on the same rows: the errors of all their differences."""
+"""Estimates of several models on the same rows, and standard errors of their differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNKNOWN = "none: all differences are equal"
 TOO_FEW = "none: too few rows, clusters or weights"
 REACHING = ", extended to square-and-add of logits"
 MIDDLE = 0.5  # an area under the ROC curve of equal scores
-_BLOCK = 2**13  # rows taken at a time: those of all models stay in the cache
+_BLOCK = 2**13  # rows per block: those of all models stay in the cache
 _DIGITS = 11  # that are kept: sums over rows in another order differ beyond
 _EQUAL_VALUES = 1e-13  # of two values: what sums of weights in another order leave
 _ROUNDING = 1e-24  # of two variances: what rounding leaves where two never differ
@@ -81,7 +81,7 @@ class PairedEstimates:
 
     @property
     def span(self) -> float:
-        """How far two values can lie apart."""
+        """The largest possible difference of two values."""
         if self.measure.id.startswith("net_benefit") and self.steps.shape[1]:
             return float(self.steps.sum(axis=1).max())
         return self.measure.high - self.measure.low
@@ -135,7 +135,7 @@ class PairedEstimates:
         return np.where((s == 0) & (d == 0), 1.0, p)
 
     def method(self, first: int, second: int, *, wide: bool) -> str:
-        """Say how the limits of a pair were found."""
+        """Return the method of the confidence limits of a pair."""
         if not self.known.errors[first, second] and not wide:
             return UNKNOWN if self._apart(first, second) else NO_ROW
         if self.known.df[first, second] == 0:
@@ -147,16 +147,16 @@ class PairedEstimates:
 
     @property
     def _of_ranks(self) -> bool:
-        """True of areas under curves of ranks."""
+        """Whether the measure is an area under a curve of ranks."""
         return self.measure.needs == "scores" and self.measure.scale == "logit"
 
     def _apart(self, first: Ints | int, second: Ints | int) -> Floats:
-        """Return differences of values; 0 for what rounding leaves."""
+        """Return differences of values, 0 where only rounding differs."""
         one, other = self.values[first], self.values[second]
         return np.where(np.abs(one - other) > _EQUAL_VALUES * np.abs(one), one - other, 0.0)
 
     def _fixed(self, first: Ints, second: Ints) -> Bools:
-        """Return which pairs of areas differ though neither has an error."""
+        """Return which pairs of areas differ though both have a standard error of 0."""
         assert self.known.covariance is not None
         still = np.diag(self.known.covariance) == 0
         both = still[first] & still[second] & (self._apart(first, second) != 0)
@@ -165,7 +165,7 @@ class PairedEstimates:
     def _areas(
         self, first: Ints, second: Ints, least: Floats, most: Floats, level: float
     ) -> tuple[Floats, Floats, Bools]:
-        """Return limits of differences of areas under curves of ranks, and which are wider.
+        """Return limits of differences of areas under curves of ranks, and which are widened.
 
         Where a class has fewer than 30 rows, or an area lies within 3 errors of an end of its
         range, a limit that does not lie between 0 and the difference is the outer one of d -+ t s
@@ -201,21 +201,21 @@ class PairedEstimates:
 
 
 def t_limits(d: Floats, s: Floats, df: Floats, most: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return d -+ t s, and 0 -+ most where no row differs; NaN where s is unknown, or 0 of d."""
+    """Return d -+ t s, or 0 -+ most where no row differs; NaN where s is unknown, or 0 unlike d."""
     t = student_quantile(np.where(df > 0, df, np.nan), level=level)
     reach = np.where((s == 0) & (d == 0), most, t * np.where(s > 0, s, np.nan))
     return d - reach, d + reach
 
 
 def t_p_values(d: Floats, s: Floats, df: Floats) -> Floats:
-    """Return 2 P(T > |d| / s), and 1 where no row differs; NaN where s is unknown, or 0 of d."""
+    """Return 2 P(T > |d| / s), or 1 where no row differs; NaN where s is unknown, or 0 unlike d."""
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * student_tail(np.where(df > 0, df, np.nan), np.abs(d) / np.where(s > 0, s, np.nan))
     return np.where((s == 0) & (d == 0), 1.0, p)
 
 
 def no_differing_row_limit(steps: Floats, sizes: Floats, level: float) -> Floats:
-    """Return how far k estimates of which no row differs may lie apart, (k,): 0-of-n limits.
+    """Return 0-of-n limits of the difference of estimates that differ in no row, (k,).
 
     The largest step (k, c) of a kind of rows times 1 - tail**(1 / n), n (c,) or (k, c) of them.
     """
@@ -251,7 +251,7 @@ def errors_of_rows(
 
     V = sum n f f' parts / (parts - 1) / M² over rows; over clusters of their totals; of weights sum
     w² f f'. s_ij² = V_ii + V_jj - 2 V_ij. Degrees of freedom: of a variance of terms with that
-    kurtosis (see `influence.uncertainty`), at most fewest - 1.
+    kurtosis (see `covariance_from_influence`), at most fewest - 1.
 
     weights (n,): frequencies, with `sampling` sampling weights. owners (n,): the cluster of each
     row, numbered from 0. flips (k, k): squares added to those of f_i - f_j, of half a row more in
@@ -274,7 +274,7 @@ def _difference_errors(
     f: Sequence[Floats], q: Floats | None, total: float, parts: float, fewest: float,
     flips: Floats | None,
 ) -> DifferenceErrors:  # fmt: skip
-    """Return the errors from k values of each of r terms, (r,) each, that count q (r,) times."""
+    """Return the errors from k values of each of r terms, (r,) each, with weights q (r,)."""
     k, r = len(f), len(f[0])
     products, third, fourth = (np.zeros((k, k)) for _ in range(3))
     for start in range(0, r, _BLOCK):
@@ -309,7 +309,7 @@ def _difference_errors(
 
 
 def _round_to_digits(x: Floats, size: Floats) -> Floats:
-    """Round to so many digits of sizes, so that neither the order of rows nor other models show."""
+    """Return x rounded relative to `size`, so that row order and other models have no effect."""
     known = np.isfinite(x) & (size > 0)
     power = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.where(known, size, 1.0))))
     return np.where(known, np.round(x * power) / power, x)

@@ -40,7 +40,7 @@ class RateCovariance:
 
     @property
     def crossed(self) -> bool:
-        """Whether rates of the two classes vary together, as they may over clusters."""
+        """Whether rates of the two classes are correlated, as they may be over clusters."""
         k = self.covariance.shape[-1] // 2
         return self.differ is not None and bool(self.covariance[:, :k, k:].any())
 
@@ -126,7 +126,7 @@ class RateEstimates:
         return t_p_values(self.values[first] - self.values[second], *self.errors(first, second))
 
     def paired(self, name: str, places: Ints) -> PairedEstimates:
-        """Return some estimates, those of the k models of one part at one class ratio."""
+        """Return the estimates of the k models at `places`: of one part, at one class ratio."""
         models, names, a = self.models[places], self.rates.counts.models, self.slopes[:, places]
         k, v = len(models), self.rates.covariance
         s, df = self.errors(np.repeat(places, k), np.tile(places, k))

@@ -1,1 +1,1 @@
-"""Counting: the only part that touches rows, once, lazily; everything after is small arrays."""
+"""Counting: the only part that reads rows, once and lazily; later steps use small arrays."""

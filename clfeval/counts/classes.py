@@ -1,4 +1,4 @@
-"""Labels and probabilities of more than two classes, counted with truth: of all and of slices."""
+"""Counts of labels and probabilities of more than two classes, for the whole table and slices."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassPatterns(WeightedCounts):
-    """The sufficient statistic of labels of C classes: m distinct rows of k models.
+    """The sufficient statistic of labels of C classes: m distinct rows with the labels of k models.
 
-    classes (C,): in order; truth (m,) and votes (m, k) are places in it. n (m,): how many rows are
-    alike, or what weight, in units of which `unit` are one. Rows are distinct and sorted by truth,
+    classes (C,): in order; truth (m,) and votes (m, k) are indices in it. n (m,): number of equal
+    rows, or their weight in units of 1 / `unit`. Rows are distinct and sorted by truth,
     then the votes of the models in the order of their names. clusters: as of
     `PatternCounts`.
     """
@@ -60,7 +60,7 @@ class ClassPatterns(WeightedCounts):
         cls, models: Sequence[str], classes: Sequence[str], truth: Ints, votes: Ints, n: Counts,
         unit: float = 1, *, owners: Owners | None = None,
     ) -> ClassPatterns:  # fmt: skip
-        """Merge equal rows, drop those of count 0 and sort; owners: clusters or squared weights."""
+        """Merge equal rows, drop rows of count 0 and sort; owners: clusters or squared weights."""
         keys = [truth, *(votes[:, i] for i in order_by_name(models))]
         first, total, clusters = _merge_equal_rows(keys, n, owners)
         names = tuple(models), tuple(classes)
@@ -70,7 +70,7 @@ class ClassPatterns(WeightedCounts):
     def from_binary_patterns(
         cls, patterns: PatternCounts, classes: Sequence[str], positive: str
     ) -> ClassPatterns:
-        """Take the patterns of two classes, in their order: there every vote is a label."""
+        """Build the patterns of two classes from votes, with every vote as a label."""
         (truth, votes), n, owners = pattern_entries(patterns, "truth", "votes")
         yes = tuple(classes).index(positive)
         truth, votes = (np.where(part, yes, 1 - yes) for part in (truth, votes))
@@ -90,7 +90,7 @@ class ClassPatterns(WeightedCounts):
 
     @property
     def tables(self) -> Counts:
-        """The table of each model, (k, C, C) in units: rows the truth, columns the predictions."""
+        """The confusion matrix of each model, (k, C, C) in units: rows truth, columns labels."""
         c = len(self.classes)
         found = np.zeros((len(self.models), c * c), self.n.dtype)
         for i, table in enumerate(found):
@@ -98,11 +98,11 @@ class ClassPatterns(WeightedCounts):
         return found.reshape(-1, c, c)
 
     def cells(self, i: int) -> Ints:
-        """Return which cell of the table of model i, row by row, each pattern is in, (m,)."""
+        """Return the index of each pattern's cell in the confusion matrix of model i, (m,)."""
         return np.asarray(self.truth * len(self.classes) + self.votes[:, i])
 
     def digest(self) -> str:
-        """Return the sha256 of the counts, whatever the order of rows and columns was."""
+        """Return the sha256 of the counts, independent of the order of rows and columns."""
         places = order_by_name(self.models)
         names = repr([*self.classes, *(self.models[i] for i in places)])
         return _digest(names, [self.truth, *(self.votes[:, i] for i in places)], self)
@@ -112,8 +112,8 @@ class ClassPatterns(WeightedCounts):
 class ClassScores(WeightedCounts):
     """The sufficient statistic of one model's probabilities of C classes: m distinct rows.
 
-    classes (C,): in order; truth (m,): places in it, p (m, C): the probability of each, n (m,): how
-    many rows are alike, or what weight, in units of which `unit` are one. Rows are distinct and
+    classes (C,): in order; truth (m,): indices in it, p (m, C): probabilities, n (m,): number of
+    equal rows, or their weight in units of 1 / `unit`. Rows are distinct and
     sorted by truth, then the probabilities. clusters: as of `PatternCounts`.
     """
 
@@ -129,7 +129,7 @@ class ClassScores(WeightedCounts):
         cls, classes: Sequence[str], truth: Ints, p: Floats, n: Counts, unit: float = 1, *,
         owners: Owners | None = None,
     ) -> ClassScores:  # fmt: skip
-        """Merge equal rows, drop those never seen, and put the rest in order."""
+        """Merge equal rows, drop rows of count 0 and sort."""
         first, total, clusters = _merge_equal_rows([truth, *p.T], n, owners)
         return cls(tuple(classes), truth[first], p[first], total, unit, clusters)
 
@@ -143,7 +143,7 @@ class ClassScores(WeightedCounts):
         )
 
     def most_probable(self) -> ScoreCounts:
-        """Return the largest probabilities, and how many rows have it of their class, or not."""
+        """Return the largest probabilities as scores, with correct rows as positives."""
         wrong = self.p.argmax(axis=1) != self.truth
         scores, place = np.unique(self.p.max(axis=1), return_inverse=True)
         m = len(scores)
@@ -153,14 +153,14 @@ class ClassScores(WeightedCounts):
         return ScoreCounts(scores, positives, negatives, self.unit, owned)
 
     def digest(self) -> str:
-        """Return the sha256 of the counts, whatever the order of rows was."""
+        """Return the sha256 of the counts, independent of the order of rows."""
         return _digest(repr(self.classes), [self.truth, *self.p.T], self)
 
 
 def _merge_equal_rows(
     keys: Sequence[Any], n: Counts, owners: Owners | None
 ) -> tuple[Ints, Counts, Owned | None]:
-    """Return the first row of each distinct one, in order, how often it occurs, and in what."""
+    """Return the first of each set of equal rows, in order, with counts and owners."""
     keep = np.flatnonzero(n > 0)
     kept = [key[keep] for key in keys]
     order = np.lexsort(kept[::-1])
@@ -192,7 +192,7 @@ def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelRows:
-    """Rows of labels as indices of classes, with counts.
+    """Rows of labels as class indices, with counts.
 
     slices: row indices of each; owners (m,): the cluster, or sum of squared weights, of each row,
     or None.
@@ -208,7 +208,7 @@ class LabelRows:
     owners: Owners | None
 
     def patterns(self, label: str | None) -> ClassPatterns:
-        """Return the patterns of a slice, of the whole for None."""
+        """Return the patterns of a slice, or of the whole table for None."""
         n = self.n
         if label is not None:
             n = np.zeros_like(n)
@@ -224,7 +224,7 @@ def class_order(judged: PatternCheck, settled: CountSettings) -> tuple[str, ...]
     models, roles = settled.columns.models, settled.roles
     names = {*judged.classes, *roles.classes, settled.positive}
     names |= {label for model in models if model.kind == "classes" for label in model.classes}
-    if rest := known_labels(judged.classes, roles) - names:  # as 1 beside 0, where a model says it
+    if rest := known_labels(judged.classes, roles) - names:  # as 1 next to 0, if predicted
         said = zip(models, judged.grouped.votes, strict=True)
         names |= rest & distinct_texts(v for m, votes in said if m.kind == "label" for v in votes)
     if len(names) < 2:
@@ -236,7 +236,7 @@ def class_order(judged: PatternCheck, settled: CountSettings) -> tuple[str, ...]
 def grouped_labels(
     judged: PatternCheck, settled: CountSettings, classes: tuple[str, ...]
 ) -> LabelRows | None:
-    """Return the labels of more than two classes as grouped; None if a model has no labels."""
+    """Return the labels of more than two classes from grouped rows; None if a model has none."""
     raw, models = judged.grouped, settled.columns.models
     if len(classes) < 3 or any(model.kind == "classes" for model in models):
         return None
@@ -281,7 +281,7 @@ def read_labels(kept: EvaluatedRows, classes: tuple[str, ...]) -> LabelRows:
 def read_class_scores(
     kept: EvaluatedRows, i: int, classes: tuple[str, ...]
 ) -> Mapping[str | None, ClassScores]:
-    """Count the class probabilities of model i by slice: one pass; 0 without a column."""
+    """Count the class probabilities of model i by slice: one pass; 0 for a missing column."""
     model, columns = kept.settled.columns.models[i], kept.settled.columns
     if model.kind != "classes":
         raise ValueError(f"{model.name} has no class probabilities")
@@ -306,7 +306,7 @@ def read_class_scores(
 
 
 def probabilities_by_class(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floats:
-    """Return the probabilities of a model, columns p0, p1, ..., by class, (n, C); else 0."""
+    """Return the probabilities p0, p1, ... of a model by class, (n, C); 0 for a missing column."""
     p = np.zeros((len(table), len(classes)), order="F")
     for k, label in enumerate(model.classes):
         p[:, classes.index(label)] = table[f"p{k}"].to_numpy()
@@ -316,7 +316,7 @@ def probabilities_by_class(table: Any, model: ModelColumns, classes: Sequence[st
 def _count_equal_rows(
     kept: EvaluatedRows, keys: Sequence[str], frames: Sequence[Frame]
 ) -> nw.DataFrame[Any]:
-    """Count equal rows: w; of each cluster c by itself, or with the sum q of squared weights."""
+    """Count equal rows as w, by cluster c if there are any, or with squared weights q."""
     owned = ["c"] if kept.settled.columns.cluster is not None else []
     sums = [nw.col("w").sum()]
     if kept.settled.weighed:
@@ -331,7 +331,7 @@ def _cluster_names(table: nw.DataFrame[Any]) -> Owners | None:
 
 
 def encode_classes(values: Sequence[Any], classes: Sequence[str]) -> Ints:
-    """Return the place of each raw value's class."""
+    """Return the class index of each raw value."""
     place = {label: k for k, label in enumerate(classes)}
     known = {value: place[str(as_text(value))] for value in set(values)}
     return np.array([known[value] for value in values], np.int64)
@@ -346,7 +346,7 @@ def _texts(values: Iterable[Any]) -> list[str]:
 
 
 def _slices(kept: EvaluatedRows, table: nw.DataFrame[Any]) -> dict[str, Ints]:
-    """Return which rows of a table are in each slice."""
+    """Return the row indices of each slice."""
     columns = kept.settled.columns
     by = {name: table[f"b{j}"].to_list() for j, name in enumerate(columns.by)}
     return slice_rows(columns.facets, by)
@@ -367,12 +367,12 @@ class ProbabilityRows:
 
     @property
     def n(self) -> Counts:
-        """How often each row counts."""
+        """Weight of each row, 1 without weights."""
         return np.ones(len(self.truth), np.int64) if self.weights is None else self.weights
 
 
 def read_probability_rows(kept: EvaluatedRows, i: int, classes: tuple[str, ...]) -> ProbabilityRows:
-    """Read the rows evaluated, with the class probabilities of model i, in order of any ids."""
+    """Read the evaluated rows with the class probabilities of model i, sorted by any ids."""
     columns = kept.settled.columns
     picked = ["y", *(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
     picked += ["key"] if columns.id else []

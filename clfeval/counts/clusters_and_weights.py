@@ -1,4 +1,4 @@
-"""Rows that belong together, and rows with sampling weights: sums and squares of sums."""
+"""Cluster counts and sampling weights: sums and products for variances, and their resampling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clfeval.inference.resampling import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterCounts:
-    """How often the m patterns of another statistic occur in each of c clusters; r entries.
+    """Counts of the m patterns of another statistic in each of c clusters; r entries.
 
     names (c,): the clusters, in order; place (r,): index of the pattern, n (r,): rows or weight;
     starts (c,): first entry of each cluster. Entries are sorted by cluster and pattern.
@@ -35,7 +35,7 @@ class ClusterCounts:
 
     @classmethod
     def from_entries(cls, names: Sequence[str] | Counts, place: Ints, n: Counts) -> ClusterCounts:
-        """Take entries, (r,) each, of clusters by name or number; equal ones are added up."""
+        """Build from entries (r,) of clusters by name or number; equal entries are summed."""
         if not isinstance(names, np.ndarray):
             known, code = np.unique(np.asarray(names, object), return_inverse=True)
             return cls._from_codes(known.tolist(), code, place, n)
@@ -45,7 +45,7 @@ class ClusterCounts:
 
     @classmethod
     def _from_codes(cls, names: Sequence[str], code: Ints, place: Ints, n: Counts) -> ClusterCounts:
-        """Take entries, (r,) each, of clusters by their place among sorted names."""
+        """Build from entries (r,) of clusters by index among sorted names."""
         order = np.lexsort((place, code))
         code, place, n = code[order], place[order], n[order]
         new = np.ones(len(n), bool)
@@ -65,11 +65,11 @@ class ClusterCounts:
         return [self.names[i] for i in self._entry.tolist()]
 
     def placed(self, place: Ints, _: int = 0) -> ClusterCounts:
-        """Return the same rows where pattern i stands at place[i]; several may stand at one."""
+        """Return the counts with pattern i renumbered as place[i]; several may share a number."""
         return self._from_codes(self.names, self._entry, place[self.place], self.n)
 
     def less(self, other: ClusterCounts, place: Ints) -> ClusterCounts:
-        """Return it without the rows of another, whose pattern i stands at place[i] here."""
+        """Return the counts without those of a part, whose pattern i is place[i] here."""
         width = 1 + max(int(one.max(initial=0)) for one in (self.place, place))
         code = np.searchsorted(np.array(self.names, object), np.array(other.names, object))
         taken = code[other._entry] * width + place[other.place]
@@ -82,7 +82,7 @@ class ClusterCounts:
         return ClusterCounts(names, self.place[left], n[left], starts)
 
     def shared(self, other: ClusterCounts) -> tuple[Any, Any]:
-        """Return which clusters have rows in both: their numbers here, and there."""
+        """Return the clusters with rows in both statistics: their indices here, and there."""
         mine, theirs = (np.array(one.names, object) for one in (self, other))
         _, here, there = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
         return here, there
@@ -90,7 +90,7 @@ class ClusterCounts:
     def totals(self, weights: Floats) -> Floats:
         """Return the sums of pattern weights (w, m) over the rows of each cluster, (w, c)."""
         found = np.zeros((len(weights), len(self)))
-        for row, each in zip(found, weights, strict=True):  # one at a time: clusters may be many
+        for row, each in zip(found, weights, strict=True):  # one at a time to save memory
             if len(self):
                 np.add.reduceat(each[self.place] * self.n, self.starts, out=row)
         return found
@@ -101,20 +101,20 @@ class ClusterCounts:
         return float(len(self))
 
     def products(self, weights: Floats) -> Floats:
-        """Return the sums over clusters of products of two of their totals: (w, m): (w, w)."""
+        """Return sums over clusters of products of two totals, for weights (w, m): (w, w)."""
         each = self.totals(weights)
         return np.asarray(each @ each.T)
 
     def ranges(self, m: int, first: Ints, last: Ints) -> Floats:
-        """Return the sums over clusters of products of TP, FP, P and N in t ranges, (t, 4, 4).
+        """Return sums over clusters of products of TP, FP, P and N in t score ranges, (t, 4, 4).
 
-        Of 2 m patterns, m places of positives and then of negatives: TP and FP are those of a range
-        of places, from `first` (t,) up to `last`, P and N those of all.
+        Of 2 m patterns, m of positives and then of negatives, TP and FP are those of a range
+        of indices, from `first` (t,) up to `last`, P and N those of all.
         """
         ends = np.unique(np.concatenate([first, last]))
         low, high = np.searchsorted(ends, first), np.searchsorted(ends, last)
         side, entry, width = self.place >= m, self._entry, len(ends) + 1
-        passed = np.searchsorted(ends, self.place % m, side="right")  # ends up to each entry
+        passed = np.searchsorted(ends, self.place % m, side="right")  # ends at or below each entry
         bounds, sums = np.append(self.starts, len(self.n)), np.zeros((len(first), 4, 4))
         most = max(1, CELLS // (2 * width))  # clusters at a time
         for start in range(0, len(self), most):
@@ -122,20 +122,20 @@ class ClusterCounts:
             part = slice(bounds[start], bounds[stop])
             code = (2 * (entry[part] - start) + side[part]) * width + passed[part]
             rows = np.bincount(code, self.n[part], 2 * (stop - start) * width)
-            below = rows.reshape(-1, 2, width).cumsum(axis=2)  # each end, and all in the last place
+            below = rows.reshape(-1, 2, width).cumsum(axis=2)  # by end, all at the last index
             inside = below[:, :, high] - below[:, :, low]
             each = np.concatenate([inside, np.broadcast_to(below[:, :, -1:], inside.shape)], axis=1)
             sums += np.einsum("cit,cjt->tij", each, each)
         return sums
 
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
-        """Return the products, and the kurtosis of each total about 0, (w,)."""
+        """Return the products, and the kurtosis of each cluster total about 0, (w,)."""
         each = self.totals(np.atleast_2d(np.asarray(weights)))
         kurtosis = divide(len(self) * (each**4).sum(axis=1), (each**2).sum(axis=1) ** 2)
         return np.asarray(each @ each.T), kurtosis
 
     def pairs(self, first: Bools) -> float:
-        """Return how many pairs of a row of the first patterns and another share no cluster."""
+        """Return the number of pairs (first patterns, others) that use each cluster once."""
         has, others = self.totals(np.array([first, ~first], np.float64)) > 0
         return float((has & others).sum() + min((has & ~others).sum(), (others & ~has).sum()))
 
@@ -148,22 +148,22 @@ class ClusterCounts:
         return np.array([one.sum(axis=1) for one in products])
 
     def drawn(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
-        """Return how many rows are of each of d kinds, (d, m), in resampled clusters: (d, r)."""
+        """Return counts of d kinds of rows, (d, m), in resampled clusters: (d, resamples)."""
         return resampled_clusters(self.totals(which).T, resamples=resamples, rng=rng).T
 
     def redraws(self, m: int, *, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
-        """Yield how often the m patterns occur in resampled clusters, (b, m) each."""
+        """Yield the counts of the m patterns in resampled clusters, (b, m) each."""
         entry = self._entry
         for block in resampled_counts(np.ones(len(self)), resamples=resamples, rng=rng):
             for some in np.array_split(block, max(1, len(block) * m // CELLS)):
                 yield np.array([np.bincount(self.place, n[entry] * self.n, m) for n in some])
 
     def having(self, which: Bools) -> int:
-        """Return how many clusters have rows of some patterns, (m,)."""
+        """Return the number of clusters with rows of some patterns, (m,)."""
         return len(np.unique(self._entry[which[self.place]]))
 
     def fold_of(self, folds: int, which: Bools, rng: np.random.Generator) -> Ints:
-        """Return the fold of each cluster, (c,), stratified by rows of `which` patterns (m,)."""
+        """Return the fold of each cluster, (c,), stratified by whether it has `which` patterns."""
         some = np.zeros(len(self), bool)
         some[self._entry[which[self.place]]] = True
         fold = np.empty(len(self), np.int64)
@@ -171,7 +171,7 @@ class ClusterCounts:
         return fold
 
     def dealt(self, folds: int, which: Bools, rng: np.random.Generator) -> Counts:
-        """Deal whole clusters to folds, as `fold_of` says: how often patterns occur, (folds, m)."""
+        """Assign whole clusters to folds as `fold_of`, and return pattern counts, (folds, m)."""
         fold = self.fold_of(folds, which, rng)
         found = np.zeros((folds, len(which)), self.n.dtype)
         np.add.at(found, (fold[self._entry], self.place), self.n)
@@ -179,11 +179,11 @@ class ClusterCounts:
 
     @property
     def _entry(self) -> Ints:
-        """The number of the cluster of each entry, (r,)."""
+        """The index of the cluster of each entry, (r,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts, append=len(self.place)))
 
     def digest(self) -> str:
-        """Return the sha256 of what is in the clusters, whatever they are called."""
+        """Return the sha256 of the counts in the clusters, independent of cluster names."""
         ends = np.append(self.starts, len(self.place)).tolist()
         place, n = self.place.tolist(), self.n.tolist()
         lines = sorted(
@@ -194,7 +194,7 @@ class ClusterCounts:
 
 
 T = TypeVar("T")
-_DIGITS = 9  # of a sum of squares: sums in another order differ beyond
+_DIGITS = 9  # of a sum of squares: further digits depend on the order of summation
 Owners = Sequence[str] | Counts  # the cluster of each entry, or the sum of its squared weights
 
 
@@ -207,12 +207,12 @@ class RowWeights:
 
     @classmethod
     def from_entries(cls, squares: Floats, place: Ints, n: Counts, m: int) -> RowWeights:
-        """Take entries, (r,) each, of rows that show the pattern at `place`, of m."""
+        """Build from entries (r,) of rows with the pattern at index `place`, of m patterns."""
         return cls(*(np.bincount(place, one, m).astype(np.float64) for one in (n, squares)))
 
     @property
     def squares(self) -> Floats:
-        """The sums of squared weights, (m,), by rounded effective numbers of rows."""
+        """Sums of squared weights, (m,), from effective numbers of rows rounded to 9 digits."""
         whole = self.n**2
         rows = np.divide(whole, self.raw, out=np.ones(len(whole)), where=self.raw > 0)
         power = 10.0 ** np.floor(np.log10(rows))
@@ -229,38 +229,38 @@ class RowWeights:
 
     @property
     def weight(self) -> float:
-        """What one of as many rows of one weight would weigh: sum w² / sum w."""
+        """The effective weight of a row: sum w² / sum w."""
         return float(divide(self.squares.sum(), self.n.sum()))
 
     def among(self, which: Bools) -> RowWeights:
-        """Return the rows of some patterns alone."""
+        """Return the weights of some patterns only."""
         return RowWeights(self.n[which], self.raw[which])
 
     def less(self, other: RowWeights, place: Ints) -> RowWeights:
-        """Return it without the rows of another, whose pattern i stands at place[i] here."""
+        """Return the weights without those of a part, whose pattern i is place[i] here."""
         n, raw = self.n.copy(), self.raw.copy()
         n[place] -= other.n
         raw[place] -= other.raw
         return RowWeights(n, np.where(n > 0, raw, 0.0))
 
     def placed(self, place: Ints, m: int = 0) -> RowWeights:
-        """Return the same rows where pattern i stands at place[i], of m; some may share one."""
+        """Return the weights with pattern i renumbered as place[i], of m; some may share one."""
         return RowWeights.from_entries(
             self.raw, place, self.n, max(m, int(place.max(initial=-1)) + 1)
         )
 
     def products(self, weights: Floats) -> Floats:
-        """Return the sums over rows of products of two of what they add: (w, m): (w, w)."""
+        """Return sums over rows of products of two weighted influence values: (w, m): (w, w)."""
         return self.moments(weights)[0]
 
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
-        """Return the products, and of each total the kurtosis at rows of one weight, (w,)."""
+        """Return the products, and the kurtosis of each total for rows of equal weight, (w,)."""
         squares = self.squares
         products, second, fourth = power_sums(weights, self.n, squares)
         return products, divide(squares.sum() * fourth, second**2)
 
     def pairs(self, first: Bools) -> float:
-        """Return how many pairs of a row of the first patterns and another tell as much."""
+        """Return the effective number of pairs of a row of the first patterns and another row."""
         return min(self.among(first).size, self.among(~first).size)
 
     def shares(self, part: Bools, whole: Bools) -> Floats:
@@ -272,24 +272,24 @@ class RowWeights:
         return np.array(np.broadcast_arrays(*found))
 
     def drawn(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
-        """Return bootstrap weights of rows of d disjoint kinds, (d, m): (d, r)."""
+        """Return bootstrap sums of weights of d disjoint kinds of rows, (d, m): (d, resamples)."""
         n, squares = which @ self.n, which @ self.squares
         return np.concatenate([*resampled_weights(n, squares, resamples=resamples, rng=rng)]).T
 
     def redraws(self, _: int, *, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
-        """Yield what the rows of the m patterns weigh when they are drawn again, (b, m) each."""
+        """Yield bootstrap sums of weights of the m patterns, (b, m) each."""
         return resampled_weights(self.n, self.squares, resamples=resamples, rng=rng)
 
     def digest(self) -> str:
-        """Return the sha256 of what is known of the weights."""
+        """Return the sha256 of the sums of squared weights."""
         return sha256(self.squares.astype("<f8").tobytes()).hexdigest()
 
 
-Owned = ClusterCounts | RowWeights  # what is drawn by itself, where that is not each row alike
+Owned = ClusterCounts | RowWeights  # sampling units other than equal rows
 
 
 def group_owners(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned | None:
-    """Return what is drawn by itself of entries, (r,) each, that show the pattern at `place`."""
+    """Return cluster counts or row weights of entries (r,) with patterns at `place`; else None."""
     if owners is None:
         return None
     if isinstance(owners, np.ndarray) and owners.dtype.kind == "f":
@@ -298,7 +298,7 @@ def group_owners(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned
 
 
 def pattern_entries(one: Any, *names: str) -> tuple[list[Any], Counts, Owners | None]:
-    """Return columns of a statistic, and counts; of each cluster by itself where there are any."""
+    """Return columns, counts and owners of a statistic, by cluster if it has clusters."""
     columns, clusters = [getattr(one, name) for name in names], one.clusters
     if isinstance(clusters, ClusterCounts):
         return [column[clusters.place] for column in columns], clusters.n, clusters.owners
@@ -308,7 +308,7 @@ def pattern_entries(one: Any, *names: str) -> tuple[list[Any], Counts, Owners | 
 def concatenate_statistics(
     one: Any, other: Any, *names: str
 ) -> tuple[list[Any], Counts, Owners | None]:
-    """Return the columns of two statistics, those of the second behind the first."""
+    """Return columns, counts and owners of two statistics, concatenated."""
     if type(one.clusters) is not type(other.clusters):
         raise ValueError("only one of the two is counted by clusters")
     (mine, n, owners), (theirs, more, others) = (pattern_entries(x, *names) for x in (one, other))
@@ -322,7 +322,7 @@ def concatenate_statistics(
 
 
 def subtract_part(one: T, part: T, *names: str) -> T:
-    """Return a statistic less that of a part, with columns `names`; empty patterns stay with 0."""
+    """Return a statistic without the counts of a part; patterns without rows keep count 0."""
     whole, some = cast("Any", one), cast("Any", part)
     columns = [np.column_stack([getattr(x, name) for name in names]) for x in (whole, some)]
     _, group = np.unique(np.concatenate(columns), axis=0, return_inverse=True)
@@ -337,7 +337,7 @@ def subtract_part(one: T, part: T, *names: str) -> T:
 
 
 def subtract_owners(one: Owned | None, part: Owned | None, place: Ints) -> Owned | None:
-    """Return what is drawn by itself without the rows of a part, whose patterns are at `place`."""
+    """Return cluster counts or row weights without those of a part with patterns at `place`."""
     if isinstance(one, ClusterCounts) and isinstance(part, ClusterCounts):
         return one.less(part, place)
     if isinstance(one, RowWeights) and isinstance(part, RowWeights):
@@ -346,7 +346,7 @@ def subtract_owners(one: Owned | None, part: Owned | None, place: Ints) -> Owned
 
 
 def select_owners(owners: Owners | None, which: Ints) -> Owners | None:
-    """Return those of some entries."""
+    """Return the owners of some entries."""
     if owners is None or isinstance(owners, np.ndarray):
         return None if owners is None else owners[which]
     return [owners[i] for i in which.tolist()]

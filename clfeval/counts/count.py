@@ -1,4 +1,4 @@
-"""From opened tables to what methods take: predictions counted, tables of counts, bare numbers."""
+"""Counting for the methods: predictions, tables of counts, and counts given as numbers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def count_predictions(
 ) -> PredictionCounts:
     """Count the patterns of a prediction table.
 
-    `top`: each model's highest rows are predicted positive, in place of thresholds; `any_range`:
+    `top`: each model's highest rows are predicted positive, instead of thresholds; `any_range`:
     allow scores outside 0..1 without threshold. Raises DataError with every problem of the table.
     """
     if top is not None and opened.roles.threshold:
@@ -89,7 +89,7 @@ def _count_patterns(
         settled = better
     refuse_invalid_patterns(judged, settled, any_range=any_range)
     sampling = settled.columns.weight is not None and settled.roles.sampling_weights
-    if sampling or judged.grouped.n.dtype.kind == "f":  # sums of fractions, in whole units
+    if sampling or judged.grouped.n.dtype.kind == "f":  # fractional weights, counted in whole units
         unit, off = _weight_unit_and_error(settled)
         settled = replace(settled, unit=unit, rounding=off)
         judged = check_patterns(group_rows(settled), settled)
@@ -128,7 +128,7 @@ class Sample:
 
     @property
     def facts(self) -> Facts:
-        """What was counted: rows and models, at which thresholds, in how many parts."""
+        """Facts on the counts: rows, models, thresholds, slices."""
         counts = self.slices[None]
         found: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
         if dropped := sum(file.dropped for file in self.files):
@@ -157,13 +157,13 @@ class Sample:
 
     @property
     def patterns(self) -> Mapping[str | None, PatternCounts]:
-        """The patterns behind the slices; none where nobody knows what models share."""
+        """Pattern counts of the table and its slices; empty if only counts per model are known."""
         slices = {} if self.counted is None else self.counted.slices
         return {label: one for label, one in slices.items() if label in self.slices}
 
     @classmethod
     def from_predictions(cls, counted: PredictionCounts) -> Sample:
-        """Take what was counted; slices by run are runs."""
+        """Build from counted predictions; slices by run become runs."""
         slices, runs = dict(counted.confusions), {}
         if counted.roles.run is not None:
             prefix = slice_label((counted.roles.run,), ("",))
@@ -186,12 +186,12 @@ class Sample:
     def from_confusions(
         cls, counts: ConfusionCounts, file: InputFile, roles: Input, *, sampled: bool = True
     ) -> Sample:
-        """Take numbers that no table holds; `sampled` where they are counts."""
+        """Build from counts that are not in a table; sampled: counts of rows, not rates."""
         return cls({None: counts}, (file,), *_class_names(roles), roles, file.name, sampled=sampled)
 
 
 def read_sample(opened: Predictions) -> Sample:
-    """Count the predictions, or read the counts table."""
+    """Count predictions, or read a counts table."""
     return (
         Sample.from_predictions(count_predictions(opened))
         if opened.layout.expand is None
@@ -233,7 +233,7 @@ def _counts_table(opened: Predictions) -> Sample:
             hint = "if each file is a run, add --run-files"
             raise DataError.new(what, "duplicate-row", file.name, hint=hint)
         rows += found
-        # the most observations any model was counted on, run by run
+        # the largest number of observations of any model, summed over runs
         totals: dict[tuple[str, ...], int] = {}
         for row in found:
             total = row.tp + row.fp + row.fn + row.tn

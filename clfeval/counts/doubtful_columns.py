@@ -1,4 +1,4 @@
-"""What the rows let doubt: columns without a label, scores of no known scale, strange sums."""
+"""Errors on doubtful columns: not models, scores of unknown scale, sums other than 1."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from clfeval.tables.lazy_imports import pl
 from clfeval.tables.peek import is_score
 from clfeval.tables.prediction import ModelColumns
 
-# as flags are written; a tree that is sure of everything says 0.0 and 1.0
+# spellings of flags; scores of a fully grown tree are 0.0 and 1.0
 BITS = {"0", "1", "false", "true", "False", "True", "FALSE", "TRUE"}
-FOREIGN = 10  # so many different values, none of them a label, are no labels with typing errors
-MIN_TELLING_ROWS = 5  # different rows that are no chance
+FOREIGN = 10  # so many different values without a known label are not labels with typing errors
+MIN_TELLING_ROWS = 5  # different rows needed to rule out chance
 HALF = 0.005  # of the last of two decimal places
 
 
 def refuse_stray_columns(
     settled: CountSettings, votes: Sequence[Collection[Any]], unbounded: Collection[str]
 ) -> None:
-    """Raise for columns of 0 and 1 beside scores, or beside labels of another kind.
+    """Raise for 0/1 columns next to scores, or next to labels of another kind.
 
-    Not where models are named. votes: values of each model, of scores the first ones. unbounded:
+    Not if --model is given. votes: values of each model, for scores the first ones. unbounded:
     models of scores without a known scale, stray where fewer than labels.
     """
     roles, columns = settled.roles, settled.columns
@@ -73,7 +73,7 @@ def refuse_stray_columns(
 
 
 def refuse_binary_predictions(settled: CountSettings, classes: Collection[str]) -> None:
-    """Raise where all predictions are 0 and 1, and truth has other labels."""
+    """Raise if all predictions are 0 and 1, but truth has other labels."""
     roles, columns = settled.roles, settled.columns
     bits = [
         columns.source(model)
@@ -93,7 +93,7 @@ def refuse_binary_predictions(settled: CountSettings, classes: Collection[str]) 
 
 
 def refuse_complements(settled: CountSettings) -> None:
-    """Raise for adjacent columns of scores that sum to 1 in every row: two classes of one model."""
+    """Raise for adjacent score columns that sum to 1 in every row: both classes of one model."""
     roles, columns = settled.roles, settled.columns
     if roles.model or roles.kind or columns.answer:
         return
@@ -114,7 +114,7 @@ def refuse_complements(settled: CountSettings) -> None:
 
 
 def _are_complementary(settled: CountSettings, one: str, two: str) -> bool:
-    """Tell whether two columns are 1 together in every row of all files that has both."""
+    """Return whether two columns sum to 1 in every row of all files that has both."""
     written = settled.columns.written
     total = column_as_number(one, written) + column_as_number(two, written)
     odd = ((total - 1).abs() >= 2 * HALF) & total.is_not_nan()
@@ -126,7 +126,7 @@ def _are_complementary(settled: CountSettings, one: str, two: str) -> bool:
 def refuse_text_columns(
     settled: CountSettings, known: Sequence[str], unknown: Collection[str]
 ) -> None:
-    """Raise for columns of text without a single label: an id, a note, a group, and no model."""
+    """Raise for text columns without any known label: ids, notes or groups rather than models."""
     columns = settled.columns
     if columns.answer:
         return
@@ -136,7 +136,7 @@ def refuse_text_columns(
         model
         for model in suspects
         for texts in [settled.texts(model)]
-        # of two models with other labels than truth's nobody knows that they are none
+        # with two models of labels other than truth's it is unknown whether they are models
         if texts and not texts & {*known} and (len(texts) >= FOREIGN or others)
     ]
     if not foreign:
@@ -169,12 +169,12 @@ def refuse_text_columns(
 def refuse_disjoint_labels(
     settled: CountSettings, known: Sequence[str], unknown: Collection[str]
 ) -> None:
-    """Raise where no model ever says a label of truth: the classes have other names there."""
+    """Raise if no model predicts any label of truth: the classes are named differently."""
     models, columns = settled.columns.models, settled.columns
     said = reduce(or_, (settled.texts(model) for model in models), frozenset[str]())
     if not 1 < len(said) < FOREIGN or said & {*known} or len(unknown) < len(models):
         return
-    if any(map(is_score, said)):  # then what is none is the odd one
+    if any(map(is_score, said)):  # then the other values are the invalid ones
         return
     if any(map(missing_word_hint, said)):
         return
@@ -196,7 +196,7 @@ def refuse_disjoint_labels(
 
 
 def refuse_mixed_answers(settled: CountSettings, known: Sequence[str]) -> None:
-    """Raise for a long table in which some models say labels, and others numbers."""
+    """Raise for a long table in which some models predict labels, and others scores."""
     columns = settled.columns
     if not columns.answer:
         return
@@ -230,9 +230,9 @@ def refuse_mixed_answers(settled: CountSettings, known: Sequence[str]) -> None:
 def refuse_unbounded_scores(
     settled: CountSettings, found: Mapping[str, tuple[float, float]], *, any_range: bool
 ) -> None:
-    """Raise for class probabilities outside 0..1, and for such scores that have no threshold.
+    """Raise for class probabilities outside 0..1, and for other such scores without a threshold.
 
-    any_range: not for want of a threshold only. found: the range of each model beyond 0..1.
+    any_range: not if only the threshold is missing. found: the range of each model beyond 0..1.
     """
     models = {model.name: model for model in settled.columns.models}
     what = "class probabilities range from {} to {}"
@@ -262,7 +262,7 @@ def refuse_unbounded_scores(
 def refuse_shared_threshold(
     settled: CountSettings, ranges: Mapping[str, tuple[float, float]]
 ) -> None:
-    """Raise where one threshold applies to probabilities and to scores of another scale."""
+    """Raise if one threshold applies to probabilities and to scores on another scale."""
     cuts = settled.roles.threshold
     cut = cuts.get(None)
     found = {
@@ -318,7 +318,7 @@ def refuse_threshold_of_other_scale(
 def _raise_scales(
     settled: CountSettings, found: Mapping[ModelColumns, tuple[float, float]], what: str
 ) -> None:
-    """Raise for scores whose threshold nobody knows; what: the problem, with their ends."""
+    """Raise for scores without a known threshold; what: the problem, with the range to fill in."""
     problems = [
         Problem(what.format(*settled.ends(model, *ends)), "needs-threshold", settled.name, None,
                 settled.columns.source(model))
@@ -329,7 +329,7 @@ def _raise_scales(
 
 
 def _out_of_range_problem(settled: CountSettings, model: ModelColumns, what: str) -> Problem:
-    """Return the problem of a model's probabilities beyond 0..1, at the first of them."""
+    """Return the problem of a model's probabilities outside 0..1, with the first such row."""
     values = [column_as_number(name, settled.columns.written) for name in model.columns]
     out = [(value < 0) | ((value > 1) & value.is_not_nan()) for value in values]
     rows = [
@@ -340,7 +340,7 @@ def _out_of_range_problem(settled: CountSettings, model: ModelColumns, what: str
         for file in settled.files
     ]
     found = pl.concat(rows).head(1).collect().rows()
-    if not found:  # as written the number is one of the range
+    if not found:  # within the range after rounding
         return Problem(what, "bad-probability", settled.name, None, model.name)
     file, row, *which = found[0]
     return Problem(what, "bad-probability", file, row, model.columns[which.index(True)])
@@ -349,7 +349,7 @@ def _out_of_range_problem(settled: CountSettings, model: ModelColumns, what: str
 def refuse_probability_sums(
     settled: CountSettings, classes: Collection[str], off: Mapping[str, float]
 ) -> None:
-    """Raise for rows whose class probabilities do not sum to 1; off: largest error by model."""
+    """Raise for class probabilities that do not sum to 1; off: largest deviation by model."""
     problems = []
     for model in settled.columns.models:
         allowed = HALF * len(model.columns) + 1e-9
@@ -364,7 +364,7 @@ def refuse_probability_sums(
 
 
 def _worst_sum(settled: CountSettings, model: ModelColumns) -> tuple[str, int, float]:
-    """Return the file and the row whose probabilities are farthest from 1 in all, and their sum."""
+    """Return file and row with the sum of probabilities farthest from 1, and this sum."""
     written = settled.columns.written
     total = reduce(add, (column_as_number(name, written) for name in model.columns))
     rows = [

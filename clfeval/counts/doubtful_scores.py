@@ -1,4 +1,4 @@
-"""Scores on other scales or beyond 0..1, and tables of several labels: refused with what to do."""
+"""Errors on scores on other scales or outside 0..1, and on multilabel tables, with hints."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VALUE = "__clfeval_value"
 
 
 def refuse_stray_scores(settled: CountSettings, models: Iterable[ModelColumns]) -> None:
-    """Raise for scores that are probabilities but for few of them, with the first of these."""
+    """Raise for scores that are probabilities except for a few, with the first of those."""
     problems, hint, cuts = [], "", {}
     for model in models:
         column = settled.columns.source(model)
@@ -70,7 +70,7 @@ def refuse_stray_scores(settled: CountSettings, models: Iterable[ModelColumns]) 
 
 
 def _left_out(values: pl.Series) -> str:
-    """Say how rows of a few different values are left out; nothing of more of them."""
+    """Return the option that drops rows with a few distinct values; "" for more of them."""
     texts = [
         str(as_text(value))
         for value in values.unique(maintain_order=True)[: MAX_VALUES_IN_HINT + 1]
@@ -83,21 +83,19 @@ def _left_out(values: pl.Series) -> str:
     )
 
 
-MAX_NEAR_PROBABILITY = (
-    1.5  # numbers up to which are probabilities that rounding or a slip has carried beyond 1
-)
-PERCENT = 50.0  # half-way of percentages
-RATED = 20  # numbers up to which are ratings and no percentages
+MAX_NEAR_PROBABILITY = 1.5  # numbers up to it are probabilities beyond 1 by rounding or by mistake
+PERCENT = 50.0  # midpoint of percentages
+RATED = 20  # numbers up to it are ratings, not percentages
 MEASUREMENT_SPREAD, MANY_MEASUREMENTS = (
     2,
     10,
-)  # measurements are that much wider than each other, or that many
+)  # ranges of measurements differ by this factor, or there are this many
 Range = tuple[float, float]
 Guess = tuple[str, dict[str, Any]]  # a hint, and the options it proposes
 
 
 def alternative_roles(settled: CountSettings, name: str) -> str:
-    """Say what a column may be instead of a model."""
+    """Return the options for other roles a column may have than a model."""
     if looks_like_cluster(settled, name):
         return f"{format_option('--cluster', name)} (mars, phidelta, tune-jpt, report)"
     by = format_option("--by", name)
@@ -107,12 +105,12 @@ def alternative_roles(settled: CountSettings, name: str) -> str:
 
 
 def looks_like_cluster(settled: CountSettings, name: str) -> bool:
-    """Tell whether a column is called as if rows of one value belonged together, and has such."""
+    """Return whether a column is named like clusters and has repeated values."""
     return bool(find_column([name], ColumnNames.CLUSTER)) and not settled.peeks[name].distinct
 
 
 def scale_midpoint(low: float, high: float) -> float | None:
-    """Return the cut that is half-way on the scale that numbers from low to high seem to have."""
+    """Return the midpoint of the scale that numbers from low to high probably have; else None."""
     if low < 0 < high:
         return 0.0  # log-odds, margins
     if low >= 0 and high <= MAX_NEAR_PROBABILITY:
@@ -121,7 +119,7 @@ def scale_midpoint(low: float, high: float) -> float | None:
 
 
 def guess_score_scale(settled: CountSettings, found: Mapping[ModelColumns, Range]) -> Guess:
-    """Say what models may be that say numbers beyond 0..1, and which options take them so."""
+    """Return a hint on models with scores outside 0..1, and the options it proposes."""
     wide, others = not settled.columns.answer, settled.columns.models
     inside = [m for m in others if m.kind != "label" and m not in found]
     labels = [m for m in others if m.kind == "label"]
@@ -177,7 +175,7 @@ RECIPE = (
 
 
 def refuse_multilabel(counted: PredictionCounts) -> None:
-    """Raise for cells with several classes, as `a;b`, and for columns of other classes."""
+    """Raise for cells with several classes, as `a;b`, and for columns of classes not in truth."""
     classes = [*counted.classes]
     refuse_multilabel_cells(counted.kept.settled, classes)
     declared = (name for name in counted.roles.classes if name not in classes)
@@ -187,7 +185,7 @@ def refuse_multilabel(counted: PredictionCounts) -> None:
 def refuse_multilabel_cells(
     settled: CountSettings, classes: Iterable[str], others: Iterable[Iterable[str]] = ()
 ) -> None:
-    """Raise for cells of several labels, as `a;b`, unless declared.
+    """Raise for cells with several labels, as `a;b`, unless declared.
 
     Their parts are labels, or parts of other cells. others: predictions that are not classes.
     """
@@ -213,7 +211,7 @@ def refuse_multilabel_cells(
 
 
 def _split_labels(name: str) -> Sequence[str]:
-    """Return the labels in a cell that has several, else none."""
+    """Return the labels in a cell with several, else none."""
     parts = [part for part in SEPARATORS.split(name.strip()) if part]
     return parts if len(parts) > 1 else ()
 
@@ -221,7 +219,7 @@ def _split_labels(name: str) -> Sequence[str]:
 def _first(
     settled: CountSettings, names: Sequence[str], columns: Sequence[str]
 ) -> tuple[str, int | None, str]:
-    """Return file, row and column of the first cell that is one of the names."""
+    """Return file, row and column of the first cell with one of the names."""
     wanted = [name.strip() for name in names]
     for column in columns:
         text = column_as_text(column).str.strip_chars()

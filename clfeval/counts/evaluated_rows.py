@@ -1,4 +1,4 @@
-"""What is taken of the counted rows in one pass more: joint counts, exclusive finds and misses."""
+"""Statistics of the evaluated rows in one more pass: joint counts, unique detections and misses."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from clfeval.tables.prediction import KEY, Mode
 from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 Target = Literal["positive", "negative", "all"]
-_DISTINCT = 0.95  # of the first rows: a column with more values names rows
+_DISTINCT = 0.95  # share of distinct values in the first rows above which a column is an id
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedRows:
-    """The rows evaluated, and how their values are read.
+    """The evaluated rows, and how their values are read.
 
     positive_values, vote_values: raw values of the positive class in truth, and in each label
     model. complete: no row lacks a value. rows: in all.
@@ -102,7 +102,7 @@ class EvaluatedRows:
         self, frame: Frame, votes: bool, scores: Sequence[int], labels: Sequence[int],
         shares: int | None,
     ) -> dict[str, nw.Expr]:  # fmt: skip
-        """Return what the models of a file say."""
+        """Return the votes, scores, labels and probabilities of the models in a frame."""
         settled, said, types = self.settled, dict[str, nw.Expr](), frame.collect_schema()
         for i, model in enumerate(settled.columns.models if votes else ()):
             if model.kind == "label":
@@ -122,7 +122,7 @@ class EvaluatedRows:
         return said
 
     def runs_of_rows(self) -> tuple[int, list[int]]:
-        """Return the number of ids, and rows of each run; DataError where truth differs by run."""
+        """Return the numbers of ids, and of rows by run; DataError if truth differs by run."""
         rows = collect(concatenate_frames(self.frames(key=True, by=True)).select("key", "b0", "t"))
         truths = rows.group_by("key").agg(nw.col("t").n_unique()).filter(nw.col("t") > 1)
         if len(truths):
@@ -136,23 +136,23 @@ class EvaluatedRows:
         return rows["key"].n_unique(), rows.group_by("b0").agg(nw.len())["len"].to_list()
 
     def shared(self) -> str | None:
-        """Return a column nobody uses whose name says that it tells clusters, and which repeats."""
+        """Return an unused column that is named like clusters and has repeated values, or None."""
         settled, columns = self.settled, self.settled.columns
         used = {columns.id, columns.naming, columns.answer, *columns.constants}
         used |= {name for model in columns.models for name in model.columns}
         name = find_column(
             [name for name in settled.peeks if name not in used], ColumnNames.CLUSTER
         )
-        each = len(columns.models) if settled.layout.models else 1  # lines of an observation
+        each = len(columns.models) if settled.layout.models else 1  # rows of an observation
         seen = min(self.rows, SAMPLE_ROWS // each)
         alike = name is not None and len(settled.peeks[name].texts) < _DISTINCT * seen
         return name if alike else None
 
     def _among(self, frame: Frame, target: Target) -> Frame:
-        """Leave out rows that lack a value, weigh nothing or are of the other class."""
+        """Keep rows without missing values, of weight above 0, and of the target class."""
         columns = self.settled.columns
         wanted = [nw.col(columns.weight) != 0] if columns.weight is not None else []
-        if not self.complete:  # otherwise columns that nobody asked for need not be read
+        if not self.complete:  # if complete, further columns need not be read
             schema = frame.collect_schema()
             labels = [m.columns[0] for m in columns.models if m.kind == "label"]
             for name in (columns.truth, *labels):
@@ -167,7 +167,7 @@ class EvaluatedRows:
 
 
 def _one_of(frame: Frame, column: str, values: tuple[Any, ...]) -> nw.Expr:
-    """True where a column holds one of the values, which may be none; other files type them so."""
+    """True where a column holds one of the values; values are compared with the column's type."""
     if len({isinstance(value, str) for value in values}) > 1:
         text = frame.collect_schema()[column] == nw.String
         values = tuple(value for value in values if isinstance(value, str) == text)
@@ -176,11 +176,11 @@ def _one_of(frame: Frame, column: str, values: tuple[Any, ...]) -> nw.Expr:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointCounts(WeightedCounts):
-    """The sufficient statistic of several models measured together: m distinct rows of a table.
+    """The sufficient statistic of several models evaluated together: m distinct rows of a table.
 
     truth (m,) and votes (m, k) are True for the positive class; scores (m, k) are NaN in the
-    columns of models that hold labels, None where no score is counted; n (m,) is how many rows, or
-    what weight, are alike, in units of which `unit` are one. Rows are distinct and sorted by truth,
+    columns of models that hold labels, None where no score is counted; n (m,) is the number of
+    equal rows, or their weight in units of 1 / `unit`. Rows are distinct and sorted by truth,
     then the votes and then the scores of the models in the order of their names.
     """
 
@@ -196,10 +196,10 @@ class JointCounts(WeightedCounts):
         cls, models: tuple[str, ...], truth: Bools, votes: Bools, scores: Floats | None, n: Counts,
         unit: float = 1,
     ) -> JointCounts:  # fmt: skip
-        """Merge equal rows, and put them in order."""
+        """Merge equal rows, and sort them."""
         places = order_by_name(models)
         keys: list[Any] = [truth, *(votes[:, i] for i in places)]
-        if scores is not None:  # NaN stands in whole columns, which tell no rows apart
+        if scores is not None:  # NaN fills whole columns, which do not distinguish rows
             keys += [scores[:, i] for i in places if not np.isnan(scores[:, i]).all()]
         order = np.lexsort(keys[::-1])
         new = np.zeros(len(n), bool)
@@ -220,7 +220,7 @@ class JointCounts(WeightedCounts):
         return JointCounts.from_rows(self.models, truth, votes, scores, n, common_unit(self, other))
 
     def digest(self) -> str:
-        """Return the sha256 of the counts, whatever the order of rows and columns was."""
+        """Return the sha256 of the counts, independent of the order of rows and columns."""
         places = order_by_name(self.models)
         found = sha256(repr([self.models[i] for i in places]).encode("utf-8", "surrogatepass"))
         found.update(np.packbits(self.truth).tobytes())
@@ -242,7 +242,7 @@ def joint_counts(kept: EvaluatedRows) -> JointCounts:
     rows = concatenate_frames(kept.frames(votes=True, scores=scored))
     table = collect(rows.group_by(*keys).agg(nw.col("w").sum()).sort(*keys))
     m, k = len(table), len(models)
-    # a column at a time is what everybody wants of them
+    # column-major, as they are used column by column
     votes, scores = np.empty((m, k), bool, order="F"), np.full((m, k), np.nan, order="F")
     for i in range(k):
         votes[:, i] = table[f"v{i}"].to_numpy()
@@ -293,7 +293,7 @@ def list_exclusive(
                     for value in keys[alone].tolist()
                     for name in [int(value) if key == "row" else as_text(value) or ""]
                 ]
-    if settled.layout.gathers:  # a long table has no order of observations
+    if settled.layout.gathers:  # a long table has no order of its observations
         for rows in listed.values():
             rows.sort(key=lambda row: natural_sort_key(row["id"]))
     return list(chain.from_iterable(listed.values()))

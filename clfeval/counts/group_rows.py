@@ -1,4 +1,4 @@
-"""One pass over the rows: frequencies of combinations of raw values, by any narwhals backend."""
+"""One pass over the rows: counts of combinations of raw values, with any narwhals backend."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clfeval.tables.lazy_imports import nw
 from clfeval.tables.prediction import WRONG, Mode, ModelColumns
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
 
-_PLAIN = {str, int, bool, type(None)}  # cells of these types are what they are
+_PLAIN = {str, int, bool, type(None)}  # cells of these types need no conversion
 Types = Mapping[str, Any]  # of the columns of a frame
 MISSING = 2  # the vote code of an absent score; 0 is negative, 1 is positive
 
@@ -36,8 +36,8 @@ class RawPatterns:
     votes: per model the raw labels, or codes 0, 1, MISSING of thresholded scores.
     ranges: per score model the lowest and highest score, of class probabilities over all classes.
     off: per model of these, largest distance of their sum from 1. origin: the number of the file of
-    each combination. clusters: the cluster of each combination, which then is one of each cluster;
-    else None. squares: the sums of the squares of sampling weights, None of rows and in clusters.
+    each combination. clusters: the cluster of each combination, which is then counted by cluster;
+    else None. squares: sums of squared sampling weights; None for rows and for clusters.
     bad_weights: rows of invalid weight; wrong: observations with contradicting rows. text_bytes,
     no_tail: bytes in fields read as text, rows without their last field.
     """
@@ -46,7 +46,7 @@ class RawPatterns:
     by: tuple[list[Any], ...]
     votes: tuple[list[Any], ...]
     rows: Ints
-    n: Floats | Ints  # fractions only until their unit is known
+    n: Floats | Ints  # fractional only until their unit is known
     bad_weights: int
     wrong: int
     ranges: Mapping[str, tuple[float, float]]
@@ -63,7 +63,7 @@ class RawPatterns:
     def from_frames(
         cls, tables: Sequence[nw.DataFrame[Any]], settled: CountSettings, mode: Mode
     ) -> RawPatterns:
-        """Put what `group_frame` found in each file under one another; absent values are None."""
+        """Concatenate the results of `group_frame` of all files; missing values become None."""
         what = settled.columns
 
         def column(name: str) -> list[Any]:
@@ -113,7 +113,7 @@ class RawPatterns:
 
 
 def group_rows(settled: CountSettings) -> RawPatterns:
-    """Count the raw values of all files, with slower readers where a faster one fails."""
+    """Count the raw values of all files, with slower readers if a faster one fails."""
     for model in settled.columns.models:
         if model.kind == "classes" and settled.positive not in model.classes:
             if settled.roles.several and settled.roles.positive is None:
@@ -180,29 +180,29 @@ def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
         values |= weight_sums(what.weight, settled.unit)
         sums.append(nw.col("w", "x", "y").sum())
         sums += [squares_of("w").sum().alias("q")] if settled.weighed else []
-        # rows of weight 0 stand for no row; unusable weights stay, to be named
+        # rows of weight 0 are dropped; invalid weights are kept, to be named
         frame = frame.filter((nw.col(what.weight) != 0) | nw.col(what.weight).is_null())
     for mark in (name for name in (TEXT_BYTES, NO_TAIL, WRONG) if name in types):
         values[mark] = nw.col(mark).cast(nw.Int64)
         sums.append(nw.col(mark).sum())
     picked = [expression.alias(name) for name, expression in {**keys, **values}.items()]
-    with catch_warnings():  # of pandas: that plainer sums were faster
+    with catch_warnings():  # pandas warns that simpler sums were faster
         simplefilter("ignore", UserWarning)
         return collect(frame.select(*picked).group_by(*keys).agg(*sums))
 
 
 def score_column_name(model: ModelColumns, positive: str | None) -> str:
-    """Return the column with the score of the positive class."""
+    """Return the name of the column with the score of the positive class."""
     return model.columns[model.classes.index(str(positive)) if model.kind == "classes" else 0]
 
 
 def score_column(model: ModelColumns, positive: str | None, types: Types) -> nw.Expr:
-    """Return the scores of the positive class."""
+    """Return the expression of the score of the positive class."""
     return score_columns(model, types)[model.columns.index(score_column_name(model, positive))]
 
 
 def score_columns(model: ModelColumns, types: Types) -> list[nw.Expr]:
-    """Return the scores of every column of a model.
+    """Return the expressions of the scores in every column of a model.
 
     Scores of 32 bits become their shortest decimals, as in CSV; -0 becomes 0.
     """
@@ -219,7 +219,7 @@ def score_columns(model: ModelColumns, types: Types) -> list[nw.Expr]:
 
 
 def most_probable_class(model: ModelColumns) -> nw.Expr:
-    """Return the place of the largest class probability of a row, of equal ones the first."""
+    """Return the index of the largest class probability of a row, the first of ties."""
     columns = [nw.col(name) for name in model.columns]
     best = nw.max_horizontal(*columns)
     places = (nw.when(one == best).then(nw.lit(k)) for k, one in enumerate(columns))
@@ -227,7 +227,7 @@ def most_probable_class(model: ModelColumns) -> nw.Expr:
 
 
 def predicts_positive(model: ModelColumns, settled: CountSettings, types: Types) -> nw.Expr:
-    """True where score >= threshold; with NaN where the positive class is most probable."""
+    """True where score >= threshold; for NaN, where the positive class is most probable."""
     threshold = settled.thresholds[model.name]
     if threshold == threshold:
         if model.shares:
@@ -248,7 +248,7 @@ def predicts_positive(model: ModelColumns, settled: CountSettings, types: Types)
 
 
 def float32_threshold(threshold: float) -> float:
-    """Return the least number of 32 bits whose shortest decimal is not below the threshold."""
+    """Return the smallest float32 whose shortest decimal is at or above the threshold."""
     with np.errstate(over="ignore"):
         near, up = np.float32(threshold), np.float32(np.inf)
         while float(str(below := np.nextafter(near, -up))) >= threshold and below < near:
@@ -259,18 +259,18 @@ def float32_threshold(threshold: float) -> float:
 
 
 def lacks_score(model: ModelColumns, settled: CountSettings) -> nw.Expr:
-    """True where a model has no score to vote by."""
+    """True where a model has no score to predict with."""
     threshold = settled.thresholds[model.name]
     if threshold == threshold and not model.shares:
         return _is_missing_score(nw.col(score_column_name(model, settled.positive)))
     lacking = [_is_missing_score(nw.col(name)) for name in model.columns]
-    if model.shares:  # of nothing
+    if model.shares:  # a sum of 0
         lacking.append(reduce(add, (nw.col(n).cast(nw.Float64) for n in model.columns)) == 0)
     return nw.any_horizontal(*lacking, ignore_nulls=True)
 
 
 def weight_sums(column: str, unit: float = 1) -> dict[str, nw.Expr]:
-    """Return, for sums: w, valid weights in units; x, 1 for invalid, y, 1 for fractional ones."""
+    """Return columns to sum: valid weights w in units, invalid x (0/1), fractional y (0/1)."""
     weight = nw.col(column)
     good = ~_is_missing_score(weight) & (weight >= 0) & (weight < float("inf"))
     number = weight.cast(nw.Float64)
@@ -287,7 +287,7 @@ def _is_missing_score(score: nw.Expr) -> nw.Expr:
 
 
 def _all_bits(settled: CountSettings) -> bool:
-    """Tell whether the sample shows only 0 and 1 in truth and in every model's column."""
+    """Return whether truth and every model's column have only 0 and 1 in the sample."""
     columns, peeks = settled.columns, settled.peeks
     if settled.layout.gathers or columns.weight or columns.null_values or columns.bits:
         return False
@@ -300,7 +300,7 @@ def _all_bits(settled: CountSettings) -> bool:
 
 
 def _single_bytes(settled: CountSettings, grouped: RawPatterns) -> bool:
-    """Prove that every field read as an integer was one byte long, so that no 01 passed as 1.
+    """Check that every field read as an integer is one byte long, so that 01 is not read as 1.
 
     Bytes other than headers, delimiters, line ends and text columns must equal non-empty fields.
     """

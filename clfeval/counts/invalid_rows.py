@@ -1,4 +1,4 @@
-"""The second pass over the rows, if something is wrong: which rows to name, and the hint."""
+"""The second pass over the rows after an error: the invalid rows, with a hint."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from clfeval.tables.lazy_imports import pl
 from clfeval.tables.peek import ColumnPeek
 from clfeval.tables.scan import TableFile, all_distinct
 
-# by the code of the first problem; {value} is what it quotes, the others are options with it
+# by the code of the first problem; {value} is the quoted value, the others are options with it
 HINTS = {
     "missing-value": "fill in the cells, or add --missing drop to drop these rows",
     "bad-sum": "add --missing drop to drop these rows",
@@ -98,7 +98,7 @@ def refuse_invalid_rows(
     settled: CountSettings, classes: Iterable[str], unknown: Mapping[str, Collection[str]], *,
     wrong: bool = False, weights: bool = False, lost: bool = False,
 ) -> None:  # fmt: skip
-    """Raise DataError with the invalid rows of every file, if any; lost: clusters are missing."""
+    """Raise DataError with the invalid rows of all files, if any; lost: clusters are missing."""
     classes = [*classes]
     known = sorted(known_labels(classes, settled.roles), key=natural_sort_key)
     refuse_mixed_answers(settled, known)
@@ -116,7 +116,7 @@ def refuse_invalid_rows(
 
 
 def _null_value_fix(problems: Sequence[Problem]) -> dict[str, Any]:
-    """Return the words of missing values that fix all problems, if of cells only."""
+    """Return the null values that fix all problems, if words for missing values cause them all."""
     codes = {problem.code for problem in problems}
     if codes == {"missing-value"}:
         return {}
@@ -129,7 +129,7 @@ def _null_value_fix(problems: Sequence[Problem]) -> dict[str, Any]:
 
 
 def _value(problem: Problem) -> str:
-    """Return what a problem quotes."""
+    """Return the value that a problem quotes."""
     found = re.match(r"'(.*?)' (?:is|already|differs) ", problem.what, re.DOTALL)
     return found[1] if found else ""
 
@@ -149,7 +149,7 @@ def _hint(first: Problem, hints: Mapping[str, str]) -> str | None:
 
 
 def refuse_rows_without_run(settled: CountSettings) -> None:
-    """Raise for the rows that do not say which run they belong to."""
+    """Raise for the rows without a run."""
     hints = {"missing-value": "every row needs a run"}
     for file in settled.files:
         frame = read_numbered_rows(file, settled.columns.null_values)
@@ -163,7 +163,7 @@ def check_ids(
     peek: ColumnPeek | None = None,
     run: str | None = None, hints: Mapping[str, str] = HINTS,
 ) -> None:  # fmt: skip
-    """Raise when an id stands in more than one row of the files, or of one run."""
+    """Raise if an id occurs in more than one row of the files, or of one run."""
     if not all_distinct(files, column, null_values, peek.texts if peek else ()):
         row = [column] if run is None else [column, run]
         wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
@@ -174,7 +174,7 @@ def check_ids(
 
 
 def refuse_same_rows(files: Sequence[TableFile], column: str, frame: pl.LazyFrame) -> None:
-    """Raise where most ids stand in several files, and once in each: files of different models."""
+    """Raise if most ids occur in several files, once in each: files of different models."""
     each = frame.group_by(column).agg(pl.len().alias("rows"), pl.col(FILE).n_unique().alias("in"))
     once, share = each.select(
         (pl.col("rows") == pl.col("in")).all(), (pl.col("in") > 1).mean().alias("share")

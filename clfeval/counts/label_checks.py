@@ -1,4 +1,4 @@
-"""Labels that are nearly the same, and thresholds at which scores give the labels."""
+"""Checks of similar labels, and thresholds at which scores reproduce the labels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refuse_missing_words(
     models: Iterable[ModelColumns],
     predicted: Collection[str],
 ) -> None:
-    """Raise for a word of missing values that would be a third class.
+    """Raise for a word for missing values that would be a third class.
 
     Not if declared, positive, with a column of probabilities, or predicted among text labels.
     """
@@ -52,7 +52,7 @@ def refuse_missing_words(
 
 
 def refuse_comma_joined_classes(classes: Collection[str], roles: Input) -> None:
-    """Raise UsageError for `--classes a,b,c` where several of these are classes, and it is none."""
+    """Raise UsageError for `--classes a,b,c` if it is not a class, but several parts are."""
     for label in roles.classes:
         parts = [part.strip() for part in label.split(",")]
         if label not in classes and len({*parts} & {*classes}) > 1:
@@ -67,7 +67,7 @@ def refuse_similar_labels(
     models: Iterable[ModelColumns] = (), others: Mapping[str, Collection[str]] | None = None,
     predicted: Collection[str] = (),
 ) -> None:  # fmt: skip
-    """Raise for labels that differ only by capitals or by spaces around them.
+    """Raise for labels that differ only in case or in spaces around them.
 
     Not if all are declared. classes: rows of each label of truth; others: further labels by column.
     predicted: labels that some model predicts.
@@ -107,7 +107,7 @@ def threshold_from_labels(
     files: Sequence[TableFile], columns: Columns, model: ModelColumns, score: str, positive: str,
     write: Callable[..., list[str]], known: Collection[str],
 ) -> tuple[float, float, float] | None:  # fmt: skip
-    """Return a threshold t at which scores give the labels of a model, and its range (low, high].
+    """Return a threshold t at which scores reproduce a model's labels, and its range (low, high].
 
     t is 0.5, or else the shortest number in the range. None where the scores cannot be read. write:
     numbers as in the score column. known: the labels of truth. Raises DataError where no threshold
@@ -116,7 +116,7 @@ def threshold_from_labels(
     label = str(model.beside)
     chosen = columns.readings("plain")
     readings: dict[str, Reading] = {label: columns.label(label), score: chosen[score]}
-    # positives score this or more, all others this or less
+    # lowest score of positives, highest score of all others
     least, most, lowest = inf, -inf, inf
     labels = set()
     for file in files:
@@ -161,7 +161,7 @@ def threshold_from_labels(
 def check_labels_most_probable(
     files: Sequence[TableFile], columns: Columns, model: ModelColumns
 ) -> None:
-    """Raise DataError where a label beside class probabilities is not the most probable class."""
+    """Raise DataError if a label next to class probabilities is not the most probable class."""
     label, chosen = str(model.beside), columns.readings("plain")
     readings: dict[str, Reading] = {label: columns.label(label)}
     readings |= {name: chosen[name] for name in model.columns}
@@ -188,7 +188,7 @@ def check_labels_most_probable(
 def _labels_differ_error(
     what: str, model: ModelColumns, file: str, *, sure: bool = False, code: str = "labels-differ"
 ) -> DataError:
-    """Build the error of labels that contradict their scores; sure: of the predicted class."""
+    """Build the error of labels that contradict the scores; sure: scores of the predicted class."""
     label, many = str(model.beside), len(model.columns) > 1
     others = " ".join(format_option("--ignore", name) for name in model.columns[:2])
     hint = f"add {format_option('--ignore', label)} to evaluate the "
@@ -199,7 +199,7 @@ def _labels_differ_error(
 
 
 def _shortest_number_between(above: float, up_to: float) -> float:
-    """Return 0.5, or else the shortest number that is above the one and not above the other."""
+    """Return 0.5 if above < 0.5 <= up_to, else the shortest number in this range."""
     if above < DEFAULT_THRESHOLD <= up_to:
         return DEFAULT_THRESHOLD
     if isinf(above) or isinf(up_to):

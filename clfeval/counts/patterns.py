@@ -1,4 +1,4 @@
-"""Pattern counts and confusion counts as arrays, and fractional weights in small units."""
+"""Pattern counts and confusion counts as arrays, and fractional weights as integer units."""
 
 from __future__ import annotations
 
@@ -23,11 +23,9 @@ from clfeval.tables.layouts.counts import CountsRow
 from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import Frame, collect
 
-_PLACES = 15  # decimal places looked for
-_MAX_EXACT_UNITS = (
-    2.0**50
-)  # a weight of fewer units of 10**-d is such a decimal, or is seen to be none
-_FINEST = 1000  # bits after the point
+_PLACES = 15  # decimal places tested
+_MAX_EXACT_UNITS = 2.0**50  # below it a test of weights for d decimal places is exact
+_FINEST = 1000  # binary places
 
 
 class WeightedCounts:
@@ -38,19 +36,19 @@ class WeightedCounts:
 
     @property
     def fractional(self) -> bool:
-        """True where weights are no whole numbers, and no rows."""
+        """True if counts are weights in units of less than 1, not rows."""
         return self.unit != 1
 
 
 def weight_unit(frames: Sequence[Frame], column: str, *, most: int = MOST) -> float:
-    """Return the units per weight of 1, for finite weights >= 0.
+    """Return the number of units in a weight of 1, for finite weights >= 0.
 
     10**d where every weight has at most d decimal places (as it is written shortest), else 2**k as
     large as the sum of all weights allows, which is at most `most` units; weights are rounded to
     that, by less than one part in 10**12 of the greatest for a million rows.
     """
     weight, places = nw.col("w"), range(1, _PLACES + 1)
-    # polars divides by a number as it multiplies with its inverse, which is not the same
+    # polars divides by a constant by multiplying with its inverse, which is not exact
     rounded = ((weight * 10.0**d).round(0) / (weight * 0.0 + 10.0**d) for d in places)
     others = [
         (back != weight).cast(nw.Int64).sum().alias(f"d{d}")
@@ -72,7 +70,7 @@ def weight_unit(frames: Sequence[Frame], column: str, *, most: int = MOST) -> fl
 
 
 def rounding_error(frames: Sequence[Frame], column: str, unit: float) -> float:
-    """Return the relative rounding error of the least weight above 0; 0 for decimal units."""
+    """Return the relative rounding error of the smallest weight above 0; 0 for decimal units."""
     if unit == 1 or log10(unit).is_integer():
         return 0.0
     weight = nw.col(column).cast(nw.Float64)
@@ -87,7 +85,7 @@ def rounding_error(frames: Sequence[Frame], column: str, unit: float) -> float:
 
 
 def in_units(weight: nw.Expr, unit: float) -> nw.Expr:
-    """Return weights as whole numbers of units, one at the least but for 0; as is for unit 1."""
+    """Return weights as integer units, at least 1 if above 0; unchanged for unit 1."""
     number = weight.cast(nw.Float64)
     if unit == 1:
         return number
@@ -96,27 +94,27 @@ def in_units(weight: nw.Expr, unit: float) -> nw.Expr:
 
 
 def squares_of(column: str) -> nw.Expr:
-    """Return squares of whole numbers, which may fit no 64 bits, as floats."""
+    """Return squares of integers as floats, as they may not fit 64 bits."""
     number = nw.col(column).cast(nw.Float64)
     return number * number
 
 
 def limit_in_units(limit: float, unit: float) -> int | float:
-    """Return the most units that do not pass a limit, the decimal number it is written as."""
+    """Return the largest number of units within a limit, which is read as a decimal number."""
     if unit == 1 or limit == inf:
         return limit
     exact = Fraction(repr(limit)) * Fraction(unit)
-    # weights that are no decimals were rounded: what shows as the limit keeps it
+    # weights without exact units were rounded: allow for the rounding error
     return floor(exact if unit % 10 == 0 else exact * (1 + Fraction(1, 10**12)))
 
 
 def from_units(n: Number, unit: float) -> Any:
-    """Return counts as people read them: rows, or the weight that so many units are."""
+    """Return counts of units as rows, or as weights."""
     return n if unit == 1 else n / unit
 
 
 def safe_for_products(*counts: Counts) -> list[Counts]:
-    """Return counts as they are, or as floats where four products of two would not fit 64 bits."""
+    """Return counts, as floats if sums of products of two would overflow 64 bits."""
     most = max((float(np.max(part)) for part in counts if part.size), default=0.0)
     if most**2 < 2.0**61:
         return list(counts)
@@ -124,12 +122,12 @@ def safe_for_products(*counts: Counts) -> list[Counts]:
 
 
 def stack_arrays(one: Any, other: Any, *names: str) -> list[Counts]:
-    """Return the arrays of these names of two statistics, those of the second behind the first."""
+    """Return the named arrays of two statistics, concatenated."""
     return [np.concatenate([getattr(one, name), getattr(other, name)]) for name in names]
 
 
 def common_unit(one: Any, other: Any) -> float:
-    """Return the unit of two statistics that can be added up."""
+    """Return the common unit of two statistics; ValueError if their units differ."""
     unit: float = one.unit
     if unit != other.unit:
         raise ValueError(f"different units: {unit:g} and {other.unit:g} make one")
@@ -140,8 +138,8 @@ def common_unit(one: Any, other: Any) -> float:
 class PatternCounts(WeightedCounts):
     """The sufficient statistic of MARS: m distinct patterns over k models.
 
-    truth (m,) and votes (m, k) are True for the positive class; n (m,) is how many rows, or what
-    weight, show the pattern, in units of which `unit` are one. Patterns are distinct and sorted.
+    truth (m,) and votes (m, k) are True for the positive class; n (m,) is the number of rows
+    with the pattern, or their weight in units of 1 / `unit`. Patterns are distinct and sorted.
     clusters: frequencies by cluster, or sums of squared weights; None for independent unweighted
     rows.
     """
@@ -183,12 +181,12 @@ class PatternCounts(WeightedCounts):
 
     @property
     def rows(self) -> int | float:
-        """Rows in all, or the sum of their weights."""
+        """Number of rows, or the sum of their weights."""
         total: int | float = from_units(self.n.sum(), self.unit).item()
         return total
 
     def digest(self) -> str:
-        """Return the sha256 of the counts, whatever the order of rows and columns was."""
+        """Return the sha256 of the counts, independent of the order of rows and columns."""
         order = order_by_name(self.models)
         lines = sorted(
             f"{t:d}{''.join('1' if v else '0' for v in row)} {count!r}"
@@ -204,7 +202,7 @@ class PatternCounts(WeightedCounts):
         return sha256("\n".join([repr(names), *lines, *more]).encode()).hexdigest()
 
     def _by_name(self, order: Sequence[int]) -> Owned:
-        """Return the clusters with the patterns in an order that the models' order leaves alone."""
+        """Return the clusters with patterns in an order independent of that of the models."""
         assert self.clusters is not None
         keys = [*(self.votes[:, i] for i in reversed(order)), self.truth]
         place = np.empty(len(self.n), np.int64)
@@ -212,7 +210,7 @@ class PatternCounts(WeightedCounts):
         return self.clusters.placed(place)
 
     def products(self) -> Floats | None:
-        """Return the sums over clusters, or rows with weights, of products of two counts.
+        """Return sums over clusters, or weighted rows, of products of two counts.
 
         (2k + 2, 2k + 2): TP of each model, FP of each, positives, negatives; None for equal rows.
         """
@@ -233,12 +231,12 @@ class PatternCounts(WeightedCounts):
         return replace(self, models=tuple(together), votes=votes)
 
     def targets(self, target: str) -> TargetCounts:
-        """Return who finds what for the target class: `positive`, or `negative` (all exchanged)."""
+        """Return the counts seen from the target class: `positive`, or `negative` (reversed)."""
         found, wanted = self.votes, self.truth
         if target == "negative":
             found, wanted = ~found, ~wanted
         clusters = None
-        if self.clusters is not None:  # those of the target class stand first
+        if self.clusters is not None:  # patterns of the target class come first
             place = np.empty(len(self.n), np.int64)
             place[np.argsort(~wanted, kind="stable")] = np.arange(len(self.n))
             clusters = self.clusters.placed(place)
@@ -249,14 +247,14 @@ class PatternCounts(WeightedCounts):
 
 
 def order_by_name(models: Sequence[str]) -> list[int]:
-    """Return the places of the models in the order of their names."""
+    """Return the indices of the models in alphabetical order."""
     return sorted(range(len(models)), key=models.__getitem__)
 
 
 def group_members(
     models: Sequence[str], groups: Mapping[str, tuple[str, ...]]
 ) -> dict[str, list[int]]:
-    """Return, for each group and each model in none, the places of what it is made of."""
+    """Return the indices of the members of each group; of a model in no group its own."""
     member_of = {member: name for name, members in groups.items() for member in members}
     places: dict[str, list[int]] = {}
     for i, model in enumerate(models):
@@ -265,7 +263,7 @@ def group_members(
 
 
 def merge_member_votes(votes: Bools, places: Mapping[str, Sequence[int]]) -> Bools:
-    """Return a column for each group: what any of its members finds, it finds."""
+    """Return the votes of each group: positive if any member's is."""
     return np.column_stack([votes[:, columns].any(axis=1) for columns in places.values()])
 
 
@@ -274,8 +272,8 @@ class TargetCounts(WeightedCounts):
     """Pattern counts seen from the target class.
 
     hits (p, k): models that detect rows of the target class, hit_n (p,): such rows; alarms (q, k):
-    models that flag rows of the other class, alarm_n (q,): such rows. Both are in units of which
-    `unit` are one. clusters: of these p + q patterns, as of `PatternCounts`.
+    models that flag rows of the other class, alarm_n (q,): such rows. In units of 1 / `unit`.
+    clusters: of these p + q patterns, as of `PatternCounts`.
     """
 
     models: tuple[str, ...]
@@ -292,9 +290,9 @@ CELLS = ("tp", "fp", "fn", "tn")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfusionCounts(WeightedCounts):
-    """The 2 x 2 tables of k models; the arrays are (k,) and hold rows, or their weight.
+    """The 2 x 2 tables of k models; arrays (k,) hold rows or weights.
 
-    Weights are in units of which `unit` are one. sums (k, 4, 4): over clusters, or weights, of the
+    Weights are in units of 1 / `unit`. sums (k, 4, 4): over clusters, or weights, of the
     products of any two of TP, FP, positives and negatives; None where rows are equal.
     """
 
@@ -309,19 +307,19 @@ class ConfusionCounts(WeightedCounts):
     sums: Floats | None = None
 
     def shown(self, name: str) -> Counts:
-        """Return cells or totals, (k,), as people read them."""
+        """Return cells or totals, (k,), as rows or weights."""
         found: Counts = from_units(getattr(self, name), self.unit)
         return found
 
     @property
     def rows(self) -> Counts:
-        """Rows of each model in all, (k,), or their weight."""
+        """Number of rows of each model, (k,), or their weight."""
         found: Counts = from_units(self.positives + self.negatives, self.unit)
         return found
 
     @classmethod
     def from_patterns(cls, patterns: PatternCounts) -> ConfusionCounts:
-        """Sum the patterns of a table of predictions; every model has the same class totals."""
+        """Sum the patterns of predictions; class totals are the same for every model."""
         sides = []
         for rows in (patterns.truth, ~patterns.truth):
             n, votes = patterns.n[rows], patterns.votes[rows]
@@ -337,13 +335,13 @@ class ConfusionCounts(WeightedCounts):
 
     @classmethod
     def from_rows(cls, rows: Sequence[CountsRow]) -> ConfusionCounts:
-        """Add up the rows of a counts table, model by model, in the order they come in."""
+        """Sum the rows of a counts table by model, in order of appearance."""
         cells = [(row.tp, row.fp, row.fn, row.tn) for row in rows]
         return cls.from_cells([row.model for row in rows], cells)
 
     @classmethod
     def from_cells(cls, models: Sequence[str], cells: Sequence[Sequence[int]]) -> ConfusionCounts:
-        """Take TP, FP, FN, TN for each model named; those of one model are added up."""
+        """Build from cells TP, FP, FN, TN by model; those of the same model are summed."""
         place = {model: i for i, model in enumerate(dict.fromkeys(models))}
         totals = np.zeros((4, len(place)), np.int64)
         for model, four in zip(models, cells, strict=True):
@@ -352,7 +350,7 @@ class ConfusionCounts(WeightedCounts):
         return cls(tuple(place), tp, fp, fn, tn, tp + fn, fp + tn)
 
     def at(self, places: Ints | Sequence[int] | slice) -> ConfusionCounts:
-        """Return some of the tables, in any order, which may repeat."""
+        """Return the tables at some indices, in any order, with repeats."""
         every = np.arange(len(self.models))[places]
         cells = (self.tp, self.fp, self.fn, self.tn, self.positives, self.negatives)
         tp, fp, fn, tn, p, n = (one[every] for one in cells)
@@ -374,7 +372,7 @@ class ConfusionCounts(WeightedCounts):
         return ConfusionCounts(models, tp, fp, fn, tn, p, n, common_unit(self, other))
 
     def digest(self) -> str:
-        """Return the sha256 of the counts, whatever the order of models was."""
+        """Return the sha256 of the counts, independent of the order of models."""
         numbers = zip(*(self.shown(name).tolist() for name in CELLS), strict=True)
         sums = [""] * len(self.models)
         if self.sums is not None:

@@ -1,4 +1,4 @@
-"""What was counted of a prediction table, and further statistics taken of the same rows."""
+"""The counts of a prediction table, and further statistics of the same rows on demand."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from clfeval.tables.prediction import ModelColumns
 from clfeval.tables.scan import collect
 
 S = TypeVar("S")
-FEW = 1 << 14  # rows of a statistic that is remembered
+FEW = 1 << 14  # rows of a statistic that is cached, at most
 
 
 @dataclass(frozen=True, slots=True)
 class TopRows:
-    """How many of the highest rows were asked for, and how many each model takes, ties included."""
+    """The number of highest rows requested, and those of each model, ties included."""
 
     count: float
     taken: Mapping[str, float]
@@ -47,7 +47,7 @@ class PredictionCounts:
     """The counts of a prediction table; further statistics are computed on demand.
 
     slices: patterns of the whole table under None, then of every slice.
-    thresholds: per model the cut in force, None for labels and for largest-class votes.
+    thresholds: in force by model, None for labels and for predictions of the most probable class.
     uncut: the range of scores of models without a threshold, whose votes are meaningless. reread:
     models whose first rows looked like labels and which hold scores. order: the classes of truth,
     --classes and columns, as declared, else in natural order. labelled: the labels of more than two
@@ -75,7 +75,7 @@ class PredictionCounts:
     def from_patterns(
         cls, judged: PatternCheck, settled: CountSettings, top: TopRows | None = None
     ) -> PredictionCounts:
-        """Take what was accepted."""
+        """Build from checked patterns."""
         grouped, models = judged.grouped, settled.columns.models
         out = judged.missing & ~judged.excused
         by_file = [
@@ -84,7 +84,7 @@ class PredictionCounts:
         tasks, files = iter(settled.tasks), tuple[InputFile, ...]()
         for file, rows in zip(settled.files, by_file, strict=True):
             kept, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
-            first, *others = file.files  # rows of several are counted in the first
+            first, *others = file.files  # rows of several files are counted in the first
             files += (input_file(first, next(tasks), kept, lost),)
             files += tuple(input_file(one, next(tasks), 0) for one in others)
         slices, order = patterns_by_slice(judged, settled), class_order(judged, settled)
@@ -124,12 +124,12 @@ class PredictionCounts:
 
     @property
     def name(self) -> str:
-        """What the table is called in messages."""
+        """Name of the table in messages."""
         return self.kept.settled.name
 
     @property
     def negative(self) -> tuple[str, ...]:
-        """The classes that are not positive."""
+        """The classes other than the positive one."""
         return tuple(name for name in self.classes if name != self.positive)
 
     @property
@@ -144,17 +144,17 @@ class PredictionCounts:
 
     @property
     def several(self) -> bool:
-        """True where more than two classes were taken as they are, and none is positive."""
+        """True if more than two classes are evaluated, without a positive one."""
         return is_multiclass(self.classes, self.roles, self.models)
 
     @property
     def ordered(self) -> bool:
-        """True where the order of all classes was declared."""
+        """True if the order of all classes was declared."""
         return {*self.order} <= {*self.roles.classes}
 
     @property
     def size(self) -> float:
-        """How many rows were counted: of weights that are no whole numbers, those above 0."""
+        """Number of rows counted; for fractional weights, of rows with a weight above 0."""
         if not self.patterns.fractional:
             return float(self.patterns.n.sum())
         some = nw.col("w") > 0
@@ -162,12 +162,12 @@ class PredictionCounts:
 
     @property
     def row(self) -> float:
-        """How many units make a row: a weight of 1, of declared sampling weights the mean one."""
+        """Number of units in a row: of a weight of 1, or of the mean sampling weight."""
         whole = self.patterns
         return float(whole.n.sum()) / self.size if self.roles.sampling_weights else whole.unit
 
     def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PredictionCounts:
-        """Return it with the patterns of groups of models, as `PatternCounts.grouped` has them."""
+        """Return the counts with groups of models merged, as by `PatternCounts.grouped`."""
         if not groups:
             return self
         slices = {label: one.grouped(groups, target) for label, one in self.slices.items()}
@@ -175,7 +175,7 @@ class PredictionCounts:
 
     @property
     def confusions(self) -> Mapping[str | None, ConfusionCounts]:
-        """The 2 x 2 tables of every model, of the whole table and of every slice."""
+        """The 2 x 2 tables of all models, for the whole table (None) and every slice."""
         return self._once(
             "confusions",
             lambda: {name: ConfusionCounts.from_patterns(one) for name, one in self.slices.items()},
@@ -183,7 +183,7 @@ class PredictionCounts:
         )
 
     def joint(self, *, scores: bool) -> JointCounts:
-        """Return the distinct rows of votes; with `scores`, one pass more, of votes and scores."""
+        """Return the distinct rows of predictions, or (one more pass) of predictions and scores."""
         if not scores or all(model.kind == "label" for model in self.models):
             whole = self.patterns
             sides = (whole.truth, whole.votes)
@@ -191,7 +191,7 @@ class PredictionCounts:
         return self._once("joint", lambda: joint_counts(self.kept), lambda found: len(found.n))
 
     def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
-        """Return the scores of model i, of the whole table and of every slice: one pass more."""
+        """Return the score counts of model i, for the whole table and slices: one more pass."""
         return self._once(
             ("scores", i),
             lambda: count_model_scores(self.kept, i),
@@ -199,7 +199,7 @@ class PredictionCounts:
         )
 
     def labels(self) -> Mapping[str | None, ClassPatterns]:
-        """Return the labels of the models, of the whole table and of every slice.
+        """Return the labels of all models, for the whole table and every slice.
 
         One more pass with class probabilities. Of many classes without models of one score.
         """
@@ -218,7 +218,7 @@ class PredictionCounts:
         return {name: rows.patterns(name) for name in self.slices}
 
     def class_scores(self, i: int) -> Mapping[str | None, ClassScores]:
-        """Return the class probabilities of model i, of all and of every slice: one more pass.
+        """Return the class probabilities of model i, for the whole table and slices: one more pass.
 
         Errors: ValueError for a model without them.
         """
@@ -229,11 +229,11 @@ class PredictionCounts:
         )
 
     def class_rows(self, i: int) -> ProbabilityRows:
-        """Return the class probabilities of model i row by row: one pass more."""
+        """Return the class probabilities of model i row by row: one more pass."""
         return read_probability_rows(self.kept, i, self.order)
 
     def _once(self, key: Any, make: Callable[[], S], size: Callable[[S], int]) -> S:
-        """Make a statistic, and remember it where it is small: ten million scores are no trifle."""
+        """Return a statistic, cached if it is small: ten million scores would fill the memory."""
         if key in self._known:
             known: S = self._known[key]
             return known

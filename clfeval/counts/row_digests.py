@@ -1,4 +1,4 @@
-"""The digest of ids and truth, and the rows that one of two models alone has right."""
+"""The digest of ids and truth, and the rows that only one of two models predicts correctly."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def _of_rows(counted: PredictionCounts) -> str:
     return f"{'ids' if named else 'rows'}:{found.hexdigest()}"
 
 
-_FIRST = 2**14  # rows in which models mostly differ often enough
+_FIRST = 2**14  # rows read first, which usually have enough changes
 
 
 def list_changes(
     counted: PredictionCounts, pairs: Sequence[tuple[str, str]], most: int
 ) -> Iterator[Row]:
-    """Yield, of each pair of a model and its reference, rows newly wrong, then those newly right.
+    """Yield, for each pair of model and reference, the rows newly wrong, then those newly right.
 
     At most `most` of each, in the order of the table (of ids in a long table). A row has its id, or
     file and row; truth, prediction of the reference (before) and of the model (after).
@@ -96,7 +96,7 @@ _Change = tuple[str, bool, str, str, str, str]  # file, newly right, truth, key,
 def _two_classes(
     counted: PredictionCounts, pairs: Sequence[tuple[int, int]], most: int
 ) -> list[list[_Change]]:
-    """Return the rows that only the first model of each pair has wrong, or right."""
+    """Return the rows that only one model of each pair predicts correctly, of two classes."""
     found: list[list[_Change]] = [[] for _ in pairs]
     kept, positive = counted.kept, counted.positive
     names = [one for one in counted.order if one != positive]
@@ -121,7 +121,7 @@ def _two_classes(
 
 
 def _other_classes(counted: PredictionCounts, i: int, j: int) -> Iterator[_Change]:
-    """Yield the same of more than two classes: of their labels as they are called."""
+    """Yield the rows that only one of two models predicts correctly, of more than two classes."""
     kept, models = counted.kept, counted.kept.settled.columns.models
     frames = kept.frames(labels=(i, j), key=True)
     for file, frame in zip(kept.settled.files, frames, strict=not kept.settled.layout.gathers):
@@ -145,7 +145,7 @@ def _other_classes(counted: PredictionCounts, i: int, j: int) -> Iterator[_Chang
 
 
 def _labels(said: Sequence[object], model: ModelColumns) -> Sequence[object]:
-    """Return labels; of class probabilities those that the places of the largest mean."""
+    """Return labels; for class probabilities the classes at the indices of the largest."""
     if model.kind != "classes":
         return said
     return [model.classes[int(str(place))] for place in said]

@@ -1,4 +1,4 @@
-"""The rows themselves, of several scored models at once: what they share no counts of one tell."""
+"""Single rows of several scored models, for statistics of the dependence between models."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from clfeval.tables.scan import collect
 
 K = TypeVar("K")
 T = TypeVar("T")
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # of the golden ratio
-_LEAST_AT_ONCE = 2**15  # rows from which on numpy works on two models side by side
-_MOST_AT_ONCE = 25_000_000  # rows of models for which there is memory
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # from the golden ratio
+_LEAST_AT_ONCE = 2**15  # rows from which on two models are computed in parallel
+_MOST_AT_ONCE = 25_000_000  # rows times models that fit in memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class DistinctRows:
         cls, columns: Sequence[Floats | Ints | Bools], weights: Counts | None,
         owners: Ints | None, *, weighed: bool,
     ) -> DistinctRows:  # fmt: skip
-        """Gather rows by columns, (n,) each; weighed: weights are of sampling, and no rows."""
+        """Count equal rows of columns (n,); weighed: weights are sampling weights, not counts."""
         order = np.lexsort(columns[::-1])
         new = np.ones(len(order), bool)
         new[1:] = False
@@ -76,11 +76,11 @@ class ScoredRows:
     unit: float = 1
 
     def each(self, one: Callable[[int], T]) -> Iterator[T]:
-        """Yield what is made of each model, in order; of many rows some at once."""
+        """Yield the result of a function for each model, in order; in parallel for many rows."""
         return self.side_by_side(one, range(len(self.models)))
 
     def side_by_side(self, one: Callable[[K], T], parts: Sequence[K]) -> Iterator[T]:
-        """Yield what is made of each of some parts, in order; of many rows some at once."""
+        """Yield the result of a function for each part, in order; in parallel for many rows."""
         rows = len(self.truth)
         most = _MOST_AT_ONCE // max(rows, 1)
         if len(parts) < 2 or most < 2 or rows < _LEAST_AT_ONCE:
@@ -92,12 +92,12 @@ class ScoredRows:
             yield from pool.map(one, parts)
 
     def pair(self, i: int, j: int) -> DistinctRows:
-        """Return the frequencies of scores of two models and truth, independent of other models."""
+        """Return the joint counts of two models' scores and truth, independent of other models."""
         columns = (self.scores[i], self.scores[j], self.truth)
         return DistinctRows.from_columns(columns, self.weights, self.owners, weighed=self.weighed)
 
     def ranked(self, j: int) -> tuple[ScoreCounts, Ints]:
-        """Return the scores of a model as counted, and the place of each row's among them, (n,)."""
+        """Return the score counts of a model, and the index of each row's score in them, (n,)."""
         x = self.scores[j]
         order = np.argsort(x)
         ordered = x[order]
@@ -116,7 +116,7 @@ class ScoredRows:
         weights, owners = (
             None if one is None else one[rows] for one in (self.weights, self.owners)
         )
-        if weights is None:  # numbers alone are sorted in half the time of places
+        if weights is None:  # sorting numbers takes half the time of sorting indices
             code = 2 * at + truth
             code = np.sort(code.astype(np.int32) if len(place) < 2**30 else code)
             counts = ScoreCounts.from_rows(code >> 1, code % 2 == 1, None)
@@ -131,16 +131,16 @@ class ScoredRows:
 
     @property
     def weighed(self) -> bool:
-        """True where rows have sampling weights and belong to no cluster."""
+        """True if rows have sampling weights and no clusters."""
         return self.unit != 1 and self.owners is None
 
     @property
     def alike(self) -> bool:
-        """True where rows are independent, and repeat as often as their weights say."""
+        """True if rows are independent, and weights only repeat them."""
         return self.owners is None and not self.weighed
 
     def _owned(self, counts: ScoreCounts, place: Ints, truth: Bools) -> ScoreCounts:
-        """Say of counts which cluster each is of, where rows belong to some, or how they weigh."""
+        """Return score counts with the cluster counts or row weights of their rows."""
         m = len(counts.scores)
         at = np.where(truth, place, place + m)
         n = np.ones(len(place), np.int64) if self.weights is None else self.weights
@@ -148,12 +148,12 @@ class ScoredRows:
 
 
 def _row_owners(n: Counts, owners: Ints | None) -> Owners:
-    """Return the cluster of each row; without any, by what its weight counts among squares."""
+    """Return the cluster of each row; without clusters its squared weight."""
     return n.astype(np.float64) ** 2 if owners is None else owners
 
 
 def read_scored_rows(kept: EvaluatedRows) -> ScoredRows:
-    """Read the rows evaluated, with the scores of all models, sorted by content: one pass."""
+    """Read the evaluated rows with the scores of all models, sorted by content: one pass."""
     columns = kept.settled.columns
     scored = tuple(i for i, model in enumerate(columns.models) if model.kind != "label")
     owned = columns.cluster is not None
@@ -191,13 +191,13 @@ def read_scored_rows(kept: EvaluatedRows) -> ScoredRows:
 
 
 def concatenate_column(tables: Sequence[nw.DataFrame[Any]], name: str) -> Floats:
-    """Return a column of tables that stand one below the other."""
+    """Return a column of several tables, concatenated."""
     parts = [table[name].to_numpy() for table in tables]
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 def canonical_order(columns: Sequence[Floats | Ints | Bools]) -> Ints:
-    """Return the places of rows in an order of what stands in them, (n,), as of hashes of it."""
+    """Return row indices ordered by a hash of the content, independent of the order of rows."""
     code = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         code ^= (np.asarray(column, np.float64) + 0.0).view(np.uint64)  # -0.0 is 0.0

@@ -1,4 +1,4 @@
-"""Scores counted with truth: of each model by itself, of all in each row, and where to cut."""
+"""Score counts by class: of single models, of all models by row, and thresholds of top rows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Score columns of equal length with weights in units; rows without a value are excluded."""
+    """Scores of several models by row, with weights in units; incomplete rows are excluded."""
 
     models: tuple[str, ...]
     scores: tuple[Floats, ...]
@@ -45,12 +45,12 @@ class ScoreTable:
     unit: float = 1
 
     def where(self, mask: Bools) -> ScoreTable:
-        """Return the rows of a mask."""
+        """Return the rows selected by a mask."""
         return replace(self, scores=tuple(one[mask] for one in self.scores), n=self.n[mask])
 
 
 def read_scores(kept: EvaluatedRows, target: Target) -> tuple[ScoreTable, dict[str, Bools]]:
-    """Read the scores of all rows or of one class; also, per slice, which rows belong to it."""
+    """Read the scores of all rows or of one class, with a mask of the rows of each slice."""
     _need_scores(kept)
     names = tuple(model.name for model in kept.settled.columns.models)
     found = kept.frames(scores=range(len(names)), by=True, target=target)
@@ -71,7 +71,7 @@ def read_scores(kept: EvaluatedRows, target: Target) -> tuple[ScoreTable, dict[s
 
 
 def parse_top_count(text: str, rows: int | float) -> float:
-    """Turn `0.05`, `5%` or `200` into a number of rows; a fraction is rounded down, exactly."""
+    """Convert `0.05`, `5%` or `200` to a number of rows; fractions are rounded down, exactly."""
     from fractions import Fraction
 
     try:
@@ -84,7 +84,7 @@ def parse_top_count(text: str, rows: int | float) -> float:
         what = f"--top '{text:.60}' is neither a count nor a fraction"
         what = what if fraction else f"--top {text:.60} flags no rows"
         raise UsageError.new(what, "bad-top", hint=hint)
-    # a sum of decimal weights is the decimal number it is written as
+    # a sum of decimal weights is compared as the decimal number it is written as
     count = fraction * Fraction(repr(rows)) // 1 if share else fraction
     if count < 1:
         what = f"--top {text} of {rows} rows is less than one row"
@@ -93,7 +93,7 @@ def parse_top_count(text: str, rows: int | float) -> float:
 
 
 def top_cuts(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[str, float]]:
-    """Return each model's cut for its `count` highest rows, ties included, and the rows taken."""
+    """Return each model's threshold for its `count` highest rows with ties, and rows flagged."""
     cuts, taken = {}, {}
     most = count * table.unit
     for name, column in zip(table.models, table.scores, strict=True):
@@ -104,17 +104,17 @@ def top_cuts(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[st
 
 
 def weight_above(column: Floats, n: Counts, scores: Floats) -> Counts:
-    """Return for each of some scores how many rows (or what weight) of a column score higher."""
+    """Return for each given score the number (or weight) of rows of a column that score higher."""
     order, asked = np.argsort(column), np.argsort(scores)
     running = np.concatenate([[0], np.cumsum(n[order])])
     place = np.empty(len(scores), np.int64)
-    # asked for in order, which of ten million takes a tenth of the time
+    # searched in sorted order, which is ten times faster for ten million
     place[asked] = np.searchsorted(column[order], scores[asked], side="right")
     return np.asarray(running[-1] - running[place])
 
 
 def rank_scores(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
-    """Replace each target row's scores by minus the rank in the model's own order of all rows.
+    """Replace each target row's scores by minus its rank among all rows of the model.
 
     The rank is 1 + the rows scoring strictly higher.
     """
@@ -129,7 +129,7 @@ def rank_scores(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
 def merge_group_scores(
     table: ScoreTable, groups: Mapping[str, tuple[str, ...]], target: str
 ) -> ScoreTable:
-    """Merge the members of a group: it finds what any member finds, so its best score counts."""
+    """Merge the members of each group into their best score, as any member's detection counts."""
     best = np.maximum if target == "positive" else np.minimum
     together = group_members(table.models, groups)
     columns = [reduce(best, (table.scores[i] for i in places)) for places in together.values()]
@@ -145,16 +145,16 @@ def _need_scores(kept: EvaluatedRows) -> None:
         raise UsageError.new(what, "needs-scores", kept.settled.name, hint=hint)
 
 
-_PIECE = 2**20  # numbers turned into bytes at a time
-_MOST_SORTED = 2**25  # rows put in order in memory
+_PIECE = 2**20  # numbers converted to bytes at a time
+_MOST_SORTED = 2**25  # rows sorted in memory, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreCounts(WeightedCounts):
-    """Frequencies of scores by class, the sufficient statistic of a ranking or a numeric feature.
+    """Counts of distinct scores by class, sufficient for rankings and for numeric features.
 
     scores: m distinct ones, ascending; positives and negatives (m,): rows of each, or their weight
-    in units of which `unit` are one. clusters: of these 2 m counts, positives first, as of
+    in units of 1 / `unit`. clusters: of these 2 m counts, positives first, as of
     `PatternCounts`.
     """
 
@@ -166,11 +166,11 @@ class ScoreCounts(WeightedCounts):
 
     @property
     def running(self) -> Counts:
-        """How many rows of each class have a lower score than each, and than none: (2, m + 1)."""
+        """Number of rows of each class below each score, and of all rows: (2, m + 1)."""
         return _running_sums(self.positives, self.negatives)
 
     def frozen(self) -> ScoreCounts:
-        """Return the same, which nobody can write to from here on."""
+        """Return the counts with read-only arrays."""
         for column in (self.scores, self.positives, self.negatives):
             column.setflags(write=False)
         return self
@@ -197,7 +197,7 @@ class ScoreCounts(WeightedCounts):
         return ScoreCounts.from_scores(scores, positives, negatives, common_unit(self, other))
 
     def coarser(self, most: int) -> ScoreCounts:
-        """Put neighbours together, in so many groups at most: each has its lowest score."""
+        """Merge neighbouring scores into at most `most` groups, each with its lowest score."""
         first = group_starts(self.positives[::-1] + self.negatives[::-1], most)
         m = len(self.scores)
         if len(first) == m:
@@ -212,7 +212,7 @@ class ScoreCounts(WeightedCounts):
         return ScoreCounts(self.scores[low], positives, negatives, self.unit, owned)
 
     def beyond(self, part: ScoreCounts) -> ScoreCounts:
-        """Return the counts of the rows that are not in a part; scores without a row stay."""
+        """Return the counts without those of a part; scores without rows are kept."""
         place = np.searchsorted(self.scores, part.scores)
         positives, negatives = self.positives.copy(), self.negatives.copy()
         positives[place] -= part.positives
@@ -223,7 +223,7 @@ class ScoreCounts(WeightedCounts):
 
     @classmethod
     def from_rows(cls, x: Counts, truth: Bools, n: Counts | None, unit: float = 1) -> ScoreCounts:
-        """Gather rows: values x, classes truth, weights n, all (rows,); n None for one each."""
+        """Count rows: values x, classes truth, weights n, all (rows,); n None for one each."""
         if n is not None or (x[1:] < x[:-1]).any():
             order = np.argsort(x)
             x, truth, n = x[order], truth[order], None if n is None else n[order]
@@ -233,7 +233,7 @@ class ScoreCounts(WeightedCounts):
             return cls(x, positives, 1 - positives)
         starts = np.flatnonzero(new)
         if n is None:
-            # the same bytes as numbers: adding up truth values takes five times as long
+            # the same bytes as integers: summing booleans takes five times as long
             positives = np.add.reduceat(truth.view(np.int8), starts, dtype=np.int64)
             return cls(x[starts], positives, np.diff(starts, append=len(x)) - positives)
         hits, others = (
@@ -245,7 +245,7 @@ class ScoreCounts(WeightedCounts):
     def from_scores(
         cls, scores: Floats, positives: Counts, negatives: Counts, unit: float = 1
     ) -> ScoreCounts:
-        """Merge equal scores and put them in order."""
+        """Merge equal scores, and sort them."""
         if (scores[1:] < scores[:-1]).any():
             order = np.argsort(scores, kind="stable")
             scores, positives, negatives = scores[order], positives[order], negatives[order]
@@ -258,12 +258,12 @@ class ScoreCounts(WeightedCounts):
 
 
 def group_starts(rows: Counts, most: int) -> Ints:
-    """Return the starts of at most `most` groups of rows (m,), smaller towards both ends."""
+    """Return the start indices of at most `most` groups of rows (m,), smaller at both ends."""
     if len(rows) <= most:
         return np.arange(len(rows))
     above = np.cumsum(rows)
     total = int(above[-1])
-    # half of the ends evenly, a quarter from each end at distances in geometric progression
+    # half of the ends evenly spaced, a quarter from each side in geometric progression
     near = np.geomspace(1, total, most // 4)
     ends = np.concatenate([np.linspace(1, total, most // 2), near, total - near])
     last = np.unique(np.searchsorted(above, np.clip(ends, 1, total)))
@@ -323,20 +323,20 @@ def count_model_scores(kept: EvaluatedRows, i: int) -> Mapping[str | None, Score
 
 
 def _mostly_distinct(kept: EvaluatedRows, i: int) -> bool:
-    """Tell whether most scores of the first rows are distinct, and the table fits in memory."""
+    """Return whether most scores of the first rows are distinct, and the table fits in memory."""
     few = len(kept.settled.texts(kept.settled.columns.models[i])) < 0.95 * SAMPLE_ROWS
     return not few and kept.rows <= _MOST_SORTED
 
 
 def _count_by_sorting(rows: Frame, score: str) -> ScoreCounts:
-    """Count scores by putting the rows in order: for those that hardly ever tie."""
+    """Count scores by sorting the rows, which is fastest if few scores tie."""
     table = collect(rows.select(score, nw.col("t").cast(nw.Int8)).sort(score))
     scores, hits = table[score].to_numpy(), table["t"].to_numpy()
     return ScoreCounts.from_rows(scores, hits.view(np.bool_), None)
 
 
 def _is_new_score(scores: Floats) -> Bools:
-    """Mark where a score differs from the one before it."""
+    """Return where a score differs from the one before it."""
     new = np.ones(len(scores), bool)
     np.not_equal(scores[1:], scores[:-1], out=new[1:])
     return new

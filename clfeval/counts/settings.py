@@ -1,4 +1,4 @@
-"""What a pass over the rows needs beforehand: hashed files, models, kinds, the positive class."""
+"""Settings of a pass over the rows: fingerprints, models, kinds, thresholds, positive class."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ from clfeval.tables.scan import (
 )
 
 MOST_CLASSES = 1000
-MAX_NUMERIC_CLASSES = 20  # different fractions, or numbers that scores predict, that are no classes
-MISSING_CODES = ("-1", "-9", "-99", "-999", "99", "999")  # beside other classes
-OFTEN, MOST_DECLARED = 5, 10  # rows that are no slips, and labels that are no free text
+MAX_NUMERIC_CLASSES = 20  # more distinct fractions, or numbers with scores, are not classes
+MISSING_CODES = ("-1", "-9", "-99", "-999", "99", "999")  # next to other classes
+OFTEN, MOST_DECLARED = 5, 10  # rows of a label that is no typo; labels that are no free text
 
 
 def resolve_positive(
     file: str, classes: Mapping[str, int], roles: Input, models: Iterable[ModelColumns] = ()
 ) -> str:
-    """Return the positive class: the named one, or 1 / true of a 0 / 1 or false / true truth.
+    """Return the positive class: the declared one, or 1 / true of a 0 / 1 or false / true truth.
 
-    Where none is needed (see `is_multiclass`) the first that all models can predict; classes: rows.
+    If none is needed (see `is_multiclass`) the first that all models can predict; classes: counts.
     """
     if roles.positive is not None:
         if roles.positive not in {*classes, *roles.classes} and len(classes) > 1:
@@ -85,7 +85,7 @@ def resolve_positive(
 def refuse_numeric_truth(
     file: str, truth: str, classes: Sequence[str], roles: Input, *, scored: bool = False
 ) -> None:
-    """Raise for a truth of many different numbers, which is what a regression predicts.
+    """Raise for a truth of many distinct numbers, as in regression.
 
     scored: models predict fractions.
     """
@@ -98,7 +98,7 @@ def refuse_numeric_truth(
 
 
 def refuse_id_truth(file: str, truth: str, rows: Mapping[str, int], roles: Input) -> None:
-    """Raise for a truth that names the rows, or has more classes than anybody can compare."""
+    """Raise for a truth of ids, or with too many classes."""
     if roles.positive is not None or {*rows} <= {*roles.classes}:
         return
     if len(rows) > MAX_NUMERIC_CLASSES and max(rows.values()) == 1:
@@ -113,9 +113,9 @@ def refuse_id_truth(file: str, truth: str, rows: Mapping[str, int], roles: Input
 def is_multiclass(
     classes: Iterable[str], roles: Input, models: Iterable[ModelColumns] = ()
 ) -> bool:
-    """Tell whether there are more than two classes, of truth, --classes and probability columns.
+    """Return whether truth, --classes and probability columns have more than two classes in all.
 
-    False where one is named positive; a model of one score per row requires that.
+    False if a positive class is declared, or a model has one score per row.
     """
     if not roles.several or roles.positive is not None:
         return False
@@ -128,7 +128,7 @@ def is_multiclass(
 def refuse_class_columns_not_in_truth(
     file: str, models: Iterable[ModelColumns], classes: Collection[str]
 ) -> None:
-    """Raise for columns of probabilities of classes that truth lacks, while one has no column."""
+    """Raise for probability columns of classes not in truth, if a class of truth has no column."""
     problems = []
     for model in models:
         strange = [name for name in model.classes if name not in classes]
@@ -145,7 +145,7 @@ def refuse_class_columns_not_in_truth(
 
 
 def raw_values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
-    """Return the distinct raw values that read as the label."""
+    """Return the distinct raw values whose text is the label."""
     return tuple(value for value in set(values) if as_text(value) == label)
 
 
@@ -153,13 +153,13 @@ Tasks: TypeAlias = "Sequence[FingerprintTask | None]"
 
 
 def underlying_files(files: Iterable[TableFile]) -> Iterator[TableFile]:
-    """Yield files, and in place of one that was made of several these."""
+    """Yield files, with joined ones replaced by their parts."""
     for file in files:
         yield from file.files
 
 
 def start_fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
-    """Start to read the bytes of every file beside the counting."""
+    """Start hashing the bytes of every file, in parallel with the counting."""
     return tuple(
         start_fingerprint(one.source) if one.source else None for one in underlying_files(files)
     )
@@ -168,7 +168,7 @@ def start_fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | No
 def input_file(
     file: TableFile, task: FingerprintTask | None, rows: int, dropped: int = 0
 ) -> InputFile:
-    """Say what a file contributed."""
+    """Return the record of an input file: its name, hash, and rows used and dropped."""
     return InputFile(file.shown, task.result().sha256 if task else None, rows, dropped)
 
 
@@ -183,7 +183,7 @@ def check_structure(
         if file.head is None or file.source is None or task is None:
             continue
         seen, short = task.result(), short_rows
-        # without quote marks every line must hold this many delimiters
+        # without quotes every line must have this many delimiters
         ragged = not seen.quotes and seen.delimiters != seen.lines * (len(file.columns) - 1)
         suspect = seen.damaged or ragged
         if not suspect and short is None:
@@ -194,7 +194,7 @@ def check_structure(
 
 
 def explain_read_error(files: Sequence[TableFile], error: Exception) -> DataError:
-    """Turn a reader's refusal into the rows to blame, or at least the file and the reason."""
+    """Convert a reader's error into one with the invalid rows, or with the file and the reason."""
     for file in underlying_files(files):
         if file.head and file.source:
             inspect_structure(file.source, file.columns)
@@ -207,7 +207,7 @@ def explain_read_error(files: Sequence[TableFile], error: Exception) -> DataErro
 class CountSettings:
     """Settings for counting a table: how columns are read, and the positive class.
 
-    thresholds: per model; NaN asks for the largest class probability.
+    thresholds: per model; NaN means the most probable class.
     classes: truth's labels, if known. strange: per label model, first values that are neither
     labels nor numbers. reread: models whose first rows looked like labels and which hold scores.
     related: of models with labels and scores, the range (low, high] of thresholds that give the
@@ -231,44 +231,44 @@ class CountSettings:
 
     @property
     def name(self) -> str:
-        """What the table is called in messages."""
+        """Name of the table in messages."""
         return self.files[0].name
 
     @property
     def weighed(self) -> bool:
-        """True where rows have sampling weights and belong to no cluster: their squares count."""
+        """True if rows have sampling weights and no clusters: variances need their squares."""
         return self.unit != 1 and self.columns.cluster is None
 
     def column(self, name: str) -> str:
-        """Return the column that holds the answers of a model."""
+        """Return the column with the predictions of a model."""
         models = self.columns.models
         return next(self.columns.source(model) for model in models if model.name == name)
 
     def ends(self, model: ModelColumns, *values: float) -> list[str]:
-        """Write numbers as the column of a model's answers has them, with its percent signs."""
+        """Format numbers like the column of a model's predictions, with its percent signs."""
         if self.peeks[self.columns.source(model)].percent:
             return [f"{100 * value:g}%" for value in values]
         return [f"{value:g}" for value in values]
 
     @property
     def predicted(self) -> frozenset[str]:
-        """The labels that models predict in the first rows."""
+        """Labels that models predict in the first rows."""
         labels = (self.texts(model) for model in self.columns.models if model.kind == "label")
         return frozenset().union(*labels)
 
     def texts(self, model: ModelColumns) -> frozenset[str]:
-        """Return the first values of a model's answers."""
+        """Return the distinct values of a model's predictions in the first rows."""
         return self.peeks[self.columns.source(model)].texts
 
 
 def resolve_settings(opened: Predictions) -> CountSettings:
-    """Resolve what the first values leave open, by the whole truth column if needed."""
+    """Resolve settings that the first rows leave open, reading the whole truth column if needed."""
     files, columns, roles = opened.files, opened.columns, opened.roles
     if opened.layout.models is not None:
         columns = opened.layout.models(files, columns, opened.peeks, roles)
     found = opened.peeks[columns.truth].texts
     positive = roles.positive or default_positive(found)
-    # more than two classes vote by the largest, unless asked
+    # with more than two classes the most probable is predicted, unless a threshold is given
     thresholds = {
         model.name: float("nan")
         if len(model.columns) > 2 and not roles.has_threshold(model.name)
@@ -285,7 +285,7 @@ def resolve_settings(opened: Predictions) -> CountSettings:
         tasks=start_fingerprints(files),
         peeks=opened.peeks,
     )
-    # scores that are whole numbers: classes of a truth whose first rows lack them?
+    # scores that are integers may be classes that truth lacks in its first rows
     unsure = {
         model.name: settled.texts(model)
         for model in (() if roles.kind else columns.models)
@@ -317,7 +317,7 @@ def resolve_settings(opened: Predictions) -> CountSettings:
     settled = with_model_kinds(settled, whole)
     if classes and not (
         roles.several and declarable_labels(settled, strange)
-    ):  # then these are asked of
+    ):  # then these are reported
         sure = resolve_positive(settled.name, rows, roles, settled.columns.models)
         settled = replace(settled, positive=sure)
     return replace(settled, classes=classes, strange=strange)
@@ -326,7 +326,7 @@ def resolve_settings(opened: Predictions) -> CountSettings:
 def declarable_labels(
     settled: CountSettings, unknown: Mapping[str, Collection[str]]
 ) -> tuple[str, ...]:
-    """Return labels absent from truth that may be declared, unless one may be a typo."""
+    """Return labels absent from truth that may be declared; none if one may be a typo."""
     columns, said = settled.columns, Counter[str]()
     known = {*settled.peeks[columns.truth].texts, *settled.roles.classes}
     names = [columns.source(model) for model in columns.models if model.name in unknown]
@@ -340,7 +340,7 @@ def declarable_labels(
 
 
 def with_label_thresholds(settled: CountSettings) -> CountSettings:
-    """Return the settings with thresholds at which scores give the labels; DataError if none."""
+    """Return the settings with thresholds at which scores reproduce labels; or DataError."""
     columns, cuts = settled.columns, dict(settled.thresholds)
     related = {}
     for model in columns.models:
@@ -365,7 +365,7 @@ def with_label_thresholds(settled: CountSettings) -> CountSettings:
 
 
 def with_model_kinds(settled: CountSettings, kinds: Mapping[str, Kind]) -> CountSettings:
-    """Return the table with models read as another kind: all of them, if they share a column."""
+    """Return the settings with models read as another kind; all models if they share a column."""
     if not kinds:
         return settled
     columns = settled.columns
@@ -379,7 +379,7 @@ def with_model_kinds(settled: CountSettings, kinds: Mapping[str, Kind]) -> Count
 
 
 def _strange_values(settled: CountSettings, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:
-    """Return, per label model, values of the first rows that are no label and no number either."""
+    """Return, per label model, values of the first rows that are neither labels nor numbers."""
     known = known_labels(classes, settled.roles) | set(settled.columns.null_values)
     strange = {}
     for model in settled.columns.models:

@@ -1,4 +1,4 @@
-"""Judging distinct raw values: which class each is, and the error when one is none."""
+"""Checks of distinct raw values: missing values, unknown classes, and the resulting errors."""
 
 from __future__ import annotations
 
@@ -62,21 +62,21 @@ class PatternCheck:
 
     grouped: RawPatterns
     classes: tuple[str, ...]
-    missing: Bools  # per raw pattern: truth or some model's answer is absent
-    excused: Bools  # of these, what are blank lines
-    unknown: Mapping[str, frozenset[str]]  # per label model: values that are no class
+    missing: Bools  # per raw pattern: truth or some prediction is missing
+    excused: Bools  # of these, blank lines
+    unknown: Mapping[str, frozenset[str]]  # per label model: values that are not classes
     unbounded: Mapping[str, tuple[float, float]]  # score models without threshold outside 0..1
     blank: int
 
     @property
     def rows(self) -> dict[str, int]:
-        """How many rows each class has."""
+        """Number of rows of each class."""
         counts = count_texts(self.grouped.truth, self.grouped.rows.tolist())
         return {name: counts[name] for name in self.classes}
 
 
 def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck:
-    """Compare the distinct raw values with what the roles allow."""
+    """Check the distinct raw values against the roles of their columns."""
     roles, models = settled.roles, settled.columns.models
     classes = tuple(sorted(distinct_texts(grouped.truth), key=natural_sort_key))
     known = known_labels(classes, roles)
@@ -134,7 +134,7 @@ def corrected_settings(judged: PatternCheck, settled: CountSettings) -> CountSet
 def refuse_invalid_patterns(
     judged: PatternCheck, settled: CountSettings, *, any_range: bool
 ) -> None:
-    """Raise for all that is wrong with the rows, named in a second look where there is need."""
+    """Raise all problems of the rows, named in a second pass if needed."""
     grouped, name = judged.grouped, settled.name
     strict = settled.roles.missing == "error"
     missing = bool((judged.missing & ~judged.excused).any())
@@ -189,7 +189,7 @@ def refuse_invalid_patterns(
 
 
 def _lacks_cluster(judged: PatternCheck) -> bool:
-    """Tell whether a row that counts does not say which cluster it belongs to."""
+    """Return whether an evaluated row has no cluster."""
     clusters = judged.grouped.clusters
     if clusters is None:
         return False
@@ -199,7 +199,7 @@ def _lacks_cluster(judged: PatternCheck) -> bool:
 def patterns_by_slice(
     judged: PatternCheck, settled: CountSettings
 ) -> dict[str | None, PatternCounts]:
-    """Return the pattern counts of the kept rows: the whole under None, then every slice."""
+    """Return the pattern counts of the kept rows: of the whole table (None) and every slice."""
     raw, positive = judged.grouped, settled.positive
     models = settled.columns.models
     names = tuple(model.name for model in models)
@@ -240,7 +240,7 @@ def _is_label(values: list[Any], label: str) -> Bools:
 
 
 def check_thresholds(settled: CountSettings) -> None:
-    """Raise UsageError for thresholds of models that are not there or hold labels."""
+    """Raise UsageError for thresholds of unknown models, or of models with labels."""
     models = {model.name: model for model in settled.columns.models}
     given = settled.roles.threshold
     for name in given:

@@ -1,4 +1,4 @@
-"""Score tests of calibration at the identity: nothing is fitted, only probabilities are tested."""
+"""Score tests of calibration: no recalibration is fitted, the given probabilities are tested."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from clfeval.inference.influence import SamplingUnits
 
 GROUPS, DRAWS = 10, 2000
 BY_DRAWS, BY_CHI_SQUARE, BY_SANDWICH = "simulation", "chi-square", "sandwich, Rao-Scott"
-_FEW, _WIDTH = 64, 0.5  # scores up to which each is drawn by itself; else log odds drawn as one
-_TABLED = 200  # rows whose outcomes are counted one by one
+_FEW, _WIDTH = 64, 0.5  # scores up to which each is simulated singly; else in cells of log odds
+_TABLED = 200  # rows up to which outcomes are tabulated
 _PLENTY = 25.0  # variance from which on a number of positives is normal
 _ROUNDING = 1e-9
 
@@ -38,7 +38,7 @@ class ScoreTests:
 def score_tests(
     p: Floats, x: Floats, positives: Counts, rows: Counts, rng: np.random.Generator
 ) -> ScoreTests:
-    """Test whether the classes y of independent rows are Bernoulli(p).
+    """Return score tests that the classes y of independent rows are Bernoulli(p).
 
     (sum r)² / sum v + (sum z r)² / sum v z²   2 degrees of freedom, 1 where all x are one
     sum over ten groups by score of (sum r)² / sum v   as many degrees of freedom as groups
@@ -74,7 +74,7 @@ def score_tests(
 def clustered_score_tests(
     p: Floats, x: Floats, counts: Counts, inner: slice, clusters: SamplingUnits, heavy: Floats
 ) -> ScoreTests:
-    """Return the same tests for clusters or sampling weights, with the sandwich variance.
+    """Return `score_tests` for clusters or sampling weights, with the sandwich variance.
 
     U' A^-1 U / (d k)   A = sum v ((1 - p) w + p w') b b'   L = A^-1 sum U_c U_c'
     d = trace L / q, 1 at least   k = q trace L² / (trace L)²   df = q / k
@@ -112,7 +112,7 @@ def clustered_score_tests(
 
 
 def _group_starts(rows: Counts) -> Ints:
-    """Return where each group begins."""
+    """Return the start index of each group."""
     below, k = rows.cumsum(dtype=np.float64), np.arange(1, GROUPS)  # units may be 2**60
     at = np.searchsorted(below, k * (below[-1] / GROUPS))
     middle = GROUPS * (2 * below[at] - rows[at])
@@ -134,7 +134,7 @@ def _group_sums(p: Floats, x: Floats, positives: Counts, rows: Counts, first: In
 
 
 def _statistics(r: Floats, along: Floats, v: Floats, spread: float, first: Ints) -> Floats:
-    """Return both statistics, (2, d), of residuals r (m, d) and of their sums by z, along (d,)."""
+    """Return both test statistics, (2, d), from residuals r (m, d) and their sums by z, (d,)."""
     line = r.sum(axis=0) ** 2 / v.sum() + (along**2 / spread if spread > 0 else 0.0)
     groups = np.add.reduceat(r, first, axis=0) ** 2 / np.add.reduceat(v, first)[:, None]
     return np.array([line, groups.sum(axis=0)])
@@ -144,9 +144,9 @@ def _simulated_statistics(
     p: Floats, x: Floats, rows: Counts, spread: float, cells: Ints, first: Ints,
     rng: np.random.Generator,
 ) -> Floats:  # fmt: skip
-    """Return both statistics of draws from calibrated scores, (2, draws).
+    """Return both test statistics of simulated calibrated samples, (2, draws).
 
-    cells: where each cell begins. What z varies by inside of cells is one normal number a draw.
+    cells: where each cell begins. The variation of z within cells is one normal number per draw.
     """
     mean, each = rows * p, rows * p * (1 - p)
     n, mean, v, vx = (np.add.reduceat(one, cells)[:, None] for one in (rows, mean, each, each * x))
@@ -161,7 +161,7 @@ def _simulated_statistics(
 
 
 def _draw_binomials(n: Counts, p: Floats, rng: np.random.Generator) -> Floats:
-    """Draw from binomials, (k, draws): of few rows how often each outcome comes, in any order."""
+    """Return binomial draws, (k, draws): for few rows, shuffled multinomial counts of outcomes."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     found = np.empty((len(n), DRAWS))

@@ -18,7 +18,7 @@ from clfeval.inference.distributions import critical_value, student_quantile
 _MIN_VARIANCE_FACTOR, _MOST = (
     0.05,
     2.0,
-)  # of what two shares may take off, or add, by going together
+)  # of the variance: bounds of the effect of correlated shares
 _MOST_SUMS = 20_000  # a test beyond it takes the normal distribution
 _ROUNDING = 1e-9  # of numbers of clusters, of the largest difference: what rounding leaves
 
@@ -114,7 +114,7 @@ def joint_shares(
     sqrt(h_i h_j) / (n_i n_j)   h = g / (g-1)
 
     Shapes: totals (m, d) are the counts x of m tables, sums (m, d, d) the sums over their clusters
-    of the products of any two; parts and wholes (j, m, d) or (j, 1, d) say which counts make up
+    of the products of any two; parts and wholes (j, m, d) or (j, 1, d) select the counts of
     each share; heavy (j, m), as for `design_effect`. NaN where n = 0; cov is infinite in one
     cluster.
     Source: as for `design_effect`; the residuals are the influence values of a ratio.
@@ -187,7 +187,7 @@ def flip_test(differences: ArrayLike) -> float:
     step = _common_unit(np.unique(np.abs(given)))
     if not step:
         return 1.0
-    if np.abs(given).sum() > _MOST_SUMS * step:  # sums lie two steps apart
+    if np.abs(given).sum() > _MOST_SUMS * step:  # sums differ by two steps
         z = (abs(float(given.sum())) - step) / math.sqrt(float((given**2).sum()))
         return min(1.0, math.erfc(z / math.sqrt(2)))
     steps = np.rint(given / step).astype(np.int64)
@@ -195,7 +195,7 @@ def flip_test(differences: ArrayLike) -> float:
     observed, most = abs(int(steps.sum())), int((sizes * many).sum())
     if not observed:
         return 1.0
-    chances = np.ones(1)  # of (sum + most) / 2 as far as clusters were looked at
+    chances = np.ones(1)  # of (sum + most) / 2 over the clusters so far
     for size, count in zip(sizes.tolist(), many.tolist(), strict=True):
         each = np.zeros(size * count + 1)
         logs = [
@@ -209,7 +209,7 @@ def flip_test(differences: ArrayLike) -> float:
 
 
 def _common_unit(sizes: Floats) -> float:
-    """Return the greatest number of which all these are multiples but for rounding, as Euclid."""
+    """Return the greatest common divisor of numbers up to rounding, by Euclid's algorithm."""
     found, least = 0.0, _ROUNDING * float(sizes.max(initial=0.0))
     for size in sizes.tolist():
         rest = size

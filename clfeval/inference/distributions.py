@@ -14,7 +14,7 @@ from clfeval.arrays import Bools, Floats
 _NORMAL = NormalDist()
 _ROOT2 = math.sqrt(2)
 _MOST_STEPS = 60  # a bracket halved this often is as narrow as the numbers allow
-_MOST_ERRORS = 38.0  # standard errors beyond which no float tells a level from 1
+_MOST_ERRORS = 38.0  # standard errors beyond which a level is 1 as a float
 
 
 def normal_quantile(p: float) -> float:
@@ -30,14 +30,14 @@ def normal_quantile(p: float) -> float:
 
 
 def normal_quantile_array(p: Floats) -> Floats:
-    """Return `normal_quantile` of many, (q,)."""
+    """Return `normal_quantile` of an array, (q,)."""
     from scipy.special import ndtri
 
     return np.asarray(ndtri(p), np.float64)
 
 
 def tail_probability(level: float) -> float:
-    """Return what a two-sided interval leaves out on each side; ValueError unless 0 < level < 1."""
+    """Return the tail probability (1 - level) / 2; ValueError unless 0 < level < 1."""
     if not 0 < level < 1:
         raise ValueError(f"the level {level} is not between 0 and 1")
     return (1 - level) / 2
@@ -68,7 +68,7 @@ def simultaneous_level(level: float, *, comparisons: int = 1, turn: float = 0.0)
     """
     if comparisons < 1 or turn < 0:
         raise ValueError(f"{comparisons} comparisons with a turn of {turn}")
-    least = critical_value(level)  # refuses what is no level
+    least = critical_value(level)  # raises ValueError for an invalid level
     if comparisons == 1 and not turn:
         return level
     tail = (1 - level) / comparisons
@@ -84,14 +84,14 @@ def simultaneous_level(level: float, *, comparisons: int = 1, turn: float = 0.0)
 def beta_quantiles(
     tail: float, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
-    """Return the quantiles `tail` of Beta(*first), 1 - tail of Beta(*second); as scipy has them."""
+    """Return the quantiles `tail` of Beta(*first) and 1 - tail of Beta(*second), by scipy."""
     from scipy.special import betainccinv, betaincinv
 
     return betaincinv(*first, tail), betainccinv(*second, tail)
 
 
 def student_quantile(df: ArrayLike, *, level: float) -> Floats:
-    """Return the quantile of Student's t that `critical_value` is of the normal distribution.
+    """Return the two-sided quantile of Student's t, as `critical_value` of the normal one.
 
     Shapes: as df, above 0, infinite for the normal one; NaN elsewhere. As scipy has it.
     Errors: ValueError unless 0 < level < 1.
@@ -120,7 +120,7 @@ def bisect(
     return near, far
 
 
-_MAX_EXACT_TOSSES = 1000  # tosses whose outcomes are counted in whole numbers
+_MAX_EXACT_TOSSES = 1000  # tosses for which probabilities are exact
 
 
 def student_tail(df: ArrayLike, t: ArrayLike) -> Floats:
@@ -145,7 +145,7 @@ def chi_square_tail(df: int, x: float) -> float:
 
 
 def coin_tail(k: int, n: int) -> float:
-    """Return P(X <= k) of how often n tosses of a coin show one side; 0 <= k < n / 2."""
+    """Return P(X <= k) for X binomial(n, 1/2); 0 <= k < n / 2."""
     if n <= _MAX_EXACT_TOSSES:
         return math.ldexp(sum(math.comb(n, i) for i in range(k + 1)), -n)
     from scipy.special import betainc

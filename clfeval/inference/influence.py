@@ -13,33 +13,33 @@ from clfeval.arrays import Bools, Floats, Influence, divide
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.region_intervals import OfProportions
 
-_BLOCK = 2**16  # kinds of rows taken at a time, few enough to stay in the cache
+_BLOCK = 2**16  # kinds of rows per block, few enough to stay in the cache
 
 
 class SamplingUnits(Protocol):
-    """The parts that rows of m kinds make up: what sums over the rows of each do by themselves."""
+    """Sampling units, such as clusters, of rows of m kinds: sums over units of their totals."""
 
     @property
     def size(self) -> float:
-        """How many parts there are; of unlike ones how many alike would tell as much."""
+        """The number of units; for unequal ones the effective number."""
 
     def products(self, weights: Floats) -> Floats:
-        """Return the sums over parts of products of two totals, (w, w); weights (w, m) by kind."""
+        """Return the sums over units of products of two totals, (w, w); weights (w, m) by kind."""
 
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
-        """Return the products, and of each total the parts' sum F⁴ size / (sum F²)², (w,)."""
+        """Return the products, and the kurtosis size sum F⁴ / (sum F²)² of each total, (w,)."""
 
     def pairs(self, first: Bools) -> float:
-        """Return how many pairs of a row of the first kinds and another have no part in common."""
+        """Return the number of pairs of a row of the first kinds and another in different units."""
 
 
 def power_sums(
     values: Floats | Influence, counts: Floats, each: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the sums of q f f', (k, k), of q f² and of q f⁴, (k,), each of them.
+    """Return the weighted sums over rows of f f', (k, k), of f² and of f⁴, (k,) each.
 
-    values (k, m), or the Influence on one measure: f; counts (m,), kinds of 0 are ignored; each
-    (m,): q.
+    values (k, m), or the Influence on one measure: f; counts (m,): kinds of 0 are ignored; each
+    (m,): the weights q.
     """
     k = 1 if isinstance(values, Influence) else len(values)
     products, second, fourth = np.zeros((k, k)), np.zeros(k), np.zeros(k)
@@ -49,7 +49,7 @@ def power_sums(
         sums = weighed.sum(axis=1)
         second += sums
         fourth += np.multiply(weighed, squared, out=squared).sum(axis=1)
-        # of one, without the threads of a matrix product, which wait for work at full speed
+        # for one measure without a matrix product, whose idle threads wait at full speed
         products += (f * n) @ f.T if k > 1 else sums
     return products, second, fourth
 
@@ -57,7 +57,7 @@ def power_sums(
 def _value_blocks(
     values: Floats | Influence, counts: Floats, each: Floats
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield f (k, b) and q (b,) of some kinds of rows at a time."""
+    """Yield f (k, b) and q (b,) in blocks of kinds of rows."""
     m = values.m if isinstance(values, Influence) else len(counts)
     for first in range(0, len(counts), max(m, 1)):  # of an Influence the positives, the negatives
         for start in range(first, first + m, _BLOCK):
@@ -161,12 +161,12 @@ def degrees_of_freedom(parts: float, kurtosis: Floats, fewest: float) -> Floats:
 
 
 def drop_small_df(df: Floats) -> Floats:
-    """Return degrees of freedom, 0 for less than half a one: Student's t then has no limit."""
+    """Return degrees of freedom, 0 where below 1/2: Student's t then gives no limits."""
     return np.asarray(np.where(df < _LEAST_FREE, 0.0, df))
 
 
 def mean_covariance(squares: Floats, total: float, parts: float) -> Floats:
-    """Return sums of squares of so many parts as the covariance of a mean."""
+    """Return the covariance of a mean from sums of squares over so many units."""
     if parts <= 1:
         return np.full_like(squares, np.nan)
     return np.asarray(squares / total**2 * (parts / (parts - 1)))
@@ -221,7 +221,7 @@ _INSIDE_STEPS = 8  # between the borders a measure changes on the scale of the n
 _BORDER_STEPS = 24  # at a border on any scale: down to 4**-23 / 2
 _COLUMNS = 5  # of the extrapolation
 _ENOUGH = 1e-9  # relative: shorter steps would only add rounding
-_AT_MOST = 1e-3  # relative: beyond this error there is no slope to speak of
+_AT_MOST = 1e-3  # relative: beyond this error the slope counts as 0
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
 
@@ -260,7 +260,7 @@ def measure_difference(
     known = ~np.logical_or.reduce(np.broadcast_arrays(*map(np.isnan, (l1, u1, l2, u2, cosine))))
     with np.errstate(invalid="ignore", over="ignore"):
         value = np.asarray(f1 - f2)
-        # the method stays inside these by itself, its rounding does not
+        # the method keeps within these bounds, its rounding may not
         low = np.maximum(value - _third_side(f1 - l1, u2 - f2, cosine), l1 - u2)
         high = np.minimum(value + _third_side(u1 - f1, f2 - l2, cosine), u1 - l2)
     finite = known & np.isfinite(value)
@@ -325,6 +325,6 @@ def _derivative(function: Callable[[Floats], Floats], x: Floats) -> Floats:
 
 
 def _third_side(x: Floats, y: Floats, cosine: Floats) -> Floats:
-    """Return sqrt(x² - 2 cosine x y + y²), of no negative number, infinite where a side is."""
+    """Return sqrt(x² - 2 cosine x y + y²), of no negative number; infinite where x or y is."""
     side = np.hypot(x - y, np.sqrt(2 * (1 - cosine)) * np.sqrt(x) * np.sqrt(y))
     return np.where(np.isinf(x) | np.isinf(y), np.inf, side)

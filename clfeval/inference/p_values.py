@@ -32,7 +32,7 @@ def mid_p(a: int, b: int) -> float:
 
 
 def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
-    """Return Cochran's Q that k classifiers are right as often as each other, and its p value.
+    """Return Cochran's Q of the hypothesis that k classifiers have equal accuracy, and its p-value.
 
     Q = (k - 1) (k sum G_j² - (sum G_j)²) / (k sum L - sum L²)   p = P(chi² > Q), k - 1 degrees
 
@@ -52,9 +52,9 @@ def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
 
 
 def proportions_p_value(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> Floats:
-    """Return the p value that two independent binomial proportions are one.
+    """Return the p-value of the hypothesis that two independent binomial proportions are equal.
 
-    p is 1 minus the largest level at which the interval of `combination` with a = 1, b = -1 of
+    p is 1 minus the largest level at which the interval of `combine_proportions` (1, -1) of
     their difference excludes 0: p < 1 - level where it does.
 
     Shapes: all (k,); counts need not be whole. Range 0..1; NaN where a class has no row.
@@ -75,7 +75,7 @@ def proportions_p_value(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLi
 
 
 def smirnov_p_value(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) -> Floats:
-    """Return the p values of the largest difference of two shares over all cuts of one variable.
+    """Return p-values of the largest difference of two shares over all thresholds of a variable.
 
     p = 2 sum over k >= 1 of (-1)**(k-1) exp(-2 k² x²)   x = gap sqrt(P N / (P + N))
 
@@ -92,7 +92,7 @@ def smirnov_p_value(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) 
 
 
 def p_value_by_inversion(told: Callable[[Floats], Bools], value: Floats) -> Floats:
-    """Return the p values at which `told`, of standard errors z, becomes false; NaN as value."""
+    """Return the p-values of the z at which `told` becomes false; NaN where the value is."""
     z, _ = bisect(told, np.zeros(value.shape), np.full(value.shape, _FARTHEST))
     p = np.reshape([math.erfc(one / math.sqrt(2)) for one in z.ravel().tolist()], value.shape)
     return np.where(np.isnan(value), np.nan, p)
@@ -116,11 +116,11 @@ def benjamini_hochberg(p_values: Floats) -> Floats:
 
 DRAWS, MIN_PERMUTATIONS = 999, 99  # of rows up to 2**25 / 999, and of many
 _AT_ONCE = 2**25  # rows drawn in all, and rows of counts held
-_FAR = 40.0  # standard deviations: what lies beyond has no chance as a float
+_FAR = 40.0  # standard deviations beyond which a probability is 0 as a float
 
 
 def random_true_positives(positives: int, negatives: int, called: int) -> tuple[Ints, Floats]:
-    """Return the true positives of a random prediction, with probabilities.
+    """Return the possible true positives of a random prediction, and their probabilities.
 
     P(t) = C(P, t) C(N, m - t) / C(P + N, m): hypergeometric.
     Shapes: (s,) each, s at most min(P, m) + 1; m predicted positives; negligible tails are omitted.
@@ -175,7 +175,7 @@ def permuted_positives(n: Counts, positives: int, rng: np.random.Generator) -> I
 
 
 def permuted_tables(table: Counts, rng: np.random.Generator) -> Iterator[Counts]:
-    """Yield tables of C classes, (C, C), when truth is dealt anew to the same answers."""
+    """Yield tables of C classes, (C, C), with permuted truth and unchanged predictions."""
     truth, said = (
         np.repeat(np.arange(len(table)), table.sum(axis=axis).astype(np.int64)) for axis in (1, 0)
     )

@@ -16,8 +16,8 @@ from clfeval.inference.distributions import (
 )
 
 Fourfold = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
-ENOUGH = 30  # rows of a class, below which an estimated error is itself too unsure
-MIN_ERRORS_FROM_END = 3  # standard errors from the end of a range, within which it is too
+ENOUGH = 30  # rows of a class, below which an estimated error is unreliable
+MIN_ERRORS_FROM_END = 3  # standard errors from the end of a range, within which it is also so
 
 
 def fourfold_counts(counts: Fourfold) -> list[Floats]:
@@ -52,7 +52,7 @@ def score_limits(parts: Parts, z: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
-    """Return k/n, (n-k)/n, k and n - k, of which the score interval is made.
+    """Return k/n, (n-k)/n, k and n - k, from which the score interval is computed.
 
     Errors: ValueError unless 0 <= k <= n.
     """
@@ -65,7 +65,7 @@ def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
 
 
 def has_unreliable_error(k: ArrayLike, n: ArrayLike) -> Bools:
-    """Tell where the standard error of k/n is too unreliable for a log or logit scale.
+    """Return where the standard error of k/n is too unreliable for a log or logit scale.
 
     n < 30, or k/n within 3 standard errors sqrt(k (n-k) / n³) of 0 or 1: min(k, n-k) < 9 (1 - that
     share of n). Shapes: broadcast.
@@ -113,7 +113,7 @@ def combine_proportions(
     )
     least = np.minimum(first, 0) + np.minimum(second, 0)
     most = np.maximum(first, 0) + np.maximum(second, 0)
-    # the method stays inside by itself, its rounding does not
+    # the method keeps within the range, its rounding may not
     return (
         np.asarray(value),
         np.asarray(np.maximum(value - down, least)),
@@ -122,14 +122,14 @@ def combine_proportions(
 
 
 def wilson_distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Return k / n and how far below and above it its Wilson limits lie, of z standard errors."""
+    """Return k / n and its distances to the lower and upper Wilson limit at z."""
     p, q, hits, misses = parts = score_parts(k, n)
     s = _score_spread(parts, z)
     return p, p * _part_of_sum(s, hits), q * _part_of_sum(s, misses)
 
 
 def _score_spread(parts: Parts, z: ArrayLike) -> Floats:
-    """Return the s of `score_limits`."""
+    """Return the term s of `score_limits`."""
     _, q, hits, _ = parts
     width = np.asarray(z, np.float64)
     if np.any(width < 0):
@@ -215,7 +215,7 @@ def predictive_value(
 def _rate_products(
     k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike, z: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Return k1 n2 and k2 n1, in the ratio of the rates, and the factor to its limits."""
+    """Return k1 n2 and k2 n1, whose ratio is that of the rates, and the factor to its limits."""
     hits1, rows1, hits2, rows2 = (np.asarray(x, np.float64) for x in (k1, n1, k2, n2))
     if np.any(np.minimum(hits1, hits2) < 0) or np.any(hits1 > rows1) or np.any(hits2 > rows2):
         raise ValueError("k must lie between 0 and n")
@@ -227,7 +227,7 @@ def _rate_products(
 
 
 def _limit_factor(variance: Floats, z: float) -> Floats:
-    """Return what divides and multiplies a value to its limits, NaN at no finite variance."""
+    """Return the factor between a value and its limits, NaN unless the variance is finite."""
     with np.errstate(over="ignore"):
         return np.where(np.isfinite(variance), np.exp(z * np.sqrt(variance)), np.nan)
 
@@ -273,12 +273,12 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
 
 
 def wilson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
-    """Return the score limits of k / n."""
+    """Return the Wilson score limits of k / n."""
     return score_limits(score_parts(k, n), critical_value(level))
 
 
 def jeffreys(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
-    """Return the quantiles of Beta(k + 1/2, n - k + 1/2), 0 at k = 0 and 1 at k = n.
+    """Return Jeffreys' limits: quantiles of Beta(k + 1/2, n - k + 1/2), 0 at k = 0, 1 at k = n.
 
     Source: Brown, Cai and DasGupta 2001, Statistical Science 16:101.
     """
@@ -292,7 +292,7 @@ def jeffreys(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Float
 
 
 def agresti_coull(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
-    """Return p -+ z sqrt(p (1 - p) / m) within 0..1, with m = n + z² and p = (k + z²/2) / m.
+    """Return the limits p -+ z sqrt(p (1 - p) / m) within 0..1, m = n + z², p = (k + z²/2) / m.
 
     Source: Agresti and Coull 1998, The American Statistician 52:119.
     """
@@ -323,7 +323,7 @@ def bootstrap_share(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     return np.where(some, least, low), np.where(some, most, high)
 
 
-# what --interval says of shares of rows
+# the methods of --interval for shares of rows
 SHARE_LIMITS: Mapping[str, Callable[..., tuple[Floats, Floats]]] = {
     "exact": clopper_pearson, "wilson": wilson, "jeffreys": jeffreys,
     "agresti-coull": agresti_coull, "bootstrap": bootstrap_share,
@@ -352,7 +352,7 @@ def weighted_sign_test(a: float, b: float, squares: float) -> float:
     Shapes: numbers in one unit, none negative; squares in its square, positive where a and b
     differ. Range 0..1, small values speak against equality; 1 where a = b.
     Source: Kish 1965, Survey Sampling, section 11.7; the binomial distribution of fractions of rows
-    that tell as much: Korn and Graubard 1998, Survey Methodology 24:193.
+    of equal information: Korn and Graubard 1998, Survey Methodology 24:193.
     """
     if a == b:
         return 1.0

@@ -20,7 +20,7 @@ BORDER = "exact bound at the border"
 TIED = "exact bound, all scores tied"
 TOO_FEW = "too few rows"
 CLUSTERED, WEIGHED = "DeLong by clusters, logit", "DeLong by weights, logit"
-_BLOCK = 2**14  # scores looked at together, few enough to stay in the cache
+_BLOCK = 2**14  # scores per block, few enough to stay in the cache
 _HALVINGS = 55  # a bracket of 1 is then narrower than the numbers next to 1 lie
 
 AreaLimits = tuple[float, float]
@@ -28,7 +28,7 @@ AreaLimits = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class AucInterval:
-    """An area under the ROC curve, its interval, its DeLong variance, and how the ends came."""
+    """An area under the ROC curve, its confidence interval, DeLong variance and method."""
 
     value: float
     low: float
@@ -113,7 +113,7 @@ def auc_interval(
     if few == 1:
         return AucInterval(value, math.nan, math.nan, variance, TOO_FEW)
     odds = won / lost
-    # beyond e**700 a float ends, and so has the interval
+    # beyond e**700 a float overflows, so the interval ends there
     reach = math.exp(min(z * math.sqrt(variance) / (value * (lost / (won + lost))), 700))
     low, high = odds / (odds + reach), odds / (odds + 1 / reach)
     method, outer = LOGIT, (value, value)
@@ -126,11 +126,11 @@ def auc_interval(
 def auc_score_limits(
     value: float, positives: float, negatives: float, *, level: float
 ) -> AreaLimits:
-    """Return the areas A with |value - A| = z sqrt(v(A)), one on each side of the value.
+    """Return the score limits of an AUC: the areas A with |value - A| = z sqrt(v(A)).
 
     v(A) = A (1-A) / (P N) (1 + s (1-A) / (2-A) + s A / (1+A))   s = (P + N) / 2 - 1
 
-    The variance at exponential scores, with s for both P - 1 and N - 1; not 0 without an error.
+    v is that of exponential scores, with s for both P - 1 and N - 1; not 0 without an error.
 
     Range 0..1; low <= value <= high. Errors: ValueError unless 0 < level < 1.
     Source: Newcombe 2006, Statistics in Medicine 25:559, method 5; the variance: Hanley and McNeil
@@ -157,11 +157,11 @@ def clustered_auc(
     positives: ArrayLike, negatives: ArrayLike, clusters: SamplingUnits, *, level: float,
     alone: bool = False,
 ) -> AucInterval:  # fmt: skip
-    """Return the area of `delong_auc` with an interval for rows that share clusters.
+    """Return the AUC of `delong_auc` with a confidence interval for clustered rows.
 
     The share of negatives below a positive, less the area A, is summed over the positives of each
-    cluster and divided by P: a_c; likewise b_c for its negatives. The variance is that of the sum,
-    h_P sum a_c² + h_N sum b_c² + 2 sqrt(h_P h_N) sum a_c b_c with h = g / (g-1), g of `design`; the
+    cluster and divided by P: a_c, and b_c for its negatives. The variance is that of the sum,
+    h_P sum a_c² + h_N sum b_c² + 2 sqrt(h_P h_N) sum a_c b_c with h = g / (g-1) of `clusters`; the
     first two are at least DeLong's. The logit takes t with Welch's degrees of freedom, or those of
     a + b by its kurtosis if fewer (`degrees_of_freedom`).
 
@@ -258,7 +258,7 @@ def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
     if not len(first):
         return math.nan
     base = len(first)
-    # sorted by x, and by y where x ties: what then stands before a smaller y is in D
+    # sorted by x, then by y: a larger y before a smaller one is a discordant pair, in D
     both = np.sort(first * base + second)
     pairs = base * (base - 1) // 2
     tied_x, tied_y, tied = _tied_pairs(first), _tied_pairs(second), _tied_pairs(both)
@@ -284,7 +284,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def _smaller_counts(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
-    """Return how many distinct values are smaller, in x and in y; nothing if one is no order."""
+    """Return the dense ranks of x and of y, from 0; empty where one is constant or has NaN."""
     values = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if values[0].ndim != 1 or values[1].ndim != 1:
         raise ValueError("the values must be a vector")
@@ -298,7 +298,7 @@ def _smaller_counts(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
 
 
 def _twice_ranks(places: Ints) -> Ints:
-    """Return first plus last rank of those that tie: twice their mean."""
+    """Return twice the average rank of each value: first plus last rank of its ties."""
     counts = np.bincount(places)
     return np.asarray((2 * np.cumsum(counts) - counts + 1)[places])
 
@@ -327,7 +327,7 @@ def _inversions(values: Ints) -> int:
 
 
 def _exact_sum(products: Ints) -> int:
-    """Return the exact sum, though it may not fit 64 bits."""
+    """Return the exact sum, even where it exceeds 64 bits."""
     return sum(np.add.reduceat(products, np.arange(0, len(products), _EXACT)).tolist())
 
 

@@ -1,4 +1,4 @@
-"""The range of a measure over the region of two proportions that the data leave plausible."""
+"""The range of a measure over the joint confidence region of two proportions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OfShares = Callable[[Floats, Floats, Floats], Floats]  # of p1, p2 and the share
 
 _DIRECTIONS = 256  # at first, evenly over the sphere
 _SPACING = np.sqrt(4 * np.pi / _DIRECTIONS)
-_SHRINK = 3.0  # a look around that finds no better place is followed by one this much closer
+_SHRINK = 3.0  # the step shrinks by this factor when a search finds no better place
 _FIRST, _LOOKS = 2, 24  # looks at every candidate, and in all at most
 _CLOSE_DIRECTION = 1e-7  # a direction this far off changes a value by the square of it
 _EDGES = np.array([[0.0, 1, 1], [1, 0, 1]])  # in directions that leave a rate as observed
@@ -93,18 +93,18 @@ def _maximize(function: Callable[[Floats], Floats], grid: Floats, values: Floats
     centres, tops = grid[:, best], np.take_along_axis(values, best, axis=0)
     steps = np.full(tops.shape, _SPACING / 2)
     for look in range(_LOOKS):
-        if look == _FIRST:  # by now they are told apart
+        if look == _FIRST:  # by now the candidates differ clearly
             first = tops.argmax(axis=0)[None]
             centres = np.take_along_axis(centres, first[None], axis=1)
             tops, steps = (np.take_along_axis(one, first, axis=0) for one in (tops, steps))
-        # what is found stays as it is, whatever else is in the block
+        # what is already close enough stays as it is, whatever else is in the block
         seeking = steps > _CLOSE_DIRECTION
         if not seeking.any():
             break
         found, higher = _search_neighbours(function, centres, tops, steps)
         far = ((found - centres) ** 2).sum(axis=0) > (steps / 2) ** 2
         centres, tops = np.where(seeking, found, centres), np.where(seeking, higher, tops)
-        steps = np.where(far, steps, steps / _SHRINK)  # what still goes on keeps its pace
+        steps = np.where(far, steps, steps / _SHRINK)  # continuing searches keep their steps
     top = tops.max(axis=0)
     return np.where(np.isneginf(top), np.nan, top)
 
@@ -112,7 +112,7 @@ def _maximize(function: Callable[[Floats], Floats], grid: Floats, values: Floats
 def _search_neighbours(
     function: Callable[[Floats], Floats], centres: Floats, tops: Floats, steps: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the best directions a step (c, m) around the centres (3, c, m), and their values."""
+    """Return the best directions within a step (c, m) of the centres (3, c, m), and values."""
     a, b = (steps * tangent for tangent in _tangents(centres))
     at = np.array(_NEIGHBOUR_STEPS, np.float64)  # (9, 2)
     around = (
@@ -122,7 +122,7 @@ def _search_neighbours(
     values = function(around)  # (9, c, m)
     x, y = _quadratic_peak(values)
     beyond = centres + x * a + y * b
-    # of a rate of 0 or 1 one side of the region is flat, and the best may lie on its edge
+    # at a rate of 0 or 1 a side of the region is flat, and the maximum may lie on its edge
     edges = [beyond * keep[:, None, None] for keep in _EDGES]
     tried = np.stack([beyond, *edges], axis=1)
     tried /= np.maximum(np.sqrt((tried**2).sum(axis=0)), 1e-300)
@@ -135,7 +135,7 @@ def _search_neighbours(
 
 
 def _tangents(centres: Floats) -> tuple[Floats, Floats]:
-    """Return two directions (3, ...) at right angles to each centre and to each other."""
+    """Return two directions (3, ...) orthogonal to each centre and to each other."""
     x, y, z = centres
     sign = np.where(z < 0, -1.0, 1.0)
     a = -1 / (sign + z)
@@ -198,7 +198,7 @@ def range_over_region(
     """
     counts = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (k1, n1, k2, n2)))
     flat = np.array([x.ravel() for x in counts])
-    # where the limits lie depends on the counts alone, and at other odds these are the same
+    # the limits of the region depend on the counts alone, and are the same at other odds
     few, place = np.unique(flat, axis=1, return_inverse=True)
     place, z = place.ravel(), critical_value(level)
     region, distinct = (_Region(score_parts(*x[:2]), score_parts(*x[2:]), z) for x in (flat, few))
@@ -221,7 +221,7 @@ def range_over_region(
 def kink_in_region(
     kink: OfProportions, k1: Floats, n1: Floats, k2: Floats, n2: Floats, *, level: float
 ) -> tuple[Bools, Floats, Floats]:
-    """Return whether the kink passes through each region, and where on it p1, p2 lie; (m,) each."""
+    """Return whether the kink passes through each region, and a point p1, p2 on it; (m,) each."""
     distinct = _Region(score_parts(k1, n1), score_parts(k2, n2), critical_value(level))
     centre, edge = distinct.at(np.zeros(len(k1)), 0.0), distinct.at(_directions())
     crossed, points = _kink_crossing(kink, centre, edge, distinct)
@@ -229,7 +229,7 @@ def kink_in_region(
 
 
 def _directions() -> Floats:
-    """Return the directions to look in first, (d, 1)."""
+    """Return the grid of directions that are searched first, (d, 1)."""
     return np.arange(_GRID, dtype=np.float64)[:, None] * _STEP
 
 
@@ -237,7 +237,7 @@ def _kink_crossing(
     kink: OfProportions, centre: Sequence[Floats], edge: Sequence[Floats], region: _Region
 ) -> tuple[Bools, tuple[Floats, Floats]]:
     """Return whether the kink passes through each region, and a point on it where it does."""
-    # from the observed point go towards where the kink is most on the other side
+    # search from the observed point towards the point where the kink has the most opposite value
     side = np.sign(ignore_undefined(kink, *centre))
     (t,), (least,) = _maximize_on_boundary(kink, -side[None], region, edge)
     return least >= 0, _at_kink(kink, side, t, region)
@@ -245,7 +245,7 @@ def _kink_crossing(
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """The plausible region of some tables (m,), in directions and shares of the way out."""
+    """The joint confidence region of m tables, by direction and share of the way to its edge."""
 
     first: Parts
     second: Parts
@@ -274,7 +274,7 @@ def wilson_limit(parts: Parts, z: Floats) -> Floats:
 
 
 def ignore_undefined(function: Callable[..., Floats], *shares: Floats) -> Floats:
-    """Return the values of a function that may be undefined or infinite at some points."""
+    """Return the values of a function, without warnings where it is undefined or infinite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.broadcast_to(np.asarray(function(*shares), np.float64), shares[0].shape)
 
@@ -282,7 +282,7 @@ def ignore_undefined(function: Callable[..., Floats], *shares: Floats) -> Floats
 def _maximize_on_boundary(
     function: OfProportions, factors: Floats, region: _Region, edge: Sequence[Floats]
 ) -> tuple[Floats, Floats]:
-    """Return where on the boundary each factor (f, m) times a function is highest, and how high."""
+    """Return direction and value of the maximum on the boundary of factors (f, m) x function."""
     factors = factors[:, None]
     centres, tops = _local_maxima(_undefined_last(factors * ignore_undefined(function, *edge)))
     offsets = np.linspace(-1, 1, _ZOOM)[:, None, None]
@@ -304,7 +304,7 @@ def _maximize_on_boundary(
 
 def _local_maxima(values: Floats) -> tuple[Floats, Floats]:
     """Return directions and values (f, 4, m) of the highest local extremes among (f, d, m)."""
-    # the first point of a plateau stands for all of it
+    # the first point of a plateau represents it
     hill = (values > np.roll(values, 1, axis=1)) & (values >= np.roll(values, -1, axis=1))
     np.put_along_axis(hill, values.argmax(axis=1)[:, None], True, axis=1)
     left = np.where(hill, values, -np.inf)
@@ -316,7 +316,7 @@ def _local_maxima(values: Floats) -> tuple[Floats, Floats]:
     tops = np.take_along_axis(values, order, axis=1)
     beside = [np.take_along_axis(values, (order + by) % _GRID, axis=1) for by in (-1, 1)]
     with np.errstate(invalid="ignore"):
-        # a smooth hill rises above its point of the grid by less than its neighbours lie below
+        # a smooth maximum exceeds its grid point by less than its neighbours lie below that point
         reach = tops + (tops - np.minimum(*beside)) + _RELATIVE_TOLERANCE * np.abs(tops)
         hopeful = ~(reach < tops[:, :1]).all(axis=(0, 2))
     some = int(np.flatnonzero(hopeful)[-1]) + 1 if hopeful.any() else 1
@@ -330,7 +330,7 @@ def _undefined_last(values: Floats) -> Floats:
 def _at_kink(
     kink: OfProportions, side: Floats, t: Floats, region: _Region
 ) -> tuple[Floats, Floats]:
-    """Return the points where the kink, of a `side` at the observed one, is 0 in direction t."""
+    """Return the points in direction t where the kink, of sign `side` when observed, is 0."""
     nowhere = np.zeros(t.size)
     _, far = bisect(
         lambda share: side * ignore_undefined(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1

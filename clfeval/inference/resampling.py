@@ -15,7 +15,7 @@ from clfeval.inference.influence import measure_difference
 from clfeval.inference.proportions import score_limits, score_parts
 
 CELLS = 2**18  # counts drawn at a time
-_DRAWN_BY_ROW = 8  # rows per distinct row up to which drawing rows is faster than binomials
+_DRAWN_BY_ROW = 8  # rows per distinct row up to which sampling rows is faster than binomials
 
 
 def resampled_counts(n: ArrayLike, *, resamples: int, rng: np.random.Generator) -> Iterator[Ints]:
@@ -59,7 +59,7 @@ _GREATEST_LOGIT = 1022 * math.log(2)
 
 
 def random_stream(seed: int, name: str) -> np.random.Generator:
-    """Return the random numbers of a name: one independent stream for every seed and name.
+    """Return a random generator for a seed and a name, independent of all other names.
 
     The state is that of PCG64 from the 256 bits of SHA-256 of "seed:name".
 
@@ -185,7 +185,7 @@ def percentile_limits(values: ArrayLike, *, level: float) -> tuple[Floats, Float
 def significantly_above_zero(
     found: ArrayLike, drawn: ArrayLike, *, rows: int, level: float
 ) -> Bools:
-    """Tell which values are significantly above 0, by two bootstrap intervals.
+    """Return which values are significantly above 0, by two bootstrap intervals.
 
     found > sqrt(m / (m-1)) t s   and   the low percentile limit > 0
 
@@ -246,10 +246,10 @@ def _log_gamma(shape: float, draws: int, rng: np.random.Generator) -> Floats:
 
 
 def _from_below(ordered: Floats, defined: Ints, tail: float) -> Floats:
-    """Return the low limit of sorted replicates, NaN last, of which so many are defined."""
+    """Return the lower percentile limit of sorted replicates, NaN last, `defined` of them."""
     place = np.maximum(defined - 1, 0) * tail
     nearest = np.rint(place)
-    # (1 - level) / 2 is off by a rounding: a whole place is meant to be one
+    # the rounding of (1 - level) / 2 must not move a whole position
     place = np.where(np.abs(place - nearest) < 1e-9, nearest, place)
     before = np.floor(place).astype(np.int64)
     after = np.minimum(before + 1, np.maximum(defined - 1, 0))
@@ -266,12 +266,12 @@ def _whole_number(number: float, what: str) -> int:
     return int(number)
 
 
-MASS = 1.0  # rows added to a class, shared by all answers that there may be
+MASS = 1.0  # rows added to a class, shared by all patterns of predictions
 MIN_PRIOR_ROWS = 64  # rows that share it
 
 
 def prior_error_patterns(models: int, least: int = MIN_PRIOR_ROWS) -> Bools:
-    """Return which models err in each of m rows of prior mass, (m, models).
+    """Return which models err in each of m pseudo-rows of the prior, (m, models).
 
     Every model errs in half of the rows, and every two agree in half of them: columns of a
     Hadamard matrix, an orthogonal array of strength 2. m is the least power of 2 above the number
@@ -286,7 +286,7 @@ def prior_error_patterns(models: int, least: int = MIN_PRIOR_ROWS) -> Bools:
     rows = 1
     while rows < max(least, models + 1):
         rows *= 2
-    # the parity of the bits that place and column share; column 0 is constant
+    # the parity of the bits that row and column share; column 0 is constant
     shared = np.arange(rows)[:, None] & np.arange(1, models + 1)
     odd = np.zeros(shared.shape, bool)
     while shared.any():
@@ -318,7 +318,7 @@ def dirichlet_counts(
     n = np.array([a[one].sum() - MASS for one in classes])
     every, m, most = np.concatenate([a, n + MASS / 2]), len(a), max(1, CELLS // len(a))
     for start in range(0, resamples, most):
-        # a draw at a time, so that it is the same however many there are
+        # one draw after the other, so that draws do not depend on the size of a batch
         drawn = rng.standard_gamma(every, (min(most, resamples - start), len(every)))
         weights, sizes = drawn[:, :m], drawn[:, m:]
         sizes *= n.sum() / sizes.sum(axis=1, keepdims=True)

@@ -12,13 +12,13 @@ from clfeval.inference.influence import CovarianceEstimate, degrees_of_freedom, 
 from clfeval.inference.rank_statistics import AucInterval, auc_interval
 
 _MAX_TWICE_PAIRS = 2**53  # twice the pairs of rows that floats count
-_BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
-_DUST = 1e-13  # of a sum of squares: what rounding leaves of none
+_BLOCK = 2**16  # scores per block, few enough to stay in the cache
+_DUST = 1e-13  # of a sum of squares: what rounding leaves of 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedPairs:
-    """Pairs of a row of a first and a row of a second class at m scores, and their order.
+    """Counts of ordered pairs of rows of two classes at m scores, for AUCs outside of slices.
 
     The first class is the positives where the area is at most a half. rows: those of both classes
     at each score; below (m + 1, 4): of the lower ones the rows of both classes, and twice the pairs
@@ -35,12 +35,12 @@ class RankedPairs:
 
     @property
     def won(self) -> int:
-        """Twice the pairs in order, ties once."""
+        """Twice the concordant pairs, ties counted once."""
         return int(self.below[-1, 2])
 
     @classmethod
     def from_counts(cls, positives: Counts, negatives: Counts) -> RankedPairs | None:
-        """Count pairs of rows at ascending scores, (m,); None without a class."""
+        """Return the pairs at ascending scores, (m,); None without a class, or for too many."""
         rows, m = (positives, negatives), len(positives)
         p, n = (part.sum().item() for part in rows)
         if not 0 < 2 * p * n < _MAX_TWICE_PAIRS:
@@ -126,20 +126,20 @@ class RankedPairs:
 
 
 def _sum_of_products(*parts: Counts) -> float:
-    """Return the sum of products, without the threads of a matrix product, which wait at speed."""
+    """Return the sum of products, without the idle threads of a matrix product."""
     return float(np.einsum(",".join("i" * len(parts)) + "->", *parts, dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True)
 class PowerSums:
-    """How many rows, and the sums of the first four powers of what each has, less a centre."""
+    """The number of rows, and the sums of the first four powers of their centred values."""
 
     rows: float
     sums: tuple[float, ...]
 
     @classmethod
     def from_values(cls, parts: Iterable[tuple[Floats, Counts]]) -> PowerSums:
-        """Take values, less the centre, and how many rows have each."""
+        """Return the sums from pairs of centred values and the numbers of rows with each."""
         rows, sums = 0.0, np.zeros(4)
         for x, n in parts:
             squared, weighed = x * x, n * x
@@ -150,7 +150,7 @@ class PowerSums:
         return cls(rows, tuple(sums.tolist()))
 
     def outside(self, part: PowerSums, *, fewest: float) -> tuple[float, CovarianceEstimate] | None:
-        """Return the mean over the rows outside a part, less the centre, and its uncertainty.
+        """Return the mean over the rows outside a part, minus the centre, and its covariance.
 
         fewest: the rows of the smaller class. None where less than half of the rows are left.
         """
@@ -169,14 +169,14 @@ class PowerSums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RiskSums:
-    """Sums over rows of p^k, k 0 to 4, and over the positive ones of p^k, k 0 to 3."""
+    """Sums of p^k, k 0 to 4, over rows with probability p, and k 0 to 3 over positives."""
 
     every: Floats
     positive: Floats
 
     @classmethod
     def from_probabilities(cls, scores: Floats, positives: Counts, negatives: Counts) -> RiskSums:
-        """Take probabilities, (m,), and how many rows of each class have each."""
+        """Return the sums of probabilities, (m,), with the positives and negatives at each."""
         powers = [np.ones_like(scores)]
         for _ in range(4):
             powers.append(powers[-1] * scores)
@@ -185,7 +185,7 @@ class RiskSums:
                    np.array([_sum_of_products(positives, p) for p in powers[:4]]))  # fmt: skip
 
     def outside(self, part: RiskSums, *, fewest: float) -> tuple[float, CovarianceEstimate] | None:
-        """Return observed / expected positives outside a part, and its uncertainty.
+        """Return observed / expected positives outside a part, and its covariance.
 
         f = (y - r p) M / sum p, r the ratio. fewest: the rows of the smaller class. None where less
         than half of the rows are left, or nothing is expected.
@@ -203,11 +203,11 @@ class RiskSums:
         )
 
 
-_MAX_EXACT_ROWS = 10**9  # rows that numpy deals exactly
+_MAX_EXACT_ROWS = 10**9  # rows up to which numpy samples exactly
 
 
 def split_into_folds(counts: Counts, folds: int, rng: np.random.Generator) -> Ints:
-    """Deal rows, of which m groups have `counts` (m,), to folds of equal size: (folds, m)."""
+    """Return random folds of equal size, (folds, m), of rows in m groups of `counts` (m,)."""
     if counts.sum() >= _MAX_EXACT_ROWS:
         return rng.multinomial(counts, np.full(folds, 1 / folds)).T
     left, rows, dealt = counts, int(counts.sum()), []

@@ -1,6 +1,6 @@
-"""Measures of calibration: whether what is given 20 % happens in 20 % of the rows.
+"""Measures of calibration: agreement of predicted probabilities with observed outcomes.
 
-Scores are probabilities of the positive class; `scored` says what else they take.
+Scores are distinct probabilities of the positive class, with counts of either class at each.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from clfeval.measures.logistic import (
 from clfeval.measures.probability import check_probabilities, class_totals, distinct_starts
 from clfeval.measures.record import Measure
 
-BINS = 10  # where no number is given
+BINS = 10  # default number
 _DECILES = 10
-_BORDER = 1e-9  # of rows in a tenth: what rounding of weights leaves between it and the next
+_BORDER = 1e-9  # of the rows in a tenth: tolerance for rounded weights at its end
 ERF = np.vectorize(math.erf, otypes=[np.float64])
 
 
 def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return b of the logistic regression of truth on the log odds x of the probability.
+    """Return the calibration slope b of the logistic regression of truth on the log odds x.
 
     P(positive) = 1 / (1 + exp(-a - b x))   x = ln(p / (1 - p))
 
-    of the rows whose p lies within 2**-52..1 - 2**-52. Below 1 probabilities are too extreme, above
+    over the rows with p within 2**-52..1 - 2**-52. Below 1 probabilities are too extreme, above
     1 too moderate.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Best 1; NaN with
-    one class (single_class), and where some probability parts the classes or there is only one
+    one class (single_class), and where a probability separates the classes or there is only one
     (separation).
     Errors: ValueError for scores outside 0..1.
     Source: Cox 1958, Biometrika 45:562; Van Calster et al. 2019, BMC Medicine 17:230.
@@ -47,12 +47,12 @@ def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> F
 
 
 def calibration_intercept(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return a of the regression of `calibration_slope`, of which it says all else; best 0."""
+    """Return the intercept a of the regression of `calibration_slope`; best 0; else as there."""
     return np.asarray(fit_line(*_scores_with_log_odds(scores, positives, negatives))[0])
 
 
 def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return a of the same regression with the slope b held at 1.
+    """Return calibration-in-the-large: the intercept a with the slope b fixed at 1.
 
     Above 0 probabilities are too low, below 0 too high; best 0; NaN with one class. Else as
     `calibration_slope`.
@@ -62,7 +62,7 @@ def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Count
 
 @cache_last_call
 def _scores_with_log_odds(scores: Counts, positives: Counts, negatives: Counts) -> Any:
-    """Return log odds, positives and negatives of the scores that have log odds: three arrays."""
+    """Return log odds, positives and negatives of scores with log odds, as three arrays."""
     inner, found = has_log_odds(scores), np.empty(3, object)
     for i, one in enumerate((log_odds(scores), positives, negatives)):
         found[i] = one[..., inner]
@@ -70,7 +70,7 @@ def _scores_with_log_odds(scores: Counts, positives: Counts, negatives: Counts) 
 
 
 def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
-    """Return the influence on the slope: M times the inverse information times the score of a row.
+    """Return the influence on the slope: M x inverse information x score function of a row.
 
     f = M (y - mu) (x - mean) / sum w (x - mean)²   w = n mu (1 - mu), mean = sum w x / sum w
 
@@ -94,7 +94,7 @@ def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) ->
 def _line_influence(
     scores: Counts, positives: Counts, negatives: Counts, ab: Floats, c: float, d: float
 ) -> Influence:
-    """Return (y - mu) (c + d x) of rows with log odds, for M of these; 0 of others."""
+    """Return (y - mu) (c + d x), scaled to M rows, of rows with log odds; 0 for other rows."""
     x, inner, (a, b) = log_odds(scores), has_log_odds(scores), ab.tolist()
     times = np.zeros(len(x))
     part = positives[inner].sum() + negatives[inner].sum()
@@ -143,7 +143,7 @@ def oe_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influe
 
 
 def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
-    """Return sum over bins of n_b / M |share of positives - mean probability|.
+    """Return the expected calibration error: sum of n_b / M |share of positives - mean p| by bin.
 
     Bins of equal width: [a, b), the last closed; empty ones count nothing.
 
@@ -157,7 +157,7 @@ def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) 
 
 
 def mce(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
-    """Return the greatest |share of positives - mean probability| of a bin; else as `ece`."""
+    """Return the maximum |share of positives - mean probability| over bins; else as `ece`."""
     gap, n, _ = _bin_sums(scores, positives, negatives, bins)
     apart = np.divide(np.abs(gap), n, out=np.zeros_like(gap), where=n > 0)
     return np.where(n.sum(axis=-1) > 0, apart.max(axis=-1, initial=0.0), np.nan)
@@ -166,7 +166,7 @@ def mce(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) 
 def ece_debiased(
     scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS, row: float = 1
 ) -> Floats:
-    """Return the ECE corrected for its bias, not below 0.
+    """Return the expected calibration error corrected for its bias, at least 0.
 
     sum over bins of n_b / M (2 |d| - E|X|)   X normal around d with variance o (1 - o) / n_b
 
@@ -188,7 +188,7 @@ def ece_debiased(
 def _bin_sums(
     scores: Counts, positives: Counts, negatives: Counts, bins: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return positives less expected ones, rows, and positives of bins with scores, (..., b)."""
+    """Return observed - expected positives, rows and positives of nonempty bins, (..., b)."""
     if bins < 1 or int(bins) != bins:
         raise ValueError(f"{bins} bins")
     p = check_probabilities(scores)
@@ -202,7 +202,7 @@ def _bin_sums(
 
 
 def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
-    """Return sum over ten groups of (O - E)² / (E (1 - E / n)), groups of equal size by score.
+    """Return the Hosmer-Lemeshow statistic: sum of (O - E)² / (E (1 - E / n)) over deciles.
 
     Equal scores are in one group. On new data chi-square with as many degrees of freedom as groups,
     if calibrated. row: counts per row.
@@ -235,12 +235,12 @@ def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: f
 
 
 def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
-    """Return z of the test of the Brier score against its expectation if calibrated.
+    """Return Spiegelhalter's z: the Brier score against its expectation under calibration.
 
     sum (y - p) (1 - 2 p) / sqrt(sum (1 - 2 p)² p (1 - p)), normal where they are calibrated
 
     Shapes: scores (m,); positives and negatives (..., m); result (...). Best 0; NaN where all
-    probabilities are 0, 1/2 or 1 and none is wrong by it. row: how many counts make a row. Errors:
+    probabilities are 0, 1/2 or 1 and no row is contrary. row: how many counts make a row. Errors:
     ValueError outside 0..1.
     Source: Spiegelhalter 1986, Statistics in Medicine 5:421.
     """

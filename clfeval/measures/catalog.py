@@ -1,4 +1,4 @@
-"""The one table of measures, joined from their families, and the one look-up of their names."""
+"""The catalogue of all measures, and the lookup of measures by name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from clfeval.measures.record import Measure, Needs
 
 _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
 
-# of models together: of two counts of rows, the part and the whole of the formula
+# measures of sets of models: of two counts of rows, numerator and denominator of the formula
 _COVERAGE = (
     Measure("shine_through", "ShineThrough", divide, "patterns", "max", 0, 1, ("nothing_found",),
             "share",
@@ -85,12 +85,12 @@ TWO_AREAS = {"auprc", "aucpr", "auc_pr", "prauc", "prc_auc", "auc_prc", "aupr"}
 
 
 def normalize_name(name: str) -> str:
-    """Write a name as the catalogue writes ids: `ROC AUC` and `BrierScore` alike."""
+    """Return a name in the form of ids: `ROC AUC` as `roc_auc`, `BrierScore` as `brier_score`."""
     return re.sub(r"[\s\-./]+", "_", _CAMEL.sub("_", name.strip()).casefold())
 
 
 def _typed_names(measure: Measure) -> set[str]:
-    """Return the id and how the title may be typed."""
+    """Return the exact names of a measure: its id and the spellings of its title."""
     return {measure.id, measure.title.casefold(), normalize_name(measure.title)}
 
 
@@ -101,12 +101,12 @@ for _measure in CATALOG.values():
 
 
 def find_measure(name: str) -> Measure | None:
-    """Look a measure up by id, title or alias."""
+    """Return the measure with this id, title or alias."""
     return next(iter(_measures_named(name)), None)
 
 
 def equivalent_names(name: str) -> list[str]:
-    """Return the names a measure may stand under in a result: as asked, ids, then aliases."""
+    """Return all names of a measure in results: the given one, ids, then aliases."""
     direct = _measures_named(name)
     firsts = [one.twin or one.id for one in direct]
     twins = (m for first in firsts for m in CATALOG.values() if first in (m.id, m.twin))
@@ -116,7 +116,7 @@ def equivalent_names(name: str) -> list[str]:
 
 
 def threshold_hint(name: str) -> str | None:
-    """Say how to get a measure of the 2 x 2 table at a threshold: `sensitivity@0.1`, `f1:t=.2`."""
+    """Return a hint for a name with a threshold, as `sensitivity@0.1` or `f1:t=.2`, or None."""
     found = _AT_CUT.fullmatch(name.strip())
     measure = find_measure(found[1]) if found else None
     if found is None or measure is None or measure.needs != "confusion":
@@ -125,33 +125,33 @@ def threshold_hint(name: str) -> str | None:
 
 
 def measure_title(name: str, beta: float | None = None) -> str:
-    """Return the title of a measure, F by the weight of recall."""
+    """Return the title of a measure; that of F depends on beta."""
     if name in ("f_beta", "f_odds") and beta is not None:
         return f"F{beta:g}{' odds' * (name == 'f_odds')}"
     return CATALOG[name].title
 
 
 def match_measure(name: str, known: Sequence[str]) -> str | None:
-    """Return which of some ids is meant, by id or title, else by alias or twin; None for none."""
+    """Return the id in `known` that a name means, by id, title, alias or twin; or None."""
     asked, same = {name.casefold(), normalize_name(name)}, equivalent_names(name)
     exact = (one for one in known if asked & _typed_names(CATALOG[one]))
     return next(exact, None) or next((one for one in known if one in same), None)
 
 
 def all_spellings(known: Sequence[str]) -> list[str]:
-    """Return every name by which some measures can be called: ids, then aliases and twins."""
+    """Return all accepted names of some measures: ids, then aliases and twins."""
     return list(dict.fromkeys([*known, *(name for one in known for name in equivalent_names(one))]))
 
 
 def measure_functions(needs: Needs, **settings: Any) -> dict[str, Callable[..., Floats]]:
-    """Return what computes the measures of one statistic by id, with the settings they take."""
+    """Return the functions of the measures of one statistic by id, with settings filled in."""
     measures = (m.given(**settings) for m in CATALOG.values() if m.needs == needs)
     given = {key for key, setting in settings.items() if setting is not None}
     return {m.id: m.of for m in measures if m.of and given.issuperset(m.takes)}
 
 
 def _measures_named(name: str) -> list[Measure]:
-    """Return the measures of this very name, ids first."""
+    """Return the measures with exactly this name, matching ids first."""
     asked = dict.fromkeys([name.casefold(), normalize_name(name)])
     found = {m.id: m for one in asked for m in _MEASURES_BY_NAME.get(one, ())}
     return sorted(found.values(), key=lambda m: m.id not in asked)
@@ -160,7 +160,7 @@ def _measures_named(name: str) -> list[Measure]:
 _PARAMETERS = re.compile(r":\w+=[^:]*$")
 _PREFIX = re.compile(r"^(?:mean_test|test|valid|val|validation|eval|cv|oof)_(?=.)")
 _SUFFIX = re.compile(r"(?<=.)_(?:macro|micro|weighted|samples|binary|ovr|ovo|score|mean|avg)$")
-# words in the name of something of which less is better, in whatever unit
+# words in the name of a quantity of which lower values are better, in any unit
 _LOWER_IS_BETTER = re.compile(
     r"(?:^|_)(?:loss|error|errors|err|cost|costs|risk|mae|mse|rmse|ece|mce|brier|nll|entropy|"
     r"perplexity|deviance|regret|time|seconds|latency|memory|bytes|size|distance|hamming|"
@@ -170,7 +170,7 @@ _LOWER_IS_BETTER = re.compile(
     r"v?ram|mem|mb|gb|watts?|joules?|kwh|carbon)(?:_|@|$)|^(?:1_|rank_|rank$)"
 )
 
-# every name of a line says what its first name says, by this formula
+# the measures of a line are equivalent: each is a formula of the same quantity
 EQUIVALENCES: tuple[dict[str, str], ...] = (
     {"roc_auc": "ROC AUC", "gini": "2 ROC AUC - 1"},
     {
@@ -179,7 +179,7 @@ EQUIVALENCES: tuple[dict[str, str], ...] = (
         "error_rate": "1 - accuracy",
         "delta_b": "2 accuracy - 1",
         "tor": "accuracy / (1 - accuracy)",
-        # of rows that have one class each
+        # for rows with one class each
         "recall_weighted": "accuracy",
         "recall_micro": "accuracy",
         "precision_micro": "accuracy",
@@ -217,7 +217,7 @@ EQUIVALENCES: tuple[dict[str, str], ...] = (
 
 
 def measure_of_column(name: str) -> Measure | None:
-    """Find the measure a column holds, whatever average, fold or parameter its name adds."""
+    """Return the measure of a column, ignoring average, fold and parameters in its name."""
     plain = normalize_name(_PARAMETERS.sub("", name))
     while True:
         found = _measure_unless_letter(plain)
@@ -230,25 +230,25 @@ def measure_of_column(name: str) -> Measure | None:
 
 
 def _measure_unless_letter(plain: str) -> Measure | None:
-    """Find a measure by name; a column of one letter is not its symbol, as F or J."""
+    """Return the measure of a name; None for a single letter, such as F or J."""
     found = find_measure(plain)
     return found if found is not None and (len(plain) > 1 or plain in found.aliases) else None
 
 
 def lower_is_better_by_name(name: str) -> bool:
-    """Tell whether an unknown name speaks of losses, errors, costs or time."""
+    """Return whether an unknown name suggests a loss, error, cost or duration."""
     return bool(_LOWER_IS_BETTER.search(normalize_name(name)))
 
 
 def is_negated_loss(name: str) -> bool:
-    """Tell whether a name is that of a loss turned round, as scikit-learn's `neg_log_loss`."""
+    """Return whether a name is that of a negated loss, as scikit-learn's `neg_log_loss`."""
     return bool(re.match(r"(?:.*_)?neg_", normalize_name(name)))
 
 
 def equivalence_formula(first: str, second: str) -> str | None:
-    """Say why two measures are equivalent: `jaccard = F1 / (2 - F1)`; None when they do not."""
+    """Return how two measures are equivalent, as `jaccard = F1 / (2 - F1)`; None if not."""
     (one, where), (other, there) = _equivalence_entry(first), _equivalence_entry(second)
-    if where != there:  # one measure on other rows is another thing
+    if where != there:  # a measure on different rows is not equivalent
         return None
     for line in EQUIVALENCES:
         if one in line and other in line:
@@ -260,7 +260,7 @@ def equivalence_formula(first: str, second: str) -> str | None:
 
 @cache
 def _equivalence_entry(name: str) -> tuple[str, str]:
-    """Return the name a measure has in SAME, and the rows it was taken on: test, val, ...
+    """Return the name of a measure in EQUIVALENCES, and its prefix: test_, val_, ...
 
     Averages over classes are measures of their own.
     """

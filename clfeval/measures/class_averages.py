@@ -1,6 +1,6 @@
 """Measures of each of C classes against the rest, and their averages, with influence functions.
 
-Tables n are (..., C, C), rows the truth and columns the predictions, as in `measures.classes`.
+Tables n are (..., C, C), rows the truth and columns the predictions, as in `multiclass_table`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, MulticlassDefinition
 
 # macro     mean over the classes where it is defined
-# weighted  the same mean, each class by its rows of truth
-# micro     of the cells of all classes added up; of one label a row, micro sensitivity is accuracy
+# weighted  mean over these classes, weighted by their true rows
+# micro     of the summed cells of all classes; with one label per row micro sensitivity is accuracy
 Average = Literal["macro", "weighted", "micro"]
 _ROUNDING = 32 * np.finfo(np.float64).eps
 
@@ -29,7 +29,7 @@ def one_vs_rest_tables(n: Counts) -> Confusion:
     m = table.sum(axis=(-2, -1))[..., None]
 
     def less(whole: Counts, part: Counts) -> Counts:
-        left = whole - part  # of fractions, rounding may leave a little of nothing
+        left = whole - part  # with fractions, rounding may leave a remainder of 0
         return left if left.dtype.kind != "f" else np.where(left > _ROUNDING * m, left, 0.0)
 
     truth, said = table.sum(axis=-1), table.sum(axis=-2)
@@ -59,12 +59,12 @@ def class_average(measure: Measure, n: Counts, by: Average) -> Floats:
 
 
 def defined_class_count(measure: Measure, n: Counts) -> Ints:
-    """Return for how many classes the measure is defined, (...)."""
+    """Return the number of classes for which the measure is defined, (...)."""
     return np.asarray((~np.isnan(measure_by_class(measure, n))).sum(axis=-1))
 
 
 def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
-    """Return f of an average in the cells of the table, (..., C C); NaN where it is undefined.
+    """Return influence values f of an average in the cells, (..., C C); NaN where undefined.
 
     Errors: ValueError for a measure that is not averaged.
     """
@@ -87,7 +87,7 @@ def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
 
 
 def _summed_influence(measure: Measure, n: Counts, values: Floats, weights: Floats) -> Floats:
-    """Return the weighted sum over classes of f of each, in the cells, (..., C C).
+    """Return the weighted sum over classes of influence values in the cells, (..., C C).
 
     A cell is a true negative of all classes but those of its row and its column.
     """
@@ -104,14 +104,14 @@ def _summed_influence(measure: Measure, n: Counts, values: Floats, weights: Floa
 
 
 def _values_and_weights(measure: Measure, n: Counts, by: Average) -> tuple[Floats, Floats]:
-    """Return the values, (..., C), and the weight of each: 0 where it is undefined."""
+    """Return the value of each class, (..., C), and its weight, 0 where undefined."""
     values, rows = measure_by_class(measure, n), np.asarray(n).sum(axis=-1)
     share = divide(rows, rows.sum(axis=-1, keepdims=True)) if by == "weighted" else 1.0
     return values, np.where(np.isnan(values), 0.0, share)
 
 
 def _quotient_cells(measure: Measure) -> tuple[Floats, Floats]:
-    """Return how much of TP, FP, FN and TN is in the two sums whose quotient the measure is."""
+    """Return the coefficients of TP, FP, FN and TN in numerator and denominator of a measure."""
     if measure.classes is None or measure.classes.parts is None:
         raise ValueError(f"{measure.id} is not averaged over classes")
     one = Confusion(*np.eye(4))
@@ -120,7 +120,7 @@ def _quotient_cells(measure: Measure) -> tuple[Floats, Floats]:
 
 
 def _denominator_share(measure: Measure, n: Counts) -> Floats:
-    """Return the share of rows by which each class' value is divided, (..., C)."""
+    """Return the denominator of each class as a share of the rows, (..., C)."""
     each = one_vs_rest_tables(n)
     cells = np.stack([each.tp, each.fp, each.fn, each.tn], axis=-1)
     return divide(cells @ _quotient_cells(measure)[1], cells.sum(axis=-1))
@@ -136,7 +136,7 @@ _RATES = (
     "jaccard",
 )  # fmt: skip
 
-# what is measured of each class against the rest, by id
+# the measures of each class against the rest, by id
 AVERAGED: Mapping[str, MulticlassDefinition] = {
     **{
         measure.id: MulticlassDefinition(None, None, measure.undefined, parts=measure.share)

@@ -15,9 +15,9 @@ from clfeval.arrays import Floats, Number, divide
 from clfeval.measures.record import CLASS_REASONS, IntervalKind, Measure
 
 _SMALL, _TERMS = 0.1, 18  # where a series replaces the logarithm
-_FAR = 1e100  # times as much as expected, where 1 beside it is nothing
+_FAR = 1e100  # times as much as expected, compared with which 1 is negligible
 _ROUNDING = 8 * np.finfo(np.float64).eps
-_TINY = np.finfo(np.float64).tiny  # below it no product has its digits
+_TINY = np.finfo(np.float64).tiny  # below it products lose digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +83,22 @@ class Confusion:
 
 
 def accuracy(t: Confusion) -> Floats:
-    """Return the share of right answers: (TP + TN) / M; 0..1, best 1."""
+    """Return the share of correct predictions: (TP + TN) / M; 0..1, best 1."""
     return divide(t.tp + t.tn, t.total)
 
 
 def error_rate(t: Confusion) -> Floats:
-    """Return the share of wrong answers, (FP + FN) / M; 0..1, best 0."""
+    """Return the share of wrong predictions, (FP + FN) / M; 0..1, best 0."""
     return divide(t.fp + t.fn, t.total)
 
 
 def sensitivity(t: Confusion) -> Floats:
-    """Return TP / P; 0..1, best 1."""
+    """Return the sensitivity, TP / P; 0..1, best 1."""
     return divide(t.tp, t.tp + t.fn)
 
 
 def specificity(t: Confusion) -> Floats:
-    """Return TN / N; 0..1, best 1."""
+    """Return the specificity, TN / N; 0..1, best 1."""
     return divide(t.tn, t.tn + t.fp)
 
 
@@ -113,7 +113,7 @@ def npv(t: Confusion) -> Floats:
 
 
 def f_beta(t: Confusion, beta: float = 1.0) -> Floats:
-    """Return (1 + b²) TP / ((1 + b²) TP + b² FN + FP); recall counts b times as much; 0..1."""
+    """Return F, (1 + b²) TP / ((1 + b²) TP + b² FN + FP), with recall weighted by b; 0..1."""
     hits = (1 + beta**2) * t.tp
     return divide(hits, hits + beta**2 * t.fn + t.fp)
 
@@ -158,14 +158,14 @@ def kappa(t: Confusion) -> Floats:
     Undefined where e is 1: all truth and all predictions are of one class.
     Source: Cohen 1960, Educational and Psychological Measurement 20:37.
     """
-    # as floats, for whole numbers would wrap around
+    # as floats, since products of integers would overflow
     tp, fp, fn, tn = (np.asarray(cell, np.float64) for cell in (t.tp, t.fp, t.fn, t.tn))
     apart = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
     return divide(2 * (tp * tn - fp * fn), apart)
 
 
 def determinant(t: Confusion) -> Floats:
-    """Return TP TN - FP FN, exactly 0 where only rounding keeps it from that."""
+    """Return TP TN - FP FN, exactly 0 where it differs from 0 by rounding only."""
     right, wrong = np.asarray(t.tp, np.float64) * t.tn, np.asarray(t.fp, np.float64) * t.fn
     difference = right - wrong
     return np.where(np.abs(difference) <= _ROUNDING * right + _TINY, 0.0, difference)
@@ -210,14 +210,14 @@ def ic(t: Confusion) -> Floats:
 
 
 def _entropy(p: Floats, n: Floats) -> Floats:
-    """Return the entropy of two shares in nats, with all digits where one of them is small."""
+    """Return the entropy of two shares in nats, precise also where one of them is small."""
     rare, rest = np.minimum(p, n), np.maximum(p, n)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(-(rare * np.log(rare) + rest * np.log1p(-rare)))
 
 
 def _cell_information(q: Floats, row: Floats, column: Floats, excess: Floats) -> Floats:
-    """Return q ln(q / e) - q + e of a cell that holds the share q and e = row column by chance.
+    """Return q ln(q / e) - q + e of a cell with observed share q and expected e = row column.
 
     Over the cells they add up to the sum of q ln(q / e): e h(x) with q = e (1 + x); by logarithms
     where e underflows.
@@ -227,14 +227,14 @@ def _cell_information(q: Floats, row: Floats, column: Floats, excess: Floats) ->
         x = divide(excess, e)
         near = e * _log_remainder(x)
         beyond = (q > 0) & ~(np.abs(x) < _FAR)
-        if not beyond.any():  # nearly always, and logarithms are dear
+        if not beyond.any():  # nearly always; logarithms are slow
             return near
         far = q * (np.log(q) - np.log(row) - np.log(column)) - q + e
     return np.where(beyond, far, near)
 
 
 def _log_remainder(x: Floats) -> Floats:
-    """Return (1 + x) ln(1 + x) - x for x >= -1, with all digits next to 0; 0 for 0/0."""
+    """Return (1 + x) ln(1 + x) - x for x >= -1, precise near 0; 0 for 0/0."""
     x = np.minimum(np.maximum(x, -1.0), np.finfo(np.float64).max)
     x = np.where(np.isnan(x), 0.0, x)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -254,7 +254,7 @@ def _rate_measure(
     best: Literal["max", "min", "none"], undefined: str, formula: str,
     share: Callable[[Confusion], tuple[Number, Number]], aliases: tuple[str, ...] = (), **more: Any,
 ) -> Measure:  # fmt: skip
-    """Return the record of what part of some rows other rows are; by default divided once."""
+    """Return the record of a measure that is a share of rows, by default a quotient of counts."""
     kind: IntervalKind = "share" if "terms" not in more else "linear" if best == "none" else "logit"
     return Measure(
         name, title, of or (lambda t: divide(*share(t))), "confusion", best, 0, 1, (undefined,),

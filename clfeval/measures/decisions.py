@@ -15,7 +15,7 @@ from clfeval.measures.probability import (
 )
 from clfeval.measures.record import Measure
 
-HALF = 0.5  # the threshold where none is given
+HALF = 0.5  # the default threshold
 
 
 def net_benefit(scores: Counts, positives: Counts, negatives: Counts, t: float = HALF) -> Floats:
@@ -67,7 +67,7 @@ def interventions_avoided(
 def net_benefit_influence(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
 ) -> Influence:
-    """Return the influence on the net benefit: what a row brings less the mean."""
+    """Return the influence on the net benefit: the contribution of a row minus the mean."""
     called, mean = _predicted_positive(scores, t), net_benefit(scores, positives, negatives, t)
     brings = {True: 1.0, False: -_threshold_odds(t)}
     return Influence(len(scores), lambda at, y: called[at] * brings[y] - mean)
@@ -86,7 +86,7 @@ def standardised_influence(
 def avoided_influence(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
 ) -> Influence:
-    """Return the influence on the interventions avoided: what a row adds less the mean."""
+    """Return the influence on interventions avoided: the contribution of a row minus the mean."""
     passed, mean = (
         ~_predicted_positive(scores, t),
         interventions_avoided(scores, positives, negatives, t),
@@ -102,18 +102,18 @@ def _predicted_positive(scores: Counts, t: float) -> Bools:
 
 
 def _prevalence(positives: Counts, negatives: Counts) -> Floats:
-    """Return the share of positives, NaN where it is 0 too: nothing is to be found there."""
+    """Return the share of positives, NaN without positives or without rows."""
     p, n = class_totals(positives, negatives)
     return divide(np.where(p > 0, p, np.nan), p + n)
 
 
 def _threshold_odds(t: float) -> float:
-    """Return t / (1 - t), NaN at t = 1: a false positive undoes all the others there."""
+    """Return t / (1 - t), the weight of a false positive; NaN at t = 1, where it is infinite."""
     return t / (1 - t) if t < 1 else np.nan
 
 
 def _positive_threshold_odds(t: float) -> float:
-    """Return t / (1 - t), NaN at t = 0 too: nothing pays for the false negatives there."""
+    """Return t / (1 - t), NaN also at t = 0, where a false positive has no weight."""
     return _threshold_odds(t) if t > 0 else np.nan
 
 
@@ -137,8 +137,8 @@ DECISIONS = (
 )  # fmt: skip
 
 
-COVERAGE = 0.8  # where none is given
-DIGITS = 14  # of a confidence: .3 and .7 are as sure, though 1 - .7 is not .3 in binary digits
+COVERAGE = 0.8  # the default
+DIGITS = 14  # of a confidence: .3 and .7 have the same, though 1 - .7 is not .3 in binary digits
 
 
 def mean_risk(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
@@ -160,9 +160,9 @@ def mean_risk(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
 def confident_accuracy(
     confidence: Floats, right: Counts, wrong: Counts, coverage: float = COVERAGE
 ) -> Floats:
-    """Return the accuracy of the share of rows with the highest confidence, ties in expectation.
+    """Return the accuracy of the given share of rows with the highest confidence.
 
-    Shapes: as `mean_risk`. Range 0..1, best 1; NaN without rows.
+    Ties count in expectation. Shapes: as `mean_risk`. Range 0..1, best 1; NaN without rows.
     Errors: ValueError unless 0 < coverage <= 1.
     Source: as `mean_risk`, one point of the curve.
     """
@@ -176,7 +176,7 @@ def confident_accuracy(
 
 
 def _from_the_surest(confidence: Floats, right: Counts, wrong: Counts) -> tuple[Floats, Floats]:
-    """Return errors and rows at each distinct confidence, the largest first."""
+    """Return errors and rows at each distinct confidence, in descending order."""
     if not len(confidence):
         none = np.zeros((*np.shape(right)[:-1], 0))
         return none, none
@@ -192,7 +192,7 @@ def _from_the_surest(confidence: Floats, right: Counts, wrong: Counts) -> tuple[
 def _likelier_class(
     scores: Counts, positives: Counts, negatives: Counts
 ) -> tuple[Floats, Counts, Counts]:
-    """Return how sure the likelier of two classes is, and how often it is right and wrong."""
+    """Return the confidence of the more probable class, and correct and wrong predictions."""
     p = check_probabilities(scores)
     pos, neg, _ = sum_at_scores(p, positives, negatives)
     p = p[distinct_starts(p)]
@@ -202,7 +202,7 @@ def _likelier_class(
 
 
 def aurc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the `mean_risk` of the likelier class of two.
+    """Return the area under the risk-coverage curve of the more probable of two classes.
 
     Shapes: scores (m,) probabilities, ascending; positives and negatives (..., m); result (...).
     Errors: ValueError for scores not ascending or outside 0..1.
@@ -213,12 +213,12 @@ def aurc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 def selective_accuracy(
     scores: Counts, positives: Counts, negatives: Counts, coverage: float = COVERAGE
 ) -> Floats:
-    """Return the `confident_accuracy` of the likelier class of two; shapes and errors as `aurc`."""
+    """Return the `confident_accuracy` of the more probable class; shapes, errors as `aurc`."""
     return confident_accuracy(*_likelier_class(scores, positives, negatives), coverage)
 
 
 def overconfidence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the mean confidence max(p, 1 - p) less the accuracy, (...).
+    """Return the mean confidence max(p, 1 - p) minus the accuracy, (...).
 
     Above 0 overconfident, below 0 underconfident.
 

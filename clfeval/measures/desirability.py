@@ -21,7 +21,7 @@ from clfeval.measures.record import Measure
 
 
 def maximize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Floats:
-    """Return how desirable values are when more is better.
+    """Return the desirability of values of which more is better.
 
     d = ((x - low) / (high - low)) ** gamma   0 at or below low, 1 at or above high
 
@@ -32,7 +32,7 @@ def maximize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Fl
 
 
 def minimize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Floats:
-    """Return how desirable values are when less is better.
+    """Return the desirability of values of which less is better.
 
     d = ((x - high) / (low - high)) ** gamma   1 at or below low, 0 at or above high
 
@@ -51,7 +51,7 @@ def target(
     gamma_low: float = 1.0,
     gamma_high: float = 1.0,
 ) -> Floats:
-    """Return how desirable values are when one value is best.
+    """Return the desirability of values of which one is best.
 
     d = ((x - low) / (target - low)) ** gamma_low      up to the target
     d = ((x - high) / (target - high)) ** gamma_high   from the target on
@@ -75,7 +75,7 @@ def box(
     above: float | None = None,
     below: float | None = None,
 ) -> Floats:
-    """Return 1 where values are inside and 0 where they are not.
+    """Return the desirability 1 of values inside an interval and 0 outside.
 
     inside: low <= x <= high, ends included   above < x < below, ends left out
 
@@ -100,7 +100,7 @@ def box(
 
 
 def custom(x: ArrayLike, points: Sequence[Sequence[float]]) -> Floats:
-    """Return d by straight lines between points (x, d), constant outside the first and the last.
+    """Return the desirability by linear interpolation of points (x, d), constant outside them.
 
     Range 0..1. Errors: ValueError unless there are two points or more, x rises strictly from each
     to the next, and every d is in 0..1.
@@ -137,7 +137,7 @@ def overall_desirability(d: ArrayLike, weights: ArrayLike) -> Floats:
     shares = w / w.max()
     shares /= shares.sum()
     zero = np.any(each == 0, axis=-1)
-    # a share may have become 0, and 0 times the logarithm of 0 is no number
+    # a share may have become 0, and 0 times the logarithm of 0 is NaN
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(each)
         logs *= shares

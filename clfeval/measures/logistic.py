@@ -1,4 +1,4 @@
-"""The logistic regression of truth on the log odds of a probability: the line of calibration."""
+"""Logistic regression of truth on the log odds of predicted probabilities, for calibration."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, cache_last_call, divide
 from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities
 
-_MOST_STEPS = 200  # of Newton's method; a handful are taken
+_MOST_STEPS = 200  # steps of Newton's method; few are needed
 _HALVINGS = 60
 _SETTLED = 1e-8  # the step after which the next, about its square, is below rounding
 _BLOCKS = 2**11  # of many scores, of which a first fit is made
-_AT_ONCE = 2**16  # scores looked at together, few enough to stay in the cache
-_FALL = -0.5  # of the slope along a step: past the top by more, and the step is halved
+_AT_ONCE = 2**16  # scores per block, few enough to stay in the cache
+_FALL = -0.5  # of the slope along a step: beyond the maximum by more, the step is halved
 
 
 @cache_last_call
 def log_odds(p: Counts) -> Floats:
-    """Return ln(p / (1 - p)) of probabilities, p taken to 2**-52..1 - 2**-52: within ±52 ln 2.
+    """Return ln(p / (1 - p)) of probabilities, p clipped to 2**-52..1 - 2**-52: within ±52 ln 2.
 
     Errors: ValueError for numbers outside 0..1.
     """
@@ -30,7 +30,7 @@ def log_odds(p: Counts) -> Floats:
 
 
 def has_log_odds(p: Counts) -> slice:
-    """Return which of ascending probabilities have log odds: those of 2**-52..1 - 2**-52."""
+    """Return the slice of ascending probabilities that lie within 2**-52..1 - 2**-52."""
     return slice(
         int(np.searchsorted(p, MIN_PROBABILITY)),
         int(np.searchsorted(p, 1 - MIN_PROBABILITY, side="right")),
@@ -42,10 +42,10 @@ def fit_line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return intercept and slope of the logistic regression of truth on x: (2, ...).
 
     Maximum likelihood: sum n (y - mu) = 0, sum n x (y - mu) = 0 with mu = 1 / (1 + exp(-a - b x)).
-    Newton's method; a step that passes the top is halved.
+    Newton's method; a step beyond the maximum is halved.
 
     Shapes: x (m,) ascending; positives and negatives (..., m). NaN with one class, where all x are
-    one, and where some x parts the classes (separation).
+    equal, and where some x separates the classes.
     """
     pos, neg = _flat_counts(positives, negatives)
     found = np.full((len(pos), 2), np.nan)
@@ -67,9 +67,9 @@ def fit_line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
 
 @cache_last_call
 def fit_intercept(x: Floats, positives: Counts, negatives: Counts) -> Floats:
-    """Return the intercept of the logistic regression with the slope held at 1: (...).
+    """Return the intercept of the logistic regression with the slope fixed at 1: (...).
 
-    That under which sum n / (1 + exp(-a - x)) is the number of positives. NaN with one class.
+    With it sum n / (1 + exp(-a - x)) is the number of positives. NaN with one class.
     Shapes: as for `fit_line`.
     """
     pos, neg = _flat_counts(positives, negatives)
@@ -87,7 +87,7 @@ def fit_intercept(x: Floats, positives: Counts, negatives: Counts) -> Floats:
             found_near = _maximize_likelihood(near, hits, others, start, free=False)
             start = np.where(np.isfinite(found_near), found_near, start)
         each = _maximize_likelihood(each_x, pos, neg, start, free=False)[:, 0]
-        # from a start far off, where all chances are 0 or 1, Newton's step has no end
+        # far from the solution, where all probabilities are 0 or 1, Newton's step is unbounded
         lost = np.isnan(each)
         if lost.any():
             each[lost] = _bisect_intercept(x, pos[lost], neg[lost], np.log(p / n)[lost])
@@ -96,7 +96,7 @@ def fit_intercept(x: Floats, positives: Counts, negatives: Counts) -> Floats:
 
 
 def _excess_positives(x: Floats, pos: Floats, neg: Floats, a: Floats) -> Floats:
-    """Return how many positives an intercept (r,) expects beyond those there are, (r,)."""
+    """Return the expected minus the observed positives at intercepts a (r,), (r,)."""
     at = np.column_stack([a, np.ones(len(a))])
     return np.asarray(
         -_newton_step(np.broadcast_to(x, pos.shape), pos, neg, at, free=False)[0][:, 0]
@@ -104,7 +104,7 @@ def _excess_positives(x: Floats, pos: Floats, neg: Floats, a: Floats) -> Floats:
 
 
 def _bisect_intercept(x: Floats, pos: Floats, neg: Floats, odds: Floats) -> Floats:
-    """Return the intercept between those that expect too few and too many, (r,)."""
+    """Return the intercepts at which expected equal observed positives, by bisection, (r,)."""
     low, high = odds - x.max(), odds - x.min()
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -139,13 +139,13 @@ def fitted_probabilities(x: Floats, a: float, b: float) -> Floats:
 
 @cache_last_call
 def _flat_counts(positives: Counts, negatives: Counts) -> Floats:
-    """Return both as floats of one table a row, (2, r, m)."""
+    """Return positives and negatives as floats, one row per table, (2, r, m)."""
     given = np.array([positives, negatives], np.float64)
     return given.reshape(2, int(np.prod(given.shape[1:-1])), given.shape[-1])
 
 
 def _classes_overlap(x: Floats, pos: Floats, neg: Floats) -> Bools:
-    """Tell where each class has an x below some x of the other: a line is most likely only then."""
+    """Return whether the classes overlap in x, as a finite maximum likelihood estimate needs."""
     if not len(x):
         return np.zeros(len(pos), bool)
     lows, highs = [], []
@@ -157,7 +157,7 @@ def _classes_overlap(x: Floats, pos: Floats, neg: Floats) -> Bools:
 
 
 def _block_sums(z: Floats, pos: Floats, neg: Floats) -> tuple[Floats, Floats, Floats]:
-    """Add up neighbours: mean z, positives and negatives of each block, (r, blocks)."""
+    """Return mean z, positives and negatives of blocks of neighbouring scores, (r, blocks)."""
     first = np.linspace(0, len(z), _BLOCKS, endpoint=False).astype(np.int64)
     p, n = (np.add.reduceat(part, first, axis=1) for part in (pos, neg))
     whole = pos + neg
@@ -168,7 +168,7 @@ def _block_sums(z: Floats, pos: Floats, neg: Floats) -> tuple[Floats, Floats, Fl
 def _maximize_likelihood(
     z: Floats, pos: Floats, neg: Floats, start: Floats, *, free: bool = True
 ) -> Floats:
-    """Climb to the greatest likelihood from a start (r, 2); NaN for rows that do not settle."""
+    """Return the maximum likelihood estimates from a start (r, 2); NaN without convergence."""
     here, found = start.copy(), np.full_like(start, np.nan)
     active = np.arange(len(start))
     slope, step = _newton_step(z, pos, neg, here, free)
@@ -190,7 +190,7 @@ def _maximize_likelihood(
             there[at] = here[at] + length[at, None] * step[at]
             next_slope[at], next_step[at] = _newton_step(z[at], pos[at], neg[at], there[at], free)
             along = (next_slope[at] * step[at]).sum(axis=1)
-            moving[at] = ~(along >= _FALL * rise[at])  # NaN is too far
+            moving[at] = ~(along >= _FALL * rise[at])  # NaN counts as too far
             if not moving.any():
                 break
             length[moving] /= 2
@@ -201,14 +201,14 @@ def _maximize_likelihood(
 
 
 def _select_rows(some: Bools, *arrays: Counts) -> Sequence[Counts]:
-    """Return some rows of arrays, which are themselves where all are wanted."""
+    """Return the selected rows of arrays, without copies where all are selected."""
     return arrays if some.all() else [one[some] for one in arrays]
 
 
 def _newton_step(
     z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool
 ) -> tuple[Floats, Floats]:
-    """Return the slope of the log likelihood and Newton's step, (r, 2) each."""
+    """Return the gradient of the log likelihood and Newton's step, (r, 2) each."""
     with np.errstate(all="ignore"):
         g0, g1, h00, h01, h11 = _gradient_and_hessian(z, pos, neg, at, free)
         if not free:
@@ -222,7 +222,7 @@ def _newton_step(
 def _gradient_and_hessian(
     z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool = True
 ) -> Floats:
-    """Return the slope of the log likelihood and its curvature: g0, g1, h00, h01, h11, (5, r)."""
+    """Return gradient and curvature of the log likelihood: g0, g1, h00, h01, h11, (5, r)."""
     sums = np.zeros((5, len(at)))
     for start in range(0, z.shape[1], _AT_ONCE):
         part = slice(start, start + _AT_ONCE)

@@ -19,7 +19,7 @@ from clfeval.measures import decisions as selective
 from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities
 from clfeval.measures.record import Measure, MulticlassDefinition
 
-_EXACT, _ROUNDING = 2.0**53, 1e-13  # pairs, from which on two sums of the same may differ
+_EXACT, _ROUNDING = 2.0**53, 1e-13  # pairs from which on two sums of equal terms may differ
 
 Weighting = Literal["macro", "weighted"]
 RowLoss = Callable[[Ints, Floats], Floats]
@@ -37,7 +37,7 @@ def log_losses(truth: Ints, p: Floats) -> Floats:
 
 
 def squared_sums(truth: Ints, p: Floats) -> Floats:
-    """Return sum (y_k - p_k)² over the classes of each row, (m,); 0..2, best 0.
+    """Return the Brier sum of each row over the classes, sum (y_k - p_k)², (m,); 0..2, best 0.
 
     Source: Brier 1950, Monthly Weather Review 78:1.
     """
@@ -45,7 +45,7 @@ def squared_sums(truth: Ints, p: Floats) -> Floats:
 
 
 def half_squares(truth: Ints, p: Floats) -> Floats:
-    """Return half of that, which of two classes is (y - p)² of one of them, (m,); 0..1, best 0.
+    """Return half of `squared_sums`, with two classes (y - p)² of either, (m,); 0..1, best 0.
 
     Source: Kuhn and Johnson, AML4TD, equation 15.24.
     """
@@ -69,9 +69,9 @@ def ranked_squares(truth: Ints, p: Floats) -> Floats:
 
 
 def in_top_k(truth: Ints, p: Floats, k: int = 2) -> Floats:
-    """Return 1 for rows whose true class is among the k most probable, (m,); else 0.
+    """Return 1 for rows whose true class is among the k most probable, else 0, (m,).
 
-    Of equally probable classes the earlier in their order goes first.
+    Ties go to the class that is earlier in their order.
     """
     own = _true_class_probability(truth, p)[:, None]
     before = np.arange(p.shape[1]) < truth[:, None]
@@ -79,41 +79,41 @@ def in_top_k(truth: Ints, p: Floats, k: int = 2) -> Floats:
 
 
 def excess_confidence(truth: Ints, p: Floats) -> Floats:
-    """Return the largest probability, less 1 where it is that of the true class, (m,); -1..1.
+    """Return the largest probability, minus 1 where its class is the true one, (m,); -1..1.
 
-    Of equally probable classes the earlier in their order is named.
+    Of equally probable classes the first in their order is predicted.
     """
     each = _check_probabilities(p)
     return np.asarray(each.max(axis=1) - (each.argmax(axis=1) == truth))
 
 
 def clipped_weight(truth: Ints, p: Floats, n: Counts) -> Counts:
-    """Return how many rows, or what weight, gave their truth less than 2**-52, (...)."""
+    """Return the number, or weight, of rows with a true-class probability below 2**-52, (...)."""
     return np.asarray(n[..., _true_class_probability(truth, p) < MIN_PROBABILITY].sum(axis=-1))
 
 
 def mean_row_loss(
     loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: int
 ) -> Floats:
-    """Return the mean of what each row has."""
+    """Return the mean loss over rows."""
     return divide((n * loss(truth, p, **given)).sum(axis=-1), n.sum(axis=-1))
 
 
 def mean_row_loss_influence(
     loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: int
 ) -> Floats:
-    """Return f of a mean: what the row has less the mean."""
+    """Return influence values f of a mean loss: the loss of a row minus the mean."""
     each = loss(truth, p, **given)
     return np.asarray(each - divide((n * each).sum(axis=-1), n.sum(axis=-1)))
 
 
 def _brier_of_shares(share: Floats) -> tuple[Floats, Floats]:
-    """Return half the Brier sum of the class shares, (...), and what a row of each class adds."""
+    """Return half the Brier sum of forecasting class shares, (...), and its slope in each share."""
     return (1 - (share**2).sum(axis=-1)) / 2, -share
 
 
 def _log_loss_of_shares(share: Floats) -> tuple[Floats, Floats]:
-    """Return the log loss of the class shares, (...), and what a row of each class adds."""
+    """Return the log loss of forecasting the class shares, (...), and its slope in each share."""
     each = -np.log(np.where(share > 0, share, 1.0))
     return (share * each).sum(axis=-1), each
 
@@ -122,7 +122,7 @@ Prior = Callable[[Floats], tuple[Floats, Floats]]
 
 
 def row_skill(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:
-    """Return 1 - mean loss / loss of the sample's class shares; best 1, that of the shares 0.
+    """Return 1 - mean loss / loss of forecasting the class shares; best 1, 0 for that forecast.
 
     NaN where all rows are of one class.
     """
@@ -131,7 +131,7 @@ def row_skill(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) ->
 
 
 def row_skill_influence(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:
-    """Return f of a skill: of a ratio, the loss's f / prior's loss, and the share of the prior."""
+    """Return influence values f of a skill score, a ratio of two losses."""
     none, slopes = prior(_class_shares(truth, p, n))
     none = np.where(none > 0, none, np.nan)
     ratio = mean_row_loss(loss, truth, p, n) / none
@@ -155,14 +155,14 @@ def roc_auc(truth: Ints, p: Floats, n: Counts) -> Floats:
 
 
 def roc_auc_influence(truth: Ints, p: Floats, n: Counts) -> Floats:
-    """Return f of the mean over pairs: the mean of their placements, of the rows of both."""
+    """Return influence values f of the mean over pairs: mean placements in the pairs of a row."""
     pairs = np.where(np.isnan(_pairwise_areas(truth, p, n)), 0.0, 1.0)
     each = (_placements(p[:, i], truth, i, n, some) for i, some in enumerate(pairs))
     return divide(sum(each, np.zeros(len(n))), pairs.sum())
 
 
 def roc_auc_by_class(truth: Ints, p: Floats, n: Counts) -> Floats:
-    """Return the area under the ROC curve of each class against all others, (..., C)."""
+    """Return the ROC AUC of each class against all others, (..., C)."""
     sides = (_win_shares(p[:, k], (truth != k) * 1, 0, 2, n) for k in range(p.shape[1]))
     return np.stack(
         [divide(won[..., 1], rows[..., 0] * rows[..., 1]) for won, rows in sides], axis=-1
@@ -181,7 +181,7 @@ def roc_auc_ovr(truth: Ints, p: Floats, n: Counts, by: Weighting = "macro") -> F
 
 
 def roc_auc_ovr_influence(truth: Ints, p: Floats, n: Counts, by: Weighting = "macro") -> Floats:
-    """Return f of the mean area: the weighted placements, and the weight of the row's own class."""
+    """Return influence values f of the mean area: weighted placements, and the class weights."""
     areas, weights = _areas_and_weights(truth, p, n, by)
     found = np.zeros(len(n))
     for k in np.flatnonzero(weights):
@@ -199,7 +199,7 @@ def _areas_and_weights(truth: Ints, p: Floats, n: Counts, by: Weighting) -> tupl
 
 
 def _pairwise_areas(truth: Ints, p: Floats, n: Counts) -> Floats:
-    """Return A(i|j) of every two classes, (..., C, C); NaN on the diagonal and without rows."""
+    """Return A(i|j) of every pair of classes, (..., C, C); NaN on the diagonal and without rows."""
     c = p.shape[1]
     each = (_win_shares(p[:, i], truth, i, c, n) for i in range(c))
     found = np.stack([divide(won, rows * rows[..., [i]]) for i, (won, rows) in enumerate(each)], -2)
@@ -208,9 +208,9 @@ def _pairwise_areas(truth: Ints, p: Floats, n: Counts) -> Floats:
 
 
 def _win_shares(x: Floats, side: Ints, own: int, sides: int, n: Counts) -> tuple[Floats, Floats]:
-    """Return how often rows of one side are above those of each, ties 1/2, and rows, (..., sides).
+    """Return pairs that rows of `own` win against each side, ties 1/2, and rows, (..., sides).
 
-    side (m,): of each row, below `sides`.
+    side (m,): the side of each row, 0 to sides - 1.
     """
     place, known = _positions_among(x, side == own)
     won, rows = (np.zeros((*n.shape[:-1], sides)) for _ in range(2))
@@ -224,7 +224,7 @@ def _win_shares(x: Floats, side: Ints, own: int, sides: int, n: Counts) -> tuple
 
 
 def _placements(x: Floats, side: Ints, own: int, n: Counts, weights: Floats) -> Floats:
-    """Return f of all rows, (m,), of a weighted sum of the areas of one side above each, (sides,).
+    """Return influence values f, (m,), of a weighted sum of the AUCs of `own` against each side.
 
     of a row of this side: its share of the others below - area; of one of another side, the share
     of this side above it - area; each over the share of the row's side among all rows.
@@ -244,7 +244,7 @@ def _placements(x: Floats, side: Ints, own: int, n: Counts, weights: Floats) -> 
 
 
 def _positions_among(x: Floats, own: Bools) -> tuple[Ints, int]:
-    """Return where each x is among the distinct values of some, and how many these are.
+    """Return the position of each x among the distinct values of `own` rows, and their number.
 
     2 b + 1 at the value b, 2 b below it and above the one before.
     """
@@ -256,7 +256,7 @@ def _positions_among(x: Floats, own: Bools) -> tuple[Ints, int]:
 def _rows_below(
     place: Ints, known: int, side: Ints, sides: int, n: Counts
 ) -> tuple[Floats, Floats]:
-    """Return how many rows of each side are below each value, ties 1/2; counts at each place."""
+    """Return the rows of each side below each value, ties 1/2, and the counts at each position."""
     cells = np.bincount(place * sides + side, n, minlength=(2 * known + 1) * sides)
     counts: Floats = cells.astype(np.float64).reshape(-1, sides)
     up_to = counts.cumsum(axis=0)
@@ -275,7 +275,7 @@ def _indicators(truth: Ints, p: Floats) -> Bools:
 
 
 def _true_class_probability(truth: Ints, p: Floats) -> Floats:
-    """Return the probability of the true class of each row."""
+    """Return the predicted probability of the true class of each row."""
     return np.asarray(_check_probabilities(p)[np.arange(len(truth)), truth])
 
 
@@ -302,7 +302,7 @@ def _skill_measure(loss: RowLoss, prior: Prior) -> MulticlassDefinition:
     return MulticlassDefinition(partial(row_skill, loss, prior), influence, _SINGLE)
 
 
-# what measures of the scores of two classes are of the probabilities of more, by id
+# multiclass versions of the measures of two-class scores, by id
 OF_PROBABILITIES: Mapping[str, MulticlassDefinition] = {
     "roc_auc": MulticlassDefinition(roc_auc, roc_auc_influence, _SINGLE),
     "roc_auc_ovr": MulticlassDefinition(roc_auc_ovr, roc_auc_ovr_influence, _SINGLE, takes=("by",)),
@@ -314,7 +314,7 @@ OF_PROBABILITIES: Mapping[str, MulticlassDefinition] = {
     "overconfidence": _mean_measure(excess_confidence),
 }
 
-# of probabilities of many classes alone
+# measures of the probabilities of many classes only
 OF_MANY = (
     Measure("brier_per_class", "Brier (per class)", None, "probabilities", "min", 0, 1, _FEW,
             "influence", "mean of sum (y - p)² / C over classes",
@@ -336,7 +336,7 @@ MeasureFunction = Callable[..., Floats]
 def top_label_measure(
     measure: MeasureFunction, truth: Ints, p: Floats, n: Counts, **given: Any
 ) -> Floats:
-    """Return a measure of a probability, and of how many rows have it rightly and wrongly, (...).
+    """Return a measure of the largest probability, with correct and wrong predictions, (...).
 
     Errors: ValueError for probabilities outside 0..1.
     """
@@ -354,7 +354,7 @@ def _top_label_definition(measure: MeasureFunction, *takes: str) -> MulticlassDe
     )
 
 
-# what measures of two classes are of the most probable of more, by id
+# measures of two classes that apply to the most probable of more, by id
 OF_TOP: Mapping[str, MulticlassDefinition] = {
     "ece": _top_label_definition(calibration.ece, "bins"),
     "mce": _top_label_definition(calibration.mce, "bins"),

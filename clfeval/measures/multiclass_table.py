@@ -1,4 +1,4 @@
-"""Measures of the table of more than two classes, of two as well, and their influence functions.
+"""Measures of the C x C confusion matrix, C two or more, and their influence functions.
 
 A table n is (..., C, C): rows are the truth, columns the predictions; whole numbers, weights or
 shares. A measure of it is (...), NaN where undefined (0/0). Its influence function is (..., C C),
@@ -21,17 +21,17 @@ from clfeval.measures.record import IntervalKind, Measure, MulticlassDefinition,
 
 
 def accuracy(n: Counts) -> Floats:
-    """Return the share of rows on the diagonal; 0..1, best 1."""
+    """Return the accuracy, the share of rows on the diagonal; 0..1, best 1."""
     return divide(_diagonal(n).sum(axis=-1), _total(n))
 
 
 def error_rate(n: Counts) -> Floats:
-    """Return the share of rows off the diagonal; 0..1, best 0."""
+    """Return the error rate, the share of rows off the diagonal; 0..1, best 0."""
     return divide(_total(n) - _diagonal(n).sum(axis=-1), _total(n))
 
 
 def recalls(n: Counts) -> Floats:
-    """Return the recall of each class, (..., C); NaN for a class that truth lacks."""
+    """Return the recall of each class, (..., C); NaN for a class without true rows."""
     return divide(_diagonal(n), np.asarray(n).sum(axis=-1))
 
 
@@ -60,7 +60,7 @@ def kappa(n: Counts, power: int = 0) -> Floats:
 
 
 def mcc(n: Counts) -> Floats:
-    """Return the correlation of truth and prediction, both as C indicators; -1..1, best 1.
+    """Return the MCC, the correlation of truth and prediction as C indicators; -1..1, best 1.
 
     (M sum n_kk - sum t_k p_k) / sqrt((M² - sum t_k²) (M² - sum p_k²)), t rows and p columns summed.
 
@@ -96,7 +96,7 @@ def accuracy_within_1(n: Counts) -> Floats:
 
 
 def expected_cost(n: Counts, costs: ArrayLike) -> Floats:
-    """Return the mean cost of a row, costs (C, C) as the table: sum n c / M; best low.
+    """Return the mean cost of a row, sum n c / M, with costs c (C, C); best low.
 
     Errors: ValueError for costs of another shape, or that are not finite.
     """
@@ -104,13 +104,13 @@ def expected_cost(n: Counts, costs: ArrayLike) -> Floats:
 
 
 def no_information_rate(n: Counts) -> Floats:
-    """Return the accuracy of always saying the most frequent class of truth; 1/C..1."""
+    """Return the accuracy of always predicting the most frequent true class; 1/C..1."""
     truth, _ = _row_and_column_sums(n)
     return divide(truth.max(axis=-1), truth.sum(axis=-1))
 
 
 def detection_prevalence(n: Counts) -> Floats:
-    """Return the share of rows that are said to be of each class, (..., C)."""
+    """Return the share of rows predicted to be of each class, (..., C)."""
     _, said = _row_and_column_sums(n)
     return divide(said, said.sum(axis=-1, keepdims=True))
 
@@ -123,27 +123,27 @@ def position_distances(classes: int, power: int) -> Floats:
 
 
 def accuracy_influence(n: Counts) -> Floats:
-    """Return f of the accuracy: 1 on the diagonal and 0 off it, less the accuracy."""
+    """Return influence values f of the accuracy: 1 on the diagonal and 0 off it, minus the mean."""
     return _flat_deviation(n, np.eye(np.shape(n)[-1]))
 
 
 def error_rate_influence(n: Counts) -> Floats:
-    """Return f of the error rate."""
+    """Return influence values f of the error rate."""
     return -accuracy_influence(n)
 
 
 def balanced_accuracy_influence(n: Counts) -> Floats:
-    """Return f of the balanced accuracy: (1[i = j] - recall_i) / (C share of class i)."""
+    """Return influence values f of balanced accuracy: (1[i = j] - recall_i) / (C share_i)."""
     truth, _ = _row_and_column_sums(n)
     c, recall = truth.shape[-1], recalls(n)
     each = divide(truth.sum(axis=-1, keepdims=True), c * truth)
-    # a table of which truth lacks a class has no value
+    # undefined for a table in which a class has no true rows
     lacking = np.where((truth == 0).any(axis=-1), np.nan, 0.0)[..., None, None]
     return _flat((np.eye(c) - recall[..., None]) * each[..., None] + lacking)
 
 
 def kappa_influence(n: Counts, power: int = 0) -> Floats:
-    """Return f of kappa, whose mean square over M is its variance.
+    """Return influence values f of kappa, whose mean square over M is its variance.
 
     (1 - kappa) (1/E (sum_l w_il p_l + sum_k w_kj t_k) - 1) - w_ij / E, with E = sum w_ij t_i p_j,
     t and p the shares of rows and columns.
@@ -160,7 +160,7 @@ def kappa_influence(n: Counts, power: int = 0) -> Floats:
 
 
 def mcc_influence(n: Counts) -> Floats:
-    """Return f of the MCC: its gradient in the shares of the cells, less its mean.
+    """Return influence values f of the MCC: its gradient in the cell shares minus its mean.
 
     (1[i = j] - t_j - p_i) / sqrt(U V) + MCC (t_i / U + p_j / V), with U = 1 - sum t²,
     V = 1 - sum p².
@@ -175,28 +175,28 @@ def mcc_influence(n: Counts) -> Floats:
 
 
 def ordinal_mae_influence(n: Counts) -> Floats:
-    """Return f of the ordinal MAE: the distance less its mean."""
+    """Return influence values f of the ordinal MAE: the distance minus its mean."""
     return _flat_deviation(n, position_distances(np.shape(n)[-1], 1))
 
 
 def ordinal_mse_influence(n: Counts) -> Floats:
-    """Return f of the ordinal MSE: the squared distance less its mean."""
+    """Return influence values f of the ordinal MSE: the squared distance minus its mean."""
     return _flat_deviation(n, position_distances(np.shape(n)[-1], 2))
 
 
 def ordinal_rmse_influence(n: Counts) -> Floats:
-    """Return f of the ordinal RMSE, by the chain rule; NaN at 0, where it has a corner."""
+    """Return influence values f of the ordinal RMSE, by the chain rule; NaN at 0."""
     twice = 2 * ordinal_rmse(n)[..., None]
     return divide(ordinal_mse_influence(n), np.where(twice > 0, twice, np.nan))
 
 
 def accuracy_within_1_influence(n: Counts) -> Floats:
-    """Return f of the accuracy within one position."""
+    """Return influence values f of the accuracy within one position."""
     return _flat_deviation(n, _within_one_cells(n))
 
 
 def expected_cost_influence(n: Counts, costs: ArrayLike) -> Floats:
-    """Return f of the expected cost: the cost of the cell less the mean cost."""
+    """Return influence values f of the expected cost: the cost of the cell minus the mean."""
     return _flat_deviation(n, _check_costs(n, costs))
 
 
@@ -209,7 +209,7 @@ def _total(n: Counts) -> Counts:
 
 
 def _row_and_column_sums(n: Counts) -> tuple[Floats, Floats]:
-    """Return the sums of rows and of columns as floats, whose products do not wrap around."""
+    """Return the row and column sums as floats, whose products do not overflow."""
     table = np.asarray(n)
     return table.sum(axis=-1).astype(np.float64), table.sum(axis=-2).astype(np.float64)
 
@@ -221,7 +221,7 @@ def _cell_shares(n: Counts) -> tuple[Floats, Floats]:
 
 
 def _different_class_products(margin: Floats) -> Floats:
-    """Return (sum)² - sum of squares without cancellation, so that one class alone is 0."""
+    """Return (sum)² - sum of squares without cancellation, exactly 0 for a single class."""
     return np.asarray((margin * (margin.sum(axis=-1, keepdims=True) - margin)).sum(axis=-1))
 
 
@@ -249,7 +249,7 @@ def _check_costs(n: Counts, costs: ArrayLike) -> Floats:
 
 
 _FEW, _EXPECTED_AGREEMENT_ONE = ("too_few_rows",), ("expected_agreement_one",)
-# what measures of two classes are of the table of more, by id; for the others see `averages`
+# multiclass versions of the measures of 2 x 2 tables, by id; for others see `class_averages`
 OF_TABLES: Mapping[str, MulticlassDefinition] = {
     "accuracy": MulticlassDefinition(
         accuracy, accuracy_influence, _FEW, share=lambda n: (_diagonal(n).sum(axis=-1), _total(n))
@@ -284,7 +284,7 @@ def _ordinal_measure(
 
 _COHEN = "Cohen 1968, Psychological Bulletin 70:213"
 
-# of tables alone; ordered: of classes whose order was declared
+# measures of C x C tables only; ordered: of classes with a declared order
 TABLES = (
     _ordinal_measure("kappa_linear", "linear kappa",
             MulticlassDefinition(partial(kappa, power=1), partial(kappa_influence, power=1),

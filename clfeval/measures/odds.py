@@ -31,21 +31,21 @@ from clfeval.measures.record import CLASS_REASONS, Measure
 def epa(t: Confusion) -> Floats:
     """Return the mean of the two odds, (TP/FP + TN/FN) / 2; 0..inf.
 
-    At an extreme class ratio one of them swamps the other.
+    At an extreme class ratio one of them dominates.
     """
     return np.asarray((divide(t.tp, t.fp) + divide(t.tn, t.fn)) / 2)
 
 
 def dor(t: Confusion) -> Floats:
     """Return the diagnostic odds ratio, TP TN / (FP FN); 0..inf, chance 1."""
-    # as floats, for whole numbers would wrap around
+    # as floats, since products of integers would overflow
     tp, fp = np.asarray(t.tp, np.float64), np.asarray(t.fp, np.float64)
     return divide(tp * t.tn, fp * t.fn)
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCosts:
-    """What one row of each cell costs or brings, in any one unit."""
+    """Costs of false predictions and benefits of true ones, per row and in one unit."""
 
     fp: float
     fn: float
@@ -54,23 +54,23 @@ class OutcomeCosts:
 
     @property
     def exchange(self) -> float:
-        """How many true positives one false positive undoes: (cost FP + benefit TN) / (FN + TP)."""
+        """The true positives that a false positive offsets: (cost FP + benefit TN) / (FN + TP)."""
         return (self.fp + self.tn) / (self.fn + self.tp)
 
     @property
     def probability(self) -> float:
-        """The risk from which on a positive answer pays: exchange / (1 + exchange)."""
+        """The risk above which predicting positive pays: exchange / (1 + exchange)."""
         return self.exchange / (1 + self.exchange)
 
 
 def expected_cost(t: Confusion, stakes: OutcomeCosts) -> Floats:
-    """Return the mean cost of a row less its benefit, in the unit of the stakes; best low."""
+    """Return the mean cost minus benefit of a row, in the unit of the stakes; best low."""
     cost = stakes.fp * t.fp + stakes.fn * t.fn - stakes.tp * t.tp - stakes.tn * t.tn
     return divide(cost, t.total)
 
 
 def net_benefit(t: Confusion, stakes: OutcomeCosts) -> Floats:
-    """Return the net benefit TP / M - w FP / M with w the exchange; best high.
+    """Return the net benefit TP / M - w FP / M with the exchange rate w; best high.
 
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
@@ -93,7 +93,7 @@ JPT = (
     "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
     "expected_cost", "net_benefit",
 )  # fmt: skip
-# the same of others, where they are asked for; what they are twins of stands above
+# these and others on request; twins of the measures above are left out
 TUNABLE = (
     *JPT, "error_rate", "balanced_accuracy", "fpr", "fnr", "fdr", "for", "jaccard", "kappa",
     "g_mean", "fowlkes_mallows", "markedness", "mutual_information", "precision_u", "npv_u", "f1_u",
@@ -143,7 +143,7 @@ ODDS = (
 
 
 def _at_prevalence(of: Callable[[Confusion], Floats], t: Confusion, prevalence: float) -> Floats:
-    """Return a measure at another prevalence, the two rates as they are."""
+    """Return a measure at another prevalence, with unchanged sensitivity and specificity."""
     return of(t.tuned(prevalence / (1 - prevalence)))
 
 
@@ -212,7 +212,7 @@ _ARMANO = "Armano 2015, Information Sciences 325:466"
 CORNERS = {  # of the diamond, by rates
     "oracle": (1, 0), "always positive": (1, 1), "anti-oracle": (0, 1), "always negative": (0, 0),
 }  # fmt: skip
-# where the words for a position change: delta up to CHANCE tells nothing, phi up to LEAN no lean
+# thresholds of readings: |delta| up to CHANCE is no information, |phi| up to LEAN is no bias
 ORACLE, CHANCE, LEAN = 0.8, 0.1, 0.1
 BOUNDARIES = (-CHANCE, CHANCE, ORACLE)
 
@@ -239,7 +239,7 @@ def phi_delta_at_prevalence(tp: Number, fp: Number, p: Number) -> tuple[Floats, 
 def phi_delta_of_counts(tp: Counts, fp: Counts, p: Counts, n: Counts) -> tuple[Floats, Floats]:
     """Return phi and delta of counts, tp of p positives and fp of n negatives.
 
-    Divided once, so that round numbers come out round: whole products must fit their numbers.
+    One division only, to keep round numbers round: products of whole counts must not overflow.
     """
     return divide(tp * n + fp * p - p * n, p * n), divide(tp * n - fp * p, p * n)
 

@@ -18,13 +18,13 @@ _LONGEST = 1e150
 
 
 def polygon_area(rays: ArrayLike) -> Floats:
-    """Return the area of the polygon of these rays in this order.
+    """Return the area of the polygon of rays in the given order.
 
     area = sin(2 pi / n) / 2 (d_1 d_2 + d_2 d_3 + ... + d_n d_1)
 
     The same float for all rotations and the reversal of an order; monotone in each ray.
 
-    Shapes: rays (..., n); (...). Range 0 to area(weights), that of a perfect model, for metrics of
+    Shapes: rays (..., n); (...). Range 0 to that of the weights, a perfect model, for metrics of
     0..1: with n weights of 1 n sin(2 pi / n) / 2; best high.
     Undefined (NaN) for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
     Source: Akshay et al. 2023, GigaScience 12:giad108.
@@ -45,7 +45,7 @@ def mean_area(rays: ArrayLike) -> Floats:
 
     The same float for every order; monotone in each ray.
 
-    Shapes: rays (..., n); (...). Range 0 to order_free(weights) for metrics of 0..1; best high.
+    Shapes: rays (..., n); (...). Range 0 to mean_area(weights) for metrics of 0..1; best high.
     """
     given = np.asarray(rays, np.float64)
     n = given.shape[-1]
@@ -65,7 +65,7 @@ def area_range(rays: ArrayLike) -> tuple[Floats, Floats]:
     its sides, on theirs the two largest left, then the two smallest left, and so on; of each two
     the more extreme one goes to the same side
 
-    Shapes: rays (..., n); (...) each. Range: 0 <= lowest <= area(rays) <= highest.
+    Shapes: rays (..., n); (...) each. Range: 0 <= lowest <= polygon_area(rays) <= highest.
     Source: Supnick 1957, Annals of Mathematics 66:179; Burkard et al. 1998, SIAM Review 40:496.
     """
     given = np.asarray(rays, np.float64)
@@ -74,14 +74,14 @@ def area_range(rays: ArrayLike) -> tuple[Floats, Floats]:
         return here, here.copy()
     x = np.sort(given, axis=-1)
     up = [*range(0, n, 2), *reversed(range(1, n, 2))]
-    # where all orders have one area, roundings must not make the given one fall outside
+    # where all orders have the same area, rounding must not put the given one outside the range
     return np.minimum(polygon_area(x[..., _least_order(n)]), here), np.maximum(
         polygon_area(x[..., up]), here
     )
 
 
 def cyclic_orders(n: int) -> Ints:
-    """Return all orders of n rays that can differ in area: one of each with its turns and reversal.
+    """Return the orders of n rays, one of all that are equal up to rotation and reversal.
 
     Shapes: ((n - 1)! / 2, n), the given order first; ray 0 leads every order.
     Errors: ValueError unless 3 <= n <= 9.
@@ -106,7 +106,7 @@ def sampled_orders(n: int, count: int, rng: np.random.Generator) -> Ints:
 
 
 def areas_by_order(rays: ArrayLike, orders: ArrayLike) -> Floats:
-    """Return the area of each model in each order, the same floats as area(rays[:, order]).
+    """Return the area of each model in each order, the floats of polygon_area(rays[:, order]).
 
     Shapes: rays (k, n), orders (o, n) of indices 0..n-1; (k, o). Range as that of `polygon_area`.
     Errors: ValueError unless every order holds each index once.
@@ -134,7 +134,7 @@ def areas_by_order(rays: ArrayLike, orders: ArrayLike) -> Floats:
 
 
 def _usable_rays(rays: Floats) -> Floats:
-    """Return the rays, all of them NaN where one of them cannot be used."""
+    """Return the rays of each model, all NaN where one is negative, NaN or too long."""
     usable = ((rays >= 0) & (rays <= _LONGEST)).all(axis=-1, keepdims=True)
     return np.where(usable, rays, np.nan)
 
@@ -152,7 +152,7 @@ def _ordered_sum(products: Floats) -> Floats:
 
 
 def _least_order(n: int) -> list[int]:
-    """Return the order of least area of n rays that ascend."""
+    """Return the order of least area of n ascending rays."""
     left, right = [n - 1], list[int]()
     small, large = list(range(n - 1)), False
     while small:
@@ -164,7 +164,7 @@ def _least_order(n: int) -> list[int]:
 
 
 def _orders_with(orders: Ints, first: Ints, second: Ints) -> list[Ints]:
-    """Return for every pair of rays the places of the orders in which they are neighbours."""
+    """Return, for each pair of rays, the indices of the orders in which they are neighbours."""
     n = orders.shape[1]
     number = np.zeros((n, n), np.int64)
     number[first, second] = number[second, first] = np.arange(len(first))
@@ -192,8 +192,8 @@ _Table = tuple[_Words, NDArray[np.int16]]  # sets as rows of bits, and the set o
 
 _FEW, _MAX_JUDGES = 64, 1024  # judges at a time: at first, when most models leave, and in the end
 _PIECE = 4096  # models judged at a time: their sets fit the cache of a processor
-_PAUSE = 8  # metrics after which models that nobody can dominate any more leave
-_SAMPLE = 32  # judges and judged that tell which metrics part them
+_PAUSE = 8  # metrics after which models without possible dominators are dropped
+_SAMPLE = 32  # models sampled to find the metrics that separate them best
 
 
 def front_dominators(d: ArrayLike, order: ArrayLike) -> Ints:
@@ -250,7 +250,7 @@ def dominators(d: ArrayLike) -> list[Ints]:
 
 
 def _metric_ranks(d: ArrayLike) -> Levels:
-    """Return the ranks of the models in every metric, worst 0, and those of their sum, last."""
+    """Return the ranks of the models by every metric, worst 0, and in the last row their sum."""
     given = np.asarray(d, np.float64)
     if given.ndim != 2 or not given.shape[1] or np.isnan(given).any():
         raise ValueError("models need metrics without NaN")
@@ -262,7 +262,7 @@ def _metric_ranks(d: ArrayLike) -> Levels:
 
 
 def _first_dominators(ranks: Levels, judges: Ints, judged: Ints) -> Ints:
-    """Return for each model judged the place of the first judge that dominates it, or -1.
+    """Return the index of the first judge that dominates each judged model, or -1.
 
     Bit sets: for each metric and rank the judges with at least this rank; their intersection with
     the judges of a higher sum of ranks dominates.
@@ -291,7 +291,7 @@ def _first_dominators(ranks: Levels, judges: Ints, judged: Ints) -> Ints:
 
 
 def _most_telling_first(ranks: Levels, judges: Ints, judged: Ints) -> list[int]:
-    """Return the rows of ranks, their sum first, in greedy order of how many pairs they exclude."""
+    """Return the rows of ranks, the sum first, then greedily by how many pairs they exclude."""
     some, others = (
         ranks[:, models[:: max(len(models) // _SAMPLE, 1)]] for models in (judges, judged)
     )

@@ -1,4 +1,4 @@
-"""A population: its prevalence, and the same as odds of positives to negatives."""
+"""A population: its prevalence and its odds of positives to negatives."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Population:
 
     @classmethod
     def from_ratio(cls, ratio: float) -> Population:
-        """Return the population with this many positives for one negative, above 0 and finite."""
+        """Return the population with this ratio of positives to negatives, above 0 and finite."""
         return cls(1 / (1 + 1 / ratio), _format_odds(ratio), ratio)
 
     @classmethod
     def from_odds(cls, text: str, option: str = "--prevalence") -> Population:
-        """Parse `positives:negatives`; UsageError for anything else, a bare ratio included."""
+        """Return the population of `positives:negatives`; UsageError for other texts."""
         left, colon, right = text.partition(":")
         example = "--sweep 1:100..1:1" if option == "--sweep" else f"{option} 1:100"
         try:
@@ -72,7 +72,7 @@ class Population:
 
     @classmethod
     def from_text(cls, text: str, option: str = "--prevalence") -> Population:
-        """Parse a share of positives (0.02, 2%, 1/50) or odds (1:49); UsageError for others."""
+        """Return the population of a share (0.02, 2%, 1/50) or odds (1:49); else UsageError."""
         if ":" in text:
             return cls.from_odds(text, option)
         number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
@@ -94,7 +94,7 @@ class Population:
 
 
 def _format_odds(ratio: float) -> str:
-    """Write odds with six digits and a 1 on the rarer side, and no exponent up to a million."""
+    """Return odds as text: six digits, 1 on the rarer side, no exponent up to a million."""
     many = max(ratio, 1 / ratio)
     text = f"{many:.0f}" if many.is_integer() and many < 1e15 else f"{many:.6g}"
     return f"1:{text}" if ratio <= 1 else f"{text}:1"

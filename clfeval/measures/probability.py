@@ -1,4 +1,4 @@
-"""Counts at distinct scores; losses and skill scores of probabilities, parts of the Brier score."""
+"""Counts at distinct scores; losses, skill scores and Brier decomposition of probabilities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MIN_PROBABILITY = (
 
 
 def distinct_starts(scores: Counts) -> Ints:
-    """Return where each distinct score begins, (d,); ValueError for scores that do not ascend."""
+    """Return the start index of each distinct score, (d,); ValueError unless scores ascend."""
     given = np.asarray(scores)
     if not (given[1:] >= given[:-1]).all():
         raise ValueError("scores must be sorted, ascending")
@@ -29,7 +29,7 @@ def distinct_starts(scores: Counts) -> Ints:
 
 
 def sum_at_scores(scores: Counts, *counts: Counts) -> tuple[Counts, Counts, Any]:
-    """Add up the counts at equal scores; also say whether whole numbers or floats add them up."""
+    """Return the counts summed over equal scores, and the number type of the sums."""
     first = distinct_starts(scores)
     pos, neg = map(np.asarray, counts)
     kind: Any = np.float64 if "f" in (pos.dtype.kind, neg.dtype.kind) else np.int64
@@ -39,17 +39,17 @@ def sum_at_scores(scores: Counts, *counts: Counts) -> tuple[Counts, Counts, Any]
 
 
 def sum_of_products(a: Counts, b: Counts, kind: Any) -> Counts:
-    """Return the sum of a b over the last axis, made of one kind of number."""
+    """Return the sum of a b over the last axis, computed in one number type."""
     return np.asarray(np.einsum("...m,...m->...", a, b, dtype=kind, casting="same_kind"))
 
 
 def bounded_share(part: Counts, whole: Counts) -> Floats:
-    """Return part / whole; sums of fractions in two orders may make it pass 1 by a last digit."""
+    """Return part / whole, at most 1 in spite of rounding."""
     return np.asarray(np.minimum(divide(part, whole), 1.0))
 
 
 def score_positions(scores: Counts) -> Ints:
-    """Return the place of each score, ascending, among the distinct ones: (m,)."""
+    """Return the index of each ascending score among the distinct ones: (m,)."""
     first = distinct_starts(scores)
     if len(first) == len(scores):
         return first
@@ -57,13 +57,13 @@ def score_positions(scores: Counts) -> Ints:
 
 
 def class_totals(positives: Counts, negatives: Counts) -> tuple[Floats, Floats]:
-    """Return how many rows of each class there are, (...), as floats."""
+    """Return the number of positives and of negatives, (...), as floats."""
     p, n = (np.asarray(part.sum(axis=-1), np.float64) for part in (positives, negatives))
     return p, n
 
 
 def check_probabilities(p: ArrayLike) -> Floats:
-    """Return numbers as probabilities; ValueError for such outside 0..1."""
+    """Return an array of probabilities; ValueError for numbers outside 0..1."""
     given = np.asarray(p, np.float64)
     if not ((given >= 0) & (given <= 1)).all():
         raise ValueError("probabilities lie between 0 and 1")
@@ -71,11 +71,11 @@ def check_probabilities(p: ArrayLike) -> Floats:
 
 
 Loss = Callable[[ArrayLike, ArrayLike], Floats]
-_BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
+_BLOCK = 2**16  # scores per block, few enough to stay in the cache
 
 
 def clipped_weight(p: ArrayLike, truth: ArrayLike, n: Counts) -> Counts:
-    """Return how many rows, or what weight, gave their truth a probability below 2**-52, (...)."""
+    """Return the number, or weight, of rows with a true-class probability below 2**-52, (...)."""
     low = np.where(np.asarray(truth, bool), p, 1 - np.asarray(p, np.float64)) < MIN_PROBABILITY
     return np.asarray(n[..., low].sum(axis=-1))
 
@@ -95,7 +95,7 @@ def log_losses(p: ArrayLike, truth: ArrayLike) -> Floats:
     """Return -ln(probability of the truth) of each row, (m,), whose mean is cross-entropy.
 
     Range 0..52 ln 2, best 0: probabilities of the truth below 2**-52 count as 2**-52;
-    `clipped_weight` says how many are.
+    `clipped_weight` counts them.
 
     Errors: ValueError for probabilities outside 0..1.
     Source: Good 1952, Journal of the Royal Statistical Society B 14:107.
@@ -114,7 +114,7 @@ def mean_loss(losses: Floats, n: Counts) -> Floats:
 
     Shapes: losses (m,), n (..., m), result (...).
     """
-    # a sum row by row, for a matrix product rounds otherwise with every number of rows
+    # summed row by row: the rounding of a matrix product depends on the number of rows
     return divide((n * losses).sum(axis=-1), n.sum(axis=-1))
 
 
@@ -178,7 +178,7 @@ def skill_score_influence(
     loss: Loss, prior: Callable[[Any], Floats], slope: Callable[[Any], Floats],
     scores: Counts, positives: Counts, negatives: Counts,
 ) -> Influence:  # fmt: skip
-    """Return the influence on a skill, that of a ratio.
+    """Return the influence on a skill score, a ratio of two losses.
 
     f = -(f_loss - L / R f_R) / R   f_R = slope(o) (y - o)
 
@@ -193,7 +193,7 @@ def skill_score_influence(
 
 
 def brier_reliability(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return sum n_p (p - o_p)² / M over the distinct probabilities p, o_p the share of positives.
+    """Return the reliability: sum n_p (p - o_p)² / M over distinct p, o_p the observed share.
 
     Brier = reliability - resolution + uncertainty.
 
@@ -206,7 +206,7 @@ def brier_reliability(scores: Counts, positives: Counts, negatives: Counts) -> F
 
 
 def brier_resolution(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return sum n_p (o_p - o)² / M, o the share of positives of all rows; 0..1/4, best high.
+    """Return the resolution: sum n_p (o_p - o)² / M, o the share of positives; 0..1/4, best high.
 
     Else as `brier_reliability`.
     """
@@ -216,7 +216,7 @@ def brier_resolution(scores: Counts, positives: Counts, negatives: Counts) -> Fl
 
 
 def brier_uncertainty(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return o (1 - o), o the share of positives: it is of the rows, not of the forecasts; 0..1/4.
+    """Return the uncertainty o (1 - o), o the share of positives, whatever the forecasts; 0..1/4.
 
     Else as `brier_reliability`.
     """
@@ -226,7 +226,7 @@ def brier_uncertainty(scores: Counts, positives: Counts, negatives: Counts) -> F
 
 
 def uncertainty_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
-    """Return the influence on o (1 - o): (1 - 2 o) (y - o)."""
+    """Return the influence on the uncertainty o (1 - o): (1 - 2 o) (y - o)."""
     p, n = class_totals(positives, negatives)
     share = divide(p, p + n)
     moved = {y: np.full(len(scores), (1 - 2 * share) * (y - share)) for y in (True, False)}
@@ -234,7 +234,7 @@ def uncertainty_influence(scores: Counts, positives: Counts, negatives: Counts) 
 
 
 def brier_refinement(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return sum n_p o_p (1 - o_p) / M, what is left of the Brier score with reliability 0.
+    """Return the refinement: sum n_p o_p (1 - o_p) / M, the Brier score minus reliability.
 
     Brier = reliability + refinement. Range 0..1/4, best 0. Else as `brier_reliability`.
     """
@@ -245,7 +245,7 @@ def brier_refinement(scores: Counts, positives: Counts, negatives: Counts) -> Fl
 def _group_by_probability(
     scores: Counts, positives: Counts, negatives: Counts
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the distinct probabilities, the rows and the positives of each, and all rows."""
+    """Return distinct probabilities, rows and positives of each, and the number of all rows."""
     p = check_probabilities(scores)
     pos, neg, _ = sum_at_scores(p, positives, negatives)
     hits, n = np.asarray(pos, np.float64), np.asarray(pos + neg, np.float64)
@@ -261,7 +261,7 @@ _GROUPS = f"far too high {_EACH_SCORE_A_BIN}; prefer ece (with bins) or calibrat
 
 
 def _mean_function(loss: Loss) -> dict[str, Any]:
-    """Return what computes the mean of a loss."""
+    """Return the fields of a measure that is the mean of a loss: function, loss, influence."""
     return {
         "of": partial(mean_class_loss, loss),
         "loss": loss,
@@ -270,7 +270,7 @@ def _mean_function(loss: Loss) -> dict[str, Any]:
 
 
 def _skill_function(loss: Loss, prior: Any, slope: Any) -> dict[str, Any]:
-    """Return what computes the skill by a loss."""
+    """Return the fields of a measure that is a skill score: function and influence."""
     influence = partial(skill_score_influence, loss, prior, slope)
     return {"of": partial(skill_score, loss, prior), "influence": influence}
 

@@ -1,6 +1,6 @@
 """Measures of the ranking that scores give, and the influence of one row on them.
 
-`scored` says what they take: scores, or their ranks, and how many of each class have each."""
+They take ascending scores, or their ranks, with counts of positives and negatives at each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clfeval.measures.probability import (
 )
 from clfeval.measures.record import Measure
 
-LOW_FPR = (0.0, 0.1)  # of the partial area, where no range is given
+LOW_FPR = (0.0, 0.1)  # the default range of the partial area
 
 
 @cache_last_call
@@ -37,7 +37,7 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     pos, neg, kind = sum_at_scores(scores, positives, negatives)
     pairs = 2.0 * pos.sum(axis=-1) * neg.sum(axis=-1)
     if kind is np.int64 and np.max(pairs, initial=0.0) >= 2.0**63:
-        # they do not fit a whole number of numpy, but nothing lost is nothing
+        # the pairs exceed 64 bits; a perfect ranking must still lose exactly 0 of them
         up_to = neg.cumsum(axis=-1, dtype=kind)
         rest = neg.sum(axis=-1, dtype=kind, keepdims=True) - up_to
         tied, less, more = (
@@ -51,9 +51,9 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 
 
 def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the sum of (R_i - R_(i-1)) P_i over the distinct scores from the highest down.
+    """Return the average precision: the sum of (R_i - R_(i-1)) P_i over descending scores.
 
-    P_i and R_i are precision and recall of all rows at or above score i, without interpolation.
+    P_i and R_i are precision and recall of all rows at or above distinct score i, not interpolated.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
     1, chance the prevalence; NaN without positives.
@@ -65,10 +65,10 @@ def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> F
     hits = pos.cumsum(axis=-1, dtype=np.float64)
     claimed = neg.cumsum(axis=-1, dtype=np.float64)
     claimed += hits
-    # scores above the first row that was drawn have neither precision nor new recall
+    # scores above the first resampled row have neither precision nor new recall
     precision = np.divide(hits, claimed, out=hits, where=claimed > 0)
     precision *= pos
-    # added up alike, so that perfect is 1
+    # summed in the same way, so that a perfect ranking has exactly 1
     return bounded_share(precision.sum(axis=-1), (pos * 1.0).sum(axis=-1))
 
 
@@ -88,7 +88,7 @@ def ks(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 
 
 def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the area below precision over recall by trapezoids, from recall 0 and precision 1.
+    """Return the area under the precision-recall curve by trapezoids, from recall 0, precision 1.
 
     sum (R_i - R_(i-1)) (P_i + P_(i-1)) / 2 over the distinct scores from the highest down, P_0 = 1
 
@@ -108,7 +108,7 @@ def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 def partial_auc(
     scores: Counts, positives: Counts, negatives: Counts, fpr: Sequence[float] = LOW_FPR
 ) -> Floats:
-    """Return the area over a range of false positive rates, standardised: 1/2 chance, 1 best.
+    """Return the ROC AUC over a range of false positive rates, standardised: 1/2 chance, 1 best.
 
     (1 + (A - least) / (most - least)) / 2   least = (b² - a²) / 2   most = b - a
 
@@ -135,7 +135,7 @@ def partial_auc(
 
 
 def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the area below precision gain over recall gain, from a recall gain of 0 to 1.
+    """Return the area under the precision-recall-gain curve, from a recall gain of 0 to 1.
 
     precision gain = 1 - r FP / TP   recall gain = 1 - r FN / TP   r = P / N
 
@@ -155,13 +155,13 @@ def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
         gains = [1 - p / n * false / true for false, true in zip(there, (tp, start), strict=True)]
         recall = p / n * p * (1 / start - 1 / tp)
         area = np.where(tp > start, recall * (gains[0] + gains[1]) / 2, 0.0).sum(axis=-1)
-    # sums of parts of a perfect ranking may pass 1 by a last digit
+    # rounded sums for a perfect ranking may exceed 1 by a last digit
     return np.where((p * n)[..., 0] > 0, np.minimum(area, 1.0), np.nan)
 
 
 def _from_above(counts: Counts) -> Floats:
-    """Return how many rows score at least as high, along the last axis."""
-    total = counts[..., ::-1].cumsum(axis=-1)  # whole numbers in a tenth of the time of floats
+    """Return the number of rows with at least each score, along the last axis."""
+    total = counts[..., ::-1].cumsum(axis=-1)  # integers take a tenth of the time of floats
     return np.asarray(total[..., ::-1], np.float64)
 
 
@@ -180,7 +180,7 @@ def _rates_at_scores(scores: Counts, positives: Counts, negatives: Counts) -> tu
 
 
 def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
-    """Return the influence on the area under the ROC curve, the placements of DeLong.
+    """Return the influence on the area under the ROC curve, by DeLong's placements.
 
     of a positive: (share of negatives below it, ties 1/2, - AUC) M / P
     of a negative: (share of positives above it, ties 1/2, - AUC) M / N
@@ -220,7 +220,7 @@ def average_precision_influence(scores: Counts, positives: Counts, negatives: Co
 
 
 def pr_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
-    """Return the influence on the area by trapezoids.
+    """Return the influence on the area under the precision-recall curve by trapezoids.
 
     As for average precision, of the mean of the precision at a score and at the next higher one.
     NaN without positives.
@@ -231,9 +231,9 @@ def pr_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> In
 def _mean_precision_influence(
     scores: Counts, positives: Counts, negatives: Counts, parts: Sequence[tuple[float, int]]
 ) -> Influence:
-    """Return the influence on a mean over the positives of precisions.
+    """Return the influence on a mean of precisions over the positives.
 
-    parts: with what weight which precision counts: at the score (0), at the next higher one (1).
+    parts: weight and step of each precision: at the score (0), or at the next higher one (1).
     """
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
     p, n = class_totals(pos, neg)
@@ -249,7 +249,7 @@ def _mean_precision_influence(
         if step:
             here, rows = _next_higher(precision, 1.0), _next_higher(claimed, 0.0)
         value = value + weight * (pos * here).sum() / p
-        # what each score up to a row's own adds to, or takes from, it
+        # the contribution of each score up to that of a row
         each = np.divide(pos, rows, out=np.zeros_like(rows), where=rows > 0)
         up_to = np.array([(each * (1 - here)).cumsum(), (-each * here).cumsum()])
         if step:
@@ -293,15 +293,15 @@ RANKING = (
 )  # fmt: skip
 
 
-TOP = 0.1  # the share of the rows where none is given
+TOP = 0.1  # the default share of the rows
 
 
 def recall_at_k(
     scores: Counts, positives: Counts, negatives: Counts, k: float = TOP, row: float = 1
 ) -> Floats:
-    """Return the share of the positives that is among the top k, the cumulative gain.
+    """Return the recall at k, the share of positives among the top k rows: cumulative gain.
 
-    k up to 1 is a share of the rows, above 1 a number of rows. Ties at the cut are taken in
+    k up to 1 is a share of the rows, above 1 a number of rows. Ties at rank k are counted in
     expectation over their order. row: counts per row.
 
     Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
@@ -317,7 +317,7 @@ def recall_at_k(
 def precision_at_k(
     scores: Counts, positives: Counts, negatives: Counts, k: float = TOP, row: float = 1
 ) -> Floats:
-    """Return the share of positives among the top k rows.
+    """Return the precision at k, the share of positives among the top k rows.
 
     Range 0..1, best 1, chance the prevalence; NaN without rows, and with fewer than k.
     Else as `recall_at_k`.
@@ -328,7 +328,7 @@ def precision_at_k(
 def lift_at_k(
     scores: Counts, positives: Counts, negatives: Counts, k: float = TOP, row: float = 1
 ) -> Floats:
-    """Return the share of positives among the top k rows over that among all rows.
+    """Return the lift at k: the share of positives among the top k rows over that of all rows.
 
     Range from 0 up, best high, chance 1. Else as `recall_at_k`.
     """
@@ -340,7 +340,7 @@ def lift_at_k(
 def _positives_in_top_k(
     scores: Counts, positives: Counts, negatives: Counts, k: float, row: float
 ) -> tuple[Floats, Floats]:
-    """Return how many positives are among the top k, in expectation, and how many rows that is."""
+    """Return the expected positives among the top k rows, and the number of these rows."""
     if not k > 0:
         raise ValueError(f"k {k:g} is not above 0")
     pos, neg, _ = sum_at_scores(scores, positives, negatives)

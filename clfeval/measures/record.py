@@ -35,7 +35,7 @@ class MulticlassDefinition:
 
     of: its function: of the table n (..., C, C) where the measure needs a confusion or classes; of
     truth (m,), p (m, C) and n (..., m) where it needs scores or probabilities; None for one that is
-    averaged over one-vs-rest (`measures.averages`). influence: with the same arguments, f of the
+    averaged over one-vs-rest (`class_averages`). influence: with the same arguments, f of the
     cells (..., C C), or of the rows (..., m); None where it is not smooth. undefined: reasons.
     share: numerator and denominator as counts of rows, with the same arguments. parts: of an
     average, numerator and denominator as sums of cells. takes: settings.
@@ -49,7 +49,7 @@ class MulticlassDefinition:
     takes: tuple[str, ...] = ()
 
     def given(self, **settings: Any) -> MulticlassDefinition:
-        """Return it with the settings filled in that it takes."""
+        """Return the definition with the given settings filled in."""
         mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
         if not mine:
             return self
@@ -124,12 +124,12 @@ class Measure:
 
     @property
     def aim(self) -> int | None:
-        """The best value of a measure that errs on either side of it."""
+        """The best value of a measure that has a target, 0 or 1; None for others."""
         return AIMS.get(self.best)
 
     @property
     def set_on(self) -> ScaleKind:
-        """On which scale limits by influence are set: its own, else that of its range."""
+        """The scale of confidence limits by influence: its own, else that of its range."""
         by_range: dict[tuple[float, float], ScaleKind] = {
             (0, 1): "logit", (-1, 1): "fisher", (0, inf): "log",
         }  # fmt: skip
@@ -138,21 +138,21 @@ class Measure:
 
     @property
     def function(self) -> Callable[..., Floats]:
-        """What computes it; KeyError where nothing does yet."""
+        """The function that computes the measure; KeyError where there is none."""
         if self.of is None:
             raise KeyError(f"{self.id} has no function")
         return self.of
 
     @property
     def tuned(self) -> tuple[str, ...]:
-        """Why it may be undefined at odds other than those of the rows: there both classes count.
+        """The reasons why it may be undefined at other odds, where both classes are needed.
 
-        A measure that says which class it needs is not asked for more.
+        They are its own if these name a class, else both class reasons and its own.
         """
         return self.undefined if _CLASSES & {*self.undefined} else (*CLASS_REASONS, *self.undefined)
 
     def given(self, **settings: Any) -> Measure:
-        """Return the measure with the settings filled in that it takes; None is no setting."""
+        """Return the measure with the given settings filled in; None is ignored."""
         classes = None if self.classes is None else self.classes.given(**settings)
         takes = (*self.takes, *self.fills)
         mine = {key: settings[key] for key in takes if settings.get(key) is not None}
@@ -163,11 +163,11 @@ class Measure:
         return replace(self, of=of, influence=influence, terms=terms, classes=classes)
 
 
-AIMS = {"zero": 0, "one": 1}  # what is best of those that err on either side of it
+AIMS = {"zero": 0, "one": 1}  # best values of measures with a target
 CLASS_REASONS = ("no_positive_truth", "no_negative_truth")
 _CLASSES = {*CLASS_REASONS, "single_class"}
 
-# of a 2 x 2 table; the last reason of a measure holds unasked
+# of a 2 x 2 table; the last reason of a measure applies without a check
 REASONS: Mapping[str, Callable[[Any], Bools]] = {
     "no_positive_truth": lambda t: t.tp + t.fn == 0,
     "no_negative_truth": lambda t: t.fp + t.tn == 0,
@@ -179,13 +179,13 @@ REASONS: Mapping[str, Callable[[Any], Bools]] = {
 
 
 def undefined_reason(undefined: Sequence[str], table: Any) -> str:
-    """Return why a measure of one 2 x 2 table is undefined: the first reason that holds."""
+    """Return why a measure of one 2 x 2 table is undefined: the first reason that applies."""
     return next((one for one in undefined[:-1] if REASONS[one](table)), undefined[-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A number: what it means, its range, and what it is where none is given; None: to be given.
+    """A parameter: its meaning, range and default; without a default it must be given.
 
     ends: which ends of the range belong to it. whole: no fractions. pair: two of them, ascending.
     """
@@ -199,7 +199,7 @@ class Parameter:
     pair: bool = False
 
     def takes(self, value: float) -> bool:
-        """Tell whether a number lies in the range; NaN does in none."""
+        """Return whether a number lies in the range; False for NaN."""
         above = value >= self.low if self.ends[0] else value > self.low
         below = value <= self.high if self.ends[1] else value < self.high
         return above and below and (not self.whole or value == int(value))
@@ -240,7 +240,7 @@ _OF_ONE = {
 
 
 def parameters_of(measure: Measure) -> dict[str, Parameter]:
-    """Return the numbers that a measure takes, of two classes or of more, by name."""
+    """Return the parameters of a measure, of two classes or of more, by name."""
     takes = (*measure.takes, *(() if measure.classes is None else measure.classes.takes))
     named = (name for one in takes for name in (STAKES if one == "stakes" else (one,)))
     return {

@@ -1,1 +1,1 @@
-"""Methods: counts in, Result out."""
+"""Methods of the commands: from counts to a Result."""

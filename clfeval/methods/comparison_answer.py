@@ -54,7 +54,7 @@ def comparison_rows(
     patterns: Mapping[str | None, PatternCounts], models: Rows, reference: str,
     level: float | None, margins: Mapping[str, float], metrics: Sequence[str],
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield differences of each model from the reference by measure; without a level no limits."""
+    """Yield the differences of models from the reference by measure; no limits without a level."""
     for metric in metrics:
         one = _paired_estimates(patterns[None], metric)
         if one is None:
@@ -78,7 +78,7 @@ def slice_comparison_rows(
     patterns: Mapping[str | None, PatternCounts], reference: str, level: float,
     margins: Mapping[str, float], metrics: Sequence[str],
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield the same within each slice that is large enough."""
+    """Yield the differences from the reference within each slice that is large enough."""
     each = {label: part for label, part in patterns.items() if label is not None}
     inside = {metric: {label: one for label, part in each.items()
                        if (one := _paired_estimates(part, metric)) is not None}
@@ -89,7 +89,7 @@ def slice_comparison_rows(
 
 
 def tied_with_best(patterns: PatternCounts, level: float) -> BestSet | None:
-    """Return who is tied with the largest delta, all pairs of models compared."""
+    """Return the models tied with the one of largest delta, adjusted for all pairs of models."""
     one = _paired_estimates(patterns, "delta")
     if one is None:
         return None
@@ -111,7 +111,7 @@ def _without_intervals(one: PairedEstimates, reference: str) -> Iterator[Row]:
 MAX_LISTED = 6  # models by name
 FEW_CHANGES = 2  # of them, with their values
 FEW_SLICES = 4  # slices by name
-UNLIKE = 1.25  # times as many alarms
+UNLIKE = 1.25  # ratio of rows flagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def comparison_answers(
     called: Callable[[str], Iterable[str]], instead: str | None = None,
     at: OperatingPoint | None = None,
 ) -> Iterator[Answer]:  # fmt: skip
-    """Say what was asked of a reference: of all rows, then of slices."""
+    """Yield the sentences on comparisons with the reference: of all rows, then of slices."""
     if options.reference is None:
         return
     margin = numbers_by_measure(options.margin, called).get(lead)
@@ -139,7 +139,7 @@ def comparison_answers(
 
 
 def explain_untested(options: ReportOptions, *, same_rows: bool) -> str:
-    """Say why models are not compared with the best; nothing where a reference was asked for."""
+    """Return why models were not tested against the best; empty if tested, or with --reference."""
     if options.reference is not None:
         return ""
     why = "the rows of the models may differ" if options.confidence is not None else (
@@ -163,7 +163,7 @@ def comparison_answer(
     point = [] if at is None or (reference == ALL_PAIRS and len(mine) > 1) else [
         *_operating_point(rows, to, level, at)]  # fmt: skip
     if len(mine) == 1 and mine[0]["verdict"] == UNDECIDED and any(one.models for one in point):
-        yield point.pop()  # what is found comes first
+        yield point.pop()  # significant results come first
     if reference == ALL_PAIRS and len(mine) > 1:
         told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
         differ = "differs" if told == 1 else "differ"
@@ -184,7 +184,7 @@ def comparison_answer(
 
 
 def _measure_title(metric: str) -> str:
-    """Return what a measure is called, with the prevalence it is tuned to."""
+    """Return the title of a measure, with the prevalence it is tuned to."""
     name, _, at = metric.partition(":prevalence=")
     measure = CATALOG.get(name)
     return (measure.title if measure else {"mlcps": "MLcps"}.get(name, name)) + (
@@ -192,7 +192,7 @@ def _measure_title(metric: str) -> str:
 
 
 def _as_many(model: float | None, reference: float | None) -> str:
-    """Say how to compare at a threshold with as many alarms, where their numbers differ much."""
+    """Return the hint on flagging equally many rows; empty where the numbers are similar."""
     if not model or not reference or 1 / UNLIKE < model / reference < UNLIKE:
         return ""
     text = f"; it flags {100 * reference:.3g}% of the rows, the model {100 * model:.3g}%. To flag "
@@ -200,7 +200,7 @@ def _as_many(model: float | None, reference: float | None) -> str:
 
 
 def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
-    """Say how one model compares with the reference."""
+    """Return the sentence that compares one model with the reference."""
     d, found, model = (
         as_estimate(row["difference"]),
         row["verdict"],
@@ -227,7 +227,7 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
 def _several_models(
     rows: Sequence[Row], to: str, title: str, margin: float | None, *, chosen: bool
 ) -> Answer:
-    """Say which models are better or worse than the reference, and which are not different."""
+    """Return the sentence on models better than, worse than or not different from the reference."""
     kinds: dict[str, list[str]] = {}
     for row in rows:
         kinds.setdefault(str(row["verdict"]), []).append(str(row["model"]))
@@ -252,7 +252,7 @@ def _several_models(
 def _operating_point(
     rows: Sequence[Row], to: str, level: float, at: OperatingPoint
 ) -> Iterator[Answer]:
-    """Say which rates at the threshold in force differ from those of the reference."""
+    """Yield the sentence on rates at the threshold that differ from those of the reference."""
     mine = [row for row in rows if row["measure"] in OPERATING_POINT and row["slice"] is None]
     models = list(dict.fromkeys(str(row["model"]) for row in mine))
     if not mine:
@@ -283,7 +283,7 @@ def _operating_point(
 
 
 def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -> str:
-    """Say how many more positives a model detects, or how many fewer negatives it flags."""
+    """Return the phrase on the difference in detected positives or in flagged negatives."""
     d, positive = as_estimate(row["difference"]).value or 0.0, row["measure"] == OPERATING_POINT[0]
     rows = at.positives if positive else at.negatives
     kind, verb = ("positives", "detects") if positive else ("negatives", "flags")
@@ -297,7 +297,7 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
 def _other_measure_answer(
     rows: Sequence[Row], metric: str, to: str, level: float
 ) -> Iterator[Answer]:
-    """Say which models differ from the reference by one more measure."""
+    """Yield the sentence on models that differ from the reference by another measure."""
     mine = [row for row in rows if row["measure"] == metric and row["slice"] is None]
     told = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
     text = f"No {CATALOG[metric].title} is significantly different from that of {to}."
@@ -308,7 +308,7 @@ def _other_measure_answer(
 
 
 def _list_differences(rows: Sequence[Row], level: float) -> str:
-    """List which models have higher or lower values of measures."""
+    """Return the phrase that lists models with higher or lower values of measures."""
     parts = [
         f"{quote_if_ambiguous(str(row['model']))} has "
         f"{'higher' if (as_estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
@@ -318,7 +318,7 @@ def _list_differences(rows: Sequence[Row], level: float) -> str:
 
 
 def _format_difference(row: Row, level: float) -> str:
-    """Write a difference as all of its family hold, with the p that inverts that interval."""
+    """Format a difference with its adjusted interval and p-value."""
     d, p = as_estimate(row["difference_adjusted"]), row["p_adjusted"]
     adjusted = "" if d == as_estimate(row["difference"]) else "adjusted "
     text = (
@@ -330,7 +330,7 @@ def _format_difference(row: Row, level: float) -> str:
 
 
 def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> Iterator[Answer]:
-    """Say in which slices models are better or worse than the reference."""
+    """Yield the sentence on slices in which models are better or worse than the reference."""
     mine = [row for row in rows if row["measure"] == lead and row["slice"] is not None]
     if not mine:
         return

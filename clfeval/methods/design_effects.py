@@ -1,4 +1,4 @@
-"""Counts of rows that share clusters, divided to be those of independent rows that tell as much."""
+"""Design effects: counts of clustered or weighted rows scaled to the effective sample size."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _COUNTS = Confusion(_UNIT[0], _UNIT[1], _UNIT[2] - _UNIT[0], _UNIT[3] - _UNIT[1]
 
 
 def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tuple[Counts, Counts]:
-    """Return which part of which rows a share is."""
+    """Return the effective numerator and denominator of a share of rows."""
     assert measure.share is not None
     part, whole = measure.share(cells)
     if cells.sums is None:
         return part, whole
-    # the same share of unit counts says what its two counts are sums of
+    # the share of unit counts shows which counts its two parts add up
     made = (one[None] for one in measure.share(_COUNTS))
     by = share_divisor(cells.sums, cells.totals, *made, level=level)
     return part / by, whole / by
 
 
 def effective_rate_counts(measure: Measure, cells: Cells, level: float) -> Cells:
-    """Return the counts for a measure of the two rates in populations of known class ratio."""
+    """Return the effective counts for a measure of the two rates at a known class ratio."""
     if cells.sums is None:
         return cells
     along = partial_derivatives(
@@ -51,7 +51,7 @@ def effective_rate_counts(measure: Measure, cells: Cells, level: float) -> Cells
 
 
 def effective_sample_counts(measure: Measure, cells: Cells, level: float) -> Cells:
-    """Return the counts for a measure of the two rates and of the class ratio of the rows."""
+    """Return the effective counts for a measure that depends on the class ratio of the rows."""
     if cells.sums is None:
         return cells
     tp, fp, ratio = (*cells.rates, cells.p)
@@ -66,8 +66,8 @@ def effective_sample_counts(measure: Measure, cells: Cells, level: float) -> Cel
 
 
 ENOUGH = 20  # clusters
-ROWS, OF_A_CLASS = 30, 5  # of a slice, from which on it is judged
-CLUSTERED = {  # beside the methods of independent rows
+ROWS, OF_A_CLASS = 30, 5  # minimum of a slice that is tested
+CLUSTERED = {  # in addition to the methods of independent rows
     "rows that share clusters": "counts divided by the design effect and (t/z)² (Korn and Graubard "
     "1998), DeLong by clusters (Obuchowski 1997), bootstrap of clusters; p-values by sign tests of "
     "clusters",
@@ -81,7 +81,7 @@ _CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
 
 
 def describe_independence(column: str | None) -> str:
-    """Say what intervals take as independent."""
+    """Return the units that intervals assume to be independent: rows, or clusters."""
     if column is None:
         return "independent rows"
     return f"independent clusters of '{column}'"
@@ -106,14 +106,14 @@ def share_design(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableResampler:
-    """Resampled table of a model; cells (4, m): 1 for the patterns that are TP, FP, FN, TN."""
+    """Bootstrap of a model's table by clusters; cells (4, m): 1 for patterns TP, FP, FN, TN."""
 
     clusters: Owned
     cells: Floats
 
     @classmethod
     def from_patterns(cls, patterns: PatternCounts | None, model: str) -> TableResampler | None:
-        """Take a model of a table; None where rows are equal, and drawn one by one."""
+        """Build the resampler of a model; None for independent, unweighted rows."""
         if patterns is None or patterns.clusters is None:
             return None
         truth, says = patterns.truth, patterns.votes[:, patterns.models.index(model)]
@@ -121,7 +121,7 @@ class TableResampler:
         return cls(patterns.clusters, np.array(which, np.float64))
 
     def tables(self, resamples: int, rng: np.random.Generator) -> Floats:
-        """Return TP, FP, FN and TN of so many tables drawn again, (4, r)."""
+        """Return TP, FP, FN and TN of bootstrap tables, (4, r)."""
         return self.clusters.drawn(self.cells, resamples=resamples, rng=rng)
 
 
@@ -138,13 +138,13 @@ def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats
 
 
 def smallest_class_size(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
-    """Return the rows of the smallest class that truth has, or how many clusters tell as much."""
+    """Return the effective rows, or clusters, of the smallest class that occurs."""
     sizes = effective_class_sizes(patterns, classes)
     return float(sizes[sizes > 0].min())
 
 
 def enough_rows(patterns: PatternCounts) -> tuple[float, bool]:
-    """Return how many rows a slice has, and whether models are compared in it: 30, 5 a class."""
+    """Return the rows of a slice, and whether they suffice to compare models: 30, 5 a class."""
     sizes = class_sizes(patterns, 2)
     return float(patterns.rows), bool(
         sizes.sum() >= ROWS and smallest_class_size(patterns) >= OF_A_CLASS
@@ -209,7 +209,7 @@ def _of_accuracies(patterns: ClassPatterns) -> Floats:
 
 
 def cluster_notes(counted: PredictionCounts) -> list[ResultWarning]:
-    """Say that there are few clusters, or that a column looks as if it named some."""
+    """Return warnings on few clusters, or on a column that may identify clusters."""
     clusters = counted.patterns.clusters
     if isinstance(clusters, ClusterCounts):
         if len(clusters) < 2:

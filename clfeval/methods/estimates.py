@@ -1,4 +1,4 @@
-"""Estimates: the value of a measure with its interval, or why there is none; the one dispatch."""
+"""Estimates: values of measures with intervals, or why undefined; the choice of the method."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from clfeval.methods.design_effects import (
     effective_share_counts,
 )
 
-_BLOCK = 256  # score regions walked around at a time
+_BLOCK = 256  # score regions per block
 Estimates = list[Estimate]
-Limits = tuple[Floats, Floats]  # the lower and the upper ones
+Limits = tuple[Floats, Floats]  # lower and upper confidence limits
 K = TypeVar("K")
 
 
@@ -81,7 +81,7 @@ class Cells:
         cls, counts: ConfusionCounts, models: Ints | Sequence[int], ratio: Floats,
         sampled: Bools | bool = False,
     ) -> Cells:  # fmt: skip
-        """Return some models, each at odds of its own, (m,) each."""
+        """Return the tables of some models at the given odds, (m,) each."""
         parts = (counts.tp, counts.fp, counts.positives, counts.negatives)
         tp, fp, positives, negatives = (part[np.asarray(models)] for part in parts)
         # each share without overflow or loss, whichever class is rare
@@ -94,13 +94,13 @@ class Cells:
 
     @classmethod
     def at_odds(cls, counts: ConfusionCounts, models: Ints | Sequence[int], ratio: Floats) -> Cells:
-        """Return some models, each at odds of its own, NaN for the class ratio of its own rows."""
+        """Return the tables of some models at given odds, NaN for the class ratio of their rows."""
         own = divide(counts.positives, counts.negatives)[np.asarray(models)]
         return cls.picked(counts, models, np.where(np.isnan(ratio), own, ratio), np.isnan(ratio))
 
     @classmethod
     def at_prevalence(cls, counts: ConfusionCounts, p: Floats | float | None = None) -> Cells:
-        """Return k models at a prevalence, without one at that of their own rows."""
+        """Return the tables of k models at a prevalence, None for that of their rows."""
         own = np.full(counts.tp.shape, p is None)
         p = divide(counts.positives, counts.positives + counts.negatives) if p is None else p
         p = np.broadcast_to(p, counts.tp.shape)
@@ -194,7 +194,7 @@ def measure_limits(
 def exact_limits(
     name: str, cells: Cells, *, level: float, design: Design = RANDOM, beta: float = 1.0
 ) -> Limits | None:
-    """Return exact limits at the class ratio of the rows, None for what is no share of them.
+    """Return exact limits at the class ratio of the rows; None unless a function of a share.
 
     Functions of a share have transformed limits; F1, of TP / (TP + FP + FN), with random totals.
     """
@@ -210,7 +210,7 @@ def exact_limits(
 
 
 def _where_known(measure: Measure, cells: Cells, how: str, level: float, design: Design) -> Limits:
-    """Return limits where the class ratio is known, by the method named."""
+    """Return confidence limits at a known class ratio by the named method."""
     if not (how == "share" and measure.share is not None):
         cells = effective_rate_counts(measure, cells, level)
     counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
@@ -222,7 +222,7 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float, design:
         if how == "linear":
             a, b, shift = measure.terms(cells.p, cells.n)
             _, low, high = combine_proportions(a, b, *counts, level=level)
-            # within the range, which rounding may leave
+            # clipped to the range, for rounding
             low, high = np.maximum(low + shift, measure.low), np.minimum(high + shift, measure.high)
             return low, high
         if how == "region":
@@ -233,7 +233,7 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float, design:
         _, low, high = _OF_TERMS[how](*terms, level=level)
         low, high = low * factor, high * factor
         lost = np.isnan(low)  # where a cell is empty
-        if how != "log":  # those of odds ratios cover with few rows too
+        if how != "log":  # intervals of odds ratios are valid with few rows too
             few = has_unreliable_error(cells.tp, cells.positives) | has_unreliable_error(
                 cells.fp, cells.negatives
             )
@@ -244,7 +244,7 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float, design:
 
 
 def _rate_region_limits(measure: Measure, cells: Cells, level: float) -> Limits:
-    """Return the range over the score region of the two rates."""
+    """Return the range of a measure over the score region of the two rates."""
 
     def ends(some: Cells) -> Limits:
         return range_over_region(
@@ -257,7 +257,7 @@ def _rate_region_limits(measure: Measure, cells: Cells, level: float) -> Limits:
 
 
 def _over_sample(measure: Measure, cells: Cells, level: float) -> Limits:
-    """Return the range over the score region of the two rates and the prevalence."""
+    """Return the range of a measure over the score region of the two rates and the prevalence."""
 
     def measured(tp: Floats, fp: Floats, p: Floats) -> Floats:
         found = measure.function(Confusion.from_prevalence(tp, fp, p))
@@ -276,14 +276,14 @@ def _over_sample(measure: Measure, cells: Cells, level: float) -> Limits:
 
 
 def _by_block(cells: Cells, ends: Callable[[Cells], Limits]) -> Limits:
-    """Return limits computed once for equal tables, in blocks, those with an empty cell apart."""
+    """Return limits computed once per distinct table, in blocks, tables with an empty cell last."""
     known = [cells.tp, cells.positives, cells.fp, cells.negatives, cells.ratio]
     alike = np.array([*known, *([] if cells.drawn is None else [cells.drawn])], np.float64)
     _, first, place = np.unique(alike, axis=1, return_index=True, return_inverse=True)
     few = cells.where(first)
     empty = np.minimum(np.minimum(few.tp, few.fp), np.minimum(few.fn, few.tn)) == 0
     order = np.argsort(empty, kind="stable")
-    np.empty(2**21)  # once so much was free, freed memory is kept: a fifth of the time below
+    np.empty(2**21)  # makes the allocator keep freed memory: a fifth of the time below
     found = np.full((2, len(order)), np.nan)
     for block in (order[i : i + _BLOCK] for i in range(0, len(order), _BLOCK)):
         found[:, block] = ends(few.where(block))
@@ -299,7 +299,7 @@ _OF_TERMS: Mapping[str, Callable[..., tuple[Floats, Floats, Floats]]] = {
 def estimate_column(
     values: Floats, bounds: Limits | None, cells: Cells | Confusion, undefined: Sequence[str]
 ) -> Estimates:
-    """Return estimates, with the reason where one is undefined or infinite."""
+    """Return estimates, with the reason where a value is undefined or infinite."""
     low, high = bounds or (np.full(len(values), np.nan),) * 2
     lists = (np.asarray(part).tolist() for part in (values, low, high))
     tables = (cells.tp, cells.fp, cells.fn, cells.tn)
@@ -317,16 +317,16 @@ def make_estimate(
     value: float, low: float = nan, high: float = nan,
     undefined: Sequence[str] = ("zero_margin",), table: Confusion | None = None,
 ) -> Estimate:  # fmt: skip
-    """Return one estimate; NaN is undefined, for the first reason that holds of the table."""
+    """Return one estimate; NaN is undefined, with the first reason that applies to the table."""
     if value != value:
         return Estimate(None, reason=undefined_reason(undefined, table))
     lower = upper = None
-    if low == low and high == high:  # rounding must not part a value from its limits
+    if low == low and high == high:  # the value lies within its limits despite rounding
         lower = (low if low < value else value) if low > -inf else None
         upper = (high if high > value else value) if high < inf else None
     if -inf < value < inf:
         return Estimate(value, lower, upper)
-    # an end beyond all numbers is none
+    # an infinite limit becomes None
     lower, upper = (end if end is None or isfinite(end) else None for end in (lower, upper))
     return Estimate(None, lower, upper, "infinite" if value > 0 else "minus_infinite")
 
@@ -335,7 +335,7 @@ def proportion_estimates(
     k: Counts, n: Counts | int | float, reason: str, *, level: float | None,
     divided: Floats | None = None, how: str = "exact",
 ) -> Estimates:  # fmt: skip
-    """Return k / n with intervals, without where level is None; undefined where n is 0.
+    """Return k / n with intervals, none if level is None; undefined where n is 0.
 
     how: the method, of `SHARE_LIMITS`. divided: design effects by which counts are divided.
     """
@@ -357,21 +357,21 @@ def share_estimates(
     name: str, k: Counts, n: Counts | int | float, *, level: float | None,
     divided: Floats | None = None, how: str = "exact",
 ) -> Estimates:  # fmt: skip
-    """Return a measure that is k of n rows, with intervals, as `proportion_estimates` does."""
+    """Return a measure that is a share k / n, with intervals, as `proportion_estimates` does."""
     return proportion_estimates(
         k, n, CATALOG[name].undefined[0], level=level, divided=divided, how=how
     )
 
 
 def fractional_weights_error(*, drawn: bool = False) -> UsageError:
-    """Build the error for fractional weights: of features, or in a bootstrap of rows."""
+    """Build the error on fractional weights, for features or a bootstrap of rows."""
     why = "a bootstrap needs whole rows" if drawn else "exact intervals of features need whole rows"
     hint = "add --interval none to compute the values without intervals"
     return UsageError.new(f"weights are not whole numbers: {why}", "fractional-weights", hint=hint)
 
 
 def concatenate_counts(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...], ConfusionCounts]:
-    """Return the models of all parts concatenated, and the part of each."""
+    """Return the part of each model, and the counts of all parts concatenated."""
     names = [*CELLS, "positives", "negatives"]
     names += ["sums"] if all(one.sums is not None for one in parts.values()) else []
     arrays = {
@@ -384,7 +384,7 @@ def concatenate_counts(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...
 
 
 def rows_from_columns(columns: Mapping[str, Sequence[Any]], **who: Any) -> list[Row]:
-    """Turn columns of equal length into rows, which begin with what is said of all of them."""
+    """Turn columns of equal length into rows, each beginning with the values `who`."""
     return [
         {**who, **dict(zip(columns, values, strict=True))}
         for values in zip(*columns.values(), strict=True)

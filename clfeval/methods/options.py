@@ -1,4 +1,4 @@
-"""Options that methods share: how sure the numbers are to be, and for which populations."""
+"""Options that methods share: intervals, comparisons, measures, runs and populations."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from clfeval.measures.population import Population
 
 INTERVALS, POPULATIONS, RUNS, COMPARING = "Intervals", "Populations", "Runs", "Comparing"  # panels
-RESAMPLES = 2000  # unless another number is asked for
+RESAMPLES = 2000  # default number
 
 
 def accept_table(flag: str, given: Any) -> Any:
-    """Take what is read elsewhere: a frame, or the names of files; UsageError for other things."""
+    """Return a frame or file names unchanged; UsageError for other values."""
     several = given if isinstance(given, (list, tuple)) else [given]
     named = several and all(isinstance(one, (str, os.PathLike)) and str(one) for one in several)
     if given is None or named or hasattr(type(given), "columns"):
@@ -69,7 +69,7 @@ Totals = Annotated[
 
 
 def _accept_margins(flag: str, given: Any) -> dict[str, float]:
-    """Return the smallest difference that matters of each measure; UsageError for others."""
+    """Return the smallest relevant difference of each measure; UsageError unless above 0."""
     named = to_mapping(flag, given, "measures to differences")
     found = {name: to_float(flag, value) for name, value in named.items()}
     for name, value in found.items():
@@ -82,7 +82,7 @@ def margin_option(
     text: str = "Smallest difference of a measure that matters; repeat.", key: str = "margin",
     *, needs: str | None = "applies to differences from a reference", shell: bool = True,
 ) -> Opt:  # fmt: skip
-    """Return an option of differences by measure; needs: why a reference has to be given."""
+    """Return the option of smallest relevant differences by measure; needs: why a reference."""
     return Opt(
         text, COMPARING, metavar="MEASURE=DELTA", parse=parse_margins, accept=_accept_margins,
         takes=Mapping[str, float] | None, signed=key, stated=True, shell=shell,
@@ -91,12 +91,12 @@ def margin_option(
 
 
 def reference_option(text: str = "Compare the other models with this one.") -> Opt:
-    """Return the option of a reference."""
+    """Return the option of a reference model."""
     return Opt(text, COMPARING, metavar="MODEL", signed="ref", stated=True, completes="model")
 
 
 def measure_option(panel: str) -> Opt:
-    """Return the option of measures beside those of a command, by name, in a panel of it."""
+    """Return the option of additional measures by name, in a panel of a command."""
     return Opt(
         "Add a measure or set (hard, ranking, all); repeat.",
         panel, metavar="MEASURE", completes="measure", stated=True,
@@ -107,7 +107,7 @@ def check_reference(
     reference: str | None, level: float | None, margin: Mapping[str, float],
     known: Sequence[str],
 ) -> None:  # fmt: skip
-    """Raise UsageError for comparisons without intervals, and margins of measures not compared."""
+    """Raise UsageError for a reference without intervals, and margins of measures not compared."""
     if reference is not None and level is None:
         raise bad_option("--reference compares by intervals: leave --interval none out")
     if unknown := margin.keys() - {*known}:
@@ -116,7 +116,7 @@ def check_reference(
 
 
 def check_measures(names: Sequence[str]) -> None:
-    """Raise UsageError for what is no measure of two classes, before anything is counted."""
+    """Raise UsageError for unknown measures of two classes, before anything is counted."""
     if names:
         from clfeval.methods.measurement.requested_measures import parse_measures
 
@@ -124,7 +124,7 @@ def check_measures(names: Sequence[str]) -> None:
 
 
 def curve_points_option(panel: str) -> Opt:
-    """Return the option of how many points of a curve are listed, in a panel of a command."""
+    """Return the option of the number of curve points listed, in a panel of a command."""
     return Opt(
         "Number of points listed per curve; default at most 200.",
         panel, metavar="N|all", parse=parse_count_or_all, least=2, shell=False,
@@ -133,7 +133,7 @@ def curve_points_option(panel: str) -> Opt:
 
 @dataclass(frozen=True, slots=True)
 class IntervalSettings:
-    """How sure numbers are to be, and how that is found out; level None for no intervals."""
+    """Settings of confidence intervals; level None for no intervals."""
 
     level: float | None
     how: str = "exact"
@@ -144,7 +144,7 @@ class IntervalSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RunOptions:
-    """What tells runs of models apart."""
+    """Options that identify the runs of models."""
 
     run: Annotated[
         str | None,
@@ -164,13 +164,13 @@ class RunOptions:
         return self.run is not None or self.run_files
 
     def check_runs(self) -> None:
-        """Raise UsageError where both say what a run is."""
+        """Raise UsageError where both options are given."""
         if self.run is not None and self.run_files:
             raise bad_option("--run and --run-files exclude each other: give one")
 
 
 class IntervalOptions:
-    """Options that say how sure the numbers are to be."""
+    """Options of confidence intervals."""
 
     __slots__ = ()
     interval: str
@@ -178,18 +178,18 @@ class IntervalOptions:
 
     @property
     def confidence(self) -> float | None:
-        """The level, None where no intervals are wanted."""
+        """The confidence level, None without intervals."""
         return None if self.interval == "none" else self.level
 
     @property
     def sure(self) -> dict[str, Any]:
-        """The level and the method, as intervals of shares take them."""
+        """The level and the method, as arguments of the intervals of shares."""
         exact = self.interval in ("none", "exact")
         return {"level": self.confidence, "how": "exact" if exact else self.interval}
 
     @property
     def signed(self) -> str:
-        """How sure the numbers are, as a signature says it."""
+        """The interval settings as text, for a signature."""
         how = "" if self.interval == "exact" else f"{self.interval}-"
         return "none" if self.confidence is None else f"{how}{self.level!r}"
 
@@ -205,7 +205,7 @@ def _accept_populations(flag: str, given: Any) -> tuple[str | float, ...]:
 
 
 def _parse_population_range(flag: str, given: str | float) -> tuple[Population, ...]:
-    """Return one population, or both ends of a range; UsageError for what is neither."""
+    """Return one population, or both ends of a range; UsageError for other values."""
     from clfeval.measures.population import Population
 
     if not isinstance(given, str):
@@ -219,9 +219,9 @@ def _parse_population_range(flag: str, given: str | float) -> tuple[Population, 
     return ends
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)  # beside a group that has slots
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)  # combined with a group that has slots
 class PopulationOptions:
-    """Which other class ratios to look at."""
+    """Options of other class ratios to evaluate."""
 
     prevalence: Annotated[
         tuple[str | float, ...],
@@ -234,7 +234,7 @@ class PopulationOptions:
 
     @property
     def spans(self) -> Iterator[tuple[Population, ...]]:
-        """What was given, one by one: a population, or both ends of a range."""
+        """The populations as given: one population, or both ends of a range, each."""
         return (_parse_population_range("--prevalence", one) for one in self.prevalence)
 
     @property
@@ -250,7 +250,7 @@ class PopulationOptions:
 
 
 def distinct_populations(populations: Iterable[Population]) -> tuple[Population, ...]:
-    """Return populations in their order, each once; rows tell them apart by odds as written."""
+    """Return populations in order without duplicates, by ratio or odds as written."""
     found: list[Population] = []
     for one in populations:
         if not any(one.ratio == other.ratio or one.odds == other.odds for other in found):

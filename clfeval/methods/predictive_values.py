@@ -48,7 +48,7 @@ class UsedThreshold(NamedTuple):
 def prevalence_options(
     prevalence: Any, level: float, totals: Totals, interval: Interval
 ) -> TuneOptions:
-    """Return the options of `prevalence_rows` for what a report was asked."""
+    """Return the options of `prevalence_rows` from those of a report."""
     return TuneOptions(
         prevalence=prevalence, sweep=None, level=level, totals=totals, interval=interval
     )
@@ -145,7 +145,7 @@ def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str =
 
 
 def prevalence_phrase(row: Row) -> str:
-    """Return the prevalence of a row, to begin a sentence."""
+    """Return the phrase on the prevalence of a row, to begin a sentence."""
     share = format_share(float(str(row["prevalence"])))
     if row["population"] == "sample":
         return f"At the prevalence of these rows ({share})"

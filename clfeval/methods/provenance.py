@@ -1,4 +1,4 @@
-"""What a result says of how it was made: parameters, signature, notes on the counting."""
+"""How a result was computed: parameters, signature, and notes on the counting."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from clfeval.options import declaration as options
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 
 
-ROUNDED = 1e-12  # of a weight: more is said
-MAX_LISTED = 3  # models of which a note speaks by name
+ROUNDED = 1e-12  # relative rounding of weights above which there is a note
+MAX_LISTED = 3  # models that a note lists by name
 
 
 def build_parameters(
@@ -72,7 +72,7 @@ def build_signature(
 
 
 def name_interval_methods(methods: Mapping[str, str], how: str) -> dict[str, str]:
-    """Return which method makes which interval, where --interval names one for shares of rows."""
+    """Return the method of each interval; that of shares as named by --interval."""
     if how in ("exact", "none"):
         return dict(methods)
     return {what: one.replace("Clopper-Pearson", how.title()) for what, one in methods.items()}
@@ -87,7 +87,7 @@ def format_thresholds(thresholds: Mapping[str, float | None]) -> str:
 
 
 def prefix_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> Answer:
-    """Say first at which threshold of the scores a sentence holds, if all models share it."""
+    """Prefix a sentence with the threshold of the scores, if all models share it."""
     (cut, *others) = {*thresholds.values()} or {None}
     if cut is None or others or not said.models:
         return said
@@ -97,7 +97,7 @@ def prefix_threshold(said: Answer, thresholds: Mapping[str, float | None]) -> An
 
 
 def class_totals(sample: Sample) -> dict[str, Any]:
-    """Return rows, class totals and their ratio of the whole table, as `slice_totals` has them."""
+    """Return rows, class totals and class ratio of the whole table, and its clusters."""
     positives, negatives, ratio = slice_totals(sample, None)
     rows, unit = None if positives is None else positives + negatives, sample.slices[None].unit
     said = {"rows": rows, "positives": positives, "negatives": negatives}
@@ -146,7 +146,7 @@ def exclusion_notes(files: Sequence[InputFile], blank: int, apart: int = 0) -> l
 
 
 def _as_well(counted: PredictionCounts, model: str) -> str:
-    """Say which other thresholds lead from a model's scores to the labels beside them."""
+    """Return the phrase on other thresholds that give the same labels from a model's scores."""
     ends = (counted.kept.settled.related or {}).get(model, ())
     words = zip(("above", "up to"), ends, strict=False)
     said = [f"{word} {format_exact(end)}" for word, end in words if isfinite(end)]
@@ -154,7 +154,7 @@ def _as_well(counted: PredictionCounts, model: str) -> str:
 
 
 def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultWarning]:
-    """Say of how many rows models gave the true class no probability, if any."""
+    """Return a warning on rows where models gave the true class probability 0, if any."""
     some = sorted(
         ((from_units(rows, unit), name) for name, rows in lost.items() if rows), reverse=True
     )

@@ -1,4 +1,4 @@
-"""Points of ROC curves, the two hulls they lie on, and curves in the diamond: area, best point."""
+"""ROC curves: points, convex hulls, areas, and curves in the phi-delta plane."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from clfeval.inference.rank_statistics import AucInterval, clustered_auc, delong
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import phi_delta
 
-_FEW = 64  # points that the plain chain settles quicker than a pass
-_PAYS = 16  # a pass pays while it drops one point in so many
-_PATIENCE = 32  # passes that do not pay, then the plain chain costs no more
+_FEW = 64  # points up to which the plain chain is faster than a pass
+_PAYS = 16  # a pass is worthwhile while it drops one point in this number
+_PATIENCE = 32  # passes that are not worthwhile, before the plain chain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,11 +57,11 @@ def candidate_points(counts: ScoreCounts) -> RocPoints:
 
     They are the corners and the vertices of the upper and lower convex hull: h of m + 1 points, in
     O(m). Along a hull edge every measure but the geometric mean of the rates has its optimum at an
-    end, and of equal values the first by `CutRule.places`.
+    end, and of equal values the first by `ThresholdRule.places`.
 
     Below the chance line MCC, EPA and the diagnostic odds ratio, undefined in the corners, can be
     largest between vertices. Where no point lies above that line, the candidates are also all
-    points that no other one but a corner beats in both rates.
+    points that only a corner exceeds in both rates.
 
     With one class only, the corners alone are returned.
     """
@@ -70,9 +70,7 @@ def candidate_points(counts: ScoreCounts) -> RocPoints:
 
 
 def hull_places(tp: Counts, fp: Counts) -> Ints:
-    """Return which points of curves (b, m) are `candidate_points`, (b, h), filled up with the
-    last.
-    """
+    """Return the indices of `candidate_points` of curves (b, m): (b, h), padded with the last."""
     width = tp.shape[1]
     starts, chosen = np.zeros((2, *tp.shape), bool)
     starts[:, 0] = chosen[:, -1] = True
@@ -109,7 +107,7 @@ def upper_hull_vertices(tp: Counts, fp: Counts, starts: Bools | None = None) -> 
     stays[:-1] |= stays[1:]  # a chain ends where the next one starts
     stays[-1:] = True
     corner = stays.copy()
-    corner[1:-1] |= up[:-1] & right[1:]  # no vertex lacks these, and few other points have them
+    corner[1:-1] |= up[:-1] & right[1:]  # true of every vertex and of few other points
     places = np.flatnonzero(corner)
     x, y, stays = x[places], y[places], stays[places]
     if origin is not None:
@@ -137,7 +135,7 @@ def pareto_points(tp: Counts, fp: Counts) -> Ints:
 
 
 def _scan_hull(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) -> Ints:
-    """Walk along the points and take back those that a later one puts on or below a line."""
+    """Return the upper hull of sorted points by a monotone chain; points of `stays` are kept."""
     kept: list[int] = []
     for i in range(len(x)):
         while kept and not stays[kept[-1]]:
@@ -149,7 +147,7 @@ def _scan_hull(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) ->
     return np.array(kept, np.int64)
 
 
-MOST_POINTS = 200  # of a curve listed unless all are asked for
+MOST_POINTS = 200  # points of a curve listed by default
 _CURVE_COLUMNS = (
     "gini", "roc_auc", "best_threshold", "best_phi", "best_delta", "break_even_threshold",
     "break_even_delta", "points",
@@ -167,14 +165,14 @@ class PhiDeltaCurve:
 
     @classmethod
     def from_scores(cls, counts: ScoreCounts) -> PhiDeltaCurve:
-        """Walk from the highest score down; there must be both classes."""
+        """Build the curve from the highest score down; both classes are required."""
         points = roc_points(counts)
         tp, fp = points.tp, points.fp
         return cls(points, *phi_delta(tp / tp[-1], fp / fp[-1]), counts)
 
     @property
     def best(self) -> int:
-        """Where delta is largest; of equal ones the least biased, then the highest threshold."""
+        """The index of the largest delta; ties: the least biased, then the highest threshold."""
         tp, fp = safe_for_products(self.points.tp, self.points.fp)
         p, n = tp[-1], fp[-1]
         gain = tp * n - fp * p  # whole numbers, so that equal means equal
@@ -182,7 +180,7 @@ class PhiDeltaCurve:
         return int(ties[np.abs(tp[ties] * n + fp[ties] * p - p * n).argmin()])
 
     def break_even(self) -> tuple[float | None, float]:
-        """Return where the curve meets phi = 0: threshold of the nearest point, and delta there.
+        """Return the threshold of the point nearest to phi = 0, and the interpolated delta there.
 
         Of two equally near points that of larger delta; delta is interpolated linearly.
         """
@@ -210,7 +208,7 @@ def curve_row(
 def point_rows(
     label: str | None, model: str, curve: PhiDeltaCurve, points: int | Literal["all"] | None
 ) -> list[Row]:
-    """Return the points of a curve, or so many evenly, both ends and the best among them."""
+    """Return the points of a curve, or evenly spaced ones with both ends and the best."""
     m = len(curve.points.thresholds)
     limit = MOST_POINTS if points is None else points
     chosen = np.arange(m)
@@ -233,7 +231,7 @@ def point_rows(
 
 
 def score_auc_interval(counts: ScoreCounts, level: float) -> AucInterval:
-    """Return the area under the ROC curve with DeLong's interval for how the rows are drawn."""
+    """Return the AUC with DeLong's interval, for plain, clustered or weighted rows."""
     sides, clusters = (counts.positives, counts.negatives), counts.clusters
     if clusters is None:
         return delong_auc(*sides, level=level)

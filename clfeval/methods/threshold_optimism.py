@@ -1,4 +1,4 @@
-"""Thresholds chosen by rules, and their optimism where the rows that chose them judge them."""
+"""Thresholds chosen by rules, and the optimism of evaluating them on the same rows."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.roc import RocPoints, candidate_points, hull_places, roc_points
 
 DRAWS = 400  # bootstrap tables
-GROUPS = 2**9  # of scores, among which these choose
-SHARE_DRAWN = 1 - 1 / e  # of the rows, each draw has about so many
+GROUPS = 2**9  # groups of scores on bootstrap tables
+SHARE_DRAWN = 1 - 1 / e  # expected share of distinct rows in a bootstrap sample
 SELDOM, INFINITE = "limit_seldom_met", "infinite_scores"
 PREDICTIVE = ("precision", "npv", "fdr", "for")
-_TIE = 1e-12  # of a value: as good but for rounding
+_TIE = 1e-12  # relative tolerance of ties
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ class ThresholdRule:
     safe: bool = False
 
     def places(self, tp: Counts, fp: Counts) -> Ints:
-        """Return the optimal points of curves, -1 for none; ties by tpr - fpr, then threshold.
+        """Return the indices of optimal points, -1 for none; ties by tpr - fpr, then threshold.
 
         Shapes: tp and fp (..., h), from nothing positive to everything; result (...).
         """
@@ -117,8 +117,8 @@ class ChosenThresholds:
     ) -> ChosenThresholds:  # fmt: skip
         """Choose thresholds and estimate their optimism, with the random stream `who`.
 
-        hull: search `roc.candidates` only. Expected counts are those here less the optimism of the
-        two rates, where that is positive.
+        hull: search `roc.candidate_points` only. Expected counts are those here less the optimism
+        of the two rates, where that is positive.
         """
         points = candidate_points(counts) if hull else roc_points(counts)
         at = _best_places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
@@ -155,7 +155,7 @@ class ChosenThresholds:
 
 
 def _best_places(rules: Sequence[ThresholdRule], tp: Counts, fp: Counts, *, hull: bool) -> Ints:
-    """Return the places of the best points of b curves, (b, h), by r rules: (r, b)."""
+    """Return the indices of the best points of b curves, (b, h), by r rules: (r, b)."""
     if not hull:
         return np.stack([rule.places(tp, fp) for rule in rules])
     few = hull_places(tp, fp)
@@ -209,7 +209,7 @@ def _correct_limits(
     tp: Floats,
     fp: Floats,
 ) -> None:
-    """Set TP and FP so that a predictive value that is the limit is corrected for its optimism.
+    """Set TP and FP so that a predictive value with a limit is corrected for its optimism.
 
     The rate that the rule maximises stays as expected; the other count follows.
     """
@@ -227,7 +227,7 @@ def _correct_limits(
 
 
 def thinned_products(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floats:
-    """Return the sums of products, (4, 4), of tables with fewer TP or FP than here, or more.
+    """Return the sums of products, (4, 4), of tables with fewer or more TP or FP than here.
 
     A row stays with probability a: a² times the sum of squares with a (1 - a) times that of rows.
     rows: independent.
@@ -247,7 +247,7 @@ def thinned_products(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool
 
 
 def _explain_unknown(counts: ScoreCounts) -> str | None:
-    """Return why nothing is known of other rows; None where something is."""
+    """Return the reason why optimism cannot be estimated; None if it can."""
     n = np.concatenate([counts.positives, counts.negatives])
     if not np.isfinite(counts.scores).all():
         return INFINITE
@@ -260,14 +260,14 @@ def _explain_unknown(counts: ScoreCounts) -> str | None:
 
 
 def extend_limits(one: Estimate, value: float) -> Estimate:
-    """Return an estimate whose limits, where it has some, reach to a value."""
+    """Return an estimate whose limits, if any, are extended to include a value."""
     if one.value is None or one.low is None or one.high is None or value != value:
         return one
     return make_estimate(one.value, min(one.low, value), max(one.high, value))
 
 
 def _from_above(each: Counts) -> Counts:
-    """Return how many stand at or above every threshold: (b, m) ascending scores: (b, m + 1)."""
+    """Return the counts at or above each threshold, (b, m + 1), of ascending scores (b, m)."""
     found = np.zeros((len(each), each.shape[1] + 1), each.dtype)
     np.cumsum(each[:, ::-1], axis=1, out=found[:, 1:])
     return found

@@ -23,7 +23,7 @@ Completes = Literal["column", "model", "class", "metric", "measure", "ranked"]
 
 
 def format_value(value: object) -> str:
-    """Write a value as a shell takes it: whole numbers without a point."""
+    """Write a value for a shell: whole numbers without a decimal point."""
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return str(int(value)) if whole else str(value)  # type: ignore[call-overload]
 
@@ -33,7 +33,7 @@ class Opt:
     """Properties of an option beyond its field's type.
 
     flags: if not --the-fields-name. parse: from the flag and its texts; write: the inverse, of one
-    value (of a mapping, after the =). many: repeatable in a shell, if the type does not tell.
+    value (of a mapping, after the =). many: repeatable in a shell, if the type does not imply it.
     accept: from the flag and a value of Python or YAML; takes: the accepted type. outside: the
     error for numbers beyond `least`, `most`, `above`, `below`. needs: a field required, and why.
     signed: its key in the signature. stated: it is a parameter of the document.
@@ -58,7 +58,7 @@ class Opt:
     stated: bool = False
     completes: Completes | None = None
     reads: bool = False  # names a table
-    shell: bool = True  # else Python and batches alone have it
+    shell: bool = True  # else only Python and batches have it
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,36 +72,36 @@ class Option:
 
     @cached_property
     def flag(self) -> str:
-        """What it is called in a shell, and in every message until it is retold."""
+        """Name of the option in a shell, and in messages before they are reworded."""
         flags = self.opt.flags or (f"--{self.field.replace('_', '-')}",)
         return flags[-1].partition("/")[0]
 
     @cached_property
     def name(self) -> str:
-        """What it is called in Python: as in a shell, unless that is a Python keyword."""
+        """Name of the option in Python: as in a shell, unless that is a Python keyword."""
         word = self.flag[2:].replace("-", "_")
         return self.field if iskeyword(word) else word
 
     @property
     def key(self) -> str:
-        """What it is called in a batch."""
+        """Name of the option in a batch."""
         return self.flag[2:]
 
     @cached_property
     def kinds(self) -> tuple[Any, ...]:
-        """The alternatives of its type, None left out."""
+        """The alternatives of its type, without None."""
         return union_types(self.type)
 
     @cached_property
     def choices(self) -> tuple[str, ...]:
-        """The words it knows; none where it takes any."""
+        """The words it accepts; empty if it accepts any."""
         return tuple(
             w for kind in self.kinds if get_origin(kind) is Literal for w in get_args(kind)
         )
 
     @cached_property
     def holds(self) -> Literal["one", "pair", "several", "mapping"]:
-        """How many values it holds."""
+        """Number of values it holds: one, a pair, several or a mapping."""
         origin, *arguments = get_origin(self.kinds[0]), *get_args(self.kinds[0])
         if origin is tuple:
             return "several" if arguments[-1] is Ellipsis else "pair"
@@ -109,18 +109,18 @@ class Option:
 
     @cached_property
     def numeric(self) -> bool:
-        """True where its values are numbers."""
+        """True if its values are numbers."""
         return bool({int, float} & {*self.kinds, *get_args(self.kinds[0])[-2:]})
 
     @property
     def repeated(self) -> bool:
-        """True where a shell may repeat it."""
+        """True if it may be repeated in a shell."""
         return self.holds in ("several", "mapping") if self.opt.many is None else self.opt.many
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Command:
-    """A command: its groups, and further text of its help.
+    """A command: its groups of options, and the texts of its help.
 
     have, want: input and purpose. input: the group of its table, first. words: texts replacing
     those of input fields. without: unused fields.
@@ -133,24 +133,24 @@ class Command:
     tables: str
     have: str = ""
     want: str = ""
-    optional: bool = False  # may do without a table
-    files: str = "TABLE"  # what its arguments are
-    brief: str = ""  # its most used options, which the short help has
+    optional: bool = False  # can run without a table
+    files: str = "TABLE"  # metavar of its arguments
+    brief: str = ""  # its most used options, for the short help
     words: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     input: type | None = None
 
     def options(self, *more: type) -> tuple[Option, ...]:
-        """Return the options of its groups, and of others, in their order."""
+        """Return the options of the command's groups, and of further groups, in order."""
         every = (self.input, *self.groups, *more)
         return tuple(one for group in every if group for one in self.options_of(group))
 
     def options_of(self, group: type) -> tuple[Option, ...]:
-        """Return the options of one group as this command has them."""
+        """Return the options of a group, with the help texts of this command."""
         return options_of(group) if group is not self.input else _reworded_options(self, group)
 
     def taken(self, given: Mapping[str, Any]) -> list[Any]:
-        """Return its groups, made of what is given by name; UsageError for what is refused."""
+        """Build the command's groups from values by option name; UsageError for invalid values."""
         groups = [group for group in (self.input, *self.groups) if group]
         return [_build_group(group, self.options_of(group), given) for group in groups]
 
@@ -167,7 +167,7 @@ def _reworded_options(command: Command, group: Any) -> tuple[Option, ...]:
 
 
 def options_of(group: type) -> tuple[Option, ...]:
-    """Return the options of a group, in the order of its fields; fields without `Opt` are none."""
+    """Return the options of a group, in field order; fields without `Opt` are skipped."""
     return _declared_options(group)
 
 
@@ -186,7 +186,7 @@ def _declared_options(group: Any) -> tuple[Option, ...]:
 
 
 def build_group(group: type[G], given: Mapping[str, Any]) -> G:
-    """Return a group made of what is given by name; UsageError for values that no option takes."""
+    """Build a group from values by option name; UsageError for invalid values."""
     return _build_group(group, options_of(group), given)
 
 
@@ -209,7 +209,7 @@ def _build_group(group: type[G], options: Sequence[Option], given: Mapping[str, 
 
 
 def convert_value(option: Option, given: Any) -> Any:
-    """Return what is given as the field's type has it; UsageError for what it does not take."""
+    """Convert a value to the type of an option; UsageError if it is not valid."""
     if option.opt.accept is not None:
         return option.opt.accept(option.flag, given)
     if given is None and (NoneType in get_args(option.type) or option.holds == "several"):
@@ -221,7 +221,7 @@ def convert_value(option: Option, given: Any) -> Any:
         raise bad_option(f"{option.flag} must be one of {', '.join(option.choices)}, not '{given}'")
     if kind is bool:
         if given is None:
-            return option.default  # as where it is not given
+            return option.default  # as if it were not given
         if not isinstance(given, bool) and type(given).__name__ not in ("bool", "bool_"):
             raise bad_option(f"{option.flag} must be True or False, not {given!r:.60}")
         return bool(given)
@@ -270,7 +270,7 @@ def _convert_integer(option: Option, given: Any) -> int:
 
 
 def _is_out_of_bounds(opt: Opt, value: float) -> bool:
-    """Tell whether a number is out of bounds; NaN is out of any."""
+    """Return whether a number is out of bounds; NaN always is."""
     return not (
         (opt.least is None or value >= opt.least)
         and (opt.most is None or value <= opt.most)
@@ -280,7 +280,7 @@ def _is_out_of_bounds(opt: Opt, value: float) -> bool:
 
 
 def to_float(flag: str, value: Any) -> float:
-    """Return any kind of number as a float; UsageError for others, text included."""
+    """Convert a number to float; UsageError for anything else, text included."""
     try:
         if isinstance(value, (str, bytes, bool)):
             raise TypeError
@@ -290,7 +290,7 @@ def to_float(flag: str, value: Any) -> float:
 
 
 def to_float_pair(flag: str, values: Any) -> tuple[float, float]:
-    """Return two numbers; UsageError for any other count of them."""
+    """Convert two numbers to floats; UsageError for any other number of values."""
     numbers = as_list(values)
     if len(numbers) != 2:
         raise bad_option(f"{flag} takes two numbers, not {values!r}")
@@ -298,24 +298,24 @@ def to_float_pair(flag: str, values: Any) -> tuple[float, float]:
 
 
 def as_list(values: Any) -> list[Any]:
-    """Return one value, or several of whatever kind, as a list; None is no value."""
+    """Return one value or several as a list; an empty list for None."""
     if values is None:
         return []
     try:
         return [values] if isinstance(values, str) else list(values)
-    except TypeError:  # an array of no dimension too
+    except TypeError:  # also for an array of no dimensions
         return [values]
 
 
 def to_mapping(flag: str, given: Any, what: str) -> dict[str, Any]:
-    """Return a mapping by names, None as one without any; UsageError for others."""
+    """Return a mapping with names as text, an empty one for None; UsageError for anything else."""
     if not isinstance(given, Mapping | None):
         raise bad_option(f"{flag} {given!r:.60} is not a mapping of {what}")
     return {str(name): value for name, value in (given or {}).items()}
 
 
 def document_parameters(group: Any) -> dict[str, Any]:
-    """Return what a group has to say in the parameters of a document."""
+    """Return the values of a group that are listed in the parameters of a document."""
     return {
         option.name: _plain_value(getattr(group, option.field))
         for option in options_of(type(group))
@@ -324,15 +324,15 @@ def document_parameters(group: Any) -> dict[str, Any]:
 
 
 def changed_options(group: Any, command: Command | None = None) -> list[Option]:
-    """Return the options of a group that are not as by default, as a command calls them."""
+    """Return the options of a group with values other than their defaults."""
     options = options_of(type(group)) if command is None else command.options_of(type(group))
     values = ((option, getattr(group, option.field)) for option in options)
-    # a data frame can be told from None, and compared with nothing
+    # a data frame can be compared with None by identity only
     return [o for o, v in values if v is not o.default and (o.default is None or v != o.default)]
 
 
 def signature_settings(group: Any) -> dict[str, Any]:
-    """Return what changes numbers and is not as by default, under its key in the signature."""
+    """Return the values that change numbers and are not the defaults, by key of the signature."""
     values = (
         (o.opt.signed, getattr(group, o.field)) for o in changed_options(group) if o.opt.signed
     )
@@ -349,6 +349,6 @@ def _plain_value(value: Any) -> Any:
 
 
 def union_types(kind: Any) -> tuple[Any, ...]:
-    """Return the types of a union, None left out; of any other type itself."""
+    """Return the types of a union without None; of another type the type itself."""
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     return tuple(one for one in kinds if one is not NoneType)

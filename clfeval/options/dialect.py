@@ -1,4 +1,4 @@
-"""The words of a door: what a shell calls `--level` is `level=0.9` in Python, `level: 0.9` in YAML.
+"""Syntax of options in messages: `--level` in a shell, `level=0.9` in Python, `level: 0.9` in YAML.
 
 Messages name options as in a shell (`--level`, `--id 'x'`, `add --curve`). `reword_error` rewrites
 them for Python (`level`, `id='x'`, `add curve=True`) and for a batch (`suite.yaml:4:7: level`,
@@ -21,7 +21,7 @@ _METAVAR = re.compile(r"[A-Z]+")
 _NUMBER = re.compile(r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+")
 
 
-# what people type for what is called otherwise
+# unknown flags that users may type, with the options they mean
 MEANT = {
     "--labels": "--classes CLASS", "--odds": "--prevalence P:N", "--table": "--show NAME",
     "--cost": "--measure cost:fp=1,fn=5", "--benefit": "--measure cost:fp=1,fn=5,tp=5",
@@ -36,7 +36,7 @@ MEANT = {
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The syntax of option values; place: the place of an option in a file, by name, or None."""
+    """Syntax of option values; place: returns the place of an option in a file, by its name."""
 
     gives: str
     several: str
@@ -45,7 +45,7 @@ class Dialect:
     place: Callable[[str], str | None] | None = None
 
     def called(self, option: Option) -> str:
-        """Return what an option is called."""
+        """Return the name of an option in this syntax."""
         return option.name if self.place is None else option.key
 
 
@@ -53,12 +53,12 @@ PYTHON = Dialect("=", "()", "=True", "error.problems lists all")
 
 
 def yaml_dialect(place: Callable[[str], str | None]) -> Dialect:
-    """Return the dialect of a batch, whose options stand at places of a file."""
+    """Return the syntax of a batch; place: returns the place of an option in its file."""
     return Dialect(": ", "[]", ": true", "add --verbose to list all", place)
 
 
 def reword_error(error: ClfevalError, options: Sequence[Option], dialect: Dialect) -> None:
-    """Put an error, which names options as a shell does, into the words of another door."""
+    """Reword an error, which names options as in a shell, in the syntax of Python or YAML."""
     known = {option.flag: option for option in options}
     for part in error.parts:
         reword_error(part, options, dialect)
@@ -77,13 +77,13 @@ def reword_error(error: ClfevalError, options: Sequence[Option], dialect: Dialec
             file = file or dialect.place(subject.name)
         problems.append(replace(problem, what=told(problem.what), file=file))
     error.problems = tuple(problems)
-    if error.hint and not error.hint.startswith("clfeval "):  # what a shell is to run stays so
-        error.hint = told(f" {error.hint}")[1:]  # no option opens a hint
+    if error.hint and not error.hint.startswith("clfeval "):  # a command line is not reworded
+        error.hint = told(f" {error.hint}")[1:]  # an option at the start of a hint keeps its value
     error.listed = dialect.listed
     error.args = ("\n".join(error.lines()),)
 
 
-# what is asked of the output in a shell, and of a result in Python
+# output options of a shell, and the methods of a result in Python
 _OUTPUT = (
     (r"\badd (?=(?:-f|--format|--show|--save) [\w.])", "call "),
     (r"(?:-f|--format) csv --show (\w+)", r"result.frame('\1')"),
@@ -93,7 +93,7 @@ _OUTPUT = (
 
 
 def reword_for_python(text: str, options: Sequence[Option]) -> str:
-    """Return a text of a result with the keywords of Python in place of the options of a shell."""
+    """Return a text of a result with options of a shell reworded as keywords of Python."""
     if "-" not in text:
         return text
     for shell, python in _OUTPUT:
@@ -104,7 +104,7 @@ def reword_for_python(text: str, options: Sequence[Option]) -> str:
 
 
 def _merge_repeated_options(text: str, dialect: Dialect) -> str:
-    """Write `ignore='a' ignore='b'` as one list."""
+    """Write repeated options `ignore='a' ignore='b'` as one list."""
     between = re.escape(dialect.gives)
 
     def listed(found: re.Match[str]) -> str:
@@ -116,7 +116,7 @@ def _merge_repeated_options(text: str, dialect: Dialect) -> str:
 
 
 def _reword_option(found: re.Match[str], known: Mapping[str, Option], dialect: Dialect) -> str:
-    """Return one option in the words of a door: alone where it opens a message, else as given."""
+    """Return one option reworded: its name alone at the start of a message, else with its value."""
     option, value = known.get(found["flag"] or ""), found["value"] or ""
     if option is None:
         return found[0]
@@ -126,7 +126,7 @@ def _reword_option(found: re.Match[str], known: Mapping[str, Option], dialect: D
         wanted = before.endswith(("add ", ": "))
         return found[0].replace(option.flag, name + (dialect.yes if wanted else ""), 1)
     ends = text != value or found.end() == len(found.string)
-    # else it may be the next word of the sentence the option stands in
+    # else the value may be the next word of the sentence
     given = text in option.choices or any(one in "'=:%" or not one.islower() for one in text)
     if not (before and text and (ends or given)):
         return found[0].replace(option.flag, name, 1)
@@ -134,7 +134,7 @@ def _reword_option(found: re.Match[str], known: Mapping[str, Option], dialect: D
 
 
 def _format_literal(text: str, option: Option, dialect: Dialect) -> str:
-    """Write what a shell takes for this option as Python and YAML do."""
+    """Write a value of the shell as a literal of Python or YAML."""
     key, equals, value = "", "", unquote_word(text)
     if option.holds == "mapping":
         key, equals, value = value.rpartition("=")
@@ -151,6 +151,6 @@ def _format_literal(text: str, option: Option, dialect: Dialect) -> str:
 
 
 def _quote_literal(text: str) -> str:
-    """Write text as Python and YAML both do."""
+    """Quote text as Python and YAML both accept it."""
     plain = text.isprintable() and not {"'", "\\"} & {*text}
     return f"'{text}'" if plain else dumps(text)

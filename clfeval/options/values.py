@@ -20,7 +20,7 @@ def parse_count_or_all(flag: str, texts: Sequence[str]) -> int | Literal["all"]:
 
 
 def parse_number_or_word(_: str, texts: Sequence[str]) -> float | str:
-    """Parse a number; words are judged later."""
+    """Parse a number; words are returned unchanged, and checked later."""
     try:
         return float(texts[-1])
     except ValueError:
@@ -28,7 +28,7 @@ def parse_number_or_word(_: str, texts: Sequence[str]) -> float | str:
 
 
 def parse_one_column(flag: str, texts: Sequence[str]) -> str | None:
-    """Return the value of an option that may be given once."""
+    """Return the value of an option that may be given only once."""
     if len(texts) > 1:
         what = f"{flag} is given {len(texts)} times, but takes one column"
         raise bad_option(what, "combine the columns into one, such as 'repeat 1 fold 2'")
@@ -36,12 +36,12 @@ def parse_one_column(flag: str, texts: Sequence[str]) -> str | None:
 
 
 def parse_words(_: str, texts: Sequence[str]) -> list[str]:
-    """Parse texts with commas between, or one at a time."""
+    """Return words separated by commas, of one text or several."""
     return [word.strip() for text in texts for word in text.split(",") if word.strip()]
 
 
 def parse_share(flag: str, texts: Sequence[str]) -> float:
-    """Parse a number; 90% is 0.9."""
+    """Parse a number or a percentage: 90% is 0.9."""
     text = texts[-1]
     try:
         value = float(f"{text.removesuffix('%').rstrip()}e-2" if text.endswith("%") else text)
@@ -51,7 +51,7 @@ def parse_share(flag: str, texts: Sequence[str]) -> float:
 
 
 def parse_thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
-    """Parse `T` and `MODEL=T`."""
+    """Parse `T` and `MODEL=T`: thresholds by model, None for all others."""
     found: dict[str | None, float] = {}
     for text in texts:
         model, equals, number = text.rpartition("=")
@@ -91,7 +91,7 @@ def parse_groups(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def parse_counts(flag: str, texts: Sequence[str]) -> dict[str, list[float]] | None:
-    """Parse `[MODEL=]TP,FP,FN,TN`; how many numbers and which is judged later."""
+    """Parse `[MODEL=]TP,FP,FN,TN`; the number of counts and their values are checked later."""
     found: dict[str, list[float]] = {}
     for text in texts:
         model, equals, numbers = text.rpartition("=")
@@ -110,7 +110,7 @@ def parse_counts(flag: str, texts: Sequence[str]) -> dict[str, list[float]] | No
 
 
 def _number(text: str) -> float:
-    """Return a whole number as it is written, for it is said back; others as floats."""
+    """Parse a whole number as int, so that messages quote it unchanged, else a finite float."""
     if text.strip().removeprefix("-").isdecimal():
         return int(text)
     number = float(text)
@@ -120,7 +120,7 @@ def _number(text: str) -> float:
 
 
 def parse_weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | None:
-    """Parse `METRIC=W` for each metric, or the name of one YAML file that holds them all."""
+    """Parse `METRIC=W` for each metric, or the name of one YAML file with all weights."""
     if len(texts) == 1 and "=" not in texts[0] and texts[0].endswith((".yaml", ".yml", ".json")):
         return texts[0]
     example = f"for example {flag} recall=2, or {flag} weights.yaml with all weights"

@@ -1,4 +1,4 @@
-"""What the results of each command hold and how they read: tables, headline, charts as data."""
+"""Pages: the tables, headline and charts, as data, of the results of each command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_PAGE = Page("", (), lambda _: [""], lambda *_: (), lambda _: ())
 
 @cache
 def page_of(command: str) -> Page:
-    """Return the page of a command, and read no other."""
+    """Return the page of a command, without importing others."""
     if command not in (*COMMANDS, DRY_RUN, HISTORY, SUITE):
         return NO_PAGE
     page: Page = import_module(f"clfeval.pages.{command.replace('-', '_')}").PAGE

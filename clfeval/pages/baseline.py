@@ -1,4 +1,4 @@
-"""How a result reads compared with one saved earlier, whatever its command."""
+"""Tables of the changes of a result since a saved one, for all commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PARTLY = "new - old, on the same rows or, where not paired, on independent sampl
 
 
 def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
-    """Show the changes that are tested together or limited, the worst first; none without baseline.
+    """Return tables of changes tested together or limited, worst first; none without baseline.
 
     every: all of them, else the first.
     """

@@ -1,4 +1,4 @@
-"""Every code that an error, a warning or a sentence of an answer has, and what it stands for."""
+"""The codes of errors, warnings and sentences of answers, with their meanings."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ WARNINGS: Mapping[str, str] = {
     "zero-weight": "Metrics of weight 0 were left out.",
 }  # fmt: skip
 
-# why a gate is not met, or is met though the number alone is not
+# reasons why a gate is not met, or is met though its value alone would not be
 GATES: Mapping[str, str] = {
     "baseline_missing": "The baseline does not exist yet.",
     "gone": "Only the baseline has this model, or this slice.",

@@ -1,4 +1,4 @@
-"""How a dry run reads: the questions, the columns, what would be computed."""
+"""The page of a dry run: questions, columns, and what would be computed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TABLES = (
 
 
 def headline(result: Document) -> list[str]:
-    """Say whose run it would be."""
+    """Return the headline: the command of the dry run."""
     return [f"Dry run of {result.parameters['of']}: nothing was computed"]
 
 
 def page_tables(result: Document, _: int) -> Iterator[TableView]:
-    """Show the questions first, if there are any."""
+    """Yield the tables, that of questions first if there are any."""
     if result.tables["ambiguities"]:
         columns = {"problem": "text", "column": "column", "remedy": "hint"}
         yield TableView("ambiguities", "Ambiguities", columns, rank="asked", most=None)

@@ -1,4 +1,4 @@
-"""What is behind a heading, a measure or a code: a page's glossary, the catalogue, the codes."""
+"""Explanations of headings, measures and codes, from glossaries, catalogue and codes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _INTERVAL_WORD = "interval"  # the one of the shared words that is no column
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Something with a meaning: a column, in the tables where it has it, or what a screen adds."""
+    """An explained term: a column with the tables that have it, or another word on screens."""
 
     name: str
     heading: str
@@ -45,7 +45,7 @@ class Term:
 
     @property
     def called(self) -> str:
-        """Its name, and what stands over it where that is another word."""
+        """Its name, with its heading where that differs."""
         there = heading_on_one_line(self.heading)
         same = there.replace("-", "_").casefold() == self.name.casefold()
         return (
@@ -54,11 +54,11 @@ class Term:
 
     @property
     def short(self) -> str:
-        """What it means in one sentence; of a measure that no words explain, its formula."""
+        """Its meaning in one sentence; for a measure without one its formula."""
         return self.meaning or (self.measure.formula if self.measure else "")
 
     def lines(self, *, known: bool = False) -> Iterator[str]:
-        """Yield all that is to be said of it; of a measure that is known, what is new."""
+        """Yield the full explanation; known: without the lines on its measure."""
         if self.meaning:
             yield self.meaning
         if self.measure is not None and not known:
@@ -68,7 +68,7 @@ class Term:
 
 
 def heading_on_one_line(head: str) -> str:
-    """Write a heading as it is read: on one line, without its arrow."""
+    """Return a heading on one line, without its arrow."""
     joined = " ".join(re.sub(r"-\s*\n\s*", "-", head).split())
     return _LEVEL.sub("", _ARROW.sub("", joined))
 
@@ -98,14 +98,14 @@ def page_terms(page: Page) -> list[Term]:
 
 
 def _measure_of_column(page: Page, name: str, table: str) -> Measure | None:
-    """Return the measure that a column holds; none where it holds places by it, or a setting."""
+    """Return the measure that a column holds; None for ranks and for settings."""
     column, measure = page.column(name, table), CATALOG.get(name)
     kept = column is not None and column.kind != RANK and measure and measure.best != "none"
     return measure if kept else None
 
 
 def find_terms(page: Page, asked: str) -> list[Term]:
-    """Return all that a name means on a page: as written, else whatever its case; or a measure."""
+    """Return the terms with a name on a page, as written or in any case; else the measure."""
     every, name = page_terms(page), heading_on_one_line(asked)
     loose = [term for term in every if _name_fits(page, term, name, str.casefold)]
     strict = {term.name for term in loose if _name_fits(page, term, name, str)}
@@ -124,14 +124,14 @@ def find_terms(page: Page, asked: str) -> list[Term]:
 
 
 def explainable_names(page: Page) -> list[str]:
-    """Return what may be asked for by name, each once: what suggestions and completion offer."""
+    """Return all names that can be explained, each once, for suggestions and completion."""
     names = chain.from_iterable(_term_names(page, term) for term in page_terms(page))
     every = chain((ALL,), (n for n in names if not n.endswith(ANY)), *CODES.values(), CATALOG)
     return list(dict.fromkeys(every))
 
 
 def explain_page(page: Page) -> Iterator[tuple[str, list[str]]]:
-    """Yield what a page explains, part by part: columns by table, headings, measures, codes."""
+    """Yield the explanations of a page: columns by table, other words, measures, codes."""
     every = page_terms(page)
     for table in (*page.tables, *COMMON):
         here = [term for term in every if table.name in term.tables]
@@ -151,7 +151,7 @@ def explain_page(page: Page) -> Iterator[tuple[str, list[str]]]:
 
 
 def _term_names(page: Page, term: Term) -> Iterator[str]:
-    """Yield what a term is called in files and on screens."""
+    """Yield the names of a term in files and on screens."""
     yield term.name
     yield heading_on_one_line(term.heading)
     keys = {term.name, *(f"{table}.{term.name}" for table in term.tables)}
@@ -161,7 +161,7 @@ def _term_names(page: Page, term: Term) -> Iterator[str]:
 
 
 def _name_fits(page: Page, term: Term, name: str, fold: Callable[[str], str]) -> bool:
-    """Tell whether a name is one of a term's, or begins as its heading that ends in any name."""
+    """Return whether a name is one of a term's, or starts as its heading that ends in any name."""
     wanted, heads = fold(name), map(fold, _term_names(page, term))
     return any(
         head == wanted or (head.endswith(ANY) and wanted.startswith(head[: -len(ANY)]))
@@ -170,7 +170,7 @@ def _name_fits(page: Page, term: Term, name: str, fold: Callable[[str], str]) ->
 
 
 def _code_terms(code: str) -> list[Term]:
-    """Return what a code stands for, among errors, notes and answers."""
+    """Return the meanings of a code, among errors, notes and answers."""
     found: list[tuple[str, Mapping[str, str]]] = [*CODES.items()]
     return [
         Term(code, code, f"code of {what}: {table[code]}") for what, table in found if code in table

@@ -1,4 +1,4 @@
-"""How cells, names of columns and reasons are written."""
+"""Cells, names of columns and notes as text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ REASONS = {
 
 
 def format_cell(cell: Cell, digits: int = DIGITS, write: Write = format_number) -> str:
-    """Write one cell: rounded, `∞` for infinite, a dash for undefined or absent."""
+    """Return a cell as text: rounded, `∞` for infinite, a dash for undefined or absent."""
     if isinstance(cell, Estimate):
         if cell.value is None:
             return INFINITE.get(cell.reason or "", ABSENT)
@@ -72,7 +72,7 @@ def format_cell(cell: Cell, digits: int = DIGITS, write: Write = format_number) 
 
 
 def draw_bar(share: float | None, wide: int = WIDE) -> str:
-    """Draw 0..1 as blocks on a dotted track; full only for 1, empty only for 0."""
+    """Return 0..1 as a bar of blocks on a dotted track; full only for 1, empty only for 0."""
     if share is None:
         return ""
     steps = 8 * wide
@@ -85,12 +85,12 @@ def draw_bar(share: float | None, wide: int = WIDE) -> str:
 
 
 def format_exact(cell: Cell) -> str:
-    """Write a cut or a p-value with four digits that count, however small it is or close to 1."""
+    """Return a threshold or p-value with four significant digits, also close to 0 or 1."""
     return words.format_exact(cell) if isinstance(cell, float) else format_cell(cell)
 
 
 def format_interval(cell: Cell, digits: int = DIGITS, write: Write = format_number) -> str:
-    """Write an estimate's interval, empty when there is none; an end without number is infinite."""
+    """Return an estimate's interval as text, empty without one; a missing limit is infinite."""
     if not isinstance(cell, Estimate) or cell.low is cell.high is None:
         return ""
     low = "-∞" if cell.low is None else write(cell.low, digits)
@@ -98,7 +98,7 @@ def format_interval(cell: Cell, digits: int = DIGITS, write: Write = format_numb
 
 
 def column_heading(column: Column | str) -> str:
-    """Name a column for people, with an arrow towards better."""
+    """Return the heading of a column, with an arrow in the better direction."""
     name, title = (column, None) if isinstance(column, str) else (column.name, column.title)
     if title is None and name in CATALOG:
         return f"{CATALOG[name].title} {CATALOG[name].arrow}".rstrip()
@@ -106,13 +106,13 @@ def column_heading(column: Column | str) -> str:
 
 
 def column_title(name: str, beta: float | None = None, column: Column | None = None) -> str:
-    """Name a measure or another column of estimates; F by the weight of recall."""
+    """Return the title of a measure or another column; that of F depends on beta."""
     title = measure_title(name, beta) if name in CATALOG else column and column.title
     return title or name
 
 
 def format_amount(number: float, digits: int) -> str:
-    """Write an expected number of rows, with as many digits as tell something."""
+    """Return an expected number of rows as text, with about `digits` significant digits."""
     size = len(f"{number:.0f}") if number >= 1 else 0
     if not number:
         return "0"
@@ -122,7 +122,7 @@ def format_amount(number: float, digits: int) -> str:
 
 
 def format_class_counts(result: Document) -> str:
-    """Say how many rows there are, and how many of each class, the positive one by its name."""
+    """Return the number of rows, and of each class, as text, with the name of the positive one."""
     summary, others = result.summary, len(result.parameters["negative"])
     if summary["rows"] is None:
         return "models with different class totals"
@@ -139,7 +139,7 @@ def format_class_counts(result: Document) -> str:
 
 
 def independence_note(result: Document) -> str:
-    """Say what its intervals take as independent; nothing where that goes without saying."""
+    """Return the note on what intervals assume to be independent, empty where that is obvious."""
     said, clusters = result.parameters.get("independence"), result.summary.get("clusters")
     if result.summary.get("runs"):  # intervals are those of means over them
         return ""
@@ -155,7 +155,7 @@ def independence_note(result: Document) -> str:
 
 
 def majority_class_note(prevalences: Sequence[Cell]) -> str:
-    """Say what accuracy the majority class gives by itself, at each share of positives.
+    """Return the note on the accuracy of the majority class, at each share of positives.
 
     Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, section 15.2 (the
     no-information rate).
@@ -168,7 +168,7 @@ def majority_class_note(prevalences: Sequence[Cell]) -> str:
 
 
 def threshold_note(rows: Sequence[Row]) -> str:
-    """Say at which threshold models say positive, where they hold scores and share it."""
+    """Return the note on the threshold of models with scores, if they share it."""
     cuts = [*{row["threshold"]: None for row in rows}]
     return (
         f" at threshold {format_exact(cuts[0])}" if len(cuts) == 1 and cuts[0] is not None else ""
@@ -176,11 +176,11 @@ def threshold_note(rows: Sequence[Row]) -> str:
 
 
 def evenly_spaced(values: Sequence[T], most: int) -> set[T]:
-    """Choose so many values, two or more, at even steps from the first to the last."""
+    """Return `most` values, two or more, at even steps from the first to the last."""
     last = len(values) - 1
     return {values[round(i * last / (most - 1))] for i in range(most)} if values else set()
 
 
 def join_names(cell: Cell) -> str:
-    """Write the names of a cell side by side, so that commas in them cannot mislead."""
+    """Return the names in a cell as one text, in which commas of names cannot mislead."""
     return ", ".join(map(words.quote_if_ambiguous, cell)) if isinstance(cell, list) else ""

@@ -1,8 +1,8 @@
-"""What the columns of each command mean: said once, for legends and for `--explain`.
+"""Meanings of the columns of each command, for legends and for `--explain`.
 
 A key is a column, `table.column` where a table means something else by it, or the heading of what
 is made for the screen. Measures explain themselves: an entry says in words what a formula hides.
-HEADINGS lead from what stands on the screen to a key; `…` stands for any name.
+HEADINGS map headings on the screen to keys; `…` represents any name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a history reads: what moved, what changed when, the lines of the leading measures."""
+"""The page of a history: changes, their labels and causes, lines of the leading measures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clfeval.schema import (
     comparison_rows,
 )
 
-LAST = 4  # labels that are shown whatever happened at them
+LAST = 4  # last labels, always shown
 MOVES = 8  # changes that are shown
 GATE_MISSED = "gate missed"
 CURVES = 8  # models of a chart
@@ -50,7 +50,7 @@ GLOSSARY = {
 
 
 def headline(result: Document) -> list[str]:
-    """Say whose lines they are."""
+    """Return the headline: command, file, and numbers of labels and models."""
     name, of_ = result.inputs[0].name, result.parameters["of"]
     labels, models = result.summary["labels"], result.summary["models"]
     return [
@@ -60,7 +60,7 @@ def headline(result: Document) -> list[str]:
 
 
 def _change_rows(result: Document) -> Sequence[Row]:
-    """Return the changes of leading measures, and significant ones, with since when and why."""
+    """Return the changes of leading measures, and significant ones, with label and cause."""
     steps = {(row["model"], row["measure"]): row for row in result.tables["steps"]}
     none = {"since": None, "cause": None}
     return [
@@ -90,12 +90,12 @@ def _line_rows(result: Document) -> list[Row]:
 
 
 def _no_signs(rows: Sequence[Row]) -> Sequence[Sign]:
-    """Mark no row: none is the best of its table."""
+    """Return no sign for any row: none is the best of its table."""
     return [""] * len(rows)
 
 
 def page_tables(result: Document, _: int) -> Iterator[TableView]:
-    """Show what moved, then the lines."""
+    """Yield the tables: changes, then lines."""
     if rows := _change_rows(result):
         yield TableView(
             "comparisons", "Changes at the last label", {

@@ -1,4 +1,4 @@
-"""How a MARS result reads: its tables, the sentences on top, what follows, and what to plot."""
+"""The page of MARS: its tables, headline and charts."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ TABLES = (
 )  # fmt: skip
 
 HEADS = {"covered": "detected", "effort": "flagged", "yield": "yield ↑"}
-REACHED = ("corrected", "gain", "yield")  # what they mean stands below
+REACHED = ("corrected", "gain", "yield")  # their meanings are below
 
 
 def headline(result: Document) -> list[str]:
-    """Say what was read, and how many rows each class has."""
+    """Return the headline: inputs, and the rows of each class."""
     names = join_names([item.name for item in result.inputs])
     return [f"MARS of {names}: {format_class_counts(result)}"]
 
@@ -131,7 +131,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
         yield _slice_table(result)
         who = "slice "
     yield _main_table(result, found)
-    # the confusion counts keep to the positive class whatever the target is
+    # the confusion counts are those of the positive class for any target
     aside = " (of the positive class)" if result.parameters["target"] == "negative" else ""
     rates = "threshold? tp fp fn tn accuracy precision recall"
     for name, title, columns in (
@@ -145,14 +145,14 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
 
 
 def _without_model(result: Document) -> str:
-    """Say what accuracy needs no model, of all rows."""
+    """Return the note on the accuracy of the majority class, over all rows."""
     positives, negatives = result.summary["positives"], result.summary["negatives"]
     rows = positives + negatives
     return majority_class_note([positives / rows]) if rows else ""
 
 
 def _sort_by_detected(rows: Sequence[Row], target: str) -> list[Row]:
-    """Sort models by rows detected; of equals the one that flags fewest rows comes first."""
+    """Return models by rows detected; among equals the one that flags fewest rows is first."""
     hit, alarm = HITS[target]
 
     def place(row: Row) -> tuple[float, float]:
@@ -167,7 +167,7 @@ def _cell_number(cell: Cell) -> float:
 
 
 def _slice_table(result: Document) -> TableView:
-    """Show what each slice holds, and which model detects most there."""
+    """Return the table of slices: their rows, and the model that detects most in each."""
     target = result.parameters["target"]
     models: dict[Cell, list[Row]] = {}
     for row in result.tables["models"]:
@@ -191,7 +191,7 @@ def _slice_table(result: Document) -> TableView:
 
 
 def _main_table(result: Document, found: str) -> TableView:
-    """Show one line per model, by rows detected."""
+    """Return the main table: one line per model, by rows detected."""
     target = result.parameters["target"]
     positive = target == "positive"
     hit, alarm = HITS[target]
@@ -223,13 +223,13 @@ def _main_table(result: Document, found: str) -> TableView:
 
 
 def _format_expected(row: Row, digits: int) -> str:
-    """Write how many rows a subset is expected to detect on new data, to a part of a row."""
+    """Return the rows a subset is expected to detect on new data, with decimals."""
     found = cell_value(row["corrected"])
     return ABSENT if found is None else format_amount(found, digits)
 
 
 def _add_method(one: TableView, rows: Sequence[Row], digits: int) -> TableView:
-    """Name the method by which subsets were chosen: below the table where it is one for all."""
+    """Return a table with the search method of its subsets, below it where all have the same."""
     written = {"corrected": partial(_format_expected, digits=digits)}
     names = str(one.columns).split()
     heads: dict[str, Source] = {HEADS.get(name, name): written.get(name, name) for name in names}
@@ -241,7 +241,7 @@ def _add_method(one: TableView, rows: Sequence[Row], digits: int) -> TableView:
 
 
 def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableView]:
-    """Show a few evenly spaced thresholds of the whole table: a matrix per measure, then all.
+    """Yield tables of a few evenly spaced thresholds: a matrix per measure, then all columns.
 
     Plots and files have every threshold.
     """
@@ -270,7 +270,7 @@ def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableV
 
 
 def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableView]:
-    """Show which pairs detect most; then, as the paper does, a matrix of each measure."""
+    """Yield the pairs that detect most; then, as in the paper, a matrix of each measure."""
     whole = result.whole("pairs")
     most = sorted(
         whole, key=lambda row: (-_cell_number(row["covered"]), _cell_number(row["effort"]))
@@ -284,7 +284,7 @@ def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableVie
         rows = sorted(whole, key=lambda row: -_cell_number(row[found]))
         scores = f"models covered effort yield {found} shine_through occlusion"
         yield TableView("pairs", "Pairs by unique detections", scores, rows, MAX_ROWS)
-    elif len(models) > 2:  # of two models the pair is everything
+    elif len(models) > 2:  # with two models the only pair is the whole set
         heads = [str(j) for j in range(1, len(models) + 1)]
         matrix: dict[str, Source] = {head: head for head in ("model", *heads)}
         for measure, title in MEASURES:
@@ -346,7 +346,7 @@ def _curve_charts(result: Document) -> Iterator[Chart]:
 
 
 def _step_points(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
-    """Draw steps: between two thresholds the value of the upper one, or that of fewer rows."""
+    """Return points of steps: each value extends to the next point, or back to the one before."""
     out: list[Point] = []
     for i, (cut, value) in enumerate(points):
         other = points[min(i + 1, len(points) - 1)] if forward else points[max(i - 1, 0)]

@@ -1,4 +1,4 @@
-"""How a phi-delta result reads: of classifiers, their runs and curves, and of features."""
+"""The page of phi-delta: tables of classifiers, their runs and curves, and of features."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ J = "sensitivity + specificity - 1 (Youden's J)"
 
 
 def headline(result: Document) -> list[str]:
-    """Say what was read, and how many rows each class has."""
+    """Return the headline: inputs, and the rows of each class."""
     summary, names = result.summary, join_names([item.name for item in result.inputs])
     if result.parameters["mode"] == "features":
         return _of_features(result, names)
@@ -183,7 +183,7 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
 
 
 def _requested_tables(result: Document, who: str) -> Iterator[TableView]:
-    """Show what options ask for: one line per model, by the leading measure."""
+    """Yield the tables that options request: one line per model, by the leading measure."""
     tables, part = result.tables, partial(TableView, most=MAX_ROWS, rank="asked", legend=EXPLAINED)
     if "populations" in tables:
         several = len(result.parameters["targets"]) > 1
@@ -206,7 +206,7 @@ def _requested_tables(result: Document, who: str) -> Iterator[TableView]:
 
 
 def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
-    """Sort rows by value within each slice and prevalence; rows without a value come last."""
+    """Return rows sorted by value within each slice and prevalence, those without a value last."""
 
     def part(row: Row) -> tuple[Cell, Cell]:
         return row.get("slice"), row.get("prevalence")
@@ -221,7 +221,7 @@ def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
 
 
 def _add_reading(row: Row) -> Row:
-    """Name the reading of a position: the range that its confidence interval covers."""
+    """Return a row with the reading of its position, over the confidence interval."""
     phi, delta = as_estimate(row["phi"]), as_estimate(row["delta"])
     if delta.low is None or delta.high is None:
         return {**row, "reading": None}
@@ -237,20 +237,20 @@ def _add_reading(row: Row) -> Row:
 
 
 def _withheld_reading(row: Row) -> str:
-    """Name the readings that the interval includes, and the boundary between them."""
+    """Return the readings that the interval includes, and the boundary between them."""
     words, why = _add_reading(row)["reading"], str(row["reading_withheld"])
     return f"{words} ({why})" if words else why
 
 
 def _target_words(result: Document) -> str:
-    """Name the prevalence, where there is one."""
+    """Return the prevalence as text, where there is one."""
     at, *others = result.parameters.get("targets") or [{}]
     return "other prevalences" if others or not at else (
         f"prevalence {format_exact(at['prevalence'])} ({at['odds']})")  # fmt: skip
 
 
 def _detail_tables(result: Document, who: str) -> Iterator[TableView]:
-    """Show the rest, by name."""
+    """Yield the other tables, which are shown by name."""
     models, tables = result.tables["models"], result.tables
     ratio, level = result.summary["odds"], result.parameters["level"]
     at = f"at the sample's class ratio, {ratio}" if ratio else "at each model's class ratio"
@@ -292,7 +292,7 @@ def _detail_tables(result: Document, who: str) -> Iterator[TableView]:
 
 
 def _feature_tables(result: Document) -> Iterator[TableView]:
-    """Show the best features, and the implications without exception."""
+    """Yield the tables of the best features, and of implications without exception."""
     implied = result.tables["implications"]
     if "selected" in result.tables:
         yield _feature_table(result, "selected", "Selected features by |δ|")
@@ -312,10 +312,10 @@ def _feature_tables(result: Document) -> Iterator[TableView]:
 
 
 def _feature_table(result: Document, name: str, title: str) -> TableView:
-    """Show features, each with the values for which it is true."""
+    """Return the table of features, each with the values for which it is true."""
     rows = result.tables[name]
     here = rows[:FEATURED]
-    # a feature is good for being far from 0, in either direction
+    # features far from 0 in either direction are good
     columns: dict[str, Source] = {"feature": "feature", "δ": "delta", "φ": "phi"}
     if any(row["rule"] for row in here):
         columns["true where"] = _true_where

@@ -35,7 +35,7 @@ FULL: Mapping[str, Source] = {
 
 
 def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
-    """Show what predictions mean at each prevalence."""
+    """Return the table of PPV, NPV and alarms at each prevalence."""
     rows = sorted(rows, key=lambda row: float(str(row["prevalence"])))
     order = list(dict.fromkeys(row["odds"] for row in rows))
     columns: dict[str, Source] = {"model": "model"}

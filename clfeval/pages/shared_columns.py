@@ -10,7 +10,7 @@ from clfeval.measures.catalog import find_measure
 from clfeval.pages.formatting import INFINITE, REASONS
 from clfeval.schema import Column, Source, Table, TableView, columns_of_kind, comparison_rows
 
-MAX_COMPARISON_ROWS, PAIRED = 20, 20  # rows shown; differences between models shown unasked
+MAX_COMPARISON_ROWS, PAIRED = 20, 20  # rows shown; differences between models shown by default
 
 SLICE, MODEL = columns_of_kind("slice", "slice") + columns_of_kind("text", "model")
 CELLS = tuple(
@@ -59,7 +59,7 @@ SHARED: Mapping[str, str] = {
 
 
 def difference_tables(result: Document) -> Iterator[TableView]:
-    """Yield how models differ from a reference, or over runs any two."""
+    """Yield the table of differences from a reference, or of any two models over runs."""
     runs, reference = comparison_rows(result, "run"), result.parameters.get("reference")
     rows = [
         *comparison_rows(result, "reference"),
@@ -110,7 +110,7 @@ MEANINGS: Mapping[str, str] = {
 
 
 def requested_rows(result: Document) -> list[Row]:
-    """Return the measures of a report that were asked for by name, or are only in a set that was.
+    """Return the measures of a report requested by name, or those only in a requested set.
 
     Those of single classes are left out.
     """
@@ -129,7 +129,7 @@ def requested_rows(result: Document) -> list[Row]:
 def measure_tables(
     result: Document, rows: Sequence[Row] | None = None, *, name: str = ""
 ) -> Iterator[TableView]:
-    """Yield the measures asked for, those of slices too where there are any; rows: only these."""
+    """Yield the table of requested measures, with those of slices; rows: only these."""
     if MEASURED.name not in result.tables:
         return
     mine = result.tables[MEASURED.name] if rows is None else rows

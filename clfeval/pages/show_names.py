@@ -1,4 +1,4 @@
-"""What stands behind every name that `--show` takes, and words that all screens have."""
+"""Meanings of the names that `--show` takes, and of words on all screens."""
 
 from __future__ import annotations
 
@@ -149,5 +149,5 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
 
 
 def name_meanings(command: str) -> Mapping[str, str]:
-    """Return what each name means that a command's `--show` takes, and each word of screens."""
+    """Return the meanings of the `--show` names of a command, and of words on screens."""
     return {**NAMES_BY_COMMAND.get(command, {}), **EVERYWHERE, **WORDS}

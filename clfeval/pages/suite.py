@@ -1,4 +1,4 @@
-"""How a batch reads: what each run says, what went wrong, the gates, and all runs in a table."""
+"""The page of a batch: sentences of each run, errors, gates, and a table of all runs."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ GLOSSARY = {
 
 
 def headline(result: Document) -> list[str]:
-    """Say which files, and how many runs."""
+    """Return the headline: the files, and the number of runs."""
     names = ", ".join(item.name for item in result.inputs)
     what = "Dry run of a batch" if result.parameters["dry_run"] else "Batch"
     return [f"{what}: {names}, {format_count(result.summary['runs'], 'run')}"]
 
 
 def page_tables(result: Document, _: int) -> Iterator[TableView]:
-    """Yield what each run says and what is wrong, then all of them in one table."""
+    """Yield errors and the first sentence of each run, then the table of all runs."""
     tables, dry = result.tables, result.parameters["dry_run"]
     if tables["problems"]:
         title = "Problems to fix" if dry else "Errors"

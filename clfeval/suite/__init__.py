@@ -1,1 +1,1 @@
-"""Batches: a YAML file of runs, read whole, checked before anything is computed, run in turn."""
+"""Batches: a YAML file of runs, read completely, checked before computing, run in order."""

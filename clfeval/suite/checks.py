@@ -1,4 +1,4 @@
-"""What of a run's gates and names can be refused without its table, and how gates are written."""
+"""Checks of a run's gates, names and links without its table, and its gates as text."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from clfeval.suite.entries import BatchErrors, Node
 from clfeval.suite.runs import Run, RunLink
 from clfeval.views.files import check_names
 
-_MODEL = re.compile(r".* (?:of|by) '(.*)'", re.DOTALL)  # how a dry run says whose a column is
+_MODEL = re.compile(r".* (?:of|by) '(.*)'", re.DOTALL)  # role of a model's column in a dry run
 SUMMED = ("rows", "positives", "negatives", "found", "missed_by_all", "models", "runs", "classes")
 
 
 def parse_limits(gates: Gates) -> Iterator[tuple[Limit, str]]:
-    """Yield the limits, each with how it is written."""
+    """Yield the limits of gates, each with its text."""
     return ((parse_limit(kind, text), text) for kind, text in gates.written)
 
 
 def pending_gates(run: Run) -> list[tuple[Gate, str]]:
-    """Return the gates of a run, nothing of them judged, each with how it is written."""
+    """Return the gates of a run before evaluation, each with its text."""
     gates = build_group(Gates, run.options)
     found = []
     for limit, text in parse_limits(gates):
@@ -56,7 +56,7 @@ def pending_gates(run: Run) -> list[tuple[Gate, str]]:
 
 
 def check_without_table(run: Run, wrong: BatchErrors) -> None:
-    """Say which gates, tables and pictures there cannot be, whatever the table holds."""
+    """Report gates, tables and plots that cannot exist whatever the table holds."""
     gates = build_group(Gates, run.options)
     for limit, text in parse_limits(gates):
         given = _limit_node(run.given[limit.kind.replace("-", "_")], text.rpartition("=")[0])
@@ -72,7 +72,7 @@ def check_without_table(run: Run, wrong: BatchErrors) -> None:
 
 
 def check_limits_fit_table(run: Run, reading: Sequence[Row]) -> None:
-    """Refuse limits on models and measures that a table, as it is read, has not; UsageError."""
+    """Raise UsageError for limits on models or measures that the table lacks."""
     if not (gates := build_group(Gates, run.options)).limits:
         return
     page = page_of(run.command)
@@ -96,12 +96,12 @@ def check_limits_fit_table(run: Run, reading: Sequence[Row]) -> None:
 
 
 def _empty_result(run: Run) -> Document:
-    """Return a result of a run's command that holds nothing."""
+    """Return an empty result of a run's command."""
     return Document(run.command, "", (), {}, {}, {})
 
 
 def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
-    """Refuse a limit that compares with nothing, or is on slices of a table that has none."""
+    """Raise for a limit that needs a baseline the run lacks, or slices the table lacks."""
     if gates.baseline is None:
         check_compared(limit)
     sliced = any(run.options.get(name) for name in ("by", "run"))
@@ -112,7 +112,7 @@ def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
 def _collect_refusal(
     check: Callable[[], object], run: Run, given: Node, wrong: BatchErrors
 ) -> None:
-    """Keep what is refused, in the words of a batch and with its place."""
+    """Collect the UsageError of a check, reworded for a batch and with its place."""
     try:
         check()
     except UsageError as error:
@@ -123,12 +123,12 @@ def _collect_refusal(
 
 
 def _limit_node(given: Node, name: str) -> Node:
-    """Return the entry of a limit in a mapping, else all that is given."""
+    """Return the node of a limit in a mapping, else the whole node."""
     return dict(given.pairs()).get(name, given) if isinstance(given.value, dict) else given
 
 
 def required_runs(run: Run) -> list[str]:
-    """Return the names of the runs whose tables a run takes."""
+    """Return the names of the runs whose tables a run reads."""
     return [run.input.run] if isinstance(run.input, RunLink) else []
 
 
@@ -159,7 +159,7 @@ def check_links(runs: Sequence[Run], broken: Collection[str], wrong: BatchErrors
 
 
 def _find_cycle(known: Mapping[str, Run]) -> list[str]:
-    """Return runs that wait for each other, the first at the end again; none where none do."""
+    """Return runs that depend on each other, the first repeated at the end; empty if none do."""
     try:
         _sorter([*known.values()], known).prepare()
     except CycleError as error:
@@ -168,7 +168,7 @@ def _find_cycle(known: Mapping[str, Run]) -> list[str]:
 
 
 def order_runs(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
-    """Return the runs that are asked for, and those whose tables they take, in order."""
+    """Return the requested runs, and those whose tables they read, in order."""
     known = {run.name: run for run in runs}
     wanted = select_runs(runs, only)
     names = dict.fromkeys(run.name for run in wanted)
@@ -188,7 +188,7 @@ def order_runs(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
 
 
 def select_runs(runs: Sequence[Run], only: Iterable[str]) -> list[Run]:
-    """Return the runs of names or patterns (brackets are literal); UsageError without a match."""
+    """Return the runs that match names or patterns (brackets are literal); UsageError if none."""
     picked: set[str] = set()
     for pattern in only:
         glob = pattern.replace("[", "[[]")

@@ -1,4 +1,4 @@
-"""A value of a YAML file with its place, and all that is wrong with such values, told at once."""
+"""Values of a YAML file with their places, the errors of a batch, and its variables."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from clfeval.errors import ClfevalError, Problem, UsageError, list_names, sugges
 from clfeval.tables.yaml import CODE, Value, YamlFile
 
 _PLACE = re.compile(r"(.*):(\d+):(\d+)", re.DOTALL)
-MAX_ERRORS = 20  # problems that are told one by one, each with its hint
+MAX_ERRORS = 20  # errors listed one by one with their hints, at most
 
 Keypath: TypeAlias = "tuple[str | int, ...]"
 
 
 class FilledText(str):
-    """A text that is one `${name}` and nothing else, filled in: a number where one is wanted."""
+    """A text that is a single `${name}`, filled in: it becomes a number if one is needed."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value, and the file and the keys it stands under."""
+    """A value in a YAML file, with its file and path of keys."""
 
     value: Value
     file: YamlFile
@@ -32,16 +32,16 @@ class Node:
 
     @property
     def place(self) -> str:
-        """Where its key stands: `file:line:column`."""
+        """Place of its key: `file:line:column`."""
         return self.file.place(*self.path)
 
     @property
     def written(self) -> str | None:
-        """Its text in the file, where it is a scalar without quotes."""
+        """Its text in the file, if it is an unquoted scalar."""
         return self.file.written(*self.path)
 
     def inside(self) -> Iterator[tuple[str | int, Node]]:
-        """Yield the entries of a mapping or list; none of anything else."""
+        """Yield the entries of a mapping or list; none for other values."""
         entries: Sequence[tuple[str | int, Value]] = ()
         if isinstance(self.value, dict):
             entries = [*self.value.items()]
@@ -57,26 +57,26 @@ class Node:
                 yield key, one
 
     def meant(self) -> Iterator[tuple[str, Node]]:
-        """Yield the entries of a mapping, but for keys that hold anchors: they begin with `x-`."""
+        """Yield the entries of a mapping, except keys for anchors, which begin with `x-`."""
         return ((key, one) for key, one in self.pairs() if not key.startswith("x-"))
 
 
 @dataclass(slots=True)
 class BatchErrors:
-    """What is wrong in the files of a batch, each thing once."""
+    """The errors in the files of a batch, without repetitions."""
 
     parts: list[UsageError] = field(default_factory=list)
-    times: int = 0  # that something was said, again too
+    times: int = 0  # number of errors reported, repetitions included
     told: set[tuple[str | None, str]] = field(default_factory=set)
-    closed: set[str] = field(default_factory=set)  # places where enough is said
+    closed: set[str] = field(default_factory=set)  # places without further errors
 
     def say(self, where: Node | str, what: str, hint: str | None = None) -> None:
-        """Keep what is wrong at a place."""
+        """Report an error at a place."""
         place = where if isinstance(where, str) else where.place
         self.take(UsageError.new(what, CODE, place, hint=hint))
 
     def take(self, error: ClfevalError, where: Node | None = None) -> None:
-        """Keep an error; where: of those of its problems that tell no place."""
+        """Collect an error; where: the node for problems without a place."""
         self.times += 1
         fresh: list[Problem] = []
         for one in error.problems:
@@ -89,7 +89,7 @@ class BatchErrors:
             self.parts.append(UsageError(fresh, hint=error.hint))
 
     def stop(self) -> None:
-        """Raise UsageError with everything, if there is anything."""
+        """Raise UsageError with all errors, if there are any."""
         if not self.parts:
             return
         parts = sorted(self.parts, key=_error_position)
@@ -101,7 +101,7 @@ class BatchErrors:
 
 
 def with_place(problem: Problem, place: str) -> Problem:
-    """Return a problem with a place in a YAML file, if it has none."""
+    """Return a problem with a place in a YAML file, added if it has none."""
     if _PLACE.fullmatch(problem.file or ""):
         return problem
     named = f"{problem.file}: " if problem.file else ""
@@ -109,7 +109,7 @@ def with_place(problem: Problem, place: str) -> Problem:
 
 
 def _error_position(error: UsageError) -> tuple[str, int, int]:
-    """Return the first place of an error, to sort by."""
+    """Return the place of an error's first problem, for sorting."""
     found = _PLACE.fullmatch(error.problems[0].file or "")
     return (found[1], int(found[2]), int(found[3])) if found else ("", 0, 0)
 
@@ -117,11 +117,11 @@ def _error_position(error: UsageError) -> tuple[str, int, int]:
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _MARK = re.compile(r"\$\$|\$\{(?P<name>[^{}$]*)\}|(?P<open>\$\{)")
 LONGEST = 4096  # characters of a variable
-MOST = 1 << 22  # characters of all texts with variables in them, filled in
+MOST = 1 << 22  # characters of all texts with variables, after filling in
 
 
 def variables_from_shell(texts: Sequence[str]) -> dict[str, str]:
-    """Return the variables of `--set NAME=VALUE`, of equal names the last; UsageError."""
+    """Return the variables of `--set NAME=VALUE`, the last of repeated ones; UsageError."""
     found = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -135,7 +135,7 @@ def variables_from_shell(texts: Sequence[str]) -> dict[str, str]:
 
 
 def variables_from_file(variables: Mapping[str, Node], wrong: BatchErrors) -> dict[str, str]:
-    """Return the variables of `set:` as they are written."""
+    """Return the variables of `set:` as text as written."""
     found = {}
     for name, given in variables.items():
         if not NAME.fullmatch(name):
@@ -157,7 +157,7 @@ def _value_fault(value: str) -> str | None:
 
 
 def check_used(given: Iterable[str], known: Collection[str], wrong: BatchErrors) -> None:
-    """Say which variables of the shell nothing in the files has."""
+    """Report variables of the shell that no file uses."""
     for name in given:
         if name not in known:
             what = f"--set {name}: the files do not use this variable"
@@ -167,7 +167,7 @@ def check_used(given: Iterable[str], known: Collection[str], wrong: BatchErrors)
 
 @dataclass(slots=True)
 class Filler:
-    """Fills variables in; `left` is how many characters more it may write, `used` which it has."""
+    """Fills in variables; left: characters that may still be written; used: names used."""
 
     variables: Mapping[str, str]
     wrong: BatchErrors
@@ -175,7 +175,7 @@ class Filler:
     used: set[str] = field(default_factory=set)
 
     def fill(self, given: Node) -> Node:
-        """Return a value with its variables filled in, in every text and in no key."""
+        """Return a node with variables filled in, in all texts but not in keys."""
         return replace(given, value=self._value(given, given.value, ()))
 
     def _value(self, given: Node, value: Value, path: Keypath) -> Value:
@@ -220,6 +220,6 @@ class Filler:
         return ""
 
     def _refuse(self, given: Node, what: str, hint: str) -> None:
-        """Say what cannot be filled in; what is left of the text is wrong for no other reason."""
+        """Report a variable that cannot be filled in, and suppress further errors at its place."""
         self.wrong.say(given, what, hint)
         self.wrong.closed.add(given.place)

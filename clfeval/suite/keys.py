@@ -1,4 +1,4 @@
-"""Keys of a run: the options of its command, of gates and of files, and what they take in YAML."""
+"""Keys of a run: options of its command, of gates and of files, and their values in YAML."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from clfeval.tables.cells import as_text
 from clfeval.tables.input import command_of
 from clfeval.tables.yaml import Value, plain_scalar_value
 
-RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # beside the options
-SAVED = ("save", "show", "digits")  # of what the shell says of its output
-BATCH_KEYS = ("dry_run",)  # of the whole batch, and of no run
+RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # in addition to the options
+SAVED = ("save", "show", "digits")  # options on output that a run has
+BATCH_KEYS = ("dry_run",)  # of the whole batch, not of a run
 LIMITS = frozenset(name for kind in get_args(LimitKind) for name in (kind, kind.replace("-", "_")))
-# what people write for keys of a run
+# keys that users may write, with the keys of a run they mean
 OTHER_KEYS = {
     **dict.fromkeys(("table", "tables", "file", "files", "data", "path", "predictions"),
                     "input: FILE"),
@@ -42,61 +42,61 @@ OTHER_KEYS = {
 
 @dataclass(frozen=True)
 class RunKeys:
-    """The options a run of a command may have; output: the group that says what is saved."""
+    """The options of a command's runs; output: the group of options on saving."""
 
     command: Command
     output: type
 
     @cached_property
     def saved(self) -> tuple[Option, ...]:
-        """What is saved of a run, and how."""
+        """Options on what is saved of a run."""
         return tuple(one for one in options_of(self.output) if one.field in SAVED)
 
     @cached_property
     def gates(self) -> tuple[Option, ...]:
-        """What a run is held to."""
+        """Options on the gates of a run."""
         return options_of(Gates)
 
     @cached_property
     def options(self) -> tuple[Option, ...]:
-        """All of them."""
+        """All options of a run."""
         own = (one for one in self.command.options() if one.field not in BATCH_KEYS)
         return (*own, *self.gates, *self.saved)
 
     @cached_property
     def files(self) -> tuple[Option, ...]:
-        """Those that name a file that is read."""
+        """Options that name an input file."""
         saved = {one.field for one in self.saved}
         return tuple(one for one in self.options if one.field not in saved and names_a_file(one))
 
     @cached_property
     def known(self) -> dict[str, Option]:
-        """The options by every name they have."""
+        """The options by all of their names."""
         by_key = {one.key.replace("-", "_"): one for one in self.options}
         by_name = {one.name: one for one in self.options}
         return {name: one for name, one in {**by_key, **by_name}.items() if name != "baseline"}
 
     def option(self, name: str) -> Option:
-        """Return an option by its name; the baseline, which is a key of its own, too."""
+        """Return an option by name, including the baseline, which has its own key."""
         return self.known.get(name) or next(one for one in self.gates if one.name == name)
 
 
 @cache
 def run_keys(command: str, output: type) -> RunKeys:
-    """Return the keys of a command's runs."""
+    """Return the keys of runs of a command."""
     return RunKeys(command_of(command), output)
 
 
 @cache
 def all_run_keys(output: type) -> frozenset[str]:
-    """Return the keys that runs of some command have."""
+    """Return the keys of runs of any command."""
     return frozenset(name for one in COMMANDS for name in run_keys(one, output).known)
 
 
 def report_unknown_key(
     given: Node, key: str, known: RunKeys | Iterable[str], wrong: BatchErrors
 ) -> None:
-    """Say that a key means nothing, and which one may be meant, or which command has it."""
+    """Report an unknown key, with a similar key or the command that has it."""
     what = f"unknown key '{given.path[-1]}'"
     if isinstance(known, RunKeys):
         owners = [one for one in COMMANDS if key in run_keys(one, known.output).known]
@@ -119,7 +119,7 @@ def report_unknown_key(
 
 
 def _parent_node(given: Node) -> dict[str, Value]:
-    """Return the mapping that a key stands in."""
+    """Return the mapping that contains a key."""
     value = given.file.value
     for step in given.path[:-1]:
         value = value[step]  # type: ignore[index]
@@ -127,7 +127,7 @@ def _parent_node(given: Node) -> dict[str, Value]:
 
 
 def accepts_type(option: Option, *kinds: type) -> bool:
-    """Tell whether values of one of these types are taken by an option, or inside one."""
+    """Return whether an option accepts values of these types, or collections of them."""
     whole = option.type if option.opt.takes is None else option.opt.takes
     return any(kind in kinds for kind in _nested_types(whole))
 
@@ -140,12 +140,12 @@ def _nested_types(kind: Any) -> Iterator[Any]:
 
 @cache
 def names_a_file(option: Option) -> bool:
-    """Tell whether a text that an option takes is a path."""
+    """Return whether an option takes a path."""
     return option.opt.reads or option.field == "baseline" or accepts_type(option, Path)
 
 
 def resolve_path(given: Node, text: str) -> str:
-    """Return where a path of a batch lies; a pattern is one beside its file, whatever its name."""
+    """Return the path of a file or pattern, relative to the folder of its YAML file."""
     path = path_beside_file(given, text)
     if has_magic(text) and not os.path.exists(path):
         return os.path.join(escape(os.path.dirname(given.file.name)), text)
@@ -153,7 +153,7 @@ def resolve_path(given: Node, text: str) -> str:
 
 
 def read_options(keys: RunKeys, given: Mapping[str, Node], wrong: BatchErrors) -> dict[str, Any]:
-    """Return the valid options of a run, by name; report errors of values, then combinations."""
+    """Return the valid options of a run, by name; report errors of values, then of combinations."""
     read = {name: _read(keys.option(name), one, wrong) for name, one in given.items()}
     found = {keys.option(name).name: one[0] for name, one in read.items() if one is not None}
     try:
@@ -170,7 +170,7 @@ def read_options(keys: RunKeys, given: Mapping[str, Node], wrong: BatchErrors) -
 
 
 def reword_for_yaml(error: ClfevalError, keys: RunKeys, given: Mapping[str, Node]) -> None:
-    """Put an error into the words of a batch, with the place of the option it is about."""
+    """Reword an error for a batch, with the place of its option."""
     places = {
         keys.known[name].name if name in keys.known else name: one.place
         for name, one in given.items()
@@ -180,9 +180,9 @@ def reword_for_yaml(error: ClfevalError, keys: RunKeys, given: Mapping[str, Node
 
 
 def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
-    """Return the value an option takes; None where it takes none of this kind."""
+    """Return the value of an option as a tuple of one; None, with an error reported, if invalid."""
     if wrong.closed & {given.place, *(one.place for _, one in given.inside())}:
-        return None  # what a variable stands for is not known
+        return None  # the value of a variable is unknown
     before = wrong.times
     for kind, one in [(Mapping, given), *((Any, one) for _, one in given.inside())]:
         if isinstance(one.value, dict) and not accepts_type(option, kind):
@@ -215,7 +215,7 @@ def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
 
 
 def _quotes_hint(option: Option, given: Node) -> str | None:
-    """Say how a number or a yes is written, where a text in quotes would be one."""
+    """Return the hint to remove quotes, if the unquoted value would be valid."""
     if not isinstance(given.value, str) or isinstance(
         plain_scalar_value(given.value), (str, NoneType)
     ):
@@ -229,7 +229,7 @@ def _quotes_hint(option: Option, given: Node) -> str | None:
 
 
 def _check(option: Option, value: Any) -> None:
-    """Refuse what an option takes no such value of; of a gate what is no limit. ClfevalError."""
+    """Raise ClfevalError for a value that is not valid for an option or gate."""
     made = convert_value(option, value)
     if _is_gate(option):
         _ = Gates(**{option.field: made}).limits
@@ -240,7 +240,7 @@ def _is_gate(option: Option) -> bool:
 
 
 def _refused_entry(option: Option, given: Node, value: Any) -> Node | None:
-    """Return the only entry of a mapping or list that is refused by itself too."""
+    """Return the only invalid entry of a mapping or list; None for none or several."""
     inside = dict(given.inside())
     bad = []
     for key, one in inside.items():
@@ -253,7 +253,7 @@ def _refused_entry(option: Option, given: Node, value: Any) -> Node | None:
 
 
 def _value_of_type(option: Option, given: Node, value: Value, wrong: BatchErrors) -> Any:
-    """Return a value as the option may take it; what YAML makes of a text is told."""
+    """Return a value converted for an option; report texts that YAML reads as other types."""
     if isinstance(value, list):
         for i, one in enumerate(value):
             if one is None:
@@ -297,7 +297,7 @@ def too_many_runs(place: str) -> UsageError:
 def combinations(
     given: Mapping[str, Node], keys: RunKeys, wrong: BatchErrors, room: int
 ) -> list[tuple[str, dict[str, Node]]]:
-    """Return what a matrix makes, each with its label; one without one where there is none."""
+    """Return the combinations of a matrix, with labels; a single empty one without a matrix."""
     if "matrix" not in given:
         if "exclude" in given:
             wrong.say(given["exclude"], "exclude needs a matrix")
@@ -336,7 +336,7 @@ def combinations(
 def _read_exclusions(
     given: Node | None, axes: Mapping[str, Sequence[Node]], keys: RunKeys, wrong: BatchErrors
 ) -> list[dict[str, Node]]:
-    """Return the combinations to leave out."""
+    """Return the combinations to exclude."""
     if given is None:
         return []
     if not isinstance(given.value, list):
@@ -363,7 +363,7 @@ def _read_exclusions(
 
 
 def _text(given: Node) -> str:
-    """Write a value of a matrix as the name of its run has it."""
+    """Write a value of a matrix for the name of its run."""
     if isinstance(given.value, list):
         return "+".join(_text(one) for _, one in given.inside())
     if isinstance(given.value, dict):

@@ -15,20 +15,20 @@ from clfeval.suite.entries import BatchErrors, Node
 from clfeval.suite.reading import path_beside_file
 from clfeval.views.files import format_of_file
 
-LONGEST = 120  # characters of a name in a file name
+LONGEST = 120  # characters of a run's name in a file name, at most
 _UNSAFE = re.compile(r"[^\w.=+,-]+")
 _PART = re.compile(r"\{(\w*)\}")
 
 
 def safe_file_name(name: str) -> str:
-    """Return the name of a run as part of a file name: no separator, no bracket, no blank."""
+    """Return the name of a run for a file name, without separators, brackets or blanks."""
     return _UNSAFE.sub("-", name).strip("-.")[:LONGEST] or "run"
 
 
 def output_paths(
     given: Node, texts: tuple[str, ...], name: str, wrong: BatchErrors
 ) -> tuple[str, ...]:
-    """Return the files that a run is saved in; `{name}` stands for its name."""
+    """Return the files a run is saved in, with `{name}` replaced by its name."""
     paths = (_output_path(given, text, name, wrong) for text in texts)
     return tuple(path for path in paths if path is not None)
 
@@ -52,7 +52,7 @@ def _output_path(given: Node, text: str, name: str, wrong: BatchErrors) -> str |
 
 
 def check_inside_folder(given: Node, key: str, path: str, wrong: BatchErrors) -> None:
-    """Say where a link leads a plain path out of the folder of the YAML file."""
+    """Report a relative path that a link leads out of the folder of the YAML file."""
     if not os.path.isabs(path) and ".." not in Path(path).parts:
         home = os.path.realpath(os.path.dirname(given.file.name))
         folder = os.path.realpath(os.path.dirname(path_beside_file(given, path)))
@@ -62,7 +62,7 @@ def check_inside_folder(given: Node, key: str, path: str, wrong: BatchErrors) ->
 
 
 def check_overwrites(saved: Mapping[str, Node], read: Iterable[str], wrong: BatchErrors) -> None:
-    """Report outputs that would overwrite inputs or the history; saved: their nodes."""
+    """Report outputs that would overwrite inputs or the history; saved: nodes by path."""
     spared = ProtectedFiles(read)
     for path, given in saved.items():
         if path in spared:
@@ -75,7 +75,7 @@ KEYS = ("file", "label", "accept")
 
 @dataclass(frozen=True, slots=True)
 class HistoryTarget:
-    """A history, the label of what is added, and whether that is what others are held to."""
+    """A history file, the label of new lines, and whether these become the reference."""
 
     file: str
     label: str
@@ -83,7 +83,7 @@ class HistoryTarget:
 
 
 def can_make_folder(path: str) -> bool:
-    """Tell whether the folder of a file is missing, and can be made where others are."""
+    """Return whether the folder of a file is missing, and can be created."""
     folder = missing = os.path.dirname(os.path.abspath(path))
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)

@@ -1,4 +1,4 @@
-"""Files of a batch, read and laid one over the other: of equal keys of a run the later one wins."""
+"""Reading of batch files, merged in order: a later value of a run's key replaces an earlier one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOP = ("version", "set", "defaults", "runs", "history")
 
 @dataclass(frozen=True, slots=True)
 class BatchDeclaration:
-    """What the files say: what holds for all runs, and what for each; keys as Python has them."""
+    """The content of the files: defaults, and nodes of each run; keys as in Python."""
 
     defaults: Mapping[str, Node]
     runs: Mapping[str, Mapping[str, Node]]
@@ -29,7 +29,7 @@ class BatchDeclaration:
 
 @dataclass(slots=True)
 class _MergedFiles:
-    """The top-level mappings of several files, one over the other."""
+    """The merged top-level mappings of several files."""
 
     variables: dict[str, Node] = field(default_factory=dict)
     defaults: dict[str, Node] = field(default_factory=dict)
@@ -46,7 +46,7 @@ def read_declaration(
     for name in names:
         try:
             file = read_yaml(name, wrong.take)
-        except UsageError as error:  # nothing can be read of this one
+        except UsageError as error:  # nothing of this file can be read
             wrong.take(error)
         else:
             layers.files.append(file)
@@ -58,7 +58,7 @@ def read_declaration(
         for name, run in layers.runs.items()
     }
     history = filler.fill(layers.history) if layers.history else None
-    if len(layers.files) == len(names):  # else some keys are unknown
+    if len(layers.files) == len(names):  # else keys of unreadable files are unknown
         check_used(variables, {*layers.variables} | filler.used, wrong)
         if layers.files and not runs and not wrong.parts:
             wrong.say(layers.files[-1].place("runs"), "no runs", "add runs: {NAME: {...}}")
@@ -66,7 +66,7 @@ def read_declaration(
 
 
 def _merge_file(top: Node, layers: _MergedFiles, wrong: BatchErrors) -> None:
-    """Lay a file over those before it."""
+    """Merge a file into those before it."""
     if not _is_mapping(top, "the file", wrong):
         return
     given = dict(top.meant())
@@ -114,7 +114,7 @@ def _is_mapping(given: Node, what: str, wrong: BatchErrors) -> bool:
 
 
 def _entries_by_name(mapping: Node, wrong: BatchErrors) -> dict[str, Node]:
-    """Return the entries of a mapping by their names in Python: `-` is `_`."""
+    """Return the entries of a mapping by Python name, with `-` replaced by `_`."""
     found: dict[str, Node] = {}
     for key, one in mapping.meant():
         name = key.replace("-", "_")
@@ -127,12 +127,12 @@ def _entries_by_name(mapping: Node, wrong: BatchErrors) -> dict[str, Node]:
 
 
 def path_beside_file(given: Node, text: str) -> str:
-    """Return a path that is relative to the file it stands in."""
+    """Return a path relative to the folder of its YAML file."""
     return os.path.join(os.path.dirname(given.file.name), text)
 
 
 def input_files(sheet: BatchDeclaration, runs: int) -> tuple[InputFile, ...]:
-    """Return the files as a result names them: what they hold is runs."""
+    """Return the records of the YAML files for a result, with runs as rows."""
     return tuple(
         InputFile(
             Path(file.name).name.encode(errors="replace").decode(),

@@ -1,4 +1,4 @@
-"""A batch as a result: small tables over all runs, never the runs' own, so that memory is flat."""
+"""The result of a batch: small tables over all runs, not the runs' own, to limit memory."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from clfeval.suite.running import Plan, RunOutcome, describe_input, display_path
 from clfeval.suite.runs import RunLink
 from clfeval.tables.source import split_named_path
 
-MAX_OUTCOME_LINES = 100  # lines of what is wrong with one run
+MAX_OUTCOME_LINES = 100  # lines of errors of one run, at most
 
 
 def suite_result(plan: Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Document:
     """Return the result of a batch.
 
-    Tables: `answers` (run code text), `gates` (run and what a gate holds, and it in words),
+    Tables: `answers` (run code text), `gates` (run, fields of the gate, and its text),
     `problems` (run text), `runs` (run command input state code rows gates missed answer); of a dry
     run `reading` (run column taken why) and `files` (run file use) too. summary: how many runs,
     how many of them missed a gate or were not computed, and the worst exit code.
@@ -83,7 +83,7 @@ def _row(one: RunOutcome) -> Row:
 
 
 def _gates(one: RunOutcome) -> list[Row]:
-    """List the gates of a run; of a dry run as they are asked for."""
+    """Return rows of the gates of a run; of a dry run as requested."""
     rows: list[Row] = []
     for gate, text in zip_longest(one.gates, one.written):
         told = {"state": None, "passed": None} if text else {
@@ -99,7 +99,7 @@ def _gates(one: RunOutcome) -> list[Row]:
 
 
 def _files(one: RunOutcome, plan: Plan) -> list[Row]:
-    """List what a run would read and write."""
+    """Return rows of the files that a run would read and write."""
     run, history = one.run, plan.history
     reads = [describe_input(run)] if isinstance(run.input, RunLink) else []
     reads += [display_path(run, split_named_path(path)[1]) for path in run.files]
@@ -112,7 +112,7 @@ def _files(one: RunOutcome, plan: Plan) -> list[Row]:
 
 
 def _answer(outcomes: Sequence[RunOutcome], *, dry: bool) -> list[Answer]:
-    """Say how many runs are as they should be, and which are not."""
+    """Return the sentences on how many runs passed, and which did not."""
     total = format_count(len(outcomes), "run")
     wrong = [one for one in outcomes if one.code != ExitCode.OK]
     if dry:

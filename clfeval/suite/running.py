@@ -1,4 +1,4 @@
-"""Runs of a batch, one after the other: what fails says so and harms none of the others."""
+"""Runs of a batch in order: an error of one run does not stop the others."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ from clfeval.tables.peek import Read
 from clfeval.tables.source import display_name, split_named_path
 from clfeval.views.files import OutputRequest, SavedFiles, table_or_first
 
-LOOKED_AT = 100  # runs whose tables are looked at where a file is wrong
-Hear = Callable[[str], None]  # how a table was read
+LOOKED_AT = 100  # runs whose tables are checked if a YAML file has errors, at most
+Hear = Callable[[str], None]  # receives how a table was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class RunOutcome:
     wrote: tuple[str, ...] = ()
     reading: tuple[Row, ...] = field(default=())
     fault: ClfevalError | None = None
-    entries: tuple[HistoryEntry, ...] = ()  # for a history
+    entries: tuple[HistoryEntry, ...] = ()  # lines for a history
 
     @property
     def missed(self) -> list[Gate]:
@@ -85,7 +85,7 @@ class RunOutcome:
 
     @property
     def warned(self) -> int:
-        """How many gates it missed that only warn."""
+        """Number of missed gates that only warn."""
         return sum(gate.state == "warned" for gate in self.gates)
 
 
@@ -93,11 +93,11 @@ def execute_runs(
     runs: Sequence[Run], *, dry: bool = False, fail_fast: bool = False, hear: Hear | None = None,
     history: HistoryTarget | None = None,
 ) -> Iterator[RunOutcome]:  # fmt: skip
-    """Yield the outcome of each run, in order, when it is done.
+    """Yield the outcome of each run, in order, as soon as it is done.
 
     dry: only its table is opened. fail_fast: stop after a failure. Results are kept while later
-    runs need them. history: to which the lines of all computed runs are added at the end, accepted,
-    if requested, where all runs passed. Raises UsageError where it cannot be written.
+    runs need them. history: receives the lines of all computed runs at the end, accepted,
+    if requested, if all runs passed. Raises UsageError where it cannot be written.
     """
     waiting = Counter(name for run in runs for name in required_runs(run))
     saves = frozenset(os.path.abspath(path) for run in runs for path in run.save)
@@ -141,7 +141,7 @@ def _execute_run(
     run: Run, kept: Mapping[str, Document], saves: Collection[str],
     seen: dict[str, Document] | None, hear: Hear | None, history: HistoryTarget | None,
 ) -> tuple[RunOutcome, Document | None]:  # fmt: skip
-    """Execute one run; saves: files of all runs; seen: of a dry run, how tables are read."""
+    """Execute one run; saves: files of all runs; seen: cached dry results, in a dry run."""
     try:
         if seen is not None:
             return _dry_run_outcome(run, saves, seen), None
@@ -151,7 +151,7 @@ def _execute_run(
         return RunOutcome(run, FAILED, error.exit_code, lines, fault=error), None
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except BaseException:  # a panic of an engine too: the fault is ours, and not of other runs
+    except BaseException:  # a panic of an engine too: it is a bug, and other runs continue
         lines = (*traceback.format_exc().splitlines(), "this is a bug in clfeval; please report it")
         return RunOutcome(run, FAILED, ExitCode.BUG, lines), None
     gates = tuple(replace(gate, run=run.name) for gate in result.gates)
@@ -175,7 +175,7 @@ def _skipped(name: str) -> str:
 
 
 def _place_error(error: ClfevalError, run: Run) -> None:
-    """Name the table of another run, and the run's line where no place is told of its settings."""
+    """Set the file of problems on another run's table, and the place of those without one."""
     for part in error.parts:
         _place_error(part, run)
     problems = (
@@ -188,7 +188,7 @@ def _place_error(error: ClfevalError, run: Run) -> None:
 
 
 def _function(run: Run) -> tuple[Any, dict[str, Any]]:
-    """Return the function of a run's command, and its options."""
+    """Return the public function of a run's command, and its options."""
     word = run.command.replace("-", "_")
     function = getattr(import_module(f"clfeval.api.{word}"), word)
     known = {option.name for option in run.keys.command.options()}
@@ -196,7 +196,7 @@ def _function(run: Run) -> tuple[Any, dict[str, Any]]:
 
 
 def _yaml_call(run: Run, fixes: Mapping[str, Any]) -> str:
-    """Write what a run needs beside what it says: JSON, which YAML reads."""
+    """Write the hint on keys to add to a run, as JSON, which YAML can read."""
     pairs = (f"{k.replace('_', '-')}: {dumps(v, ensure_ascii=False)}" for k, v in fixes.items())
     return f"at {run.place} add {', '.join(pairs)}"
 
@@ -268,7 +268,7 @@ def _make_folder(path: str) -> None:
 
 
 def read_run_table(run: Run, seen: dict[str, Document]) -> Document:
-    """Return how a run's table is read; seen: it is, for runs that differ in other numbers only."""
+    """Return how a run's table is read; seen: cache by options on reading."""
     function, given = _function(run)
     reads = {one.name for one in run.keys.command.options_of(Input)}
     kept = {k: v for k, v in given.items() if k in reads or type(v) not in (int, float)}
@@ -281,7 +281,7 @@ def read_run_table(run: Run, seen: dict[str, Document]) -> Document:
 
 
 def check_tables(runs: Sequence[Run], wrong: BatchErrors) -> None:
-    """Say what the tables of runs show to be wrong, beside all that no table is needed for."""
+    """Report ambiguities of the tables of runs, in addition to the errors of the files."""
     seen: dict[str, Document] = {}
     for run in runs[:LOOKED_AT]:
         if not run.files:
@@ -291,7 +291,7 @@ def check_tables(runs: Sequence[Run], wrong: BatchErrors) -> None:
             doubts: Sequence[Any] = result.tables["ambiguities"]
             for row in doubts:
                 code = row["code"]
-                if run.whole or code.startswith(("unknown-", "no-such-")):  # else asked in vain
+                if run.whole or code.startswith(("unknown-", "no-such-")):  # else a consequence
                     one = Problem(row["text"], code, row["file"], row["row"], row["column"])
                     said = str(one).removesuffix(f" [{code}]")
                     found = UsageError.new(said, code, run.place, hint=row["hint"])
@@ -304,14 +304,14 @@ def check_tables(runs: Sequence[Run], wrong: BatchErrors) -> None:
 
 
 def _in_words(error: ClfevalError, run: Run) -> ClfevalError:
-    """Put an error into the words of a batch, with a place in it."""
+    """Reword an error for a batch, and add its place."""
     reword_for_yaml(error, run.keys, run.given)
     _place_error(error, run)
     return error
 
 
 def _dry_run_outcome(run: Run, saves: Collection[str], seen: dict[str, Document]) -> RunOutcome:
-    """Read a run's table as it would, and compute nothing. saves: files that there will be."""
+    """Return the outcome of a dry run, which reads the table; saves: files to be written."""
     result = read_run_table(run, seen)
     doubts = tuple(str(row["text"]) for row in result.tables["ambiguities"])
     if not doubts:
@@ -329,13 +329,13 @@ def _dry_run_outcome(run: Run, saves: Collection[str], seen: dict[str, Document]
 
 
 def _gates_of_run(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
-    """Return the gates a run is going to have, and how they are written."""
+    """Return the gates of a run before evaluation, and their texts."""
     found = pending_gates(run)
     return tuple(replace(one, run=run.name) for one, _ in found), tuple(text for _, text in found)
 
 
 def describe_input(run: Run) -> str:
-    """Say what a run reads: files below the folder of its YAML file from there, others by name."""
+    """Return the text on the input of a run: files relative to the YAML file, or by name."""
     if isinstance(run.input, RunLink):
         return f"{run.input.run}: {run.input.table or 'its first table'}"
     shown = [display_path(run, split_named_path(path)[1]) for path in run.files]
@@ -343,7 +343,7 @@ def describe_input(run: Run) -> str:
 
 
 def display_path(run: Run, path: str) -> str:
-    """Return a path below the folder of the YAML file from there on, the name alone of others."""
+    """Return a path relative to the folder of the YAML file; of files outside it the name."""
     whole, home = Path(os.path.abspath(path)), os.path.abspath(run.home)
     if not whole.is_relative_to(home):
         return display_name(path)
@@ -352,7 +352,7 @@ def display_path(run: Run, path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The runs in their order, and the files that say so."""
+    """The runs in order, with the files that define them."""
 
     runs: tuple[Run, ...]
     inputs: tuple[InputFile, ...]
@@ -376,7 +376,7 @@ def build_plan(
         check_without_table(run, wrong)
     check_links(runs, {*sheet.runs} - {run.group for run in runs}, wrong)
     history = None
-    if sheet.history or len(sheet.files) == len(names):  # a file that is not read may have one
+    if sheet.history or len(sheet.files) == len(names):  # an unreadable file may have one
         history = read_history_target(sheet.history, label, wrong, accept=accept)
     saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
     read = dict.fromkeys(path for run in runs for path in (*run.reads, *run.wide))

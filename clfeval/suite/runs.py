@@ -1,4 +1,4 @@
-"""What a run reads: files beside the YAML file, a pattern of several, a table of another run."""
+"""Runs of a batch, and their input: files, patterns of files, or a table of another run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OF_SHELL = re.compile(r"\$([A-Za-z_]\w*)")
 
 @dataclass(frozen=True, slots=True)
 class RunLink:
-    """A table of another run's result, by default its first."""
+    """A link to a table of another run's result, by default its first."""
 
     run: str
     table: str | None
@@ -49,7 +49,7 @@ class RunLink:
 def run_tables(
     given: Mapping[str, Node], keys: RunKeys, group: str, place: str, wrong: BatchErrors
 ) -> Iterator[tuple[str, tuple[str, ...] | RunLink | None]]:
-    """Yield the tables of a run, one for each file of `inputs`, with the label of its run."""
+    """Yield the tables of a run with their labels, one for each file of `inputs`."""
     if "inputs" in given:
         if "input" in given:
             hint = "keep input for one table, or inputs for one run per file"
@@ -70,7 +70,7 @@ def run_tables(
 
 
 def _paths(given: Node, wrong: BatchErrors) -> list[str]:
-    """Return the files that are named, where they lie."""
+    """Return the named files, relative to the YAML file."""
     several = [one for _, one in given.inside()] if isinstance(given.value, list) else [given]
     found = []
     for one in several:
@@ -98,14 +98,14 @@ def _paths(given: Node, wrong: BatchErrors) -> list[str]:
 
 
 def _expand_pattern(path: str) -> list[str]:
-    """Return the files of a pattern; itself where there is none, for the run to say so."""
+    """Return the files of a pattern, or the pattern itself if it matches none."""
     if os.path.exists(path) or not has_magic(path) or os.path.dirname(path).startswith("/**"):
         return [path]
     return sorted(glob(path, recursive=True)) or [path]
 
 
 def _stems(paths: Sequence[str]) -> list[str]:
-    """Return what tells files apart: their stems, else their paths without a suffix, else those."""
+    """Return distinct labels of files: their stems, else paths without suffix, else paths."""
     short = [Path(path).name.split(".")[0] or Path(path).name for path in paths]
     folder = os.path.commonpath(paths) if len(paths) > 1 else ""
     whole = [os.path.relpath(path, folder) if folder else path for path in paths]
@@ -155,31 +155,31 @@ class Run:
 
     @property
     def command(self) -> str:
-        """The command it is a run of."""
+        """The name of its command."""
         return self.keys.command.name
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files it reads as its table."""
+        """The files of its table."""
         return self.input if isinstance(self.input, tuple) else ()
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """Every file it reads, by names and patterns: its table, others, a baseline."""
+        """Every file it reads, by name or pattern: table, others, baseline."""
         given = [self.options.get(one.name) for one in self.keys.files]
         others = [one for value in given for one in as_list(value) if isinstance(one, str)]
         return (*(split_named_path(path)[1] for path in self.files), *others)
 
     @property
     def wide(self) -> tuple[str, ...]:
-        """The patterns of `inputs`: whatever else fits them is read another time."""
+        """The patterns of `inputs`, which may match other files in a later run."""
         several = self.given.get("inputs", _NOTHING)
         texts = (one for one in as_list(several.value) if isinstance(one, str))
         return tuple(split_named_path(resolve_path(several, one))[1] for one in texts)
 
 
 def build_runs(sheet: BatchDeclaration, output: type, wrong: BatchErrors) -> list[Run]:
-    """Return the runs in the order of the file, every combination of each matrix by itself."""
+    """Return the runs in the order of the file, with matrices expanded."""
     found: list[Run] = []
     for group, own in sheet.runs.items():
         start = wrong.times
@@ -204,7 +204,7 @@ def build_runs(sheet: BatchDeclaration, output: type, wrong: BatchErrors) -> lis
 def _keys(
     group: str, own: Mapping[str, Node], sheet: BatchDeclaration, output: type, wrong: BatchErrors
 ) -> RunKeys | None:
-    """Return the keys of a run's command; None where it names none that there is."""
+    """Return the keys of a run's command; None, with an error reported, for an unknown one."""
     command = own.get("command") or sheet.defaults.get("command")
     known = all_run_keys(output)
     if command is not None:
@@ -228,7 +228,7 @@ def _keys(
 def _options_by_name(
     given: Mapping[str, Node], keys: RunKeys, wrong: BatchErrors
 ) -> dict[str, Node]:
-    """Return what is given by the first name of each option."""
+    """Return the nodes by the Python name of their options."""
     found: dict[str, Node] = {}
     for key, one in given.items():
         name = keys.known[key].name if key in keys.known else key
@@ -262,7 +262,7 @@ def _defaults(
         one.name for one in keys.command.options_of(Input)
         if linked or (metrics and one.opt.panel != READING)
     }  # fmt: skip
-    if keys.command.name != "report":  # no other says who may be the best
+    if keys.command.name != "report":  # no other reports the best model
         unused |= {"still_best"}
     return {name: one for name, one in found.items() if name not in unused}
 
@@ -286,7 +286,7 @@ def _expand_run(
         mine = {k: v for k, v in mine.items() if k not in ("input", "inputs")}
         if "baseline" in mine:
             mine |= _baseline_gates(mine.pop("baseline"), keys, mine, wrong)
-        # one that is wrong stops the batch when all of it is read
+        # an invalid one stops the batch after all of it is read
         options = read_options(keys, mine, wrong)
         written = tuple(as_list(options.pop("save", ())))
         for stem, table in tables:
@@ -298,7 +298,7 @@ def _expand_run(
 
 
 def _with_run_name(options: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return options in whose baseline `{name}` stands for the name of the run."""
+    """Return options with `{name}` in the baseline replaced by the name of the run."""
     baseline = options.get("baseline")
     if baseline is None:
         return options
@@ -308,7 +308,7 @@ def _with_run_name(options: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _baseline_gates(
     given: Node, keys: RunKeys, beside: Mapping[str, Node], wrong: BatchErrors
 ) -> dict[str, Node]:
-    """Return a baseline, and what stands with it, as the gates they are."""
+    """Return the options on gates in a baseline: its file and the keys next to it."""
     if not isinstance(given.value, dict):
         return {"baseline": given}
     names = {one.name for one in keys.gates} - {"baseline"}
@@ -334,7 +334,7 @@ def _baseline_gates(
 
 
 def _check_names(runs: Sequence[Run], wrong: BatchErrors) -> None:
-    """Say which runs have one name, and which save one file."""
+    """Report runs with the same name, and runs that save the same file."""
     for name, times in Counter(run.name for run in runs).items():
         if times > 1:
             where = next(run.place for run in runs if run.name == name)

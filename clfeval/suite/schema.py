@@ -1,4 +1,4 @@
-"""The JSON Schema of what options take, made of their declarations."""
+"""The JSON Schema of options and of batches, built from the declared options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clfeval.suite.reading import VERSION
 
 
 def options_schema(options: Iterable[Option]) -> dict[str, Any]:
-    """Return the JSON Schema of a mapping of these options, as a batch holds it."""
+    """Return the JSON Schema of a mapping of options, as in a batch."""
     properties: dict[str, Any] = {}
     for option in options:
         takes = option.type if option.opt.takes is None else option.opt.takes
@@ -27,7 +27,7 @@ def options_schema(options: Iterable[Option]) -> dict[str, Any]:
 
 
 def _schema(kind: Any, opt: Opt) -> dict[str, Any]:
-    """Return the JSON Schema of values of a type."""
+    """Return the JSON Schema of the values of a type."""
     kinds, origin = union_types(kind), get_origin(kind)
     if len(kinds) != 1:
         return {"anyOf": [_schema(one, opt) for one in kinds]}
@@ -60,11 +60,11 @@ ID = f"clfeval.suite/{VERSION}"
 TEXT = {"type": "string"}
 TEXTS = {"anyOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 1}]}
 VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_-]*\}$"}
-CUSTOM_KEYS = {"^x-": True}  # keys that hold anchors
+CUSTOM_KEYS = {"^x-": True}  # keys for anchors
 
 
 def suite_schema(output: type) -> dict[str, Any]:
-    """Return the schema; output: the group of options that says what is saved."""
+    """Return the JSON Schema of a batch; output: the group of options on saving."""
     named = {name: f"{name.replace('-', '_')}_keys" for name in COMMANDS}
     keys = {named[name]: _keys(name, output) for name in COMMANDS}
     every: dict[str, Any] = {}
@@ -165,7 +165,7 @@ def _unique_schemas(kinds: list[Any]) -> list[Any]:
 
 
 def _keys(command: str, output: type) -> dict[str, Any]:
-    """Return the schema of a run of a command; every option is spelt with - and with _."""
+    """Return the JSON Schema of a run of a command, with options spelt with - and with _."""
     keys = run_keys(command, output)
     shapes = options_schema(keys.options)["properties"]
     options = {
@@ -216,7 +216,7 @@ def _keys(command: str, output: type) -> dict[str, Any]:
 
 
 def _allow_variables(shape: dict[str, Any]) -> dict[str, Any]:
-    """Let a variable stand where its text would be taken for a number, or for yes and no."""
+    """Allow a variable in place of a number or boolean."""
     description = shape.get("description", "")
     bare = {key: value for key, value in shape.items() if key != "description"}
     if not bare or bare == TEXT:

@@ -1,4 +1,4 @@
-"""Rows of several files put side by side by their ids, and the errors of ids that do not fit."""
+"""Join of the rows of several files on their ids, and the errors of ids that do not match."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from clfeval.tables.prediction import Columns
 
 ID, ROW = "__clfeval_id", "__clfeval_row"
-EXACT = 2**53  # up to it whole numbers in a column of floats are what they seem
+EXACT = 2**53  # below it whole numbers in a column of floats are exact
 MISSING = "fill in the cells, or add --missing drop to drop these rows"
 
 
 @dataclass(frozen=True, slots=True)
 class FileToAlign:
-    """A file, the column of its ids, what is read of it, and how the whole calls its columns."""
+    """A file to join: the column of its ids, its columns, and their names in the joined table."""
 
     file: TableFile
     id: str
@@ -54,7 +54,7 @@ class AlignedRows:
 
 @dataclass(slots=True)
 class _FoundProblems:
-    """Problems, the first of each kind, and how many there are in all; apart: ids of two truths."""
+    """Problems (the first of each kind) with totals by code; apart: rows whose truths differ."""
 
     problems: list[Problem] = field(default_factory=list)
     totals: Counter[str] = field(default_factory=Counter)
@@ -67,14 +67,14 @@ class _FoundProblems:
             self.problems += [make(**row) for row in rows.head(MAX_PROBLEMS).iter_rows(named=True)]
 
     def check(self, hints: Mapping[str, str]) -> None:
-        """Raise if there is any; hints: by the code of the first."""
+        """Raise DataError if there are problems; hints: by the code of the first."""
         if self.problems:
             hint = hints[self.problems[0].code]
             raise DataError(self.problems[:MAX_PROBLEMS], hint=hint, totals=self.totals)
 
 
 def align_rows(sides: Sequence[FileToAlign], *, drop: bool) -> AlignedRows:
-    """Join the rows of files on their ids; DataError with all that does not fit.
+    """Join the rows of files on their ids; DataError with all mismatches.
 
     drop: exclude ids missing in some file. The result is sorted by id.
     """
@@ -94,13 +94,13 @@ def align_rows(sides: Sequence[FileToAlign], *, drop: bool) -> AlignedRows:
 
 
 def _read_file(side: FileToAlign) -> pl.DataFrame:
-    """Read what is counted of a file with the number of each row, blank lines left out."""
+    """Read the used columns of a file with the number of each row, without blank lines."""
     file, columns = side.file, side.columns
     readings: dict[str, Reading] = columns.readings("plain")
     readings |= {one.beside: columns.label(columns.truth) for one in columns.models if one.beside}
     try:
         return _read_with_row_numbers(side, readings)
-    except engine_errors():  # some cell is no number: as text it is found later
+    except engine_errors():  # some cell is not a number: read as text, it is reported later
         try:
             return _read_with_row_numbers(side, dict.fromkeys(readings, "text"))
         except engine_errors() as error:
@@ -112,7 +112,7 @@ def _read_file(side: FileToAlign) -> pl.DataFrame:
 
 
 def _read_with_row_numbers(side: FileToAlign, readings: Mapping[str, Reading]) -> pl.DataFrame:
-    """Read columns, the ids as ID, the rows as ROW: the header is row 1."""
+    """Read columns, ids as ID and row numbers as ROW (the header is row 1)."""
     file, first = side.file, 1
     wanted: dict[str, Reading] = {**readings, side.id: readings.get(side.id, "text")}
     if file.numbered:
@@ -134,7 +134,7 @@ def _read_with_row_numbers(side: FileToAlign, readings: Mapping[str, Reading]) -
 
 
 def _with_common_id_type(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
-    """Return the frames with ids of one type: whole numbers where all are, else as written."""
+    """Return the frames with ids of one type: integers if all are, else text as written."""
     whole = [_integer_ids(frame[ID]) for frame in frames]
     kind = pl.String if any(ids is None for ids in whole) else pl.Int64
     return [
@@ -144,7 +144,7 @@ def _with_common_id_type(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
 
 
 def _integer_ids(ids: pl.Series) -> pl.Series | None:
-    """Return ids as whole numbers, None where some are written otherwise."""
+    """Return ids as integers; None if some are written differently."""
     kind = ids.dtype
     if not (kind.is_integer() or kind.is_float() or kind == pl.String):
         return None
@@ -158,7 +158,7 @@ def _integer_ids(ids: pl.Series) -> pl.Series | None:
 
 
 def _order_by_id(frame: pl.DataFrame) -> pl.DataFrame:
-    """Put rows in an order of their ids: of texts, that of their hashes, which is sooner found."""
+    """Sort rows by id; text ids by their hashes, which is faster."""
     if frame[ID].dtype != pl.String:
         return frame.sort(ID, ROW)
     hashes = frame[ID].hash()
@@ -184,7 +184,7 @@ def _check_missing(
 
 
 def _check_repeated(sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame]) -> None:
-    """Raise for ids that stand in several rows of a file."""
+    """Raise for ids that occur in several rows of a file."""
     found = _FoundProblems()
     for side, frame in zip(sides, frames, strict=True):
 
@@ -201,7 +201,7 @@ def _check_repeated(sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame]
 
 
 def _common_ids(frames: Sequence[pl.DataFrame]) -> pl.Series:
-    """Return the ids that stand in all files."""
+    """Return the ids that occur in all files."""
     common = frames[0][ID]
     for frame in frames[1:]:
         common = common.filter(common.is_in(frame[ID].implode()))
@@ -211,7 +211,7 @@ def _common_ids(frames: Sequence[pl.DataFrame]) -> pl.Series:
 def _unequal_ids_error(
     sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], some: bool
 ) -> DataError:
-    """Build the error of ids that some file lacks; some: others stand in all of them."""
+    """Build the error of ids missing in some file; some: other ids occur in all files."""
     found: list[Problem] = []
     alike = None
     for side, frame in zip(sides, frames, strict=True):
@@ -238,7 +238,7 @@ def _unequal_ids_error(
 
 
 def _similar_id_hint(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:
-    """Say how an id that another file lacks is spelt there, if it is."""
+    """Return the hint on an id that another file spells differently, if it does."""
     if ids.dtype != pl.String:
         return None
     ways = (pl.col(ID).cast(pl.Float64, strict=False),
@@ -259,7 +259,7 @@ def _similar_id_hint(ids: pl.Series, against: pl.DataFrame, file: str) -> str | 
 def _merge_columns(
     sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], *, drop: bool
 ) -> AlignedRows:
-    """Put the columns side by side; what stands in several files has to agree."""
+    """Put the columns next to one another; values given by several files have to agree."""
     key, truth = sides[0].id, next(one.columns.truth for one in sides if one.columns.truth)
     table, held = {key: frames[0][ID].alias(key)}, {key: (0, key)}
     found = _FoundProblems()
@@ -315,7 +315,7 @@ class _ColumnCells:
 def _compare(
     found: _FoundProblems, one: _ColumnCells, two: _ColumnCells, *, is_truth: bool, drop: bool
 ) -> None:
-    """Add the rows in which a column of two files differs; a missing truth does not differ."""
+    """Add the rows in which a column of two files differs; a missing truth is no conflict."""
     a, b = one.frame[one.column], two.frame[two.column]
     if a.dtype != b.dtype and not (a.dtype.is_numeric() and b.dtype.is_numeric()):
         a, b = a.cast(pl.String), b.cast(pl.String)

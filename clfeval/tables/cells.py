@@ -1,4 +1,4 @@
-"""Single cells: which are missing, their text, what is a class, and which class is positive."""
+"""Single cells: missing values, texts of labels, hints, and guesses of the positive class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAIRS = (
     ("0", "1"), ("-1", "1"), ("0.0", "1.0"), ("-1.0", "1.0"),
     ("false", "true"), ("False", "True"), ("FALSE", "TRUE"),
 )  # fmt: skip
-# names that say which class is looked for, or which is the rest
+# names that suggest the positive class, or the negative class
 _SOUGHT = {
     "yes", "y", "true", "t", "positive", "pos", "p", "+", "case", "cases", "event",
     "malignant", "cancer", "tumor", "tumour", "disease", "diseased", "sick", "ill", "abnormal",
@@ -39,12 +39,12 @@ _NOT = r"(?:not|non|no)[ _-]?"
 
 
 def binary_pair(labels: Collection[str]) -> set[str]:
-    """Return both of a pair like 0 and 1, where the labels are one of it or both; else nothing."""
+    """Return both labels of a pair like 0 and 1 if all labels belong to it; else an empty set."""
     return set(next((pair for pair in PAIRS if {*labels} <= {*pair}), ()) if labels else ())
 
 
 def spell_as_truth(texts: Collection[str], classes: Collection[str]) -> tuple[str, str] | None:
-    """Return how truth writes the bits of a column, such as False and True for 0 and 1, or None."""
+    """Return truth's spelling of a 0/1 column, such as (False, True); None if it is the same."""
     mine, theirs = (
         next((pair for pair in PAIRS if {*one} <= {*pair}), ("", "")) if one else ("", "")
         for one in (classes, texts)
@@ -55,7 +55,7 @@ def spell_as_truth(texts: Collection[str], classes: Collection[str]) -> tuple[st
 
 
 def default_positive(classes: Collection[str]) -> str | None:
-    """Return 1 or true, as written, of classes among 0 and 1, -1 and 1, or false and true."""
+    """Return 1 or true, as written, of classes like 0 and 1 or false and true; else None."""
     folded = {name.casefold(): name for name in classes}
     if len(folded) != len(classes) or not folded:
         return None
@@ -67,9 +67,9 @@ def default_positive(classes: Collection[str]) -> str | None:
 
 
 def guess_positive(classes: Mapping[str, int]) -> tuple[str, bool]:
-    """Return the likeliest positive class of counted ones, and whether a name suggests it."""
+    """Return the likeliest positive class, given counts, and whether its name suggests it."""
     plain = {name: sub(r"[\W_]+", " ", name.casefold()).strip() or name for name in classes}
-    # of 1 and 2 some programs mean the one, some the other
+    # of 1 and 2 either may be positive
     known = _SOUGHT if "2" in classes else _SOUGHT | {"1"}
     sought = [name for name, word in plain.items() if word in known]
     if len(sought) == 1:
@@ -85,14 +85,14 @@ def guess_positive(classes: Mapping[str, int]) -> tuple[str, bool]:
     return min(sorted(classes), key=classes.__getitem__), False
 
 
-FRAME = "<frame>"  # the name of a table that is no file
+FRAME = "<frame>"  # name of a table that is not a file
 COMMA = "has a comma that may be a decimal sign or a thousands separator"
 _EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}\s*%?")
 _MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a cell is missing: None, NaN, or pandas' NA (which refuses to be compared)."""
+    """Return whether a cell is missing: None, NaN, or pandas' NA (which cannot be compared)."""
     if value is None or type(value).__name__ == "NAType":
         return True
     return not isinstance(value, np.ndarray) and value != value
@@ -108,12 +108,12 @@ def as_text(value: object) -> str | None:
 
 
 def distinct_texts(values: Iterable[object]) -> set[str]:
-    """Return the distinct values as text, the missing ones left out."""
+    """Return the distinct values as text, without missing ones."""
     return {text for text in map(as_text, set(values)) if text is not None}
 
 
 def count_texts(values: Iterable[object], counts: Iterable[int]) -> Counter[str]:
-    """Return how often each value stands somewhere, as text, the missing ones left out."""
+    """Return the total count of each value, as text, without missing ones."""
     found: Counter[str] = Counter()
     for value, count in zip(values, counts, strict=True):
         text = as_text(value)
@@ -123,7 +123,7 @@ def count_texts(values: Iterable[object], counts: Iterable[int]) -> Counter[str]
 
 
 def missing_word_hint(text: str) -> str | None:
-    """Return the hint for a word that programs write for a missing value."""
+    """Return the hint for a word that usually means a missing value, else None."""
     return null_value_hint(text) if text.casefold() in _MISSING_WORDS else None
 
 
@@ -137,12 +137,12 @@ def comma_hint(texts: Sequence[str]) -> str | None:
 
 
 def null_value_hint(text: str) -> str:
-    """Say how a text is made to mean missing."""
+    """Return the hint on the option that makes a text a missing value."""
     return f"if '{text}' means missing, add {format_option('--null-value', text)}"
 
 
 def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
-    """Return truth's labels, the declared ones, and both of a pair like 0 / 1."""
+    """Return truth's labels, the declared classes, and both labels of a pair like 0 / 1."""
     known = {*classes, *roles.classes}
     if roles.positive is not None:
         known.add(roles.positive)
@@ -150,7 +150,7 @@ def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
 
 
 def natural_sort_key(text: str) -> tuple[tuple[int, float, str], ...]:
-    """Order text with numbers by their value: 2 before 10, fold9 before fold10."""
+    """Return the key that sorts numbers in text by value: 2 before 10, fold9 before fold10."""
     parts = re.split(r"(\d+(?:\.\d+)?)", text)
     return tuple(
         (0, float(part), part) if index % 2 else (1, 0.0, part)

@@ -1,4 +1,4 @@
-"""Which column is truth, which names the rows: by the names and by the first values."""
+"""Guesses of roles from column names and first values: truth, ids, weights, runs, covariates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clfeval.tables.input import IF_MODEL, ColumnNames, Input, find_column, is_i
 from clfeval.tables.peek import ColumnPeek
 
 MOST_CLASSES = 20  # of a column that may be truth
-# what truth is also called: the certain ones are taken where one alone is there, others proposed
+# other names of truth: a single certain one is used, the others are only proposed
 CERTAIN = (
     "class",
     "y",
@@ -46,7 +46,7 @@ TRUE = {"actual", "true", "truth", "gold", "observed", "target"}  # words in a n
 PREDICTED = {"pred", "predicted", "prediction", "prob", "score"}
 _METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
 RATES = ("sensitivity", "specificity")
-# of a table with a column of truth for each label
+# names of truth in a multilabel table, with one truth column per label
 _TRUE = rf"(?:{'|'.join(ColumnNames.TRUTH)}|true|gt|gold)"
 _OF_LABEL = re.compile(rf"\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*", re.IGNORECASE)
 _COVARIATE = re.compile(
@@ -61,7 +61,7 @@ _ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)", re.IGNORECASE)
 
 
 def find_truth(peeks: Mapping[str, ColumnPeek], roles: Input) -> str | None:
-    """Return the column of truth: the one that is named, or that a name alone shows to be it."""
+    """Return the truth column: the one given by option, or recognised by its name."""
     named = roles.truth or find_column(peeks, ColumnNames.TRUTH)
     if named is not None:
         return named
@@ -73,7 +73,7 @@ def find_truth(peeks: Mapping[str, ColumnPeek], roles: Input) -> str | None:
 
 
 def likely_id(peeks: Mapping[str, ColumnPeek], truth: str) -> str | None:
-    """Return the column that names the rows: called like one, and without a value twice."""
+    """Return the id column: named like one, and without repeated values."""
     others = [name for name in peeks if name != truth]
     named = find_column(others, ColumnNames.ID)
     if named is not None:
@@ -88,7 +88,7 @@ def likely_id(peeks: Mapping[str, ColumnPeek], truth: str) -> str | None:
 
 
 def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) -> None:
-    """Raise where another column is called like truth too, and would be a model."""
+    """Raise if another column named like truth would be a model."""
     others = [name for name in free if name.strip().casefold() in ColumnNames.TRUTH]
     if others and roles.truth is None and not roles.model:
         left = [name for name in free if name not in others]
@@ -108,7 +108,7 @@ def refuse_weight_columns(
     classes: Collection[str],
     roles: Input,
 ) -> None:
-    """Raise where a column of numbers named like row weights would be a model."""
+    """Raise if a column of numbers named like row weights would be a model."""
     named = [name for name in free if find_column([name], ColumnNames.WEIGHT)]
     found = [
         name for name in named
@@ -129,7 +129,7 @@ def refuse_weight_columns(
 
 
 def refuse_run_columns(file: str, free: Sequence[str], roles: Input) -> None:
-    """Raise where a column is called like runs, folds or seeds, and would be a model."""
+    """Raise if a column named like runs, folds or seeds would be a model."""
     found = [name for name in free if find_column([name], ColumnNames.RUN)]
     if not found or len(found) == len(free) or roles.model:
         return
@@ -147,9 +147,9 @@ def refuse_run_columns(file: str, free: Sequence[str], roles: Input) -> None:
 def refuse_covariates(
     file: str, free: Sequence[str], peeks: Mapping[str, ColumnPeek], roles: Input
 ) -> None:
-    """Raise where numbers are called like a property of the rows (age, year), not like a model.
+    """Raise if numeric columns named like covariates (age, year) would be models.
 
-    Also where one column is called like a prediction, and several others are not.
+    Also if some columns are named like predictions, and more of them are not.
     """
     numbers = [name for name in free if peeks[name].mostly_numeric]
     named = [name for name in numbers if {*re.split(r"[\W_]+", name.casefold())} & PREDICTED]
@@ -171,7 +171,7 @@ def refuse_covariates(
 
 
 def no_truth_error(file: str, peeks: Mapping[str, ColumnPeek]) -> DataError:
-    """Build the error for a table in which no column is known to be truth; one is proposed."""
+    """Build the error for a table without a recognised truth column, with a proposed one."""
     what = f"no truth column; columns: {list_names(peeks)}"
     if all(find_column(peeks, (name,)) for name in RATES):
         hint = (
@@ -198,7 +198,7 @@ def no_truth_error(file: str, peeks: Mapping[str, ColumnPeek]) -> DataError:
 
 
 def _bare_labels(peeks: Mapping[str, ColumnPeek]) -> list[str]:
-    """Return columns of 0 and 1 that others are called by, with a model's name: `sun`, `m_sun`."""
+    """Return 0/1 columns whose names end those of others, as `sun` in `m_sun`: multilabel."""
     bits = [name for name, column in peeks.items() if name and column.texts <= {"0", "1"}]
     models: dict[str, list[str]] = {}
     for label, name in product(bits, bits):
@@ -209,7 +209,7 @@ def _bare_labels(peeks: Mapping[str, ColumnPeek]) -> list[str]:
 
 
 def likely_truth(peeks: Mapping[str, ColumnPeek]) -> tuple[str, str] | None:
-    """Return the column that may be truth, and why; None where nothing speaks for one."""
+    """Return the column that may be truth, with the reason; None if there is no candidate."""
     few = {n: p for n, p in peeks.items() if n and 1 < len(p.texts) <= MOST_CLASSES and p.classes}
     named = find_column(few, LIKELY)
     if named is not None:
@@ -218,7 +218,7 @@ def likely_truth(peeks: Mapping[str, ColumnPeek]) -> tuple[str, str] | None:
     called = [name for name, words in parts.items() if words & TRUE and not words & PREDICTED]
     if len(called) == 1:
         return called[0], "its name suggests truth"
-    # its classes are what other columns say
+    # other columns have the same classes
     said = {
         name: sum(other.texts == column.texts for key, other in few.items() if key != name)
         for name, column in few.items()
@@ -236,7 +236,7 @@ def likely_truth(peeks: Mapping[str, ColumnPeek]) -> tuple[str, str] | None:
 def refuse_decimal_commas(
     file: str, names: Iterable[str], truth: str, peeks: Mapping[str, ColumnPeek], roles: Input
 ) -> None:
-    """Raise for answers, in columns of such names, and weights with a decimal comma."""
+    """Raise for predictions in the named columns, or weights, with a decimal comma."""
     known = known_labels(peeks[truth].texts, roles) if truth in peeks else set()
     asked = [name for name in (*names, roles.weight or "") if name and name in peeks]
     found = [name for name in asked if peeks[name].commas and not peeks[name].texts <= known]
@@ -248,7 +248,7 @@ def refuse_decimal_commas(
                 [Problem(f"'{text}' {COMMA}", "decimal-comma", file, None, name)
                  for name, text in texts.items()],
                 hint=hint,
-                # either way scores have one order; weights would count a thousand times
+                # scores keep their order either way; weights would be 1000 times larger
                 fixes={} if roles.weight in found else {"decimal": ","},
             )  # fmt: skip
         raise DataError(

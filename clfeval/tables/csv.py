@@ -1,4 +1,4 @@
-"""CSV as bytes: its head, the structure of every line, its hash, and what a fast read hides."""
+"""CSV as bytes: header and sample, structure of every line, hash, and byte counts."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ SAMPLE_ROWS = 5000
 
 @dataclass(frozen=True, slots=True)
 class CsvHead:
-    """Header and sample of a delimited file; an empty cell is None, all else is text."""
+    """Header and sample rows of a delimited file, as text; an empty cell is None."""
 
     columns: tuple[str, ...]
     sample: tuple[tuple[str | None, ...], ...]
     header_bytes: int  # of the names alone, without delimiters and line end
-    header_row: int = 1  # more when blank lines or comments stand above it
+    header_row: int = 1  # more if blank lines or comments precede it
 
 
 _SEPARATOR = re.compile(rb'"?sep=([\t!-~])"?\s*', re.IGNORECASE)
 
 
 def skip_comments(source: SourceFile) -> SourceFile:
-    """Return the source with the comments on top: lines that begin with `#`, and blank ones.
+    """Return the source with its leading comment lines (`#`) and blank lines, which are skipped.
 
-    `#id,truth` above as many fields is a header, `# id, truth` is none. `sep=;`, which tells Excel
-    the delimiter, tells it here too, unless another is said.
+    `#id,truth` above as many fields is a header, `# id, truth` is not. `sep=;`, which gives Excel
+    the delimiter, sets it here too, unless an option does.
     """
     with source.path.open("rb") as stream:
         lines = [stream.readline(HEAD_BYTES)]
@@ -63,7 +63,7 @@ def skip_comments(source: SourceFile) -> SourceFile:
 
 
 def read_csv_head(source: SourceFile) -> CsvHead:
-    """Read and check the header; raises DataError for what no parser could read rightly."""
+    """Read and check the header; DataError for what no parser could read correctly."""
     with source.path.open("rb") as stream:
         stream.seek(len(source.comments))
         raw = stream.read(HEAD_BYTES)
@@ -89,14 +89,14 @@ def read_csv_head(source: SourceFile) -> CsvHead:
 
 
 def refuse_utf16(source: SourceFile, start: bytes) -> None:
-    """Raise for a text that begins with the mark of UTF-16."""
+    """Raise for a text that begins with a byte-order mark of UTF-16."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         hint = "convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW"
         raise DataError.new("the file is UTF-16, not UTF-8", "not-utf8", source.name, 1, hint=hint)
 
 
 def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the records of the head that are surely complete, with their rows; no blank lines."""
+    """Yield the complete records of the head with their row numbers, without blank lines."""
     if not whole:
         text = text[: text.rfind("\n") + 1]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=source.delimiter)
@@ -143,7 +143,7 @@ TRIED = 50  # lines
 
 
 def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
-    """Return a delimiter by which the first lines have equally many fields, unlike the one used."""
+    """Return another delimiter that splits the first lines into equally many fields, if any."""
     with source.path.open("rb") as stream:
         stream.seek(len(source.comments))
         raw = stream.read(HEAD_BYTES)
@@ -151,7 +151,7 @@ def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
     lines = [line for line in text.splitlines()[: TRIED + 1] if line][:TRIED]
 
     def fields(delimiter: str) -> int:
-        """Count the fields of each line; 0 where lines differ."""
+        """Return the number of fields of each line; 0 if lines differ."""
         try:
             counts = {len(record) for record in csv.reader(lines, delimiter=delimiter)}
         except csv.Error:
@@ -190,7 +190,7 @@ def inspect_structure(source: SourceFile, columns: tuple[str, ...]) -> None:
 
 
 def _bare_returns(source: SourceFile) -> list[Problem]:
-    """Find lines with a carriage return amid them, where no quote mark may make it a character."""
+    """Return problems for lines with a bare carriage return; none for a file with quotes."""
     found: list[Problem] = []
     with source.path.open("rb") as stream:
         for row, line in enumerate(stream, start=1):
@@ -203,7 +203,7 @@ def _bare_returns(source: SourceFile) -> list[Problem]:
 
 
 def read_records(source: SourceFile) -> list[list[str]]:
-    """Read all records at once, blank lines as empty ones; DataError for what is no CSV."""
+    """Read all records, blank lines as empty ones; DataError for invalid CSV."""
     try:
         with _text(source) as stream:
             return list(csv.reader(stream, delimiter=source.delimiter, strict=True))
@@ -252,7 +252,7 @@ CHUNK = 1 << 18  # small enough to stay in the processor's cache between the cou
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """The hash of the given bytes and, for delimited text, counts of the bytes that shape it."""
+    """The hash of a file's bytes and, for delimited text, counts of structural bytes."""
 
     sha256: str
     size: int = 0
@@ -266,21 +266,21 @@ class Fingerprint:
 
     @property
     def lines(self) -> int:
-        """Physical lines, the last one counted with or without its newline."""
+        """Number of physical lines, with the last one whether or not it ends with a newline."""
         return self.newlines + (not self.ends_with_newline)
 
     @property
     def field_bytes(self) -> int:
-        """Bytes that are neither delimiter nor line end (meaningful without quotes)."""
+        """Number of bytes that are neither delimiters nor line ends (meaningful without quotes)."""
         return self.size - self.newlines - self.returns - self.delimiters
 
 
 FingerprintTask: TypeAlias = "Future[Fingerprint]"
-_AT_ONCE = threading.BoundedSemaphore(2)  # files read beside the main pass
+_AT_ONCE = threading.BoundedSemaphore(2)  # files read in parallel with the main pass
 
 
 def start_fingerprint(source: SourceFile) -> FingerprintTask:
-    """Take a fingerprint in a thread of its own: hashing and counting release the interpreter."""
+    """Compute a fingerprint in a thread of its own: hashing and counting release the GIL."""
     from concurrent.futures import Future
 
     task: FingerprintTask = Future()
@@ -297,8 +297,8 @@ def start_fingerprint(source: SourceFile) -> FingerprintTask:
 
 
 def take_fingerprint(source: SourceFile) -> Fingerprint:
-    """Read the file once: hash it and, for delimited text, count the bytes that shape it."""
-    import numpy as np  # completion, which reads heads of tables here, does without it
+    """Read a file once to hash it and, for delimited text, to count structural bytes."""
+    import numpy as np  # shell completion, which uses this module, does not need it
 
     digest = sha256()
     size = 0
@@ -326,7 +326,7 @@ def take_fingerprint(source: SourceFile) -> Fingerprint:
                         bad_utf8 = True
             size += len(chunk)
             last = chunk[-1:]
-    bad_utf8 = bad_utf8 or bool(decoder.getstate()[0])  # a character cut off at the end
+    bad_utf8 = bad_utf8 or bool(decoder.getstate()[0])  # an incomplete character at the end
     newlines, returns, delimiters, quotes = counts.values()
     return Fingerprint(
         source.sha256 or digest.hexdigest(), size, newlines, returns, delimiters, quotes,

@@ -1,4 +1,4 @@
-"""Feature tables: one column per feature, or one row per feature that an observation shows."""
+"""Feature tables: wide with one column per feature, or sparse with one row per present feature."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from clfeval.tables.scan import TableFile, in_polars
 from clfeval.tables.unreadable_text import with_delimiter_hint
 
 # binary    0 and 1, or booleans: true is 1
-# numeric   numbers, made true or false by a cut
+# numeric   numbers, dichotomised at a threshold
 # category  text, one feature for each of its values
 FeatureKind = Literal["binary", "numeric", "category"]
 
 
 @dataclass(frozen=True, slots=True)
 class ClassTable:
-    """Where the class of each observation stands when it stands in a table of its own."""
+    """A separate table of classes, with the columns of row ids and of classes."""
 
     files: tuple[TableFile, ...]
     row: str
@@ -39,7 +39,7 @@ class ClassTable:
 
 @dataclass(frozen=True, slots=True)
 class FeatureTable:
-    """Files of one schema and what their columns are.
+    """Feature tables of one schema, and the roles of their columns.
 
     wide: `kinds` of the feature columns; long: `row`, `feature` and optional `value` columns of a
     sparse table, `wanted`: globs of features.
@@ -59,7 +59,7 @@ class FeatureTable:
     ignored: tuple[str, ...] = ()
 
     def described(self) -> str:
-        """Say in one line how the table was read."""
+        """Return one line on how the table was read."""
         parts = [f"{self.files[0].name}: {self.layout} table of features"]
         if self.classes is not None:
             parts.append(f"classes in '{self.classes.truth}' of {self.classes.files[0].name}")
@@ -81,7 +81,7 @@ class FeatureTable:
         return "; ".join(parts)
 
     def taken(self) -> list[ColumnRole]:
-        """Say what every column of the files is taken for, and why."""
+        """Return the role of every column of the files, with the reason."""
         roles = self.roles
         known = {
             self.truth: ("class", "--truth" if roles.truth else "its name"),
@@ -114,14 +114,14 @@ def open_features(
     with ExitStack() as stack:
         files = stack.enter_context(open_files(tables, roles))
         classes = None
-        if truth_table is not None:  # which may be of another format
+        if truth_table is not None:  # it may be of another format
             others = stack.enter_context(open_files(truth_table, replace(roles, input_format=None)))
             classes = _classes(tuple(map(_in_polars, others)), roles)
         yield _recognise_features(tuple(map(_in_polars, files)), roles, tuple(wanted), classes)
 
 
 def _in_polars(file: TableFile) -> TableFile:
-    """Return a data frame of another library as one of polars, so that numbers are read alike."""
+    """Return a file with a data frame of another library converted to polars."""
     if file.native is None:
         return file
     return replace(file, native=nw.from_native(in_polars(file.native)))
@@ -149,7 +149,7 @@ def _recognise_features(
     known = {row, feature, value, truth, find_column(columns, ColumnNames.TRUTH)}
     spare = [name for name in columns if name not in known]
     sparse = row and feature and not spare
-    # a column called word may well be a feature; one called feature is hardly one
+    # a column named word may be a feature; one named feature hardly is
     named = find_column(rest, ColumnNames.FEATURE[:3]) if classes is None else feature
     if row and named and spare and roles.layout is None:
         what = f"columns '{row}' and '{feature}' look like a sparse table, but what are "
@@ -192,7 +192,7 @@ def _recognise_features(
 
 
 def _classes(files: tuple[TableFile, ...], roles: Input) -> ClassTable:
-    """Recognise row and class in a table of classes; of two columns the second is the class."""
+    """Recognise the row and class columns of a table of classes; of two the second is the class."""
     first = files[0]
     columns = list(first.columns)
     if roles.truth is not None and roles.truth not in columns:
@@ -213,7 +213,7 @@ def _classes(files: tuple[TableFile, ...], roles: Input) -> ClassTable:
 def _kinds(
     file: TableFile, names: Sequence[str], null_values: Sequence[str]
 ) -> dict[str, FeatureKind]:
-    """Guess each column's kind; counting finds out when the guess is wrong."""
+    """Guess each column's kind; counting detects a wrong guess."""
     if file.native is not None:
         schema = file.native.select(*names).collect_schema()
         binary = {n for n in names if schema[n] == nw.Boolean or schema[n].is_integer()}

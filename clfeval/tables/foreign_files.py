@@ -1,4 +1,4 @@
-"""Files that are no tables, known by what they hold, and what to do with them."""
+"""Files that are not tables, recognised by their content, with hints on what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clfeval.errors import DataError, UsageError, format_command_line
 
-FIRST = 8  # bytes that are looked at
+FIRST = 8  # bytes that are examined
 _SAVE = "save the sheet as CSV"
 _MARKS: Sequence[tuple[bytes, str, str]] = (
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)", _SAVE),
@@ -61,12 +61,12 @@ def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
 
 
 def holds_result(path: Path) -> bool:
-    """Tell whether a file is a saved result of clfeval."""
+    """Return whether a file is a saved result of clfeval."""
     return bool(_RESULT.match(_beginning(path)))
 
 
 def refuse_result(name: str, path: Path) -> None:
-    """Raise UsageError for a saved result of clfeval, which mlcps alone takes for a table."""
+    """Raise UsageError for a saved result of clfeval, which only mlcps reads as a table."""
     if holds_result(path):
         raise _own_file_error(name, "a saved result of clfeval", "report")
 
@@ -99,14 +99,14 @@ def _known_format(path: Path, magic: bytes) -> tuple[str, str] | None:
 
 
 def _zip(path: Path) -> tuple[str, str]:
-    """Say what a zip archive is, by the names it holds."""
+    """Return what a zip archive is, and a hint, from the names in it."""
     from zipfile import BadZipFile, ZipFile
 
     try:
         with ZipFile(path) as archive:
             names = archive.namelist()
     except OSError as error:
-        if error.errno != EINVAL:  # which is an archive that tells of places before its own start
+        if error.errno != EINVAL:  # EINVAL: the archive has offsets before its start
             raise
         return _DAMAGED
     except (BadZipFile, NotImplementedError, ValueError):

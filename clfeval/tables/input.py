@@ -1,4 +1,4 @@
-"""How a table is read and what its columns are: options of every command, and names that tell."""
+"""Options on reading a table and on the roles of its columns, and default column names."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Input:
     ranks: bool = False
 
     def folded(self) -> Input:
-        """Return it with classes as `fold_labels` makes them."""
+        """Return the options with classes stripped and in lower case if `fold_labels` is set."""
         if not self.fold_labels:
             return self
         positive = self.positive and self.positive.strip().lower()
@@ -185,7 +185,7 @@ class Input:
         return replace(self, positive=positive, classes=classes)
 
     def with_runs(self, column: str | None, *, files: bool) -> Input:
-        """Return it with the column, or the name of each file, that tells runs apart, if any."""
+        """Return the options with the column of runs, or the file names as runs, if given."""
         if column is None and not files:
             return self
         from clfeval.tables.scan import FILE_NAME
@@ -196,16 +196,16 @@ class Input:
         return replace(self, by=(run,), run=run)
 
     def threshold_of(self, model: str) -> float:
-        """Return the threshold in force for a model: scores at or above it are positive."""
+        """Return the threshold of a model: scores at or above it are predicted positive."""
         return self.threshold.get(model, self.threshold.get(None, DEFAULT_THRESHOLD))
 
     def has_threshold(self, model: str) -> bool:
-        """Tell whether the user gave this model's threshold."""
+        """Return whether the user gave a threshold for this model."""
         return model in self.threshold or None in self.threshold
 
 
 def with_input(command: Command) -> Command:
-    """Return a command with the options of its table, which are those of every command."""
+    """Return a command with the options on its input table."""
     return replace(command, input=Input)
 
 
@@ -213,7 +213,7 @@ IF_MODEL = "if it is a model, add --model NAME for each model"
 
 
 class ColumnNames:
-    """The names that columns go by where no option says it, the likeliest first."""
+    """Default names of columns by role, likeliest first."""
 
     TRUTH = ("truth", "y_true", "target", "actual", "label", "true_label")
     LONG_TRUTH = (*TRUTH, "actual_class", "true_class")
@@ -251,7 +251,7 @@ _INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 
 
 def find_column(columns: Iterable[str], names: Sequence[str]) -> str | None:
-    """Return the (exact, else first) column of the earliest name, ignoring case and spaces.
+    """Return the column with the earliest of some names, ignoring case and spaces.
 
     `Patient No` is `patient_id`.
     """
@@ -267,12 +267,12 @@ def _normalise_name(name: str) -> str:
 
 
 def is_index_name(name: str) -> bool:
-    """Tell whether a column has the name that pandas or Parquet give the nameless row index."""
+    """Return whether a column has the name of an unnamed row index of pandas or Parquet."""
     return bool(_INDEX.fullmatch(name))
 
 
 def parse_facets(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the columns of entries of --by; `a*b` is a and b unless a column, `age:4` is age."""
+    """Return the columns of entries of --by: `a*b` is a and b (unless a column), `age:4` is age."""
     from clfeval.tables.row_selection import parse_bins
 
     whole = {*columns, *([] if roles.run is None else [roles.run])}
@@ -284,7 +284,7 @@ def parse_facets(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...
 def refuse_ignored_columns(
     ignored: Collection[str], named: Mapping[str, Iterable[str | None]]
 ) -> None:
-    """Raise where an option names a column that --ignore leaves out; named: the names by option."""
+    """Raise if an option names a column that --ignore leaves out; named: the names by option."""
     for flag, names in named.items():
         for name in names:
             if name in ignored:
@@ -294,7 +294,7 @@ def refuse_ignored_columns(
 def match_names(
     file: str, names: Sequence[str], patterns: Sequence[str], *, what: str = "model"
 ) -> list[str]:
-    """Resolve exact names and globs; a pattern that matches nothing is an error."""
+    """Return the names that match exact names or globs; UsageError for one without a match."""
     chosen: dict[str, None] = {}
     known = set(names)
     for pattern in patterns:

@@ -1,4 +1,4 @@
-"""The second pass, taken only when the counts show something wrong: find the rows to name."""
+"""The second pass over invalid rows, run only when the counts show problems, to name the rows."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ class Check:
 
 
 def column_as_text(column: str) -> pl.Expr:
-    """Return a column as text."""
+    """Return the expression of a column as text."""
     return pl.col(column).cast(pl.String)
 
 
 def column_as_number(column: str, written: Container[str] = ()) -> pl.Expr:
-    """Return a column as numbers, null where it holds none."""
+    """Return the expression of a column as numbers, null where it has none."""
     text = column_as_text(column)
     return parse_number_text(text) if column in written else text.cast(pl.Float64, strict=False)
 
 
 def missing_value(column: str, *, number: bool = False, written: Container[str] = ()) -> Check:
-    """Look for empty cells, and for NaN where numbers are wanted."""
+    """Return the check for empty cells, and for NaN in numbers."""
     absent = pl.col(column).is_null()
     if number:
         absent |= column_as_number(column, written).is_nan().fill_null(value=False)
@@ -75,12 +75,12 @@ def missing_value(column: str, *, number: bool = False, written: Container[str] 
 
 
 def missing_cell(column: str, frame: pl.LazyFrame) -> Check:
-    """Look for empty cells, and for NaN where the column holds numbers."""
+    """Return the check for empty cells, and for NaN if the column is of a numeric type."""
     return missing_value(column, number=frame.collect_schema()[column].is_float())
 
 
 def bad_number(column: str, written: Container[str] = ()) -> Check:
-    """Look for text that is no number."""
+    """Return the check for text that is not a number."""
     bad = pl.col(column).is_not_null() & column_as_number(column, written).is_null()
     return Check(column, "bad-number", "'{value}' is not a number", bad)
 
@@ -88,7 +88,7 @@ def bad_number(column: str, written: Container[str] = ()) -> Check:
 def bad_answer(
     column: str, suspicion: Suspicion, *, number: bool, unknown: bool = True
 ) -> list[Check]:
-    """Look for what is no answer of a model: no number, or no label where some are unknown."""
+    """Return the checks for invalid predictions: not a number, or not a known label."""
     written, text = suspicion.written, column_as_text(column)
     checks = [missing_value(column, number=number, written=written)] if suspicion.strict else []
     if number:
@@ -104,14 +104,14 @@ def bad_answer(
 
 
 def zero_probabilities(model: str, columns: Sequence[str], written: Container[str] = ()) -> Check:
-    """Look for class probabilities that are all 0, and cannot be divided by their sum."""
+    """Return the check for class probabilities that are all 0, which cannot be normalised."""
     none = pl.all_horizontal(column_as_number(column, written) == 0 for column in columns)
     what = f"the class probabilities of {escape_braces(quote_name(model))} are all 0"
     return Check(columns[0], "bad-sum", what, none)
 
 
 def bad_weight(column: str, written: Container[str] = ()) -> Check:
-    """Look for weights that are absent, negative, infinite or no number."""
+    """Return the check for weights that are missing, negative, infinite or not a number."""
     number = column_as_number(column, written)
     good = (number >= 0) & number.is_finite()
     what = "'{value}' is not a valid weight"
@@ -119,7 +119,7 @@ def bad_weight(column: str, written: Container[str] = ()) -> Check:
 
 
 def count_blank(file: TableFile) -> int:
-    """Count the lines of a text table that hold no value at all."""
+    """Count the blank lines of a text table."""
     if file.head is None:
         return 0
     text: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
@@ -128,19 +128,19 @@ def count_blank(file: TableFile) -> int:
 
 
 def duplicate_id(*row: str) -> Check:
-    """Check for ids in more than one row (of a run, if given), with their first row."""
+    """Return the check for ids in more than one row (of a run, if given), with their first row."""
     first = pl.col(PLACE).first().over(row)
     again = (pl.col(PLACE) != first) & pl.col(row[0]).is_not_null()
     return Check(row[0], "duplicate-id", "'{value}' is already in {extra}", again, first)
 
 
 def escape_braces(text: str) -> str:
-    """Return text in which braces stand for themselves."""
+    """Escape braces in a text for str.format."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def read_numbered_rows(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
-    """Read a table without blank lines, with row numbers, text files as text (header is row 1)."""
+    """Read a table with row numbers (header is row 1), text files as text, without blank lines."""
     if file.head is not None:
         text: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
         blank = pl.all_horizontal(pl.col(name).is_null() for name in file.columns)
@@ -160,7 +160,7 @@ def read_numbered_rows(file: TableFile, null_values: Sequence[str] = ()) -> pl.L
 
 def _with_places(frame: pl.LazyFrame, file: str, first: int) -> pl.LazyFrame:
     place = pl.format("{}:{}", pl.lit(file), pl.col(ROW)).alias(PLACE)
-    if ROW not in frame.collect_schema():  # rows that --where takes have the number of their file
+    if ROW not in frame.collect_schema():  # rows kept by --where have their row numbers in the file
         frame = frame.with_row_index(ROW, offset=first)
     return frame.with_columns(pl.lit(file).alias(FILE), place)
 

@@ -1,4 +1,4 @@
-"""Several files of some models each, made one table: which row is whose, the ids say."""
+"""Join of several files with models into one table, on their ids."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from clfeval.tables.source import open_sources, split_named_path, table_paths
 from clfeval.tables.unreadable_text import converting_engine_errors, with_delimiter_hint
 
 QUALIFIED_NAME = "{}:{}"  # a column, or one model of several, of a file
-LENT = "__clfeval_truth"  # what truth of another file is called
-MAX_FILES_NAMED = 3  # files that the name of the whole names
+LENT = "__clfeval_truth"  # name of the truth column of another file
+MAX_FILES_NAMED = 3  # files named in the name of the joined table
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedFile:
-    """One of the files: what it is called, what its columns are, and how the whole calls them."""
+    """One of the joined files: its name, its columns, and their names in the joined table."""
 
     called: str
     said: bool  # by the user, not by its name
@@ -46,7 +46,7 @@ class JoinedFile:
     names: Mapping[str, str]
 
     def model(self, one: ModelColumns, alone: bool, taken: Counter[str]) -> ModelColumns:
-        """Return a model as the whole has it; alone: every file has one; taken: names of all."""
+        """Return a model, renamed for the joined table; alone: one per file; taken: all names."""
         name = QUALIFIED_NAME.format(self.called, one.name)
         if len(self.columns.models) == 1 and (self.said or alone):
             name = self.called
@@ -58,7 +58,7 @@ class JoinedFile:
 
 
 def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predictions:
-    """Join files on the column of their ids; names: what the user calls each of them."""
+    """Join files on their id column, each with the name the user gave it, or None."""
     _refuse_unjoinable(files, roles)
     whole = " + ".join(file.shown for _, file in files[:MAX_FILES_NAMED])
     whole += f" + {len(files) - MAX_FILES_NAMED} more" if len(files) > MAX_FILES_NAMED else ""
@@ -85,7 +85,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     }
     bare = [_only_truth(each, of, roles, used) for of, each in zip(called, peeks, strict=True)]
     only_truth = [i for i, name in enumerate(bare) if name is not None]
-    # fractions called like truth are the scores of another file
+    # fractions named like truth are the scores of another file
     only_truth.sort(key=lambda i: not peeks[i][str(bare[i])].classes)
     at = next(iter(only_truth), None)
     truths = [find_truth(each, roles) for each in peeks]
@@ -147,7 +147,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     how += f", rows without an id dropped: {found.nameless:,}" if found.nameless else ""
     layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
     looks = _peeks(parts, table.columns, truth)
-    # labels of one file are no flags beside the scores of another
+    # labels of one file are not stray columns next to scores of another
     sure = all(len({model.kind for model in part.columns.models}) <= 1 for part in parts)
     said = replace(asked, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
     edges = find_bin_edges((table,), asked.by, table.columns, roles.null_value)
@@ -156,7 +156,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
 
 
 def file_stem(name: str) -> str:
-    """Return what a file is called: its name without the endings that say its format."""
+    """Return the file name without the suffixes of its format."""
     for ending in (".gz", ".zst", ".zstd"):
         name = name.removesuffix(ending)
     first, dot, _ = name.rpartition(".")
@@ -164,7 +164,7 @@ def file_stem(name: str) -> str:
 
 
 def _refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None:
-    """Raise for what cannot be joined, before anything is read."""
+    """Raise for files and options that cannot be joined, before anything is read."""
     if len(files) < 2:
         what = "--join needs several files, but only one is given"
         raise bad_option(what, "name all files: new=FILE old=FILE")
@@ -182,7 +182,7 @@ def _refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: Inp
 
 
 def _refuse_alike(parts: Sequence[JoinedFile], models: Sequence[str]) -> None:
-    """Raise for two models of one name, or two columns: they would be taken for one."""
+    """Raise for two models, or two columns, that would have the same name."""
     shared = {str(parts[0].columns.id), *(part.columns.truth for part in parts)} - {""}
     columns = Counter[str]()
     for part in parts:
@@ -253,7 +253,7 @@ def _recognise_part(
 def _only_truth(
     peeks: Mapping[str, ColumnPeek], called: str, roles: Input, used: set[str]
 ) -> str | None:
-    """Return the column of truth of a file that has nothing else beside its ids."""
+    """Return the truth column of a file that has only ids and truth, else None."""
     free = {
         name: column
         for name, column in peeks.items()
@@ -266,7 +266,7 @@ def _only_truth(
 def _peeks(
     parts: Sequence[JoinedFile], columns: Iterable[str], truth: str
 ) -> dict[str, ColumnPeek]:
-    """Return the look at every column of the whole; of truth in all files together."""
+    """Return the peek of each column of the joined table; that of truth from all files."""
     found: dict[str, ColumnPeek] = {}
     for part in reversed(parts):
         for name, look in part.peeks.items():
@@ -278,7 +278,7 @@ def _peeks(
 
 @contextmanager
 def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
-    """Open files that need not be alike, each with the name it is given, and join them.
+    """Open files with different columns, each with its name, and join them.
 
     `NAME=FILE`, or a mapping of names to files or data frames. Errors name the original cells.
     """
@@ -316,7 +316,7 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
 
 
 def _filter_file(file: TableFile, roles: Input) -> TableFile:
-    """Return the rows of a file that --where takes, if the file has its columns."""
+    """Return the rows of a file that meet --where, if the file has its columns."""
     return filtered_rows(file, roles.where) if {*filter_columns(roles)} <= {*file.columns} else file
 
 

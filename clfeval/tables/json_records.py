@@ -1,4 +1,4 @@
-"""JSON as tables of rows: a list of records, or columns and rows as pandas' orient='split'."""
+"""JSON tables: a list of records, or columns and rows as of pandas' orient='split'."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\
 
 
 def first_record(source: SourceFile) -> dict[str, Any]:
-    """Return the object in the first line that is not blank, with nothing in it if it is none."""
+    """Return the object in the first line that is not blank; {} if that is not an object."""
     with source.path.open("rb") as stream:
         first = next((line.strip() for line in stream if line.strip()), b"")
     if not first.startswith(b"{"):
@@ -29,13 +29,13 @@ def first_record(source: SourceFile) -> dict[str, Any]:
 
 
 def order_columns(columns: Iterable[str], first: Iterable[str]) -> list[str]:
-    """Order columns as the first record has them; keys of later ones follow by name."""
+    """Order columns as in the first record; keys of later records follow by name."""
     place = {key: i for i, key in enumerate(first)}
     return sorted(columns, key=lambda name: (place.get(name, len(place)), name))
 
 
 def json_frame(source: SourceFile) -> pl.DataFrame:
-    """Read a list of records, columns in the order of the first; PolarsError for broken ones."""
+    """Read a list of records, columns in the order of the first; PolarsError for invalid JSON."""
     data = source.path.read_bytes()
     if _SPLIT.match(data):
         frame = _split_frame(data)
@@ -57,7 +57,7 @@ def json_frame(source: SourceFile) -> pl.DataFrame:
 
 
 def _split_frame(data: bytes) -> pl.DataFrame | None:
-    """Read columns and rows as pandas writes them with orient='split'; None if it is none."""
+    """Read columns and rows of pandas' orient='split'; None if the data is not of that form."""
     try:
         found = json.loads(data.decode("utf-8-sig"))
         names, rows = [str(name) for name in found["columns"]], found["data"]

@@ -1,4 +1,4 @@
-"""Libraries that take long to start, imported when something of them is first used."""
+"""Libraries that are slow to import, loaded on first use."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["nw", "pl"]
 
 
 class LazyModule:
-    """Stands for a module until it is needed."""
+    """A stand-in for a module, which is imported on first use."""
 
     def __init__(self, name: str) -> None:
-        """Remember which module."""
+        """Keep the name of the module."""
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        """Return what the module has under this name."""
+        """Return an attribute of the module."""
         return getattr(import_module(self._name), attribute)
 
 

@@ -1,4 +1,4 @@
-"""A look at the first values of every column: numbers, percentages, classes, names of rows."""
+"""Peeks: the first values of every column, and whether they are numbers, classes or ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCORE = re.compile(
 )
 
 
-FIRST = 30  # values that are looked at row by row
+FIRST = 30  # values kept in row order
 _PERCENT = re.compile(r"-?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"-?\d+,\d+(?:\s*%)?")
 
@@ -42,7 +42,7 @@ class ColumnPeek:
     def from_column(
         cls, column: Sequence[str | None], decimal: str, *, typed_number: bool = False
     ) -> ColumnPeek:
-        """Look at the texts of a column."""
+        """Build the peek of a column from its texts."""
         values = [text for text in column if text is not None]
         texts, first = frozenset(values), tuple(column[:FIRST])
         distinct = len(values) == len(texts) > 1
@@ -64,7 +64,7 @@ class ColumnPeek:
         return cls(texts, typed_number, percent, commas, distinct, are_mostly_numbers(texts), first)
 
     def in_bits(self, pair: str) -> ColumnPeek:
-        """Return the same with bits as a pair such as `False/True` has them."""
+        """Return the peek with 0/1 values spelled as a pair such as `False/True`."""
         no, yes = pair.split("/")
         written = {text: yes if text.casefold() in ("1", "true") else no for text in self.texts}
         first = tuple(text and written.get(text, text) for text in self.first)
@@ -72,32 +72,32 @@ class ColumnPeek:
 
     @property
     def bit(self) -> bool:
-        """True when every value is a bare 0 or 1."""
+        """True if every value is 0 or 1."""
         return not self.typed_number and bool(self.texts) and self.texts <= {"0", "1"}
 
     @property
     def whole(self) -> bool:
-        """True when all values are whole numbers."""
+        """True if all values are whole numbers."""
         return all(is_score(text) and float(text) % 1 == 0 for text in self.texts)
 
     @property
     def positive(self) -> bool:
-        """True when no number is negative."""
+        """True if no number is negative."""
         return all(float(text) >= 0 for text in self.texts if is_score(text))
 
     @property
     def shares(self) -> bool:
-        """True when all numbers lie between 0 and 1."""
+        """True if all numbers lie between 0 and 1."""
         return all(0 <= float(text) <= 1 for text in self.texts if is_score(text))
 
     @property
     def classes(self) -> bool:
-        """True when the values may be classes: texts, or whole numbers."""
+        """True if the values may be classes: texts, or whole numbers."""
         return all(not is_score(text) or float(text) % 1 == 0 for text in self.texts)
 
 
 def are_mostly_numbers(texts: Collection[str]) -> bool:
-    """Tell whether numbers outweigh the rest: a bad cell does not turn scores into labels."""
+    """Return whether most texts are numbers: a bad cell does not turn scores into labels."""
     return 2 * sum(map(is_score, texts)) > len(texts)
 
 
@@ -108,7 +108,7 @@ def _most_match(written: re.Pattern[str], texts: Collection[str]) -> bool:
 def peek_columns(
     file: TableFile, null_values: Sequence[str] = (), decimal: str = ".", *, fold: bool = False
 ) -> dict[str, ColumnPeek]:
-    """Return each column's first non-null values, `fold` in lower case and stripped; DataError."""
+    """Return the peek of each column; fold: in lower case and stripped. Raises DataError."""
     without = set(null_values)
     if file.head is not None:
         sample = file.head.sample
@@ -139,10 +139,10 @@ def peek_columns(
 
 
 def _texts(values: Sequence[Any], without: Collection[str]) -> list[str | None]:
-    """Return values as texts; none of lists and the like, which are no single values."""
+    """Return values as texts; none for lists and objects."""
     if any(isinstance(value, (list, dict)) for value in values[:1]):
         return []
-    if {*map(type, values)} == {float}:  # at once: of numbers there are many
+    if {*map(type, values)} == {float}:  # faster for many numbers
         texts = [str(value) if value == value else None for value in values]
     else:
         texts = [*map(as_text, values)]
@@ -150,13 +150,13 @@ def _texts(values: Sequence[Any], without: Collection[str]) -> list[str | None]:
 
 
 def is_score(text: str) -> bool:
-    """Tell whether text is a number as programs write them: `0.3`, `-2`, `1e-5`; not `01`, ` 1`."""
+    """Return whether text is a number as programs write it: `0.3`, `-2`, `1e-5`; not `01`, ` 1`."""
     return bool(_SCORE.fullmatch(text))
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRole:
-    """A column of a table, what it is taken for, and why."""
+    """The role of a column of a table, with the reason."""
 
     column: str
     role: str
@@ -164,13 +164,13 @@ class ColumnRole:
 
 
 class Read(Protocol):
-    """A table that was opened, and says how it was read."""
+    """An opened table that describes how it was read."""
 
     def described(self) -> str:
-        """Say it in one line."""
+        """Return one line on how the table was read."""
 
     def taken(self) -> Sequence[ColumnRole]:
-        """Say it column by column."""
+        """Return the role of every column, with the reason."""
 
 
-Facts = Mapping[str, object]  # what was counted of a table, by what it is
+Facts = Mapping[str, object]  # counts of rows, models, classes etc. by name

@@ -1,4 +1,4 @@
-"""Prediction tables: the opened files, which column is what, and what a layout says of itself."""
+"""Prediction tables: the opened files, the roles of their columns, and the layouts."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ from clfeval.tables.unreadable_text import (
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers
-# loose  as plain, but what is no number becomes null for the second look to name
+# loose  as plain, but invalid numbers become null, to be named in the second pass
 Mode = Literal["fast", "plain", "loose"]
-# Also in a frame of rows: KEY, what names the observation, or every field with marks of the scan.
+# Also in a frame of rows: KEY, the id of the observation, or every field with flags of the scan.
 Also = Literal["nothing", "key", "watch"]
-KEY, WRONG = "__clfeval_key", "__clfeval_wrong"  # the rows of one observation contradict each other
+KEY, WRONG = "__clfeval_key", "__clfeval_wrong"  # WRONG: the rows of an id conflict
 
 
 @dataclass(frozen=True, slots=True)
 class ModelColumns:
-    """One model: its name and the column or columns that hold what it said.
+    """A model: its name and the column or columns of its predictions.
 
     label   one column of class names
     score   one column of numbers; positive at or above the threshold
@@ -72,12 +72,12 @@ class ModelColumns:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which column is truth, id, model, slice, weight and cluster.
+    """Roles of columns: truth, id, models, slices, weight and cluster.
 
-    truth: "" of one of several joined files that leaves it to another.
-    naming: the column with the models' names; answer: the one with what all of them said. written:
-    columns of numbers as people write them. fold: labels in small letters, without outer spaces.
-    bits: columns of 0 and 1 beside a truth of false and true, or the reverse, as truth has them.
+    truth: "" for a joined file without truth.
+    naming: the column of model names; answer: that of predictions, in a long table. written:
+    columns of formatted numbers. fold: labels in lower case, without outer spaces.
+    bits: 0/1 columns with a truth of false and true, or the reverse, in truth's spelling.
     """
 
     truth: str
@@ -86,28 +86,28 @@ class Columns:
     naming: str = ""
     answer: str = ""
     ignored: tuple[str, ...] = ()
-    facets: tuple[tuple[str, ...], ...] = ()  # columns that make slices, crossed if several
+    facets: tuple[tuple[str, ...], ...] = ()  # columns that define slices, crossed if several
     weight: str | None = None
-    run: str | None = None  # also in `by`: an observation stands once in each run
+    run: str | None = None  # also in `by`: an observation occurs once in each run
     cluster: str | None = None
     null_values: tuple[str, ...] = ()
     written: frozenset[str] = frozenset()
     fold: bool = False
     bits: Mapping[str, Reading] = field(default_factory=dict)
-    edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of columns in bins
+    edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of binned columns
 
     def source(self, model: ModelColumns) -> str:
-        """Return the column of the file that holds a model's answers, or the first of them."""
+        """Return the column of a model's predictions in the file, the first of several."""
         return self.answer or model.columns[0]
 
     @property
     def by(self) -> tuple[str, ...]:
-        """The columns that make slices."""
+        """The columns that define slices."""
         return tuple(dict.fromkeys(chain(*self.facets)))
 
     @property
     def row(self) -> tuple[str, ...]:
-        """What names an observation: its id, in each run where there are several."""
+        """Columns that identify an observation: its id, and the run if there are runs."""
         return tuple(name for name in (self.id, self.run) if name is not None)
 
     @property
@@ -117,11 +117,11 @@ class Columns:
         return tuple(dict.fromkeys(name for name in names if name))
 
     def label(self, column: str, mode: Mode = "plain") -> Reading:
-        """Say how a column of labels is read."""
+        """Return how a column of labels is read."""
         return self.bits.get(column, "folded" if self.fold else "bit" if mode == "fast" else "text")
 
     def readings(self, mode: Mode) -> dict[str, Reading]:
-        """Say how every column that is counted is read."""
+        """Return how every used column is read."""
         loose = mode == "loose"
 
         def number(column: str) -> Reading:
@@ -144,7 +144,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A layout of prediction tables.
+    """A layout of prediction tables, with the functions that read it.
 
     needs: required columns; lacking: the error without them. recognise: roles of columns, from the
     header and the first values, or None. rows: lazy frames with a row per observation and a column
@@ -170,14 +170,14 @@ class Layout:
 
     @property
     def gathers(self) -> bool:
-        """True where an observation has several rows: of each model, or in each joined file."""
+        """True if an observation has several rows: one per model, or one per joined file."""
         return self.joined or self.models is not None
 
 
 def guess_kind(column: ColumnPeek, classes: frozenset[str]) -> Kind:
-    """Labels when the values are truth's labels, scores when they are numbers, else labels.
+    """Return "label" for truth's labels, "score" for numbers, else "label".
 
-    One invalid cell does not change the kind. 0 and 1 are labels where truth is false and true.
+    One invalid cell does not change the kind. 0 and 1 are labels if truth has false and true.
     """
     if spell_as_truth(column.texts, classes):
         return "label"
@@ -203,7 +203,7 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
 
 
 def open_source(source: SourceFile) -> TableFile:
-    """Open a source as a table, with its head where it is text."""
+    """Open a source as a table, with its header if it is text."""
     if not source.text:
         return open_typed(source)
     source = skip_comments(source)
@@ -216,7 +216,7 @@ def open_source(source: SourceFile) -> TableFile:
 
 
 def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple[Layout, Columns]:
-    """Recognise the layout of a table, and its columns, from its header and first rows."""
+    """Recognise the layout of a table, and the roles of its columns, from header and first rows."""
     columns = list(peeks)
     facets, asked = parse_facets(roles, columns), roles.by
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
@@ -272,7 +272,7 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
 def _recoded_columns(
     columns: Columns, peeks: Mapping[str, ColumnPeek], roles: Input
 ) -> dict[str, Reading]:
-    """Return the columns of labels that are bits as truth's are, and written otherwise."""
+    """Return the 0/1 columns of labels that truth spells differently, with truth's spelling."""
     if columns.truth not in peeks:
         return {}
     labels = [name for one in columns.models if one.kind == "label" for name in one.columns]
@@ -288,7 +288,7 @@ KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """Files of one schema with the layout recognised in the first."""
+    """Files with the same columns, and the layout recognised in the first."""
 
     files: tuple[TableFile, ...]
     layout: Layout
@@ -298,7 +298,7 @@ class Predictions:
     joined: str = ""  # what was joined, and how
 
     def described(self) -> str:
-        """Say in one line how the table was read."""
+        """Return one line on how the table was read."""
         columns = self.columns
         left = len(self.files) - 1
         files = self.files[0].name + f" and {left:,} more file{'s' * (left > 1)}" * bool(left)
@@ -322,7 +322,7 @@ class Predictions:
         return "; ".join(parts)
 
     def taken(self) -> list[ColumnRole]:
-        """Say what every column of the files is taken for, and why."""
+        """Return the role of every column of the files, with the reason."""
         columns, roles = self.columns, self.roles
         known: dict[str | None, tuple[str, str]] = {
             columns.truth: ("truth", "--truth" if roles.truth else "its name"),
@@ -351,7 +351,7 @@ class Predictions:
 
 
 def _kind_of(model: ModelColumns, roles: Input) -> str:
-    """Say why a column is taken for answers of a model."""
+    """Return the reason why a column is a model's."""
     if model.kind == "classes":
         return "its name contains a class"
     if roles.kind:

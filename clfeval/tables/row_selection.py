@@ -1,4 +1,4 @@
-"""Which rows: conditions of `--where`, and bins of numeric columns of `--by`."""
+"""Selection of rows by `--where`, and bins of numeric columns for `--by`."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ _PARTS = TRAIN | TEST | {"val", "valid", "validation", "dev", "holdout", "eval"}
 
 @dataclass(slots=True)
 class RowFilter:
-    """A condition as an expression, and the columns it names in their order."""
+    """A condition as a polars expression, with the columns it names in order."""
 
     text: str
     columns: dict[str, None] = field(default_factory=dict)
     _left: list[tuple[str, str]] = field(default_factory=list)
 
     def parse(self) -> pl.Expr:
-        """Return the condition as an expression; UsageError says where it cannot be read."""
+        """Return the condition as an expression; UsageError for invalid syntax."""
         place, text = 0, self.text.rstrip()
         while place < len(text):
             found = _TOKEN.match(text, place)
@@ -74,7 +74,7 @@ class RowFilter:
         return bad_option(f"--where: {what}", f"for example --where {EXAMPLE}; quote texts")
 
     def _take(self, *wanted: str) -> str | None:
-        """Take the next word or sign if it is one of those."""
+        """Pop the next token if it is one of the wanted words or signs."""
         if self._left and self._left[0][0] in ("word", "sign") and self._left[0][1] in wanted:
             return self._left.pop(0)[1]
         return None
@@ -152,7 +152,7 @@ def filtered_rows(file: TableFile, where: str | None) -> TableFile:
 
 
 def list_values(counts: Counter[str]) -> str:
-    """List the most frequent values with their rows."""
+    """List the most frequent values with their counts."""
     shown = [f"'{value}' ({rows:,})" for value, rows in counts.most_common(MAX_VALUES_LISTED)]
     more = len(counts) - len(shown)
     return join_texts(shown) + (f" and {more:,} more values" if more > 0 else "")
@@ -161,7 +161,7 @@ def list_values(counts: Counter[str]) -> str:
 def filter_columns(
     roles: Input, peeks: Mapping[str, ColumnPeek] | None = None, used: Iterable[str | None] = ()
 ) -> list[str]:
-    """Return the columns that --where names; with `peeks` those without a role.
+    """Return the columns that --where names; with `peeks` only those without a role.
 
     Columns between 0 and 1 may be models, and ids stay. used: columns of other options.
     """
@@ -184,7 +184,7 @@ def filter_columns(
 def refuse_train_and_test(
     files: Sequence[TableFile], peeks: Mapping[str, ColumnPeek], roles: Input
 ) -> None:
-    """Raise where a column of which nothing is said parts rows for training from the test's."""
+    """Raise for a column without a role that separates training from test rows."""
     ignored = match_names(files[0].name, list(peeks), roles.ignore, what="column")
     said = {
         roles.truth,
@@ -225,7 +225,7 @@ _SPEC = re.compile(r"[-+0-9.eE,\s]+")
 
 
 def refuse_score_slices(name: str, column: ColumnPeek | None) -> None:
-    """Raise for slices by fractions of which nearly each row has another."""
+    """Raise for slices by a numeric column with too many distinct values."""
     if column and column.mostly_numeric and not column.classes and len(column.texts) > MOST:
         hint = f"use {format_option('--by', f'{name}:4')} to make four groups"
         hint += f"; then '{name}' is not evaluated as a model" if column.shares else ""
@@ -237,7 +237,7 @@ def refuse_score_slices(name: str, column: ColumnPeek | None) -> None:
 
 
 def parse_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:
-    """Return the column of an entry of --by, and how it is cut; nothing where it is not."""
+    """Split an entry of --by into column and bins; the bins are "" if it has none."""
     name, colon, spec = entry.rpartition(":")
     if entry in columns or not colon or name not in columns or not _SPEC.fullmatch(spec):
         return entry, ""
@@ -248,10 +248,10 @@ def find_bin_edges(
     files: Sequence[TableFile], by: Sequence[str], columns: Collection[str],
     null_values: Sequence[str],
 ) -> dict[str, tuple[float, ...]]:  # fmt: skip
-    """Return the numbers at which columns of --by are cut.
+    """Return the bin edges of columns of --by.
 
-    A whole number N cuts at the quantiles 1/N, 2/N, ..., or behind the least number where all are;
-    a list at its numbers. UsageError for other bins, DataError for a cell that is no number.
+    A whole number N sets the quantiles 1/N, 2/N, ..., or above the minimum if all equal it; a
+    list its numbers. UsageError for other bins, DataError for a cell that is not a number.
     """
     found: dict[str, tuple[float, ...]] = {}
     for entry in chain(*([one] if one in columns else one.split("*") for one in by)):
@@ -278,7 +278,7 @@ def find_bin_edges(
 
 
 def _numbers(file: str, column: str, texts: Mapping[str, int]) -> Counter[float]:
-    """Return how often each number occurs; DataError for a text that is none, or without any."""
+    """Return the count of each number; DataError for other text, or if there is no number."""
     found = Counter[float]()
     for text, times in texts.items():
         try:

@@ -1,4 +1,4 @@
-"""Files that are runs of the same models, and what they are called."""
+"""Files as runs of the same models, and the names of the runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clfeval.tables.scan import TableFile
 
 
 def run_files(files: Sequence[TableFile]) -> tuple[TableFile, ...]:
-    """Return files with their names as runs, numbered where they are alike; UsageError for one."""
+    """Return files with their names as runs, numbered if equal; UsageError for a single file."""
     if len(files) < 2:
         what = "--run-files needs several files, but only one is given"
         raise bad_option(what, "name several files, or add --run COLUMN")

@@ -1,4 +1,4 @@
-"""Scans: files and frames as lazy frames of text or numbers, how they run, what stands first."""
+"""Scans: files and frames as lazy frames of text or numbers, and how these are collected."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
-# verifies while parsing; `loose` turns what is no number into null, for the pass that names the
-# bad rows; `written` and `loose written` read `12.5%` and, where it is said, a decimal comma.
-# `folded` is text in small letters, without spaces around it. `False/True` and the like are
-# bits, however they are written, as the two texts; `bins (1.0, 2.0)` are numbers cut there.
+# verifies while parsing; `loose` turns invalid numbers into null, for the pass that names the
+# bad rows; `written` and `loose written` read `12.5%` and, if declared, a decimal comma.
+# `folded` is text in lower case, without spaces around it. `False/True` and the like are
+# 0/1 columns in any spelling, as the two texts; `bins (1.0, 2.0)` are numbers in bins.
 Reading = Literal[
     "bit", "integer", "number", "loose", "written", "loose written", "text", "folded",
     "0/1", "0.0/1.0", "false/true", "False/True", "FALSE/TRUE",
 ]  # fmt: skip
-FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second look
-# Columns a watchful scan adds for the pass to sum: the bytes of the text fields (reading them makes
+FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second pass
+# Columns that `watch` adds for the pass to sum: the bytes of the text fields (reading them makes
 # polars refuse rows that are too long), and whether the last field is absent (short rows end so).
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
 
 Origin = Callable[[int | None, str | None], tuple[str, int | None, str | None] | None]
 
 _DTYPES = {"bit": "Int8", "integer": "Int64", "number": "Float64"}  # the others are text
-_AS_WRITTEN = ("loose", "written", "loose written")  # from text
+_AS_WRITTEN = ("loose", "written", "loose written")  # parsed from text
 
 
 def engine_errors() -> tuple[type[Exception], ...]:
-    """Return what the engine raises when it refuses a table."""
+    """Return the exceptions of the engines (polars, narwhals) for an invalid table."""
     return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError
 
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A source with its columns; `head` only for delimited text, `native` for all that is typed.
+    """A source with its columns; head: only for delimited text, native: only for typed data.
 
     parts: the files joined, if any; lost: rows excluded, missing in some; place: the original file,
     row and column of a cell. run: its name where every file is a run. numbered: `native` has a
@@ -68,12 +68,12 @@ class TableFile:
 
     @property
     def files(self) -> tuple[TableFile, ...]:
-        """Itself, or the files it was made of."""
+        """The joined files, else the file itself."""
         return self.parts or (self,)
 
     @property
     def shown(self) -> str:
-        """The name in results: without folders."""
+        """Name in results: without folders."""
         return self.source.display if self.source else self.name
 
 
@@ -84,9 +84,9 @@ def scan(
     null_values: Sequence[str] = (),
     watch: bool = False,
 ) -> nw.LazyFrame[Any]:
-    """Scan the named columns; with `watch` read every field of a text table and add its marks.
+    """Scan the named columns; watch: read every field of a text table, and add the flag columns.
 
-    FILE_NAME among the columns is the run that the file is, in every row.
+    FILE_NAME among the columns is the name of the file's run, in every row.
     """
     if FILE_NAME in readings:
         others = {name: reading for name, reading in readings.items() if name != FILE_NAME}
@@ -133,7 +133,7 @@ def _scan_text(
     wanted = [_read_text(name, reading) for name, reading in readings.items()]
     if watch:
         texts = [name for name in file.columns if readings.get(name) not in _DTYPES]
-        if "bit" not in readings.values():  # then only their being read matters
+        if "bit" not in readings.values():  # then they only need to be read
             texts = [name for name in texts if name not in readings]
         lengths = [pl.col(name).str.len_bytes() for name in texts]
         length = pl.sum_horizontal(lengths) if lengths else pl.lit(0)
@@ -143,7 +143,7 @@ def _scan_text(
 
 
 def _read_text(name: str, reading: Reading) -> pl.Expr:
-    """Return a column as it is read, from what the parser made of it."""
+    """Return the expression that reads a column of text as requested."""
     column = pl.col(name)
     if reading == "loose":
         return column.cast(pl.Float64, strict=False)
@@ -156,12 +156,12 @@ def _read_text(name: str, reading: Reading) -> pl.Expr:
 
 
 def fold_text(column: Any) -> Any:
-    """Return text in small letters, without spaces around it."""
+    """Return text in lower case, without spaces around it."""
     return column.str.strip_chars().str.to_lowercase()
 
 
 def recode_bits(library: Any, text: Any, pair: str) -> Any:
-    """Return a text column with its bits as a pair such as `False/True`; library: of `text`."""
+    """Return a 0/1 text column spelled as a pair such as `False/True`; library: that of `text`."""
     no, yes = pair.split("/")
     for value, names in ((no, ["0", "0.0", "false"]), (yes, ["1", "1.0", "true"])):
         text = library.when(fold_text(text).is_in(names)).then(library.lit(value)).otherwise(text)
@@ -169,16 +169,16 @@ def recode_bits(library: Any, text: Any, pair: str) -> Any:
 
 
 def parse_number_text(text: pl.Expr, *, strict: bool = False) -> pl.Expr:
-    """Read numbers as people write them: `12.5%` is 0.125, `0,5` is 0.5."""
+    """Parse formatted numbers: `12.5%` is 0.125, `0,5` is 0.5."""
     bare = text.str.strip_chars().str.replace(",", ".", literal=True)
     share = bare.str.ends_with("%")
-    # not divided: 57.1e-2 is the number nearest to 0.571, and 57.1 / 100 need not be
+    # not divided: 57.1e-2 is the float nearest to 0.571, which 57.1 / 100 need not be
     parts = pl.concat_str([bare.str.strip_suffix("%").str.strip_chars_end(), pl.lit("e-2")])
     return pl.when(share).then(parts).otherwise(bare).cast(pl.Float64, strict=strict)
 
 
 def _names_in_polars(file: TableFile) -> dict[str, str]:
-    """Return what polars calls each column of a text table: it keeps quote marks as they stand."""
+    """Return the polars name of each column of a text table, which keeps quote marks."""
     assert file.source is not None
     if not any('"' in name for name in file.columns):
         return {name: name for name in file.columns}
@@ -202,7 +202,7 @@ def _scan_typed(
         if reading in _AS_WRITTEN and schema[name] in (nw.String, nw.Object)
     }
     if texts and isinstance(native := frame.to_native(), pl.LazyFrame):
-        # only polars can be asked to leave out what is no number
+        # only polars can turn invalid numbers into null
         frame = nw.from_native(native.with_columns(_read_text(*one) for one in texts.items()))
         schema = frame.collect_schema()
     for name in readings:
@@ -218,7 +218,7 @@ def _scan_typed(
         wanted.append(columns)
     try:
         frame = frame.select(*wanted)
-    except ValueError as error:  # pandas computes at once, and says so of a text that is no number
+    except ValueError as error:  # pandas computes at once, and raises for text that is not a number
         raise pl.exceptions.ComputeError(str(error)) from error
     if small := [name for name, reading in readings.items() if reading == "folded"]:
         texts_of = [name for name in small if schema[name] != nw.Boolean]
@@ -231,7 +231,7 @@ def _scan_typed(
 
 
 def _cast_types(dtype: Any, reading: Reading) -> tuple[Any, ...]:
-    """Return the types a typed column is cast to, one after the other."""
+    """Return the types a typed column is cast to, in order."""
     casts: tuple[Any, ...] = ()
     if dtype.is_decimal():
         casts = (nw.Float64,)
@@ -243,24 +243,24 @@ def _cast_types(dtype: Any, reading: Reading) -> tuple[Any, ...]:
 
 
 def open_typed(source: SourceFile) -> TableFile:
-    """Open Parquet, Arrow IPC, NDJSON or JSON; raises DataError for what else the bytes are."""
+    """Open Parquet, Arrow IPC, NDJSON or JSON; DataError for other content."""
     if source.format in ("ndjson", "json"):
         refuse_result(source.name, source.path)
     if source.format == "json" and any(
         not isinstance(value, (dict, list)) for value in first_record(source).values()
-    ):  # one record a line: the first is an object of values
+    ):  # one record per line: the first is an object of values
         source = replace(source, format="ndjson")
     scanners = {
         "parquet": lambda: pl.scan_parquet(source.path, glob=False),
         "arrow": lambda: pl.scan_ipc(source.path, glob=False),
-        # this one expands wildcards in names, and cannot be asked not to
+        # this one expands wildcards in names, which cannot be switched off
         "ndjson": lambda: pl.scan_ndjson(glob.escape(str(source.path)), infer_schema_length=None),
         "json": lambda: json_frame(source).lazy(),
     }
     try:
         frame = scanners[source.format]()
         columns = tuple(frame.collect_schema().names())
-        if source.format == "ndjson":  # polars lists many keys in an order of its own
+        if source.format == "ndjson":  # polars changes the order of many keys
             columns = tuple(order_columns(columns, first_record(source)))
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable_error(source.name, source.format, error) from error
@@ -269,7 +269,7 @@ def open_typed(source: SourceFile) -> TableFile:
 
 
 def check_names(file: str, columns: Sequence[str], *, row: int | None = None) -> None:
-    """Refuse names that the engine takes for patterns of names."""
+    """Raise for column names that polars interprets as patterns."""
     problems = []
     for position, name in enumerate(columns, start=1):
         if name == "*" or (name.startswith("^") and name.endswith("$")):
@@ -280,7 +280,7 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
 
 
 def file_of_frame(frame: Any, name: str) -> TableFile:
-    """Return a data frame as a table of this name; UsageError for what is none."""
+    """Return a data frame as a table of this name; UsageError for any other object."""
     try:
         native = nw.from_native(with_text_columns(frame, name)).lazy()
     except TypeError as error:
@@ -312,7 +312,7 @@ def with_text_columns(frame: Any, name: str) -> Any:
             value = next(one for one in known if type(one) is odd[0])
             what = f"holds values such as {value!r:.40}, which are not texts, numbers or dates"
             raise DataError.new(what, "bad-type", name, None, text)
-        if len(kinds) > 1 or not kinds <= {str, bool}:  # as a file would have them
+        if len(kinds) > 1 or not kinds <= {str, bool}:  # as in a file
             written[i] = known.map(str).reindex(frame.index)
     frame = frame if texts == names else frame.set_axis(texts, axis=1)
     return frame.assign(**{texts[i]: cells for i, cells in written.items()})
@@ -325,24 +325,24 @@ def unreadable_error(file: str, form: str, why: object, row: int | None = None) 
     return DataError.new(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)
 
 
-CELLS = (str, Number, date)  # of a frame
+CELLS = (str, Number, date)  # types of cells of a frame
 Frame: TypeAlias = "nw.LazyFrame[Any]"
 
 
 def collect(frame: Frame) -> nw.DataFrame[Any]:
-    """Run the lazy frame, on polars with the streaming engine."""
+    """Collect a lazy frame, in polars with the streaming engine."""
     if frame.implementation.is_polars():
         return frame.collect(engine="streaming")
     return frame.collect()
 
 
 def concatenate_frames(frames: Sequence[Frame]) -> Frame:
-    """Put the rows of several frames under one another."""
+    """Concatenate the rows of several frames."""
     return nw.concat(list(frames)) if len(frames) > 1 else frames[0]
 
 
 def in_polars(frame: Frame) -> pl.LazyFrame:
-    """Return the lazy frame as polars has it; of another library its rows are collected."""
+    """Return a lazy frame as one of polars; those of other libraries are collected first."""
     if not frame.implementation.is_polars():
         frame = frame.collect("polars").lazy()
     native: pl.LazyFrame = frame.to_native()
@@ -352,7 +352,7 @@ def in_polars(frame: Frame) -> pl.LazyFrame:
 def count_distinct_values(
     files: Sequence[TableFile], column: str, null_values: Sequence[str], reading: Reading = "text"
 ) -> Counter[str]:
-    """Return how often each value of one column stands in all files, as text."""
+    """Return the count of each value of a column over all files, as text."""
     values: Counter[str] = Counter()
     for file in files:
         frame = scan(file, {column: reading}, null_values=null_values)
@@ -367,11 +367,11 @@ def all_distinct(
     null_values: Sequence[str],
     first: Collection[str] = (),
 ) -> bool:
-    """Tell whether no value of a column is repeated, missing ones ignored; False may be chance."""
+    """Return whether no value of a column repeats, ignoring missing ones; hashes may collide."""
     if all(text.isdecimal() for text in first) and len(files) == 1 and files[0].head:
         frame = scan(files[0], {column: "integer"}).to_native()
         rising = pl.col(column).is_not_null().all() & (pl.col(column).diff() > 0).all()
-        with suppress(pl.exceptions.PolarsError):  # not whole numbers after all
+        with suppress(pl.exceptions.PolarsError):  # not whole numbers
             if frame.select(rising).collect(engine="streaming").item():
                 return True
     ids = concatenate_frames(

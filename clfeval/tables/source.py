@@ -1,4 +1,4 @@
-"""Sources: what a TABLE argument names (path, glob or stdin), its format, unpacked when needed."""
+"""Sources: the files a TABLE argument names (path, glob or stdin), their format, unpacked."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 def packing_of(magic: bytes) -> str | None:
-    """Name the packing by the file's first bytes; None for a plain file."""
+    """Return the compression by the file's first bytes; None for a plain file."""
     return next((one for start, one in _PACKINGS.items() if magic.startswith(start)), None)
 
 
 class _Readable(Protocol):
-    """What can be read."""
+    """A stream that can be read."""
 
     def read(self, size: int, /) -> bytes:
         """Return the next bytes."""
 
 
 def unpack(name: str, packed: _Readable, put: Callable[[bytes], object], packing: str) -> None:
-    """Hand over what a stream unpacks to, piece by piece; raises DataError for damaged data."""
+    """Decompress a stream, passing each piece to `put`; DataError for damaged data."""
     import gzip
     import zlib
 
@@ -80,22 +80,22 @@ class SourceFile:
     path: Path
     format: Format
     delimiter: str = ","
-    sha256: str | None = None  # of the bytes as given, when they had to be copied anyway
+    sha256: str | None = None  # of the original bytes, if they were copied
     comments: bytes = b""
 
     @property
     def text(self) -> bool:
-        """True for formats that are lines of delimited text."""
+        """True for formats of delimited text."""
         return self.format in ("csv", "tsv")
 
     @property
     def display(self) -> str:
-        """Its name as results show it."""
+        """The file's name in results."""
         return display_name(self.name)
 
 
 def display_name(name: str) -> str:
-    """Return a name without its folders, as results show it; a pipe's number says nothing."""
+    """Return a name without its folders, for results; `<pipe>` for a pipe."""
     if name in ("-", STDIN):
         return STDIN
     if name.startswith(("/dev/fd/", "/proc/self/fd/")):
@@ -104,7 +104,7 @@ def display_name(name: str) -> str:
 
 
 def split_named_path(text: str) -> tuple[str | None, str]:
-    """Split `NAME=FILE` into a model's name and a path; what is there as it stands has no name."""
+    """Split `NAME=FILE` into name and path; no name if the whole text is an existing path."""
     parts = text.split("=")
     if len(parts) == 1 or not parts[0] or os.path.exists(text) or glob.glob(text):
         return None, text
@@ -116,7 +116,7 @@ def split_named_path(text: str) -> tuple[str | None, str]:
 
 
 def table_paths(table: Any) -> list[str]:
-    """Return the paths a table is named by, one or a list of some; none for a data frame."""
+    """Return the paths of a table given as one path or a list; an empty list for a data frame."""
     if isinstance(table, (str, os.PathLike)):
         table = [table]
     if not isinstance(table, (list, tuple)):
@@ -130,7 +130,7 @@ def table_paths(table: Any) -> list[str]:
 
 
 def refuse_named_tables(table: Any) -> None:
-    """Raise for tables that have a name each, which only a join makes one of."""
+    """Raise for named tables without --join."""
     given = [split_named_path(path)[0] for path in table_paths(table)]
     if isinstance(table, Mapping):
         given = [
@@ -150,7 +150,7 @@ _STREAMS: ContextVar[tuple[ExitStack, dict[str, SourceFile]] | None] = ContextVa
 
 @contextmanager
 def reading_pipes_once() -> Iterator[None]:
-    """Read every pipe once within the block, however often it is opened: its copy is kept."""
+    """Read every pipe once within the block, keeping its copy for later reads."""
     with ExitStack() as stack:
         token = _STREAMS.set((stack, {}))
         try:
@@ -161,9 +161,9 @@ def reading_pipes_once() -> Iterator[None]:
 
 @contextmanager
 def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]]:
-    """Open every named table; unpacked and piped copies live until the block ends.
+    """Open every named table; unpacked and piped copies exist until the block ends.
 
-    A name that is no file but holds a wildcard is expanded; `-` is standard input, once.
+    A name that is not a file but has a wildcard is expanded; `-` is standard input, once.
     """
     delimiter = None if said.delimiter is None else _one_character(said.delimiter)
     with ExitStack() as stack:
@@ -177,7 +177,7 @@ def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]
 
 
 def _cached_copy(name: str, input_format: Format | None) -> SourceFile | None:
-    """Return the copy that was made of a pipe before."""
+    """Return the copy of a pipe that was read before, if any."""
     streams = _STREAMS.get()
     source = streams and streams[1].get(name)
     return source and replace(source, format=input_format or source.format)
@@ -234,7 +234,7 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
             if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not stream.isatty():
                 what = "is a device, not a file"
                 raise DataError.new(what, "not-readable", name, hint="pipe the table from it")
-            # polars opens files by UTF-8 names only
+            # polars opens only files with UTF-8 names
             plain = path.is_file() and name.encode(errors="ignore").decode() == name
             if not plain or packing_of(magic):
                 return _copy_stream(stack, name, stream, magic, input_format or by_suffix)
@@ -273,13 +273,13 @@ class _HashedStream:
     """A stream whose bytes are hashed as they are read."""
 
     def __init__(self, stream: IO[bytes], start: bytes) -> None:
-        """Go on after a start that was read already."""
+        """Continue after a start that was already read."""
         self._stream = stream
         self._ahead = start
         self.digest = sha256()
 
     def first_bytes(self) -> bytes:
-        """Return what it begins with, which is read again."""
+        """Return the first bytes, which will be read again."""
         self._ahead += self._stream.read(FIRST - len(self._ahead))
         return self._ahead
 
@@ -294,7 +294,7 @@ class _HashedStream:
 def _copy_stream(
     stack: ExitStack, name: str, stream: IO[bytes], start: bytes, known: Format | None
 ) -> SourceFile:
-    """Copy a pipe or packed file to plain bytes that have no name, hashing what was given."""
+    """Copy a pipe or compressed file to an anonymous plain file, hashing the original bytes."""
     streams = _STREAMS.get()
     stack = stack if streams is None else streams[0]
     given = _HashedStream(stream, start)
@@ -330,7 +330,7 @@ def _copy_stream(
 
 @contextmanager
 def _room_for(name: str) -> Iterator[None]:
-    """Say that a copy found no room: nothing is wrong with what is copied."""
+    """Convert OSError of a copy into UsageError: no space for the copy."""
     try:
         yield
     except OSError as error:
@@ -345,7 +345,7 @@ def _by_magic(magic: bytes) -> Format:
     if magic.startswith(b"ARROW1"):
         return "arrow"
     start = magic.lstrip()
-    # a header may begin with a bracket too, a list of records goes on with a brace
+    # a header may begin with a bracket too, a list of records continues with a brace
     if start[:1] == b"[" and start[1:].lstrip()[:1] in (b"", b"{", b"]"):
         return "json"
     return "ndjson" if start[:1] == b"{" else "csv"

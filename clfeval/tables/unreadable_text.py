@@ -1,4 +1,4 @@
-"""Why texts do not read as a table, and which file an error of the engine is about."""
+"""Why texts cannot be read as a table, and which file an engine error is about."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOOKED_AT = 50  # lines
 
 
 def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> DataError:
-    """Return an error with the delimiter that the text seems to have."""
+    """Return an error with the hint to use another delimiter."""
     shown = r"\t" if other == "\t" else other
     found = "there is only one column; " if len(columns) == 1 else ""
     hint = f"{found}if the delimiter is different, add {format_option('--delimiter', shown)}"
@@ -25,7 +25,7 @@ def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> Data
 
 
 def check_same_columns(files: Sequence[TableFile]) -> None:
-    """Raise DataError for files that have other columns than the first."""
+    """Raise DataError for files whose columns differ from those of the first."""
     first = files[0]
     for other in files[1:]:
         if first.columns != other.columns and (apart := _delimiters_differ(first, other)):
@@ -52,7 +52,7 @@ def check_same_columns(files: Sequence[TableFile]) -> None:
 
 
 def _delimiters_differ(first: TableFile, other: TableFile) -> DataError | None:
-    """Return the error of two files, one of which has another delimiter than both are read with."""
+    """Return the error of two files with different delimiters, None if they have the same."""
     texts = [file.source for file in (first, other) if file.source and file.source.text]
     if len(texts) < 2:
         return None
@@ -71,7 +71,7 @@ def _delimiter_name(delimiter: str) -> str:
 
 
 def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
-    """Return the error of a table without its columns as one of its delimiter, if that is why."""
+    """Return an error with the delimiter, title or single column that probably causes it."""
     if not file.source or not file.source.text:
         return error
     other = other_delimiter(file.source, file.columns)
@@ -88,13 +88,13 @@ def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
 
 
 def title_error(source: SourceFile) -> DataError | None:
-    """Return the error of a text with a title or comments above its names; None without them."""
+    """Return the error of a text with a title or comments above its header; None if it has none."""
     with source.path.open("rb") as stream:
         data = stream.read(HEAD_BYTES)
     lines = data.decode("utf-8-sig", errors="replace").splitlines()[:LOOKED_AT]
     for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
         records = list(_records(lines, delimiter))
-        heads = [  # several names, and no comment
+        heads = [  # several names, not a comment
             n for n, (_, cells) in enumerate(records)
             if sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")
         ]  # fmt: skip
@@ -114,7 +114,7 @@ def title_error(source: SourceFile) -> DataError | None:
 
 
 def _has_equal_lengths(records: Sequence[tuple[int, list[str]]]) -> bool:
-    """Tell whether all lines have as many cells as the first."""
+    """Return whether all lines have as many cells as the first."""
     return len({len(cells) for _, cells in records}) == 1
 
 
@@ -130,14 +130,14 @@ def _records(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[s
 
 DAMAGED_HINT = "write or copy the file again"
 FEWER = "raise the limit (ulimit -u), or use fewer threads: POLARS_MAX_THREADS=1 clfeval ..."
-# what Python says, and the engine, where a thread cannot be started
+# messages of Python and of the engine when a thread cannot start
 _NO_THREAD = ("can't start new thread", "Resource temporarily unavailable", "WouldBlock")
 _OURS = (ClfevalError, KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
 @contextmanager
 def converting_engine_errors(sources: Sequence[SourceFile]) -> Iterator[None]:
-    """Convert errors (and panics) of the engine into DataError where a file is the cause."""
+    """Convert errors (and panics) of the engine into DataError if a file is the cause."""
     try:
         yield
     except _OURS:
@@ -160,7 +160,7 @@ def _panic_class() -> type[BaseException]:
 
 
 def _find_damage(source: SourceFile, error: BaseException) -> DataError | None:
-    """Return what is wrong with a file, read once more by itself."""
+    """Return the error of a damaged file, read again by itself; None if it is valid."""
     if isinstance(error, RecursionError):
         if source.format not in ("json", "ndjson"):
             return None
@@ -183,11 +183,11 @@ def _find_damage(source: SourceFile, error: BaseException) -> DataError | None:
 
 
 def _read_whole(source: SourceFile) -> None:
-    """Read every value of a typed file, with nothing of what a command does with them."""
+    """Read every value of a typed file, to detect damage."""
     native = open_typed(source).native
     assert native is not None
     frame: pl.LazyFrame = native.to_native()
     flat = [name for name, kind in frame.collect_schema().items() if not kind.is_nested()]
-    # nulls are counted without a look at values, hashes are not
+    # counting nulls does not read the values, hashing does
     frame.select(pl.all().null_count()).collect(engine="streaming")
     frame.select(pl.col(flat).hash().sum()).collect(engine="streaming")

@@ -34,7 +34,7 @@ _NO_FLOAT = r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 
 @dataclass(frozen=True, slots=True)
 class SourcePosition:
-    """Line and column, from 1, of a key, an item or a value; text: of an unquoted scalar."""
+    """Line and column, from 1, of a key, item or value; text: of an unquoted scalar."""
 
     line: int
     column: int
@@ -43,14 +43,14 @@ class SourcePosition:
 
 
 def plain_scalar_value(text: str) -> bool | int | float | str | None:
-    """Return what a scalar without quotes stands for; all that the core schema lacks is text.
+    """Return the value of an unquoted scalar; text if the core schema has no other type for it.
 
     Source: YAML 1.2.2, section 10.3.2.
     """
     if text in _WORDS:
         return _WORDS[text]
     for pattern, base in _BASES:
-        # longer ones are refused by int() itself, and no number of ours has as many digits
+        # int() refuses longer ones itself, and no option needs as many digits
         if re.fullmatch(pattern, text) and len(text) <= 400:
             return int(text, base)
     if re.fullmatch(_FLOAT, text):
@@ -62,7 +62,7 @@ def plain_scalar_value(text: str) -> bool | int | float | str | None:
 
 @dataclass(slots=True)
 class Composer:
-    """Turns the events of one file into a value; keeps problems that do not end the reading."""
+    """Builds a value from the events of one file; collects problems that do not stop it."""
 
     name: str
     events: Iterator[Any]
@@ -72,7 +72,7 @@ class Composer:
     anchors: dict[str, tuple[Value, SourcePosition, int] | None] = field(default_factory=dict)
 
     def document(self) -> tuple[Value, SourcePosition]:
-        """Return the value of the only document; problems of its keys are kept."""
+        """Return the value of the only document; problems with its keys are collected."""
         next(self.events)  # the start of the stream
         if event_kind(next(self.events)) == "StreamEnd":
             raise UsageError.new("the file contains only comments", CODE, self.name)
@@ -84,7 +84,7 @@ class Composer:
         return value, spot
 
     def compose(self, event: Any, depth: int) -> tuple[Value, SourcePosition]:
-        """Return the value that starts with this event, taking all of its events."""
+        """Return the value that starts with an event, consuming all of its events."""
         if depth > DEEPEST:
             self.stop(event, f"nested more than {DEEPEST} levels deep")
         before = self.values
@@ -95,7 +95,7 @@ class Composer:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
             self.complain(event, f"tags are not supported: {quote_name(tag)}", "quote the text")
         if event.anchor is not None:
-            self.anchors[event.anchor] = None  # begun, not whole
+            self.anchors[event.anchor] = None  # begun, not complete
         spot = event_position(event)
         value: Value
         if event_kind(event) == "Scalar":
@@ -150,36 +150,36 @@ class Composer:
         return value, replace(spot, line=here.line, column=here.column)
 
     def count(self, event: Any, values: int) -> None:
-        """Count values, aliases written out; UsageError beyond what a configuration can hold."""
+        """Count values, with aliases expanded; UsageError above the limit of a configuration."""
         self.values += values
         if self.values > MOST_VALUES:
             self.stop(event, f"more than {MOST_VALUES:,} values after expanding aliases")
 
     def complain(self, event: Any, what: str, hint: str | None = None) -> None:
-        """Keep a problem at an event; the first hint is the one given."""
+        """Collect a problem at an event; the first hint is kept."""
         here = event_position(event)
         self.problems.append(Problem(what, CODE, f"{self.name}:{here.line}:{here.column}"))
         self.hint = self.hint or hint
 
     def stop(self, event: Any, what: str, hint: str | None = None) -> None:
-        """Raise UsageError for what cannot be read on from."""
+        """Raise UsageError for a problem that stops the reading."""
         self.complain(event, what)
         raise UsageError(self.problems[-1], hint=hint)
 
 
 def event_kind(event: Any) -> str:
-    """Return the name of an event's kind, such as Scalar."""
+    """Return the kind of an event, such as Scalar."""
     return type(event).__name__.removesuffix("Event")
 
 
 def event_position(event: Any) -> SourcePosition:
-    """Return where an event starts."""
+    """Return the position where an event starts."""
     return SourcePosition(event.start_mark.line + 1, event.start_mark.column + 1)
 
 
 MOST_BYTES = 2**20
 
-# how a complaint of PyYAML begins, what that means, what to do
+# start of a PyYAML message, its meaning, a hint
 _COMPLAINTS: tuple[tuple[str, str, str | None], ...] = (
     (r"mapping values are", "':' is not allowed here",
      "check the indentation, or quote the text"),
@@ -201,20 +201,20 @@ _COMPLAINTS: tuple[tuple[str, str, str | None], ...] = (
     (r"expected '<document start>'", "there is text after the end of the value", None),
     (r"special characters", "control characters are not allowed", "write \\x07 in double quotes"),
 )  # fmt: skip
-# where these began says more than where the file could not go on
+# for these the start of the construct is more helpful than the place of the error
 _BEGUN_EARLIER = "could not find expected ':'|found unexpected end of|expected ',' or"
 
 
 @dataclass(frozen=True, slots=True)
 class YamlFile:
-    """A file's one document: `value` holds plain values only, its keys are text as written."""
+    """A file's single document: `value` holds plain values only, keys as text."""
 
     name: str
     value: Value
     spot: SourcePosition
 
     def place(self, *path: str | int) -> str:
-        """Return `file:line:column` of a key or item, or of the last one on its path there is."""
+        """Return `file:line:column` of a key or item, or of the last existing one on its path."""
         spot = self.spot
         for step in path:
             if step not in spot.inside:
@@ -223,7 +223,7 @@ class YamlFile:
         return f"{self.name}:{spot.line}:{spot.column}"
 
     def written(self, *path: str | int) -> str | None:
-        """Return a value as it is written, where it is a scalar without quotes."""
+        """Return the text of an unquoted scalar as written; None for other values."""
         spot = self.spot
         for step in path:
             if step not in spot.inside:
@@ -232,11 +232,11 @@ class YamlFile:
         return spot.text
 
     def problem(self, path: Sequence[str | int], what: str, code: str = CODE) -> Problem:
-        """Say what is wrong with the value at a path."""
+        """Build the problem of the value at a path."""
         return Problem(what, code, self.place(*path))
 
     def wrong(self, path: Sequence[str | int], what: str, hint: str | None = None) -> UsageError:
-        """Build the error for what is wrong with the value at a path."""
+        """Build the error of the value at a path."""
         return UsageError(self.problem(path, what), hint=hint)
 
 
@@ -247,7 +247,7 @@ def read_yaml(
 
     found: receives errors of keys, tags and aliases, instead of raising them. Keys are text as
     written; other scalars follow the core schema of YAML 1.2. Refused are tags, merge keys, keys
-    given twice, aliases of what is around them, a second document.
+    given twice, aliases of an enclosing value, a second document.
 
     Errors: UsageError with file, line and column for all that cannot be read so.
     """
@@ -283,11 +283,11 @@ def read_yaml(
 
 
 def _count_soon(name: str, text: str) -> None:
-    """Refuse too many values by the parser in C, if there is one: the other takes half a minute."""
+    """Raise early for too many values, with the faster parser in C if there is one."""
     import yaml
 
     counter, loader = Composer(name, iter(())), getattr(yaml, "CSafeLoader", None)
-    with suppress(yaml.YAMLError):  # the other parser says it
+    with suppress(yaml.YAMLError):  # the other parser reports it
         for event in yaml.parse(text, Loader=loader) if loader else ():
             counter.count(
                 event, event_kind(event) in ("Scalar", "Alias", "SequenceStart", "MappingStart")
@@ -329,5 +329,5 @@ def _names_beside(path: Path) -> list[str]:
 
 
 def _line_and_column(before: str) -> tuple[int, int]:
-    """Return where a text goes on, from 1, after what stands before."""
+    """Return the line and column, from 1, that follow a text."""
     return before.count("\n") + 1, len(before) - before.rfind("\n")

@@ -1,4 +1,4 @@
-"""Text around a drawing: keys in columns, notes folded to the screen, names cut to fit."""
+"""Text around a drawing: keys in columns, notes folded to the screen, shortened names."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KeyEntry:
 def key_lines(
     headings: Sequence[str], entries: Sequence[KeyEntry], *, width: int, color: bool
 ) -> list[str]:
-    """Lay out the entries, side by side when there are many; numbers that do not fit are left."""
+    """Return the lines of the key, side by side if many; numbers that do not fit are left out."""
     if not entries:
         return []
     names = [escape_unprintable(entry.name) for entry in entries]
@@ -71,7 +71,7 @@ def min_key_width(headings: Sequence[str], entries: Sequence[KeyEntry]) -> int:
 
 
 def fold_notes(notes: Iterable[str], *, width: int) -> list[str]:
-    """Fold every note to the width, its other lines under its text."""
+    """Return the notes folded to the width, further lines indented to their text."""
     lines = []
     for note in notes:
         line = ""
@@ -87,7 +87,7 @@ def fold_notes(notes: Iterable[str], *, width: int) -> list[str]:
 
 
 def side_by_side_lines(blocks: Sequence[Sequence[str]], wide: int) -> list[str]:
-    """Put blocks of lines side by side, each `wide` columns after the one before."""
+    """Return blocks of lines side by side, each `wide` columns after the one before."""
     lines = []
     for parts in zip_longest(*blocks, fillvalue=""):
         line = ""
@@ -103,7 +103,7 @@ def visible_width(line: str) -> int:
 
 
 def shorten_name(name: str, most: int) -> str:
-    """Cut a name in the middle to columns of the screen: versions differ at their ends."""
+    """Return a name cut in the middle to fit the width, since versions differ at their ends."""
     if cell_len(name) <= most:
         return name
     tail = _start_that_fits(name[::-1], (most - 1) // 2)[::-1]
@@ -111,9 +111,7 @@ def shorten_name(name: str, most: int) -> str:
 
 
 def shorten_names_apart(names: Sequence[str], most: int) -> dict[str, str]:
-    """Cut names as `shorten_name` does; those that would look the same are cut where they
-    differ.
-    """
+    """Return names cut as by `shorten_name`; those that would look equal, where they differ."""
     cut = {name: shorten_name(name, most) for name in names}
     alike: dict[str, list[str]] = {}
     for name, text in cut.items():
@@ -145,7 +143,7 @@ def _number_widths(headings: Sequence[str], entries: Sequence[KeyEntry]) -> list
 
 
 def marker_color(char: str) -> str:
-    """Return the ANSI code that helps to tell one marker from the next."""
+    """Return the ANSI code of the colour of a marker, different from the next one's."""
     place = MARKERS.find(char)
     return "1" if place < 0 else f"1;{HUES[place % len(HUES)]}"
 
@@ -157,7 +155,7 @@ FLAT = 0.75  # lines at most this steep take one cell of every column
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """What stands in one cell; higher priority covers lower, `style` is an ANSI code or empty."""
+    """The content of a cell; higher priority covers lower, `style` is an ANSI code or empty."""
 
     char: str
     priority: int = 0
@@ -185,31 +183,31 @@ class Canvas:
         return round(column), round(row)
 
     def inside(self, column: int, row: int) -> bool:
-        """Say whether a cell is on the canvas."""
+        """Return whether a cell is on the canvas."""
         return 0 <= column < self.columns and 0 <= row < self.rows
 
     def put(self, column: int, row: int, ink: Ink) -> None:
-        """Set a cell; what is off the canvas or below something of higher priority is not drawn."""
+        """Set a cell; nothing is drawn off the canvas or below something of higher priority."""
         if self.inside(column, row):
             there = self.cells.get((column, row))
             if there is None or there.priority <= ink.priority:
                 self.cells[column, row] = ink
 
     def free(self, column: int, row: int, length: int) -> bool:
-        """Say whether cells side by side are on the canvas and blank, with a blank on each side."""
+        """Return whether cells in a row are on the canvas and blank, with a blank on each side."""
         around = ((c, row) for c in range(column - 1, column + length + 1))
         on = self.inside(column, row) and self.inside(column + length - 1, row)
         return on and not any(cell in self.cells for cell in around)
 
     def text(self, column: int, row: int, text: str, ink: Ink) -> None:
-        """Write narrow characters side by side, moved sideways when they would be cut off."""
+        """Write narrow characters side by side, shifted where they would be cut off."""
         start = max(0, min(column, self.columns - len(text)))
         for i, char in enumerate(text):
             if char != " ":
                 self.put(start + i, row, Ink(char, ink.priority, ink.style))
 
     def line(self, a: Point, b: Point, ink: Ink) -> None:
-        """Connect two data points with the character that leans as the line does."""
+        """Draw a line between two data points with the character of its slope."""
         slope = abs(b[1] - a[1]) / abs(b[0] - a[0]) if a[0] != b[0] else STEEP
         leaning = "/" if (b[0] - a[0]) * (b[1] - a[1]) > 0 else "\\"
         char = "-" if slope <= FLAT else "|" if slope >= STEEP else leaning
@@ -217,7 +215,7 @@ class Canvas:
             self.put(column, row, Ink(ink.char or char, ink.priority, ink.style))
 
     def dots(self, points: Sequence[Point], ink: Ink) -> list[tuple[int, int]]:
-        """Draw a dotted line through data points, evenly spaced for the eye; return its cells."""
+        """Draw a dotted line through data points, evenly spaced on the screen; return its cells."""
         drawn = []
         for a, b in pairwise(points):
             flat = _is_flat(a, b)
@@ -241,7 +239,7 @@ class Canvas:
         return sorted(drawn.items())
 
     def render(self, *, color: bool = False) -> list[str]:
-        """Return the lines without trailing blanks, with ANSI codes only if asked for."""
+        """Return the lines without trailing blanks, with ANSI codes only if `color`."""
         lines = []
         for row in range(self.rows):
             inks = (self.cells.get((column, row), Ink(" ")) for column in range(self.columns))
@@ -273,5 +271,5 @@ def _whole_numbers_between(a: float, b: float, size: int) -> range:
 
 
 def add_ansi_style(text: str, style: str) -> str:
-    """Wrap text in an ANSI code, if there is one."""
+    """Return text wrapped in an ANSI code, if there is one."""
     return f"\x1b[{style}m{text}\x1b[0m" if style else text

@@ -1,4 +1,4 @@
-"""What CI servers show: annotations of errors and missed gates, and JUnit test cases."""
+"""Output for CI servers: annotations of errors and missed gates, and JUnit test cases."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def gate_findings(
 
 
 def error_findings(error: ClfevalError) -> list[Finding]:
-    """Return what is to be said of an error: each problem, with the hint that goes with it."""
+    """Return the annotations of an error: one for each problem, with its hint."""
     severity = "critical" if error.exit_code == ExitCode.DATA else "blocker"
     found = []
     for part in error.parts or (error,):
@@ -75,19 +75,19 @@ def error_findings(error: ClfevalError) -> list[Finding]:
 
 
 def bug_findings(lines: Sequence[str]) -> list[Finding]:
-    """Return what is to be said of a bug: what broke, by the last line of its traceback."""
+    """Return the annotation of a bug: the last line of its traceback."""
     what = escape_unprintable(lines[-1] if lines else "unknown")
     return [Finding("error", "bug", f"a bug in clfeval: {what}", None, None, "blocker", (what,))]
 
 
 def _first_file(name: str, inputs: Sequence[InputFile]) -> str:
-    """Return the first file of a pattern, where it can be told."""
+    """Return the first input file of a pattern, if it exists, else the name itself."""
     first = os.path.join(os.path.dirname(name), next((one.name for one in inputs), ""))
     return name if os.path.isfile(name) or not os.path.isfile(first) else first
 
 
 def _relative_path(name: str) -> str | None:
-    """Return a file as a CI server knows it: below the folder it works in; None for no file."""
+    """Return a path relative to the working folder, as CI servers expect; None for stdin."""
     if name in ("-", "<stdin>"):
         return None
     below = os.path.relpath(name) if os.path.isabs(name) else os.path.normpath(name)
@@ -115,13 +115,13 @@ def github_lines(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _escape_message(text: str) -> str:
-    """Escape a message, in which line ends may stand."""
+    """Return a message escaped, in which there may be line breaks."""
     lines = (escape_unprintable(line).replace("%", "%25") for line in text.split("\n"))
     return "%0A".join(lines)
 
 
 def gitlab_report(findings: Sequence[Finding]) -> str:
-    """Return the report: what is the same at another time has the same fingerprint, once each."""
+    """Return the GitLab report; a finding has the same fingerprint in every run, each once."""
     times = Counter[tuple[str, ...]]()
     listed = []
     for one in findings:
@@ -150,7 +150,7 @@ RUNS: Mapping[str, str] = {FAILED: "error", LEFT_OUT: "skipped"}  # of a batch
 
 @dataclass(frozen=True, slots=True)
 class _TestCase:
-    """A test case: tag and kind of what is wrong with it, what is said of that and beside it."""
+    """A test case: tag and kind of its failure, the failure's text, and further output."""
 
     name: str
     tag: str | None = None
@@ -215,7 +215,7 @@ def _suite_xml(
 
 
 def _properties(result: Document) -> Iterator[tuple[str, str]]:
-    """Yield what tells where the numbers come from."""
+    """Yield the provenance of the numbers: version, signature and inputs."""
     yield "version", result.version
     yield "signature", result.signature
     for item in result.inputs:
@@ -269,5 +269,5 @@ def _change_text(row: Row) -> str:
 
 
 def _quote_attribute(text: str) -> str:
-    """Write an attribute; what does not print, which XML may not hold, as an escape."""
+    """Return an XML attribute, with characters that XML may not hold as escapes."""
     return quoteattr(escape_unprintable(text))

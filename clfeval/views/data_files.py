@@ -26,7 +26,7 @@ class _Echo:
 
 
 def csv_lines(result: Document, table: str) -> Iterator[str]:
-    """Yield the lines of one table of the result; one without rows has its columns all the same."""
+    """Yield the CSV lines of one table of the result; without rows its header alone."""
     rows, wide = result.tables[table], _estimate_columns(result, table)
     if not wide:
         return
@@ -51,7 +51,7 @@ def csv_lines(result: Document, table: str) -> Iterator[str]:
 
 
 def table_columns(result: Document, table: str) -> dict[str, list[Any]]:
-    """Return the same table by column, its flags as they are."""
+    """Return the columns of the CSV of a table, with true and false unchanged."""
     rows = result.tables[table]
     found: dict[str, list[Any]] = {}
     for name, wide in _estimate_columns(result, table).items():

@@ -63,11 +63,11 @@ def as_html(
         out.append(f"<hr>{as_html(other, digits=digits, names=shown_too)}")
     return escape_control_characters(
         "\n".join(out)
-    )  # here alone: whatever a name holds, no reader is steered by it
+    )  # here once for all texts: names may hold control characters
 
 
 def as_page(result: Document, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
-    """Return a whole page around the tables and plots."""
+    """Return a whole HTML page with the tables and plots."""
     from clfeval.views.plots import draw_plots as drawn
 
     plots = drawn(result, (PLOTS,), width=WIDTH)
@@ -126,14 +126,12 @@ def comment_marker(result: Document) -> str:
 def markdown_lines(
     result: Document, *, digits: int = DIGITS, names: Collection[str] = ()
 ) -> Iterator[str]:
-    """Yield the document piece by piece: of each table some dozen rows, and no more than a comment
-    on GitHub holds.
-    """
+    """Yield the Markdown document in pieces, shortened to what a comment on GitHub holds."""
     yield from pieces_that_fit([comment_marker(result), *_document_pieces(result, digits, names)])
 
 
 def pieces_that_fit(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]:
-    """Yield the pieces, each whole, that fit, and a note where some do not."""
+    """Yield the whole pieces that fit, and a note where some do not."""
     parts: list[tuple[str, bool]] = []
     folded = False
     for piece in pieces:
@@ -213,7 +211,7 @@ def _table_pieces(
 
 
 def _plot_pieces(result: Document, names: Collection[str]) -> Iterator[str]:
-    """Yield the plots asked for as they are on a terminal, whatever their names hold."""
+    """Yield the requested plots as a block of code, whatever characters their names hold."""
     from clfeval.views.plots import draw_requested_plots
 
     if text := draw_requested_plots(result, names):
@@ -222,12 +220,12 @@ def _plot_pieces(result: Document, names: Collection[str]) -> Iterator[str]:
 
 
 def _backtick_fence(text: str, least: int) -> str:
-    """Return as many backticks as close nothing inside a text."""
+    """Return a fence of more backticks than any run of them in a text."""
     return "`" * max(least, *(len(run) + 1 for run in re.findall("`+", text)), 0)
 
 
 def escape_markdown(text: str) -> str:
-    """Escape Markdown, HTML, control characters and mentions in user text."""
+    """Return user text with Markdown, HTML, control characters and mentions escaped."""
     text = _MEANT.sub(
         lambda found: found[0] + GAP, escape_control_characters(text).replace("\n", " ")
     )

@@ -1,4 +1,4 @@
-"""Files of a result: its forms, and writing them whole or not at all."""
+"""Output files of a result: their formats, and atomic writing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A form of a result: the suffix of its files, who writes it, and which options he asks for."""
+    """An output format: suffix of its files, their writer, and the options that it takes."""
 
     suffix: str
     home: str
@@ -42,7 +42,7 @@ BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 
 
 def format_of_file(name: str, said: str = "") -> FileFormat:
-    """Return the form of a file by its longest suffix; UsageError, naming the option `said`."""
+    """Return the format of a file by its longest suffix; UsageError, naming the option `said`."""
     end = os.path.basename(name).lower()
     fits = [suffix for suffix in BY_SUFFIX if end.endswith(suffix) and end != suffix]
     if not fits:
@@ -54,7 +54,7 @@ def format_of_file(name: str, said: str = "") -> FileFormat:
 
 @dataclass(frozen=True, slots=True)
 class OutputRequest:
-    """What of a result is wanted: a table alone, names of tables and plots beside the usual."""
+    """The requested output: a table for CSV, names of additional tables and plots, digits."""
 
     table: str | None
     names: tuple[str, ...]
@@ -62,7 +62,7 @@ class OutputRequest:
 
     @classmethod
     def from_names(cls, command: str, names: tuple[str, ...], digits: int) -> OutputRequest:
-        """Return what these names ask for: the first that is a table is the one of CSV."""
+        """Return the request of these names: the first that is a table is the one of CSV."""
         from clfeval.pages import page_of
 
         tables = {one.name for one in page_of(command).every} if names else {}
@@ -158,13 +158,13 @@ class SavedFiles:
 
 
 def _default_file_mode() -> int:
-    """Return the rights a new file has."""
+    """Return the permissions of a new file."""
     os.umask(mask := os.umask(0))  # it cannot be read without being set
     return 0o666 & ~mask
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Put a text in place of a file, whole or not at all; raises UsageError."""
+    """Replace a file by a text, whole or not at all; raises UsageError."""
     try:
         draft = Draft(path)
         try:
@@ -177,7 +177,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def render_format(form: FileFormat, result: Document, wanted: OutputRequest) -> Iterable[str]:
-    """Return the pieces of a result in a form."""
+    """Return the pieces of a result in a format."""
     given = {
         "table": table_or_first(result, wanted.table), "digits": wanted.digits,
         "names": wanted.names,
@@ -188,7 +188,7 @@ def render_format(form: FileFormat, result: Document, wanted: OutputRequest) -> 
 
 
 def table_or_first(result: Document, table: str | None) -> str:
-    """Return the table asked for, or the first; raises UsageError when the result lacks it."""
+    """Return the requested table, or the first; raises UsageError when the result lacks it."""
     if table is None:
         return next(iter(result.tables))
     if table not in result.tables:

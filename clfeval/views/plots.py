@@ -1,4 +1,4 @@
-"""Plots on a terminal, readable without colour: every chart of a page, in characters."""
+"""Plots on a terminal, readable without colour: all charts of a page, in characters."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from clfeval.views.terminal import TENTHS, TICKS, height_ticks, odds_ticks
 MARKERS = "ox+*#@%&$=~^"
 MOST_BARS = 30
 OTHERS, HEIGHT = ".", 20  # of curves without a name
-USUAL, BROADEST, NARROWEST = 80, 120, 20  # columns where nobody says how many; at most, at least
-FRAME = 10  # columns beside a plot, about
+USUAL, BROADEST, NARROWEST = 80, 120, 20  # default columns; at most, at least
+FRAME = 10  # columns next to a plot, about
 ROOM = 0.08  # of the height, on top, for letters
 AXIS_PADDING = 0.04  # of an axis, beyond the outermost points
 CONSTANT_HALF_AXIS = 0.01  # half an axis where all values are the same
@@ -43,7 +43,7 @@ LINES = 45  # of all blocks of a profile, about
 CELLS = 10  # of a bar
 WIDEST = 28  # columns for the name of a metric, at most
 LARGEST, SMALLEST = 16, 8  # columns from the middle of a radar to its rim
-MARGIN = 3  # columns beside the rim, for the numbers of the rays
+MARGIN = 3  # columns next to the rim, for the numbers of the rays
 QUARTERS = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"  # by which quarters of a cell are filled: 1 2 above, 4 8 below
 GAP = 2
 
@@ -51,7 +51,7 @@ GAP = 2
 def draw_plots(
     result: Document, names: Collection[str] = (PLOTS,), *, width: int = 80, color: bool = False
 ) -> str:
-    """Draw the plots asked for by name; without names the first that adds to the tables."""
+    """Return the plots with these names; without names the first that adds to the tables."""
     page = page_of(result.command)
     every = not {ALL, PLOTS}.isdisjoint(names)
     if page.command == "phidelta":
@@ -78,16 +78,14 @@ def draw_requested_plots(
     result: Document, names: Collection[str], *,
     one: bool = False, width: int | None = None, color: bool = False,
 ) -> str:  # fmt: skip
-    """Draw what is asked for by name; where no name is a plot's nothing, or the one that
-    `draw_plots` draws without names.
-    """
+    """Return the named plots as text; without names nothing, or with `one` that of `draw_plots`."""
     named = not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names)
     width = max(min(width or USUAL, BROADEST), NARROWEST)
     return draw_plots(result, names, width=width, color=color) if named or one else ""
 
 
 def draw_chart(chart: Chart, *, width: int, color: bool) -> str:
-    """Draw one chart, as wide as the screen."""
+    """Return one chart as text, as wide as the screen."""
     lines = DRAW[chart.kind](chart, width=width, color=color)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -111,7 +109,7 @@ def draw_bars(chart: Chart, *, width: int, color: bool) -> list[str]:
 
 
 def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
-    """Draw named curves, each with a marker of its own, marks over them, and a key below."""
+    """Draw named curves, each with its own marker, marks over them, and a key below."""
     heights = [y for one in chart.series for part in one.parts for _, y in part]
     low, high = chart.y.ends or (min(heights), max(heights))
     if low == high:
@@ -130,7 +128,7 @@ def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
             figure.draw(signal)
     ends = chart.x.ends or (0.0, 1.0)
     step, taken = (ends[1] - ends[0]) / max(width - FRAME, 1), set[tuple[int, float]]()
-    for mark in chart.marks:  # a letter whose place is taken stands beside it
+    for mark in chart.marks:  # a letter whose place is taken is put next to it
         x, y = mark.x, top if mark.y is None else mark.y
         line = round(HEIGHT * (y - low) / (top - low))
         while (column := round(x / step), line) in taken:
@@ -148,14 +146,14 @@ def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
 
 
 def _mark_curves(chart: Chart) -> tuple[list[tuple[str, Series]], Sequence[Series]]:
-    """Return the curves with a marker and a name, and those of too many that share one."""
+    """Return the curves with a marker and a name, and the rest, which share one."""
     every = [one for one in chart.series if not one.letter]
     few = len(every) if len(every) <= MOST_NAMED else FEW_NAMED_CURVES
     return list(zip(MARKERS, every[:few], strict=False)), every[few:]
 
 
 def _reference_lines(chart: Chart) -> list[tuple[str, Series]]:
-    """Return the lines that others are held against, each with its letter."""
+    """Return the reference lines, each with its letter."""
     return [(one.letter, one) for one in chart.series if one.letter]
 
 
@@ -179,7 +177,7 @@ def _key_lines(chart: Chart, width: int) -> list[str]:
 
 
 def _covering_marker(one: Series, above: Sequence[tuple[str, Series]]) -> str:
-    """Say which marker stands in a curve's place where two are the same."""
+    """Return the note on a curve without values or covered by the marker of an equal one."""
     if not one.parts:
         return " (no value)"
     over = [marker for marker, other in above if other.parts == one.parts]
@@ -191,7 +189,7 @@ def draw_points(chart: Chart, *, width: int, color: bool) -> list[str]:
     everywhere = [(at, one) for one in chart.series for part in one.parts for at in part]
     axes = [_padded_ends([at[i] for at, _ in everywhere]) for i in (0, 1)]
     ticks = [height_ticks(*ends, log=False) for ends in axes]
-    # what the frame leaves: beside the labels of heights, above the line of ticks and the label
+    # without the frame: labels of heights at the side, the line of ticks and the label below
     columns = width - max(map(len, ticks[1][1]), default=0) - 2
     sizes = (columns, HEIGHT - 4)
 
@@ -225,7 +223,7 @@ def draw_points(chart: Chart, *, width: int, color: bool) -> list[str]:
 
 
 def _padded_ends(values: Sequence[float]) -> Point:
-    """Return the ends of an axis: some room beyond the outermost values."""
+    """Return the limits of an axis, with padding beyond the outermost values."""
     low, high = min(values), max(values)
     room = AXIS_PADDING * (high - low) if high > low else CONSTANT_HALF_AXIS
     return low - room, high + room
@@ -385,7 +383,7 @@ def _filled_quarters(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int
 
 
 def _point_on_ray(ray: int, rays: int, length: float) -> Point:
-    """Return a point on a ray; the first stands upright, the others follow clockwise."""
+    """Return a point on a ray; the first ray is vertical, the others follow clockwise."""
     angle = pi / 2 - 2 * pi * ray / rays
     return length * cos(angle), length * sin(angle)
 

@@ -1,4 +1,4 @@
-"""Tables for people: what a page shows, laid out as headings and cells of text."""
+"""Tables of a page, laid out as headings and cells of text."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ GATE_SIGNS: Mapping[GateState, str] = {
     "met": "✅", "missed": "❌", "undefined": "❌", "warned": "⚠️", "skipped": "⏭️",
 }  # fmt: skip
 RANKS = get_args(Rank)
-EVERYWHERE = {ALL, INTERVALS}  # what is asked for of every command's tables
+EVERYWHERE = {ALL, INTERVALS}  # names that apply to the tables of every command
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class TextColumn:
 
     @property
     def name(self) -> str:
-        """The heading on one line, without that of intervals that stand under their values."""
+        """The heading on one line, without that of intervals under their values."""
         lines = self.heading.split("\n")
         return " ".join(line for line in lines if not line.endswith(INTERVAL))
 
@@ -92,7 +92,7 @@ class TextTable:
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """The headings side by side."""
+        """The headings of all columns."""
         return tuple(strip.heading for strip in self.strips)
 
     @property
@@ -102,7 +102,7 @@ class TextTable:
 
     @property
     def legend(self) -> list[str]:
-        """What its columns and signs mean."""
+        """The meanings of its columns and signs."""
         signs = [f"{sign} {words}" for sign, words in SIGNS.items() if sign in self.signs]
         first = "; ".join(filter(None, (", ".join(signs), self.taken)))
         said = [first] if first else []
@@ -120,19 +120,19 @@ class PageTables:
 
 
 def result_headline(result: Document) -> list[str]:
-    """Return the lines on top: what was read and what the measures mean here."""
+    """Return the headline of a result, in the words of the shell or of Python."""
     return [reword_for_caller(result, line) for line in page_of(result.command).headline(result)]
 
 
 def reword_for_caller(result: Document, text: str) -> str:
-    """Return a text of a page in the words of who asked for the result: a shell's, or Python's."""
+    """Return a text of a page with options in the words of the caller, a shell or Python."""
     if not result.python or result.command not in COMMANDS:
         return text
     return reword_for_python(text, command_of(result.command).options())
 
 
 def sort_tables(result: Document, names: Collection[str] = (), digits: int = DIGITS) -> PageTables:
-    """Sort the tables: what is asked for by an option or by name, the main one, details."""
+    """Return the tables sorted: those requested by option or name, the main one, details."""
     page, wide = page_of(result.command), not EVERYWHERE.isdisjoint(names)
     all_of_them = not {BASELINE, ALL}.isdisjoint(names)
     shown = [*baseline_tables(result, every=all_of_them), *page.shown(result, digits)]
@@ -150,7 +150,7 @@ def sort_tables(result: Document, names: Collection[str] = (), digits: int = DIG
 
 
 def more_table_names(result: Document, page: PageTables, names: Collection[str]) -> list[str]:
-    """Name what else may be asked for beside these names."""
+    """Return the names of further tables that can be requested."""
     if ALL in names:
         return []
     folded = (one.name or one.table for one in page.folded)
@@ -158,13 +158,13 @@ def more_table_names(result: Document, page: PageTables, names: Collection[str])
 
 
 def _as_it_is(result: Document, table: str) -> TableView:
-    """Show a table that a page has no view of with all its columns."""
+    """Return a table for which a page has no view, with all its columns."""
     columns = dict.fromkeys(name for row in result.tables[table][:1] for name in row)
     return TableView(table, table, " ".join(columns))
 
 
 def check_available(result: Document, names: Collection[str]) -> None:
-    """Raise UsageError for what this result has nothing of, though another may."""
+    """Raise UsageError for names of which this result has nothing, though another may."""
     if {*names} <= {*result.tables, ALL}:
         return
     page = page_of(result.command)
@@ -182,7 +182,7 @@ def check_available(result: Document, names: Collection[str]) -> None:
 
 
 def _group_names(result: Document) -> Iterator[str]:
-    """Yield what is asked for together, as far as there is any."""
+    """Yield the names of groups that this result has: intervals, plots."""
     first = next(iter(result.tables.values()), ())
     if any(format_interval(cell) for row in first[:1] for cell in row.values()):
         yield INTERVALS
@@ -191,7 +191,7 @@ def _group_names(result: Document) -> Iterator[str]:
 
 
 def _plot_names(result: Document) -> Iterator[str]:
-    """Yield the names of the plots there are; the diamond has no chart and is always there."""
+    """Yield the names of the plots of this result; the diamond, not a chart, is always one."""
     page = page_of(result.command)
     yield from (chart.name for chart in page.charts(result))
     yield from page.plots if page.command == "phidelta" else ()
@@ -200,7 +200,7 @@ def _plot_names(result: Document) -> Iterator[str]:
 def layout_table(
     shown: TableView, result: Document, digits: int = DIGITS, *, wide: bool = True
 ) -> TextTable:
-    """Lay out the columns that are shown, and intervals, if `wide` of all estimates."""
+    """Return the laid out columns of a table, with intervals, if `wide` of all estimates."""
     page = page_of(result.command)
     declared = {column.name: column for column in page.table(shown.table).columns}
     every = result.tables.get(shown.table, ()) if shown.rows is None else shown.rows
@@ -246,7 +246,7 @@ def layout_table(
 
 
 def _said_of(one: TableView, result: Document) -> tuple[set[str], Sequence[Row]]:
-    """Return the columns and rows that are shown; all, where cells are laid out anew."""
+    """Return the columns and rows that are shown; all, where cells are rearranged."""
     rows = result.tables.get(one.table, ())
     if isinstance(one.columns, str):
         return set(one.columns.replace("?", "").split()), rows
@@ -257,7 +257,7 @@ def _said_of(one: TableView, result: Document) -> tuple[set[str], Sequence[Row]]
 
 
 def _row_signs(shown: TableView, result: Document, rows: Sequence[Row]) -> tuple[str, ...]:
-    """Mark what the answer names as the best, and what cannot be told from it."""
+    """Return the signs of the models that the answer names as the best or as tied with it."""
     if shown.places is not None:
         placed = tuple({"best": BEST, "equal": EQUAL, "": ""}[one] for one in shown.places)
         return placed if any(placed) else ()
@@ -288,7 +288,7 @@ def _shown_columns(
 
 
 def visible_notes(result: Document, opened: Sequence[TableView]) -> list[str]:
-    """Return the notes that matter beside the tables that are open."""
+    """Return the notes, without those on tables that are not open."""
     aside, names = page_of(result.command).aside, {one.name or one.table for one in opened}
     return [
         warning.message for warning in result.warnings
@@ -299,7 +299,7 @@ def visible_notes(result: Document, opened: Sequence[TableView]) -> list[str]:
 def other_results(
     result: Document, names: Collection[str]
 ) -> Iterator[tuple[str, Document, Collection[str]]]:
-    """Yield other commands' results, without notes that stand in this one, and what to show."""
+    """Yield results of other commands, without notes that this one has, and names to show."""
     told = {warning.message for warning in result.warnings}
     for command, one in result.methods.items():
         left = tuple(note for note in one.warnings if note.message not in told)
@@ -322,11 +322,11 @@ def gates_to_show(result: Document) -> tuple[list[Gate], str]:
 
 
 def undefined_reasons(result: Document, shown: Sequence[TableView]) -> list[str]:
-    """Explain the dashes in words: which measures are undefined, of which models, and why."""
+    """Return explanations of dashes: which measures are undefined, of which models, and why."""
     struck: dict[str, dict[str, set[Cell]]] = {}
     beta, page = result.parameters.get("beta"), page_of(result.command)
     for name in ("models", "pairs", "ranges", "agreement", "thresholds"):
-        known = {*INFINITE, *struck}  # a reason said of the first is not said again of the others
+        known = {*INFINITE, *struck}  # a reason given for the first table is not repeated
         parts = [_said_of(one, result) for one in shown if one.table == name]
         for columns, rows in parts:
             here = (row for row in rows if row.get("population") != "sweep")

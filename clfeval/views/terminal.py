@@ -1,4 +1,4 @@
-"""Where an axis has numbers: a few round ones, powers of ten, ratios of classes."""
+"""The terminal view: tables fitted to the screen, and ticks of axes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Ticks = tuple[list[float], list[str]]
 
 
 def odds_ticks(ends: Point, names: tuple[str, str], room: int) -> Ticks:
-    """Return powers of ten as many as have room, or both ends where there are fewer than two."""
+    """Return as many powers of ten as have room, or both ends where there are fewer than two."""
     low, high = ceil(ends[0] - 1e-9), floor(ends[1] + 1e-9)
     if high - low < 1:
         return list(ends), list(names)
@@ -59,7 +59,7 @@ def _format_power(x: int) -> str:
 
 
 def height_ticks(low: float, high: float, *, log: bool, steps: int = TICKS) -> Ticks:
-    """Return a few round heights and how they are written; powers of ten where `log`."""
+    """Return a few round heights and their labels; powers of ten where `log`."""
     if log:
         powers = range(ceil(low), floor(high) + 1)
         at = [float(y) for y in powers[:: ceil(len(powers) / TICKS / 2)]]
@@ -73,7 +73,7 @@ def height_ticks(low: float, high: float, *, log: bool, steps: int = TICKS) -> T
 TEXT_WIDTH = 14  # a name is folded to no less than this
 SPLIT_WIDTH = 10  # the same where rows have two lines anyway
 NAME_WIDTH = 20  # a name is cut to no less than this, before a column is left out
-PIPE = 160  # columns of a line that nobody watches, unless a name needs more
+PIPE = 160  # columns of a line in a pipe, unless a name needs more
 INDENT = "  "  # of what is said below a table
 UNBOUNDED = 10_000  # a width nothing reaches
 OFFER = "add --show NAME or all"
@@ -177,12 +177,12 @@ def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: 
 
 
 def _safe_text(text: str, style: str = "") -> Text:
-    """Return text without markup and without what could steer the terminal; lines stay lines."""
+    """Return text without markup and control characters; line breaks are kept."""
     return Text("\n".join(map(escape_unprintable, text.split("\n"))), style=style)
 
 
 def fit_table(part: TextTable, width: int | None) -> TextTable:
-    """Make a table fit: one of details has its intervals beside their values, or under them."""
+    """Return a table that fits; one of details has intervals next to or under their values."""
     strips = (
         replace(strip, cells=tuple(map(escape_unprintable, strip.cells))) for strip in part.strips
     )
@@ -199,7 +199,7 @@ def fit_table(part: TextTable, width: int | None) -> TextTable:
 
 
 def _in_lines(part: TextTable, width: int | None) -> TextTable:
-    """Keep a row to one line: leave out the last columns, then cut names in the middle."""
+    """Return a table with one line per row: last columns left out, then names shortened."""
     strips, left = list(part.strips), []
     names = _max_cell_width((strips[0].heading, *strips[0].cells))
     saved = max(names - NAME_WIDTH, 0)  # only names are cut
@@ -217,7 +217,7 @@ def _in_lines(part: TextTable, width: int | None) -> TextTable:
 
 
 def column_blocks(part: TextTable, width: int | None) -> list[tuple[TextColumn, ...]]:
-    """Split a table that is still too wide into blocks of columns, each with the names in front."""
+    """Return a table that is still too wide in blocks of columns, each with the names in front."""
     strips, width = part.strips, width or PIPE
     if part.main or _needed_width(strips, folded=TEXT_WIDTH) <= width or len(strips) < 3:
         return [strips]
@@ -229,19 +229,19 @@ def column_blocks(part: TextTable, width: int | None) -> list[tuple[TextColumn, 
             out.append(here)
             here = keys
         here = (*here, strip)
-    if out and len(here) == len(keys) + 1 and len(out[-1]) > len(keys) + 2:  # none stands alone
+    if out and len(here) == len(keys) + 1 and len(out[-1]) > len(keys) + 2:  # no lone column
         here = (*keys, out[-1][-1], here[-1])
         out[-1] = out[-1][:-1]
     return [*out, here]
 
 
 def _needed_width(strips: Sequence[TextColumn], *, folded: int = UNBOUNDED) -> int:
-    """Return the columns they need on a screen, text being folded or cut; numbers never are."""
+    """Return the width of columns on a screen, text being folded or cut; numbers never are."""
     return sum(2 + _min_column_width(strip, folded) for strip in strips) - 2
 
 
 def _column_widths(part: TextTable, strips: Sequence[TextColumn], width: int | None) -> list[int]:
-    """Return widths of columns: folded text shares what the others leave, whole words first."""
+    """Return the widths of columns: folded text shares what the others leave, whole words first."""
     full, wide = (
         [_min_column_width(strip, folded) for strip in strips] for folded in (UNBOUNDED, TEXT_WIDTH)
     )
@@ -261,7 +261,7 @@ def _column_widths(part: TextTable, strips: Sequence[TextColumn], width: int | N
 
 
 def _min_column_width(strip: TextColumn, folded: int) -> int:
-    """Return the columns a strip needs: its text may be folded to so many, its heading to words."""
+    """Return the least width of a column: text folded to `folded`, the heading to its words."""
     wide = _max_cell_width((strip.heading, *strip.cells))
     return (
         wide
@@ -275,7 +275,7 @@ def _max_cell_width(cells: Sequence[str]) -> int:
 
 
 def _break_text(part: TextTable) -> TextTable:
-    """Break long text near its middle: where intervals stand under values, rows have two lines."""
+    """Return a table with long text broken near its middle, as rows have two lines."""
     if not any("\n" in strip.heading for strip in part.strips):
         return part
 
@@ -292,7 +292,7 @@ def _break_text(part: TextTable) -> TextTable:
 
 
 def _stack_intervals(part: TextTable) -> TextTable:
-    """Put each interval under its value instead of beside it."""
+    """Return a table with each interval under its value instead of next to it."""
     strips: list[TextColumn] = []
     for strip in part.strips:
         if strips and strip.heading.endswith(INTERVAL):

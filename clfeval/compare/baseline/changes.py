@@ -42,11 +42,11 @@ from clfeval.schema import CHANGES, COMPARISONS
 CODE, ROWS_CODE = "baseline", "baseline-rows"
 SIGNIFICANT = (WORSE, BETTER, CHANGED)
 SPELT_OUT, SPELT_OUT_TOO = 3, 1  # measures with their values, of the first kind, of others
-MODELS = 2  # with a sentence of their own
+MODELS = 2  # with their own sentence
 
 
 def sentence_title(metric: str) -> str:
-    """Return what a measure is called in sentences."""
+    """Return the title of a measure for sentences."""
     name = metric.partition(":")[0]
     return CATALOG[name].title if name in CATALOG else metric
 
@@ -98,7 +98,7 @@ def change_answers(
 
 
 def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
-    """Say by which measures a model changed: the largest standardised changes with their values."""
+    """Return the sentence on the measures by which a model changed, the largest changes first."""
     kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in SIGNIFICANT}
     said, most = list[str](), SPELT_OUT
     for kind, some in kinds.items():
@@ -160,7 +160,7 @@ def rows_answer(
                      d.high)  # fmt: skip
 
 
-LEVEL = 0.95  # of results that do not say theirs
+LEVEL = 0.95  # default of results without one
 # by the share of positives
 UNMOVED = ("roc_auc", "sensitivity", "specificity", "balanced_accuracy", "calibration_slope")
 NOT_THERE = Estimate(None, reason="not_in_baseline")
@@ -218,7 +218,7 @@ class Baseline:
         return cls(before, name, names=names, notes=(*notes, *known), level=level, **more)
 
     def change(self, label: str, metric: str, now: Cell, part: str | None = None) -> Change:
-        """Return how a value changed; part: of a slice."""
+        """Return the change of a value from the baseline; part: of a slice."""
         row = rows_by_label(self.before, part).get(self.names.get(label, label), {})
         return self._change((label, metric, part), row, now)
 
@@ -230,13 +230,13 @@ class Baseline:
         return change_of_independent(NOT_THERE if old is None else old, now, level=self.level)
 
     def change_of_summary(self, metric: str, now: float) -> Change:
-        """Return how a number of the whole table changed."""
+        """Return the change of a number of the whole table from the baseline."""
         return change_of_independent(self.before.summary.get(metric), now, level=self.level)
 
     def gone(
         self, metric: str, model: str | None, part: str | None, here: Collection[str]
     ) -> list[str]:
-        """Return the models, or those a pattern fits, that had a measure and are not `here`."""
+        """Return the baseline's models with a measure, that match a pattern and are not `here`."""
         kept = {self.names.get(one, one) for one in here}
         return [
             one for one, row in rows_by_label(self.before, part).items()
@@ -259,7 +259,7 @@ class Baseline:
         cells = before.get(self.names.get(leader, leader), {}), now.get(leader, {})
         same = [f"T{one.message[1:]}" for one in self.notes if one.code == "baseline-same-rows"]
         described, told = self._described(result, leader, *cells), rows
-        if described["prevalence"].significant(self.level):  # what it alone moves comes later
+        if described["prevalence"].significant(self.level):  # what depends on it comes later
             told = sorted(rows, key=lambda row: str(row["measure"]) not in UNMOVED)
         said = [
             *change_answers(told, self.name, self.how, lead),
@@ -270,7 +270,7 @@ class Baseline:
                        warnings=tuple(dict.fromkeys((*result.warnings, *self.notes))))  # fmt: skip
 
     def _rows(self, before: Labelled, now: Labelled, command: str) -> list[Row]:
-        """Return a row for each measure of each model, then and now, the worst change first."""
+        """Return a row for each measure of each model, old and new, the worst change first."""
         was = {self.names.get(one, one) for one in now}
         found: dict[ChangeKey, Change] = {}
         for model in (*now, *(one for one in before if one not in was)):
@@ -281,10 +281,10 @@ class Baseline:
         return change_rows("baseline", found, command, lambda _: (self.name, self.level))
 
     def _described(self, result: Document, leader: str, old: Row, new: Row) -> dict[str, Change]:
-        """Return how the share of positives, and the mean score of a model, changed."""
+        """Return the changes of the share of positives and of the mean score of a model."""
         then, now = (_prevalence(*one) for one in ((self.before, old), (result, new)))
         mean = self._change((leader, "mean_score", None), old, new.get("mean_score"))
-        if mean.paired and mean.rows != result.summary.get("rows"):  # other rows are described too
+        if mean.paired and mean.rows != result.summary.get("rows"):  # for the means of all rows
             mean = change_of_independent(
                 old.get("mean_score"), new.get("mean_score"), level=self.level
             )
@@ -315,7 +315,7 @@ def change_rows(
 
 
 def _severity(row: Row) -> tuple[bool, int, float]:
-    """Sort: measures of the first screen, worse ones, the largest standardised changes first."""
+    """Return a sort key: first-screen measures, then worse ones, then the largest changes."""
     d, verdict = as_estimate(row["difference"]), row["verdict"]
     size = 0.0
     if d.value and d.low is not None and d.high is not None:
@@ -326,7 +326,7 @@ def _severity(row: Row) -> tuple[bool, int, float]:
 
 
 def _prevalence(result: Document, row: Row) -> Cell:
-    """Return the share of positives: with its interval where the result measures it."""
+    """Return the share of positives, with its interval where the result has one."""
     if isinstance(row.get("prevalence"), Estimate):
         return row["prevalence"]
     rows, positives = (result.summary.get(name) for name in ("rows", "positives"))
@@ -334,14 +334,14 @@ def _prevalence(result: Document, row: Row) -> Cell:
 
 
 def _class_names(result: Document) -> list[str]:
-    """Return the classes of a result, where it says them."""
+    """Return the names of the classes of a result, as far as its parameters have them."""
     known = result.parameters.get("classes")
     given = known or [result.parameters.get("positive"), *result.parameters.get("negative", ())]
     return [str(one) for one in given if one is not None]
 
 
 def _identical_measures(old: Row, new: Row) -> bool:
-    """Tell whether every measure of two models is the same, to the last digit."""
+    """Return whether all measures of two models are exactly equal."""
     both = [name for name in new if isinstance(new[name], Estimate) and name in old]
     known = [name for name in both if as_estimate(new[name]).value is not None]
     return len(known) > 1 and all(old[name] == new[name] for name in both)

@@ -1,4 +1,4 @@
-"""The rows of a result that speak for its models, and which of their measures are tested."""
+"""Reading of baselines: saved results and histories, their rows by model, tested measures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Labelled = Mapping[str, Row]
 
 
 def rows_by_label(result: Document, part: str | None = None) -> Labelled:
-    """Return the rows that speak for models, or features, by label; part: of a slice."""
+    """Return the rows of models, or of features, by label; part: of a slice."""
     rows, tidy = (
         _of_slice(result, table, part)
         for table in ("models" if "models" in result.tables else "features", "measures")
@@ -70,7 +70,7 @@ def _of_slice(result: Document, table: str, part: str | None) -> Rows:
 
 
 def _by_measure(tidy: Rows) -> dict[str, dict[str, Cell]]:
-    """Return the values of a table of measures by model, and by the name with its parameters."""
+    """Return the values of a long table by model, then by measure with its parameters."""
     found: dict[str, dict[str, Cell]] = {}
     for row in tidy:
         if "model" in row:  # other tables of that name are about measures alone
@@ -84,22 +84,22 @@ def model_or_feature_name(row: Row) -> str:
 
 
 def better_direction(command: str, metric: str) -> str:
-    """Say which way is better: of a measure as it says, of another column as its table says."""
+    """Return the better direction of a measure, or of another column as declared."""
     column, name = page_of(command).column(metric), metric.partition(":")[0]
     return CATALOG[name].best if name in CATALOG else (column and column.best) or "max"
 
 
 def tested_measures(command: str) -> Collection[str]:
-    """Return the measures whose changes are one family: those of the command's first screen."""
+    """Return the measures whose changes are tested together: those of the first screen."""
     return CHANGING if command == "report" else gateable_names(page_of(command))
 
 
 BaselineKind = Literal["result", "history", "table"]
 _HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
 LONG = 2**20  # characters in which a line of a history is found
-_RANDOM_SETTINGS = ("seed",)  # what moves ends of intervals alone
+_RANDOM_SETTINGS = ("seed",)  # settings that change only confidence limits
 FREE = (*_RANDOM_SETTINGS, "classes")  # the others may differ: classes are named where they do
-# what parts of a signature are called on a command line, where not as their key
+# the options of the parts of a signature that are not named like their keys
 SETTING_NAMES = {
     "cmd": "command", "classes": "classes", "pos": "--positive", "cut": "--threshold",
     "miss": "--missing", "dec": "--decimal", "fold": "--fold-labels", "renorm": "--renormalize",
@@ -114,19 +114,19 @@ SETTING_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class HistoryBaseline(PathLike[str]):
-    """A baseline that may be a history; lines of a run of a batch, and not of the label `but`."""
+    """A baseline file, maybe a history, with the run and the excluded label of its lines."""
 
     path: str
     run: str | None = None
     but: str | None = None
 
     def __fspath__(self) -> str:
-        """Return where it lies."""
+        """Return the path of the file."""
         return self.path
 
 
 class EarlierResult(NamedTuple):
-    """A result of then, what it is called, and what is to be said of it."""
+    """An earlier result, its name, and the warnings on it."""
 
     result: Document
     name: str
@@ -154,16 +154,16 @@ def baseline_kind(name: str | PathLike[str]) -> BaselineKind | None:
 
 
 def is_history(baseline: Any) -> bool:
-    """Tell whether a baseline is a history, whose lines say of which rows they are."""
+    """Return whether a baseline is a history, whose lines identify their rows."""
     return isinstance(baseline, (str, PathLike)) and baseline_kind(baseline) == "history"
 
 
 def read_baseline(
     baseline: str | PathLike[str] | Document, result: Document
 ) -> EarlierResult | None:
-    """Return a saved result, or lines of a history; None where there is no file, or no such line.
+    """Return a saved result, or lines of a history; None without a file or comparable lines.
 
-    Raises UsageError when it is neither, too new, or a table.
+    Raises UsageError when it is neither, of a newer version, or a table.
     """
     if isinstance(baseline, Document):
         return EarlierResult(baseline, "the baseline")
@@ -182,7 +182,7 @@ def read_baseline(
 
 
 def _of_lines(asked: HistoryBaseline, result: Document) -> EarlierResult | None:
-    """Return the lines comparable with a result as a saved one, or None; UsageError by settings."""
+    """Return the comparable lines of a history as a result, or None; UsageError by settings."""
     here, kept = rows_by_label(result), dict[str, HistoryLine]()
     now = {line.model: line for line in result_lines(result, "", here)}
     lines, same = baseline_lines(asked.path, result.command, now, run=asked.run, but=asked.but)
@@ -209,7 +209,7 @@ def _of_lines(asked: HistoryBaseline, result: Document) -> EarlierResult | None:
 
 
 def read_result(name: str, hint: str, what: str = "the result") -> Document:
-    """Return a saved result; raises UsageError when it is none of ours or too new."""
+    """Return a saved result; raises UsageError for other files and newer versions."""
     try:
         with open(name, encoding="utf-8") as stream:
             return Document.from_json(stream.read())
@@ -241,7 +241,7 @@ def differing_settings(ours: Document, theirs: Document) -> dict[str, str]:
 def check_comparable(
     result: Document, baseline: Document, but: Collection[str] = ()
 ) -> Iterator[ResultWarning]:
-    """Refuse a baseline of other settings, but `but`; yield warnings on random numbers."""
+    """Refuse a baseline with other settings, except `but`; yield warnings on random numbers."""
     every = {
         key: one for key, one in differing_settings(result, baseline).items() if key not in but
     }

@@ -1,4 +1,4 @@
-"""Judge a result: a gate for each limit and model it applies to, and what a baseline tells."""
+"""Evaluation of gates: one for each limit and model it applies to, and changes of a baseline."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def evaluate_gates(result: Document, gates: Gates, beside: Baseline | None = Non
 
 
 def _evaluate_without_baseline(result: Document, limits: Sequence[Limit], gates: Gates) -> Document:
-    """Judge without the baseline there is not yet: it is missed, or what needs it is left out."""
+    """Return the result with gates that need no baseline; its own gate is missed or skipped."""
     assert isinstance(gates.baseline, (str, PathLike))
     name = basename(fspath(gates.baseline))
     left = [limit for limit in limits if not limit.compares]
@@ -118,7 +118,7 @@ def evaluate_limits(
 
 
 def _remove_gate_answers(result: Document, *, compared: bool) -> Document:
-    """Return a result without what gates said of it before; compared: and what a baseline did."""
+    """Return a result without sentences of earlier gates; compared: nor changes of a baseline."""
     answer = tuple(one for one in result.answer
                    if one.code not in (GATE_CODES if compared else GATE_CODES[:1]))  # fmt: skip
     tables = {name: rows for name, rows in result.tables.items() if name != CHANGES or not compared}
@@ -129,7 +129,7 @@ def _remove_gate_answers(result: Document, *, compared: bool) -> Document:
 
 
 def _missed_gate_answer(gates: Sequence[Gate]) -> Iterator[Answer]:
-    """Say which gate was missed first, and how many more."""
+    """Yield the sentence on the first missed gate and the number of others."""
     missed = [gate for gate in gates if gate.failed]
     for gate in missed[:1]:
         more = f" (and {format_count(len(missed) - 1, 'more gate')})" if len(missed) > 1 else ""
@@ -139,7 +139,7 @@ def _missed_gate_answer(gates: Sequence[Gate]) -> Iterator[Answer]:
 
 @dataclass(frozen=True, slots=True)
 class _LimitTarget:
-    """What a limit is on in a result: the measure, the models and the slices that it names."""
+    """The target of a limit in a result: its measure, models and slices."""
 
     limit: Limit
     metric: str
@@ -148,13 +148,13 @@ class _LimitTarget:
 
     @property
     def subject(self) -> tuple[object, ...]:
-        """What it is on, whatever its number."""
+        """The target without the limit's number."""
         one = self.limit
         return one.kind, one.any, one.part, self.metric, self.models, self.slices
 
 
 class _GateRows:
-    """The rows of a result that limits look at, slices made when one is asked for."""
+    """The rows of a result that limits apply to, those of slices made on demand."""
 
     def __init__(self, result: Document, beside: Baseline | None, gates: Gates) -> None:
         self.result, self.beside, self.gates = result, beside, gates
@@ -163,12 +163,12 @@ class _GateRows:
 
     @property
     def cells(self) -> dict[str, Cell]:
-        """What the whole table has under each name."""
+        """The cells of the whole table by name."""
         rows = {name: cell for row in self.whole.values() for name, cell in row.items()}
         return {**rows, **self.result.summary}
 
     def target(self, limit: Limit) -> _LimitTarget:
-        """Return what a limit is on; UsageError for what is not there or cannot be judged."""
+        """Return the target of a limit; UsageError where it is missing or cannot be judged."""
         metric = match_metric(limit, self.cells, self.result)
         check_limit(limit, metric)
         if self.beside is None:
@@ -277,7 +277,7 @@ class _GateRows:
 
 
 def _paired_row_count(targets: Sequence[_LimitTarget], beside: Baseline | None) -> float | None:
-    """Return on how many rows changes are judged, where these are the rows of both tables."""
+    """Return the number of rows in both tables on which changes are judged, or None."""
     if beside is None or not any(one.limit.compares for one in targets):
         return None
     rows = [one.rows for (*_, part), one in beside.shared.items() if one.paired and part is None]
@@ -285,7 +285,7 @@ def _paired_row_count(targets: Sequence[_LimitTarget], beside: Baseline | None) 
 
 
 def _best_of_any(gates: Sequence[Gate]) -> Gate:
-    """Return the gate of the model that comes nearest, by the slice in which it is worst."""
+    """Return the gate of the model with the largest margin, by its worst slice."""
     worst: dict[str | None, Gate] = {}
     for gate in gates:
         known = worst.get(gate.model)
@@ -296,7 +296,7 @@ def _best_of_any(gates: Sequence[Gate]) -> Gate:
 def _direction_warnings(
     looked: _GateRows, targets: Sequence[_LimitTarget]
 ) -> Iterator[ResultWarning]:
-    """Yield a note for each limit that fails what is better, and is no end of a range."""
+    """Yield warnings on limits that fail better values, unless both ends have one; UsageError."""
     for target in targets:
         limit, metric = target.limit, target.metric
         word, _, side = limit.kind.partition("-")
@@ -310,7 +310,7 @@ def _direction_warnings(
         if sure and better_direction(looked.result.command, metric) == wrong and other not in ends:
             part = "" if limit.part == "value" else f".{limit.part}"
             what = "lower" if wrong == "min" else "higher"
-            if limit.kind == "fail-under":  # it would pass what is bad
+            if limit.kind == "fail-under":  # it would pass bad values
                 instead = f"--{other} {limit.metric}{part}={limit.limit:g}"
                 text = f"--{limit.kind} {limit.metric}{part}: {what} values are better"
                 raise UsageError.new(text, "bad-gate", hint=f"use {instead}")

@@ -1,4 +1,4 @@
-"""What gates look at: cells of the whole table and of slices, by what limits call them."""
+"""Targets of limits: the rows, slices, models and measures that a limit names."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ DIFFERENCE_SUFFIX = "_difference"  # behind a measure: the model's value less th
 
 
 def whole_table_rows(result: Document) -> dict[str, Row]:
-    """Return the rows of the whole table by label, with what comparisons say of them."""
+    """Return the rows of the whole table by label, with differences from the reference."""
     return _add_differences(result, rows_by_label(result), None)
 
 
 def slice_rows(result: Document, part: str) -> dict[str, Row]:
-    """Return the same of one slice."""
+    """Return the rows of one slice by label, with differences from the reference."""
     return _add_differences(result, rows_by_label(result, part), part)
 
 
 def match_slices(limit: Limit, known: Sequence[str]) -> list[str]:
-    """Return the slices of a name, or of a pattern; UsageError where there are none."""
+    """Return the slices with a name, or that match a pattern; UsageError where there are none."""
     wanted = str(limit.slices)
     found = [wanted] if wanted in known else [one for one in known if fnmatchcase(one, wanted)]
     if not found:
@@ -56,7 +56,7 @@ def match_slices(limit: Limit, known: Sequence[str]) -> list[str]:
 
 
 def match_models(rows: Labelled, model: str, kind: str) -> dict[str, Row]:
-    """Return the rows of a model, or of those that a pattern fits."""
+    """Return the rows of a model, or of the models that match a pattern."""
     found = {k: row for k, row in rows.items() if model in (k, model_or_feature_name(row))}
     found = found or {
         k: row for k, row in rows.items() if fnmatchcase(model_or_feature_name(row), model)
@@ -69,7 +69,7 @@ def match_models(rows: Labelled, model: str, kind: str) -> dict[str, Row]:
 
 
 def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> str:
-    """Return what a limit is on: a cell of this name, or the only one with parameters."""
+    """Return the name of a limit's cell: this name, or the only one of it with parameters."""
     stem = limit.metric.removesuffix(DIFFERENCE_SUFFIX)
     end = limit.metric.removeprefix(stem)
     for name in equivalent_names(stem):
@@ -136,12 +136,12 @@ def slice_gaps(result: Document, limit: Limit, metric: str) -> Iterator[tuple[st
 
 
 def is_number(cell: Cell) -> bool:
-    """Tell whether a cell holds a number or an estimate."""
+    """Return whether a cell holds a number or an estimate."""
     return isinstance(cell, (Estimate, int, float)) and not isinstance(cell, bool)
 
 
 def _add_differences(result: Document, rows: Labelled, part: str | None) -> dict[str, Row]:
-    """Add how far each model lies from the reference, where there is one of each."""
+    """Return the rows with the difference of each model from the reference, where it exists."""
     found = dict(rows)
     if result.parameters.get("reference") == "all-pairs":
         return found
@@ -156,7 +156,7 @@ def _add_differences(result: Document, rows: Labelled, part: str | None) -> dict
 
 
 def _other_command_hint(command: str, metric: str) -> str | None:
-    """Say which other commands have a measure that this one has not."""
+    """Return the hint on other commands that compute a measure, or None."""
     names = {metric, *equivalent_names(metric)}
     others = [
         n for n in COMMANDS if n != command and not names.isdisjoint(gateable_names(page_of(n)))
@@ -166,13 +166,13 @@ def _other_command_hint(command: str, metric: str) -> str | None:
 
 
 def _limitable_names(result: Document, known: Sequence[str]) -> list[str]:
-    """Return every name that a limit may use: of cells, and of what a report computes for it."""
+    """Return all names that a limit may use: of cells, and of what a report computes for it."""
     more = [one.id for one in CATALOG.values() if one.needs in LIMITED and result.command == REPORT]
     return list(dict.fromkeys([*known, *all_spellings([*filter(CATALOG.get, known), *more])]))
 
 
 def _left_out(result: Document, metric: str) -> str | None:
-    """Say how to get a measure that this result has not, where it can be asked for."""
+    """Return the hint on how to request a measure that a result lacks, or None."""
     needs = {"measures": ("confusion",), "measure": LIMITED}
     measure = None if threshold_hint(metric) else find_measure(metric.partition(":")[0])
     if measure is None or not any(
@@ -185,7 +185,7 @@ def _left_out(result: Document, metric: str) -> str | None:
 
 
 def _part_of(metric: str, known: list[str]) -> str | None:
-    """Suggest a part of a measure that is there: `.low` for `.lo`."""
+    """Return a suggestion for an unknown part of a measure: `.low` for `.lo`."""
     name, dot, _ = metric.rpartition(".")
     names = [one for one in equivalent_names(name) if one in known] if dot else []
     parts = [f"{name}.{part}" for part in PARTS if names]

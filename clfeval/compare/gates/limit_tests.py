@@ -36,7 +36,7 @@ class GateDraft:
     level: float = 0.95
 
     def gate(self, model: str | None, part: str | None) -> Gate:
-        """Return a gate that is not met."""
+        """Return the gate, as one that is not met."""
         limit = self.limit
         named = self.metric if limit.part == "value" else f"{self.metric}.{limit.part}"
         said = None
@@ -49,7 +49,7 @@ class GateDraft:
 
 
 def value_gate(asked: GateDraft, model: str | None, part: str | None, cell: Cell) -> Gate:
-    """Judge a value, or an end of its interval."""
+    """Return the gate of a value, or of a limit of its confidence interval."""
     gate, limit = asked.gate(model, part), asked.limit
     value, reason = estimate_part(cell, limit.part.rpartition(".")[2])
     if value is None:
@@ -59,7 +59,7 @@ def value_gate(asked: GateDraft, model: str | None, part: str | None, cell: Cell
 
 
 def change_gate(asked: GateDraft, model: str | None, part: str | None, change: Change) -> Gate:
-    """Judge how far a value changed, or an end of the interval of its change."""
+    """Return the gate of the change of a value, or of a limit of its confidence interval."""
     gate = value_gate(asked, model, part, change.difference)
     if "." in asked.limit.part:
         return gate
@@ -67,7 +67,7 @@ def change_gate(asked: GateDraft, model: str | None, part: str | None, change: C
 
 
 def drop_gate(asked: GateDraft, model: str | None, part: str | None, change: Change) -> Gate:
-    """Judge how much worse a value is than the baseline's.
+    """Return the gate of how much worse a value is than the baseline's.
 
     worse = old - new, new - old where less is better, or the change of the distance from a target.
     Allowed: the largest of the limit and the shares of the old value, in decimals. With
@@ -104,14 +104,14 @@ def drop_gate(asked: GateDraft, model: str | None, part: str | None, change: Cha
 
 
 def _with_chance(gate: Gate, change: Change, *, significant: bool) -> Gate:
-    """Return a gate that is not met with the p of its change, and whether that is significant."""
+    """Return the gate, if missed, with the p-value of its change, and whether it is significant."""
     if gate.passed or gate.value is None or change.p is None:
         return gate
     return replace(gate, p=change.p, reason=None if significant else NOT_SIGNIFICANT)
 
 
 def estimate_part(cell: Cell, part: str) -> tuple[float | None, str | None]:
-    """Return a value or a limit, infinite ones included; or None and why there is none."""
+    """Return a value or a confidence limit, infinite ones included; or None and the reason."""
     part = part if part in ("low", "high") else "value"
     if isinstance(cell, Estimate):
         number: float | None = getattr(cell, part)
@@ -130,7 +130,7 @@ def estimate_part(cell: Cell, part: str) -> tuple[float | None, str | None]:
 
 
 def slack(gate: Gate) -> tuple[bool, float]:
-    """Return whether a gate is met, and by how much, to sort by."""
+    """Return whether a gate is met, and its margin, as a sort key."""
     if gate.value is None:
         endless = {"infinite": math.inf, "minus_infinite": -math.inf}.get(str(gate.reason))
         if endless is None:
@@ -144,8 +144,8 @@ def slack(gate: Gate) -> tuple[bool, float]:
 def _set_outcome(gate: Gate, value: float, met: bool) -> Gate:
     if math.isfinite(value):
         return replace(gate, value=value, passed=met)
-    # what is beyond every number is judged as that, and named by a reason; no measure that has both
-    # ends is
+    # an infinite value is judged as infinite, and its reason names it; a measure with a finite
+    # range has none
     known = CATALOG.get(gate.metric.partition(":")[0].partition(".")[0])
     met &= known is None or not (math.isfinite(known.low) and math.isfinite(known.high))
     return replace(gate, passed=met, reason="infinite" if value > 0 else "minus_infinite")
@@ -174,7 +174,7 @@ def row_count_gates(
 
 
 def _rows_of(result: Document, name: str, part: str) -> float | None:
-    """Return how many rows a slice has, the fewest of any model; None where nobody knows."""
+    """Return the number of rows of a slice, the fewest of any model; None where unknown."""
     found: list[float] = []
     for table in ("models", "slices"):
         for row in result.tables.get(table, ()):
@@ -191,7 +191,7 @@ def _rows_of(result: Document, name: str, part: str) -> float | None:
 
 
 def _row_count(row: Row, name: str) -> list[float]:
-    """Return what a row says of it: a number of its own, or cells added up."""
+    """Return the rows of a table's row: its own number, or the sum of its cells; else nothing."""
     own = row.get(name)
     if isinstance(own, (int, float)):
         return [own]
@@ -201,7 +201,7 @@ def _row_count(row: Row, name: str) -> list[float]:
 
 
 def still_best_gates(result: Document, models: Sequence[str]) -> Iterator[Gate]:
-    """Yield whether models are among those that may be the best by the measure that decides."""
+    """Yield gates on whether models are tied with the best by the leading measure."""
     best: Sequence[Row] = result.tables.get("best", ())
     if models and (result.command != "report" or not best or "tied" not in best[0]):
         hint = "use report with several models and without --interval none"
@@ -233,7 +233,7 @@ VALUES = ("value", "low", "high")  # parts that lie where the measure does
 
 
 def check_ranges(limits: Iterable[Limit]) -> None:
-    """Refuse limits that say nothing of their measures, before anything is computed."""
+    """Refuse limits outside the ranges of their measures, before anything is computed."""
     wrong = ErrorCollector()
     for limit in limits:
         known = (name for name in equivalent_names(limit.metric) if name in CATALOG)
@@ -243,7 +243,7 @@ def check_ranges(limits: Iterable[Limit]) -> None:
 
 
 def check_limit(limit: Limit, metric: str) -> None:
-    """Refuse a drop of what has no direction, and a limit beyond what the measure may be."""
+    """Refuse a drop of a measure without a direction, and a limit outside its range."""
     name = metric.partition(":")[0]
     if limit.kind == "max-drop":
         _check_drop(limit, name)
@@ -275,7 +275,7 @@ def _check_drop(limit: Limit, name: str) -> None:
 
 
 def check_compared(limit: Limit) -> None:
-    """Refuse a limit that compares, where there is nothing to compare with."""
+    """Refuse a limit that needs a comparison which the result does not have."""
     if limit.compares:
         part = "" if limit.kind == "max-drop" else f": '{limit.metric}.{limit.part}'"
         what = f"--{limit.kind}{part} needs a baseline"

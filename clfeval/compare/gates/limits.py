@@ -1,4 +1,4 @@
-"""Limits a result is held to: the options of gates, and what they say."""
+"""Limits of gates: their options, and what their texts mean."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Limit:
 
     @property
     def compares(self) -> bool:
-        """True where it needs a baseline."""
+        """Whether the limit needs a baseline."""
         return self.kind == "max-drop" or self.part.startswith("change")
 
     @property
     def apart(self) -> bool:
-        """True where it is on how far slices lie apart."""
+        """Whether the limit is on a gap between slices."""
         return self.part.startswith(("gap", "extremes"))
 
 
@@ -58,7 +58,7 @@ _LEFT = re.compile(
 def parse_limit(kind: LimitKind, text: str) -> Limit:
     """Parse a gate; a model's name may hold any character, the metric's may not hold `:` or `=`.
 
-    But for its parameters: `rf:f_beta:beta=2=0.8`. A slice stands in brackets behind it:
+    But for its parameters: `rf:f_beta:beta=2=0.8`. A slice follows in brackets:
     `rf:recall[site=a].low=0.8`. A drop may be a share of the baseline's value: `recall=2%`.
     """
     left, _, number = text.rpartition("=")
@@ -108,7 +108,7 @@ def _limit_texts(flag: str, given: Any) -> tuple[str, ...]:
 
 
 def _as_given(flag: str, given: Any) -> Any:
-    """Take what is read elsewhere: a result, known by its signature, or the name of a file."""
+    """Return a result, known by its signature, or a file name unchanged; else UsageError."""
     named = isinstance(given, (str, PathLike)) and str(given)
     if given is None or named or hasattr(given, "signature"):
         return given
@@ -125,7 +125,7 @@ def _limit_option(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Op
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Gates:
-    """What a result must keep to, else the program exits with 1."""
+    """Limits that a result must meet, else the program exits with 1."""
 
     fail_under: Annotated[
         tuple[str, ...],
@@ -190,7 +190,7 @@ class Gates:
 
     @property
     def limits(self) -> list[Limit]:
-        """The limits, parsed; UsageError for all that are none."""
+        """The parsed limits; UsageError that lists all invalid ones."""
         found, wrong = list[Limit](), ErrorCollector()
         for kind, text in self.written:
             with wrong.going_on():
@@ -200,16 +200,16 @@ class Gates:
 
     @property
     def least(self) -> Iterator[tuple[str, int]]:
-        """Yield how many rows, and positive ones, there must be, where that is asked."""
+        """Yield the required numbers of rows and of positives."""
         for name, number in (("rows", self.min_rows), ("positives", self.min_positives)):
             if number is not None:
                 yield name, number
 
     @property
     def any(self) -> bool:
-        """True where there is something to judge."""
+        """Whether any limit is set."""
         return bool(self.limits or [*self.least] or self.still_best)
 
     def severity(self, kind: str) -> Severity:
-        """Return what a miss of this kind of limit means."""
+        """Return the severity of a missed limit of this kind."""
         return "warn" if kind.startswith("warn-") and not self.strict else "fail"

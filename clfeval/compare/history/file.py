@@ -1,4 +1,4 @@
-"""Options and file of a history: read with places of errors, added to whole or not at all."""
+"""Options and file of a history: reading with positions of errors, and atomic appending."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HISTORY = "History"  # panel
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class HistoryOptions:
-    """Where measures of this run are kept."""
+    """Options that append the measures of this run to a history."""
 
     append: Annotated[
         str | None,
@@ -46,7 +46,7 @@ class HistoryOptions:
     )
 
     def check(self) -> None:
-        """Refuse a label of nothing; UsageError."""
+        """Raise UsageError for an empty label, or a label without a history."""
         if self.label is not None and self.append is None:
             hint = "add --append HISTORY.jsonl"
             raise bad_option("--label needs a history to append to", hint)
@@ -77,7 +77,7 @@ class HistoryLines:
 
     @classmethod
     def from_entries(cls, name: str, sha256: str, entries: Sequence[HistoryEntry]) -> HistoryLines:
-        """Take what was accepted from the lines above it, or those below, if a merge put it so."""
+        """Return the lines, those accepted searched above the entry, or anywhere after a merge."""
         every = [one for one in entries if isinstance(one, HistoryLine)]
         lines: dict[tuple[SeriesKey, str], HistoryLine] = {}
         accepted: dict[SeriesKey, HistoryLine] = {}
@@ -106,7 +106,7 @@ class HistoryLines:
         return list(dict.fromkeys(line.label for line in self.of(command)))
 
     def upto(self, command: str, label: str) -> HistoryLines:
-        """Return what it says of a command with this label as the last."""
+        """Return the history of a command up to this label."""
         labels = self.labels(command)
         kept = labels[: labels.index(label) + 1]
         mine = [
@@ -117,7 +117,7 @@ class HistoryLines:
 
 
 def series_key(line: HistoryLine) -> SeriesKey:
-    """Return what lines of different labels have in common when they are of one model."""
+    """Return the key that lines of one model share over labels: command, run and model."""
     return line.command, line.run, line.model
 
 
@@ -129,7 +129,7 @@ def _lines_with_label(
 
 
 def read_history(name: str) -> HistoryLines:
-    """Read a history; UsageError names every line that is none, and what is wrong with it."""
+    """Return a history; UsageError names every invalid line and its problem."""
     try:
         content = Path(name).read_bytes()
     except OSError as error:
@@ -168,7 +168,7 @@ def baseline_lines(
     name: str, command: str, now: Mapping[str, HistoryLine], *, run: str | None = None,
     but: str | None = None,
 ) -> tuple[dict[str, HistoryLine], list[str]]:  # fmt: skip
-    """Return the baseline lines of today's lines, by model, and other labels of the same rows.
+    """Return the lines that current ones are compared with, by model, and labels of the same rows.
 
     The accepted line of each model, else the last that missed no gate, but not one with the same
     rows and values where one of other rows exists. Models missing today count while they are at the
@@ -205,7 +205,7 @@ def baseline_lines(
 
 
 def check_target(name: str, inputs: Sequence[str]) -> None:
-    """Refuse a file that nothing can be added to, before anything is computed; UsageError."""
+    """Refuse a history that cannot be appended to, before anything is computed; UsageError."""
     if name in ProtectedFiles(inputs):
         raise bad_option(f"--append '{name}' names the input table")
     _lock_module()
@@ -224,7 +224,7 @@ def check_target(name: str, inputs: Sequence[str]) -> None:
 
 
 def append_entries(name: str, entries: Iterable[HistoryEntry]) -> int:
-    """Add lines to a history under its lock, all or none; return how many.
+    """Append lines to a history under its lock, all or none; return their number.
 
     The file is replaced atomically. Raises UsageError where the last line is cut short, the disk is
     full, or locks are not supported.
@@ -250,7 +250,7 @@ def append_entries(name: str, entries: Iterable[HistoryEntry]) -> int:
 
 @contextmanager
 def _lock_file(path: Path) -> Iterator[int]:
-    """Hold the lock of a file, which is made if need be; it may be replaced while one waits."""
+    """Hold the lock of a file, created if need be, even where it is replaced meanwhile."""
     locks = _lock_module()
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -264,7 +264,7 @@ def _lock_file(path: Path) -> Iterator[int]:
 
 
 def _lock_module() -> ModuleType:
-    """Return what locks files; UsageError where the system has no such thing."""
+    """Return the module that locks files; UsageError where the system has none."""
     try:
         return import_module("fcntl")
     except ImportError:
@@ -273,7 +273,7 @@ def _lock_module() -> ModuleType:
 
 
 def _check_last_line(old: bytes, name: str) -> bytes:
-    """Return the lines there are, the last one ended; UsageError where it is cut short."""
+    """Return the file with a newline at its end; UsageError where its last line is incomplete."""
     if not old or old.endswith(b"\n"):
         return old
     *before, last = old.split(b"\n")
@@ -287,7 +287,7 @@ def _check_last_line(old: bytes, name: str) -> bytes:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Force a new name to the disk, where folders can be opened."""
+    """Flush a new file name to the disk, where folders can be opened."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

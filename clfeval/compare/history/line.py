@@ -1,4 +1,4 @@
-"""A line of a history: what one run found of one model, by itself, as JSON with sorted keys."""
+"""A line of a history: the measures of one model in one run, as JSON with sorted keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NewerVersionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HistoryMeasure:
-    """A measure as an `Estimate` has it, with its standard error where the run had one."""
+    """A measure: the fields of an `Estimate`, and its standard error where known."""
 
     value: float | None
     low: float | None = None
@@ -68,24 +68,24 @@ class HistoryLine:
 
     @property
     def name(self) -> str:
-        """What its row of the trend is called: the model, and the run it is of."""
+        """Its name in the trend: the model, after its run if it has one."""
         return self.model if self.run is None else f"{self.run}: {self.model}"
 
     def text(self) -> str:
-        """Return the line, its end included."""
+        """Return the line with its newline."""
         measures = {name: _field_values(cell) for name, cell in self.measures.items()}
         return _json_line({**_field_values(self), "measures": measures})
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedLabel:
-    """What stands under a label so far is what later lines of the command are held to."""
+    """An accepted label: its lines so far are the baseline of later lines of the command."""
 
     command: str
     accepted: str
 
     def text(self) -> str:
-        """Return the line, its end included."""
+        """Return the line with its newline."""
         return _json_line(_field_values(self))
 
 
@@ -93,7 +93,7 @@ HistoryEntry = HistoryLine | AcceptedLabel
 
 
 def _field_values(record: Any) -> dict[str, Any]:
-    """Return a record by its fields; `asdict` copies all that is below, which takes ten times."""
+    """Return a record by its fields, without the deep copies of `asdict`, which take ten times."""
     return {one.name: getattr(record, one.name) for one in fields(record)}
 
 
@@ -102,7 +102,7 @@ def _json_line(said: Mapping[str, Any]) -> str:
     text = json.dumps(found, sort_keys=True, allow_nan=False, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # a name that holds half of a character
+    except UnicodeEncodeError:  # a name with an unpaired surrogate
         text = json.dumps(found, sort_keys=True, allow_nan=False)
     return f"{text}\n"
 
@@ -145,7 +145,7 @@ VALUE_TOLERANCE = 1e-9  # of a value: sums in another order differ by less
 
 
 def same_rows(one: HistoryLine, other: HistoryLine) -> bool | None:
-    """Tell whether two lines are of the same rows; None where nobody knows."""
+    """Return whether two lines have the same rows; None where unknown."""
     digests = [line.truth for line in (one, other) if line.truth is not None]
     if len(digests) == 2 and len({digest.partition(":")[0] for digest in digests}) == 1:
         return digests[0] == digests[1]
@@ -157,7 +157,7 @@ def same_rows(one: HistoryLine, other: HistoryLine) -> bool | None:
 
 
 def same_values(one: HistoryLine, other: HistoryLine) -> bool:
-    """Tell whether every measure that two lines have is the same."""
+    """Return whether all measures that two lines share are equal."""
     return all(
         _equal_measures(cell, other.measures[name])
         for name, cell in one.measures.items() if name in other.measures
@@ -171,7 +171,7 @@ def _equal_measures(one: HistoryMeasure, other: HistoryMeasure) -> bool:
 
 
 def parse_line(text: str) -> HistoryEntry:
-    """Return what a line says; ValueError, in words, where it is none of ours or too new."""
+    """Return the parsed line; ValueError, in words, where it is invalid or of a newer version."""
     try:
         said = json.loads(text, parse_constant=refuse_nonfinite)
     except RecursionError:

@@ -29,7 +29,7 @@ from clfeval.pages import HISTORY, page_of
 from clfeval.schema import COMPARISONS, gateable_names
 
 ROWS, MODEL, SETTINGS = "rows", "model", "settings"
-EITHER, PROGRAM = "rows or model", "model or program"  # where nobody can tell
+EITHER, PROGRAM = "rows or model", "model or program"  # where it is unknown
 
 
 def line_changes(lines: Sequence[HistoryLine]) -> list[tuple[str, ...]]:
@@ -56,7 +56,7 @@ def measure_changes(
     series: Mapping[str, Sequence[HistoryLine]], accepted: Mapping[str, HistoryLine], last: str,
     command: str,
 ) -> tuple[list[Row], list[Row]]:  # fmt: skip
-    """Return changes of each measure at the last label from the accepted line, and their step.
+    """Return changes of measures at the last label from the accepted line, and change points.
 
     Rows of `comparisons`: from the line before where none was accepted. Rows of `steps`, of
     significant changes: since: the label of the change point of the mean; cause: what changed
@@ -91,7 +91,7 @@ def change_between(base: HistoryLine, now: HistoryLine, measure: str) -> Change:
 
 
 def _step_row(row: Row, path: Sequence[HistoryLine]) -> Row:
-    """Return at which label a measure changed, and what changed there."""
+    """Return the label of the change point of a measure, and what changed there."""
     at = change_point(path, str(row["measure"]))
     cause = "" if at is None else ", ".join(line_changes(path)[at])
     return {"model": row["model"], "measure": row["measure"],
@@ -147,7 +147,7 @@ def trend_answer(
     series: Mapping[str, Sequence[HistoryLine]], accepted: Mapping[str, HistoryLine],
     labels: Sequence[str], order: Sequence[str],
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Return at most five sentences: what changed first, then what changed at which label."""
+    """Return at most five sentences: on changes of measures first, then on labels of changes."""
     last, other = labels[-1], {str(row["model"]) for row in changes
              if as_estimate(row["difference"]).reason == "other_settings"}  # fmt: skip
     same = [row for row in changes if row["model"] not in other]
@@ -159,7 +159,7 @@ def trend_answer(
                 same, next(line.level for line in series[str(same[0]["model"])]) or LEVEL
             )
         ]
-        if rows:  # what prevalence alone changes comes later
+        if rows:  # measures that depend on prevalence come later
             same.sort(key=lambda row: str(row["measure"]) not in UNMOVED)
         said += change_answers(same, join_words([*names]), lead=next(iter(order), None))
         said += rows
@@ -171,7 +171,7 @@ def trend_answer(
 
 
 def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]:
-    """Say how prevalence and the mean score changed, if prevalence changed significantly."""
+    """Yield the sentence on prevalence and mean score, if prevalence changed significantly."""
     model = str(changes[0]["model"])
     titles = {
         "prevalence": "prevalence",
@@ -195,7 +195,7 @@ def _reference_name(row: Row, accepted: Mapping[str, HistoryLine]) -> str:
 
 
 def _since_answer(steps: Sequence[Row], *, always: bool) -> Iterator[Answer]:
-    """Say since when the largest change is there, and what changed then; always: rows do."""
+    """Yield the sentence on the label of the largest change, and its cause; always: rows change."""
     for row in [row for row in steps if row["since"] is not None][:1]:
         cause, model = str(row["cause"]), str(row["model"])
         why = WHY.get(cause, f", where {cause} changed" if cause else "")
@@ -208,7 +208,7 @@ def _since_answer(steps: Sequence[Row], *, always: bool) -> Iterator[Answer]:
 def _nothing_compared_answer(
     changes: Sequence[Row], other: Sequence[str], accepted: Mapping[str, HistoryLine], last: str
 ) -> Iterator[Answer]:
-    """Say that settings are different, or that there is nothing to compare with."""
+    """Yield the sentence on different settings, or on nothing to compare with."""
     if other:
         text = f"The settings of {join_names(other)} at {quote_if_ambiguous(last)} differ from "
         yield Answer("other-settings", f"{text}those before, so nothing is compared.", tuple(other))
@@ -221,7 +221,7 @@ def _nothing_compared_answer(
 
 
 def _events_answer(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Answer]:
-    """Say at which labels rows changed, and at which others models did."""
+    """Yield the sentence on labels at which rows changed, and on those at which models did."""
     rows = list(dict.fromkeys(str(row["label"]) for row in events if row["changed"] == ROWS))
     if rows and len(rows) == len(labels) - 1 and len(rows) > 1:
         yield ROWS_DIFFER_EACH_LABEL
@@ -239,7 +239,7 @@ def _events_answer(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Ans
 def _absent_models_answer(
     series: Mapping[str, Sequence[HistoryLine]], labels: Sequence[str]
 ) -> Iterator[Answer]:
-    """Say which models have no line at the last label, and which have none before it."""
+    """Yield the sentences on models without a line at the last label, or only there."""
     last = labels[-1]
     gone = [name for name, lines in series.items() if lines[-1].label != last]
     new = [name for name, lines in series.items() if lines[0].label == last and len(labels) > 1]
@@ -255,7 +255,7 @@ def _unpaired_answer(
     changes: Sequence[Row],
     accepted: Mapping[str, HistoryLine],
 ) -> Iterator[Answer]:
-    """Say where a paired comparison would be more precise than that of two samples."""
+    """Yield the sentence on where a paired comparison would be more precise."""
     models = dict.fromkeys(str(row["model"]) for row in changes if row["verdict"] == UNDECIDED)
     same = [
         name
@@ -269,7 +269,7 @@ def _unpaired_answer(
         yield Answer("not-paired", text, tuple(same))
 
 
-LEADING = 3  # measures that are shown, where fewer are gated or moved
+LEADING = 3  # measures that are shown, where fewer are gated or changed
 MAX_LEADING = 6  # of them
 
 
@@ -345,7 +345,7 @@ def _history_rows(
 
 
 def _in_order(command: str, series: Mapping[str, Sequence[HistoryLine]]) -> list[str]:
-    """Return the measures that have a value at the end: as the page has them, then by name."""
+    """Return the measures with a value in the last lines: in the page's order, then by name."""
     ends = [lines[-1].measures.items() for lines in series.values()]
     known = {name for end in ends for name, cell in end if cell.value is not None}
     usual = [name for name in gateable_names(page_of(command)) if name in known]
@@ -355,7 +355,7 @@ def _in_order(command: str, series: Mapping[str, Sequence[HistoryLine]]) -> list
 def _leading_measures(
     order: Sequence[str], series: Mapping[str, Sequence[HistoryLine]], steps: Sequence[Row]
 ) -> list[str]:
-    """Return the measures to be shown: what gates name, what moved, the first of all."""
+    """Return the leading measures: those of gates, those that changed, then the first ones."""
     gates = {name for lines in series.values() for name in lines[-1].gates}
     moved = {row["measure"] for row in steps}
     first = [name for name in order if name in gates]

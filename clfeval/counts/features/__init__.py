@@ -1,4 +1,4 @@
-"""Feature tables counted: per feature, how often it is true among positives and negatives."""
+"""Counted feature tables: per feature, how often it is true among positives and negatives."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CountedFeatures:
 
     @property
     def facts(self) -> Facts:
-        """What was counted."""
+        """Facts on the counts: rows, classes and features."""
         classes = self.classes
         return {
             "rows": sum(classes.rows), f"positive: '{classes.positive}'": classes.positives,
@@ -49,7 +49,7 @@ class CountedFeatures:
 
 
 def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
-    """Count every feature, numeric ones by `cut` or the default; DataError with invalid rows."""
+    """Count every feature, numeric ones at threshold `cut`; DataError for invalid rows."""
     others = table.classes.files if table.classes else ()
     files, nameless, sparse = [*table.files, *others], 0, table.layout == "long"
     tasks = start_fingerprints(files)
@@ -63,7 +63,7 @@ def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
         if sparse:
             check_sparse_rows(table)
         raise explain_read_error(files, error) from error
-    # what has classes, file by file; of files read together the first stands for all
+    # rows with a class, file by file; for files read together counted in the first
     given = zip(classes.rows, classes.missing, strict=True)
     counted, blank_rows, first = [], 0, len(table.files) if others else 0
     for place, (file, task) in enumerate(zip(files, tasks, strict=True)):

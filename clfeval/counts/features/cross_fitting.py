@@ -1,4 +1,4 @@
-"""The best cut of a feature, and what such a cut is worth on rows it was not chosen on."""
+"""The best threshold of a feature, and its cross-fitted counts on rows not used to choose it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ UNDEALT = (np.inf, np.inf)
 
 
 def cross_fitted_counts(positives: Counts, negatives: Counts) -> tuple[float, float]:
-    """Return the cross-fitted positives and negatives above the best cut.
+    """Return the cross-fitted numbers of positives and negatives above the best threshold.
 
-    Two stratified folds: the best cut of either half is applied to the other one. The mean of five
+    Two stratified folds: the best threshold of each half is applied to the other. The mean of five
     divisions, with one seed for every feature.
 
     Shapes: (values,) each, whole numbers. `UNDEALT` with fewer than two rows of a class.
@@ -37,7 +37,7 @@ def cross_fitted_counts(positives: Counts, negatives: Counts) -> tuple[float, fl
 
 
 def best_cut_position(positives: Counts, negatives: Counts) -> int:
-    """Return the position of the cut: whole numbers are compared exactly, without division."""
+    """Return the index of the best threshold; integers are compared exactly, without division."""
     positives, negatives, p, n = safe_for_products(
         positives, negatives, positives.sum(), negatives.sum()
     )

@@ -1,4 +1,4 @@
-"""Feature counts, and where a numeric or categorical feature turns true to make them."""
+"""Feature counts, and the thresholds that dichotomise numeric features."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from clfeval.tables.scan import TableFile, collect
 
 @dataclass(frozen=True, slots=True)
 class ClassCounts(WeightedCounts):
-    """Rows by class, in units; `values`: raw values of the positive class in each frame.
+    """Rows by class, in units; values: raw values of the positive class in each frame.
 
     missing: rows without a class; bad_weights: rows with an invalid weight.
     """
@@ -38,13 +38,13 @@ class ClassCounts(WeightedCounts):
     values: tuple[tuple[Any, ...], ...]
     positives: int | float
     negatives: int | float
-    rows: tuple[int, ...]  # of each file, those that have a class
+    rows: tuple[int, ...]  # with a class, in each file
     missing: tuple[int, ...]
     bad_weights: int
     unit: float = 1
 
     def __add__(self, other: ClassCounts) -> ClassCounts:
-        """Put the counts of further files behind these; the same class is positive."""
+        """Append the counts of further files with the same positive class."""
         if self.positive != other.positive:
             raise ValueError(f"different classes: {self.positive} and {other.positive}")
         added = ("values", "positives", "negatives", "rows", "missing", "bad_weights")
@@ -75,7 +75,7 @@ def count_classes(
     found = [row for table in tables for row in table]
     fractions = any(row.get("y") for row in found) or roles.sampling_weights
     if fractions and not any(row["x"] for row in found):
-        # features are added up as floats, which are exact up to so many
+        # features are summed as floats, which are exact up to 2**53
         unit = weight_unit(frames, str(roles.weight), most=2**53)
         tables = _by_class(frames, truth, roles.weight, unit)
         found = [row for table in tables for row in table]
@@ -133,9 +133,9 @@ Cut = Literal["median", "mean", "best", "soft"] | float
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A dichotomised feature: its cut, and the weight of positives and negatives above.
+    """A dichotomised feature: its threshold, and the weights of positives and negatives above.
 
-    held: the same by cross-fitting (`cross_fitted_counts`), None where the cut does not depend on
+    held: the same by cross-fitting (`cross_fitted_counts`), None if the cut does not depend on
     classes.
     """
 
@@ -147,14 +147,14 @@ class Split:
 
 
 def split_feature(given: ScoreCounts, cut: Cut) -> Split:
-    """Make a numeric feature true or false.
+    """Dichotomise a numeric feature.
 
     `median` and `mean`: true above the median or mean of all rows (at the median where nothing is
     above it); a number: true at or above it;
     `best`: true at or above the value of largest |tp - fp| (shares), which is the two-sample
     Kolmogorov-Smirnov distance; of equal ones the least biased (|tp + fp - 1|), then the lowest.
     `soft`: no cut, votes are values scaled to 0..1 by the least and greatest one.
-    Two values only are told apart at the greater one, except where the cut is a number or soft.
+    Two values are split at the greater one, except where the cut is a number or soft.
     One value is constant: never true by a median or mean, and without a soft vote.
     """
     values, positives, negatives = given.scores, given.positives, given.negatives
@@ -164,7 +164,7 @@ def split_feature(given: ScoreCounts, cut: Cut) -> Split:
     if cut == "soft":
         if constant:
             return Split(np.nan, "soft", np.nan, np.nan)
-        halves = values / 2  # the whole range of two large numbers may be none
+        halves = values / 2  # the range of two large numbers may overflow
         votes = (halves - halves[0]) / (halves[-1] - halves[0])
         return Split(np.nan, "soft", float(votes @ positives), float(votes @ negatives))
     rule: Rule = ">="
@@ -187,7 +187,7 @@ def split_feature(given: ScoreCounts, cut: Cut) -> Split:
 
 
 def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
-    """Split rows as `split_feature` does; the common cuts without sorting them.
+    """Dichotomise rows as `split_feature` does; the common thresholds without sorting.
 
     x (rows,) without NaN; n None where every row counts once. Results do not depend on the order of
     rows, nor on repeating instead of weighting them.
@@ -208,7 +208,7 @@ def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
 
 
 def mask_weight(rows: Bools, n: Counts | None) -> Any:
-    """Return how many rows a mask holds, or what they weigh."""
+    """Return the number of rows in a mask, or their total weight."""
     return int(np.count_nonzero(rows)) if n is None else n[rows].sum().item()
 
 
@@ -228,7 +228,7 @@ def _mean(values: Floats, weights: Counts) -> float:
 
 
 def _median(values: Floats, weights: Counts) -> float:
-    """Return the middle value, or halfway between the two middle ones, of rows repeated n times."""
+    """Return the weighted median: the mean of the two middle values if there are two."""
     below = weights.cumsum()
     half = below[-1] / 2
     lower = values[np.searchsorted(below, half, side="left")]
@@ -236,13 +236,13 @@ def _median(values: Floats, weights: Counts) -> float:
 
 
 def _midpoint(lower: float, upper: float) -> float:
-    """Return halfway; next to infinity the lower one, as what lies above it is the same."""
+    """Return the midpoint of two values; the lower one if either is infinite."""
     halfway = lower + (upper - lower) / 2 if np.isfinite([lower, upper]).all() else lower
     return float(halfway)
 
 
 Rule = Literal[">=", ">", "soft"]
-# name, column and kind of a feature, its split, and what it has of positives, negatives, missing
+# name, column and kind of a feature, its split, and numbers of positives, negatives, missing
 Feature = tuple[str, str, str, Split, Any, Any, Any]
 
 
@@ -251,11 +251,11 @@ class FeatureCounts:
     """The sufficient statistic of k features, all fields of length k.
 
     names, columns (where they come from), kinds (binary, numeric, category, term).
-    cuts and rules: a numeric feature is true where its value is `rule` (`>=` or `>`) the cut; cuts
+    cuts and rules: a numeric feature is true where its value is `rule` (`>=` or `>`) its cut; cuts
     are NaN and rules None for features that need none, and for `soft` votes.
     tp, fp: positives and negatives for which the feature is true (sums of votes when soft);
     positives, negatives: those whose value is not missing; missing: rows without a value.
-    A feature that is constant has no soft votes: NaN. Weights are in units of which `unit` are one.
+    A feature that is constant has no soft votes: NaN. Weights are in units of 1 / `unit`.
     held_tp, held_fp: see `cross_fitted_counts`, NaN where cuts do not depend on classes, else
     `UNDEALT`.
     """
@@ -280,11 +280,11 @@ class FeatureCounts:
 
     @classmethod
     def from_features(cls, features: Iterable[Feature], unit: float = 1) -> FeatureCounts:
-        """Put features behind one another."""
+        """Build the counts from single features."""
         parts = list(zip(*features, strict=True)) or [()] * 7
         names, columns, kinds, splits, positives, negatives, missing = parts
         nowhere = (np.nan, np.nan)
-        # rows are dealt, and a part of a row is none
+        # cross-fitting splits whole rows, which fractional weights are not
         dealt = (one.held if unit == 1 or one.held is None else UNDEALT for one in splits)
         held = [one or nowhere for one in dealt]
         return cls(
@@ -305,7 +305,7 @@ class FeatureCounts:
 
     @classmethod
     def concatenate(cls, parts: Sequence[FeatureCounts]) -> FeatureCounts:
-        """Put several sets of features behind one another."""
+        """Concatenate several sets of features."""
         columns: dict[str, Any] = {
             name: [getattr(part, name) for part in parts] for name in (*_TEXTS, *_ARRAYS)
         }
@@ -315,7 +315,7 @@ class FeatureCounts:
         return cls(**fields)
 
     def __add__(self, other: FeatureCounts) -> FeatureCounts:
-        """Add the counts of other rows of the same features, cut at the same places."""
+        """Add the counts of other rows of the same features with the same thresholds."""
         alike = all(getattr(self, name) == getattr(other, name) for name in _TEXTS)
         if not alike or not np.array_equal(self.cuts, other.cuts, equal_nan=True):
             raise ValueError("the features or their thresholds differ")
@@ -331,7 +331,7 @@ class FeatureCounts:
         return replace(self, **fields)
 
     def digest(self) -> str:
-        """Return the sha256 of the counts, whatever the order of features was."""
+        """Return the sha256 of the counts, independent of the order of features."""
         columns = (self.tp, self.fp, self.positives, self.negatives)
         numbers = zip(*(from_units(column, self.unit).tolist() for column in columns), strict=True)
         lines = sorted(
@@ -357,7 +357,7 @@ _HINTS = HINTS | {
 def raise_problems(
     files: Sequence[TableFile], checks: Sequence[Check], null_values: Sequence[str]
 ) -> None:
-    """Run the checks over the files and raise what they find; return if that is nothing."""
+    """Run the checks over the files, and raise the problems they detect, if any."""
     if checks:
         frame = pl.concat([read_numbered_rows(file, null_values) for file in files])
         raise_found_problems(files, [(frame, checks)], _HINTS)

@@ -44,9 +44,9 @@ CUTS_BY_VALUE = ("median", "mean", "best", "soft")
 
 
 def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, ClassCounts, int]:
-    """Count the features of a sparse table, its classes, and entries without row or feature.
+    """Return the counts of features and classes, and the number of entries without row or feature.
 
-    Missing entries are 0. Without a cut a feature is true where not 0, or where it has an entry.
+    Missing entries are 0. Without `cut` a feature is true where not 0, or where it has an entry.
     """
     _check_cut(table, cut)
     columns = {ROW: table.row, FEATURE: table.feature, VALUE: table.value, CLASS: table.truth}
@@ -89,7 +89,7 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, C
 
 
 def _classes_apart(table: FeatureTable, apart: ClassTable) -> tuple[ClassCounts, Frame]:
-    """Count the classes of a table of their own; return also ROW and CLASS, without blank lines."""
+    """Count the classes in a separate table; return also its ROW and CLASS, without blank lines."""
     owners = _without_blank(_read_columns(apart.files, {ROW: apart.row, CLASS: apart.truth}, table))
     file = apart.files[0].name
     counted = count_classes(file, [owners], CLASS, table.roles, column=apart.truth)
@@ -106,7 +106,7 @@ def _classes_apart(table: FeatureTable, apart: ClassTable) -> tuple[ClassCounts,
 def _read_columns(
     files: Sequence[TableFile], names: Mapping[str, str | None], table: FeatureTable
 ) -> Frame:
-    """Return the columns that are there under the names they have here."""
+    """Return the columns of the files that exist, under internal names."""
     columns = {name: column for name, column in names.items() if column is not None}
     readings: dict[str, Reading] = dict.fromkeys(columns.values(), "text")
     if VALUE in columns:
@@ -115,7 +115,7 @@ def _read_columns(
     nulls = table.roles.null_value
     frames = [scan(file, readings, null_values=nulls).select(*wanted) for file in files]
     if len({tuple(frame.collect_schema().items()) for frame in frames}) > 1:
-        # numbers in one file and their text in another are the same labels
+        # numbers in one file are the same labels as their text in another
         labels = [name for name in columns if name != VALUE]
         frames = [frame.with_columns(nw.col(*labels).cast(nw.String)) for frame in frames]
     return concatenate_frames(frames)
@@ -126,7 +126,7 @@ def _without_blank(frame: Frame) -> Frame:
 
 
 def _with_owners(entries: Frame, owners: Frame) -> Frame:
-    """Give every entry the class of its row; KNOWN is missing where there is no such row."""
+    """Add the class of its row to every entry; KNOWN is missing if the row has none."""
     if entries.collect_schema()[ROW] != owners.collect_schema()[ROW]:
         entries, owners = (
             frame.with_columns(nw.col(ROW).cast(nw.String)) for frame in (entries, owners)
@@ -135,7 +135,7 @@ def _with_owners(entries: Frame, owners: Frame) -> Frame:
 
 
 def _keys(cut: Cut | None) -> list[str]:
-    """Return what entries are grouped by: values too where the cut depends on all of them."""
+    """Return the columns entries are grouped by, with values if the threshold depends on them."""
     return [FEATURE, VALUE] if cut in CUTS_BY_VALUE else [FEATURE]
 
 
@@ -157,7 +157,7 @@ def _sum_entries(
 
     Entries without row or class are ignored; rows without a value not counted for the feature.
     """
-    # first by what an entry is, and then the few that are left by what that means
+    # first group equal entries, then classify the few groups
     kinds = {"class": nw.col(CLASS), "rowless": nw.col(ROW).is_null()}
     shown, gap, unknown = nw.lit(True), nw.lit(False), nw.lit(False)
     if KNOWN in entries.collect_schema().names():
@@ -189,7 +189,7 @@ def _sum_entries(
 def _counts(
     grouped: nw.DataFrame[Any], classes: ClassCounts, table: FeatureTable, cut: Cut | None
 ) -> FeatureCounts:
-    """Turn the sums, in order of features and values, into counts of each feature."""
+    """Convert the sums, ordered by feature and value, into counts of each feature."""
     tp, n, gaps, gap_tp = (
         grouped[name].to_numpy().astype(np.int64) for name in ("tp", "n", "gap", "gap_tp")
     )
@@ -203,7 +203,7 @@ def _counts(
         values = grouped[VALUE].to_numpy().astype(np.float64)
         refuse_infinite(values[n > 0], cut, table.files[0].name, str(table.value))
         columns = (np.split(part, starts[1:]) for part in (values, tp, n - tp))
-        # without any feature there is one empty part
+        # without features there is one empty part
         shown = zip(*columns, zip(positives, negatives, strict=True), strict=False)
         done = (split_feature(_with_zeros(*one), cut) for one in shown)
     else:
@@ -221,7 +221,7 @@ def _counts(
 def _with_zeros(
     values: Floats, positives: Counts, negatives: Counts, totals: tuple[int, int]
 ) -> ScoreCounts:
-    """Add the rows without an entry, whose value is 0."""
+    """Return score counts with the rows without an entry added as value 0."""
     shown = (values != 0) & (positives + negatives > 0)
     columns = [values[shown], positives[shown], negatives[shown]]
     rest = (0.0, totals[0] - columns[1].sum(), totals[1] - columns[2].sum())
@@ -231,16 +231,16 @@ def _with_zeros(
 
 
 def _pairs_differ(entries: Frame) -> bool:
-    """Tell whether no row shows a feature twice; equal hashes may be chance: somebody must look."""
+    """Return whether no row has a feature twice; False may be a hash collision, to be checked."""
     native: pl.LazyFrame = entries.select(ROW, FEATURE).drop_nulls().to_native()
     hashed = native.select(pl.struct(ROW, FEATURE).hash().alias("h"))
     hashes = hashed.collect(engine="streaming")["h"].to_numpy(writable=True)
-    hashes.sort()  # which takes half the room of a set
+    hashes.sort()  # needs half the memory of a set
     return not (hashes[1:] == hashes[:-1]).any()
 
 
 def check_sparse_rows(table: FeatureTable) -> None:
-    """Raise what is wrong with the entries; return if nothing is."""
+    """Raise the problems of the entries, if any."""
     row, feature = table.row, table.feature
     strict = table.roles.missing == "error"
     first = pl.col(PLACE).first().over(pl.struct(row, feature))
@@ -262,7 +262,7 @@ def check_sparse_rows(table: FeatureTable) -> None:
 
 
 def _unknown_rows(row: str, classes: ClassTable) -> Check:
-    """Look for entries whose row the table of classes does not have."""
+    """Return the check for entries whose row is not in the table of classes."""
     known = pl.concat(
         [read_numbered_rows(file).select(column_as_text(classes.row)) for file in classes.files]
     )

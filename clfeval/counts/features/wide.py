@@ -1,4 +1,4 @@
-"""Wide feature tables counted: rows by blocks of columns, 0/1 columns summed in one pass."""
+"""Counts of wide feature tables: blocks of columns, 0/1 columns summed in one pass."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ HITS, MISSES = "__clfeval_hits", "__clfeval_misses"
 
 
 def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCounts, ClassCounts]:
-    """Count the features of a wide table, and its classes; DataError with invalid rows."""
+    """Count the features and classes of a wide table; DataError for invalid rows."""
     strict, roles = table.roles.missing == "error", table.roles
     name, truth = table.files[0].name, str(table.truth)
     kinds = dict(table.kinds or {})
@@ -73,7 +73,7 @@ def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCoun
     parts: list[FeatureCounts] = []
     short = None
     binary = [column for column, kind in kinds.items() if kind == "binary"]
-    # as numbers where text holds more; not at all where it holds no numbers
+    # as numbers if the text has more values; not at all if it has no numbers
     readings: tuple[Reading, ...] = ("bit", "number") if binary else ()
     for reading in readings:
         try:
@@ -104,13 +104,13 @@ def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCoun
 
 
 def count_numbers(columns: Sequence[str], rows: WideRowReader, cut: Cut) -> Iterator[Feature]:
-    """Yield the numeric columns, block by block, each made true or false by the cut."""
+    """Yield the features of numeric columns, block by block, dichotomised at the threshold."""
     for block, table in rows.blocks(columns, "number"):
         truth = table[POSITIVE].to_numpy() == 1
         n = table[WEIGHT].to_numpy() if WEIGHT in table.columns else None
         count = partial(_number, truth=truth, n=n, cut=cut, file=rows.table.files[0].name)
         numbers = (table[name].cast(nw.Float64).to_numpy() for name in block)
-        with ThreadPoolExecutor(pl.thread_pool_size()) as pool:  # numpy sorts side by side
+        with ThreadPoolExecutor(pl.thread_pool_size()) as pool:  # numpy sorts in parallel
             yield from pool.map(count, block, numbers)
 
 
@@ -127,7 +127,7 @@ def _number(
 
 
 def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
-    """Raise where a mean or a scale is asked of infinite values."""
+    """Raise if a mean or a scale is requested of infinite values."""
     if cut in ("mean", "soft") and not np.isfinite(x).all():
         what = f"infinite values have no {'mean' if cut == 'mean' else 'scale'}"
         hint = "use --cut median or --cut best"
@@ -135,7 +135,7 @@ def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
 
 
 def count_categories(columns: Sequence[str], rows: WideRowReader) -> Iterator[Feature]:
-    """Yield the text columns, block by block: one feature for each text that occurs."""
+    """Yield the features of text columns, block by block: one for each distinct text."""
     for block, table in rows.blocks(columns, "text"):
         for name in block:
             yield from _categories(name, table, rows.table.files[0].name)
@@ -169,7 +169,7 @@ def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Featur
 
 @dataclass(frozen=True, slots=True)
 class WideRowReader:
-    """How the rows of a wide table are read and counted."""
+    """Reads the rows of a wide table, in frames and blocks of columns."""
 
     table: FeatureTable
     classes: ClassCounts
@@ -177,7 +177,7 @@ class WideRowReader:
     def frames(
         self, columns: Sequence[str], reading: Reading, *, watch: bool = False
     ) -> list[nw.LazyFrame[Any]]:
-        """Return rows with a class: class as 1 / 0, weight, columns; `watch` adds NO_TAIL."""
+        """Return rows with a class: class as 1 / 0, weight, columns; watch: add NO_TAIL."""
         readings = dict.fromkeys(columns, reading)
         truth, weight = str(self.table.truth), self.table.roles.weight
         frames = []
@@ -197,7 +197,7 @@ class WideRowReader:
     def blocks(
         self, columns: Sequence[str], reading: Reading
     ) -> Iterator[tuple[Sequence[str], nw.DataFrame[Any]]]:
-        """Yield the rows of a few columns at a time, all files together."""
+        """Yield blocks of a few columns, with the rows of all files."""
         wide = max(1, CELLS // max(1, sum(self.classes.rows)))
         for start in range(0, len(columns), wide):
             block = columns[start : start + wide]
@@ -222,7 +222,7 @@ def _scan_rows(
 def count_binary(
     columns: Sequence[str], rows: WideRowReader, reading: Reading
 ) -> tuple[FeatureCounts, Bools, int | None]:
-    """Count columns of 0 and 1, (k,), tell which are valid, and the rows without last field."""
+    """Count 0/1 columns (k,); return also which are valid, and the rows without last field."""
     classes = rows.classes
     weighted, drop = rows.table.roles.weight is not None, rows.table.roles.missing == "drop"
     frames = rows.frames(columns, reading, watch=True)
@@ -238,7 +238,7 @@ def count_binary(
     everybody = classes.positives + classes.negatives
     positives, known = np.full(k, classes.positives), np.full(k, everybody)
     missing, hits = total("missing"), total("positive")
-    if drop:  # a row that counts three times lacks its value three times
+    if drop:  # missing values are counted by weight
         positives, known = total("known_positive"), total("known")
         missing = everybody - known
     counts = FeatureCounts(
@@ -264,7 +264,7 @@ def count_binary(
 def _sums(
     frame: nw.LazyFrame[Any], columns: Sequence[str], *, weighted: bool, drop: bool
 ) -> tuple[dict[str, NDArray[Any]], int | None]:
-    """Return what one file adds to the counts, (k,) each, and its rows without their last field."""
+    """Return the sums of one file, (k,) each, and its number of rows without their last field."""
     schema = frame.collect_schema()
     flags = [name for name in columns if schema[name] == nw.Boolean]
     if flags:
@@ -280,7 +280,7 @@ def _sums(
         "high": many.max(),
         "missing": many.null_count(),
     }
-    # between 0 and 1 only they are their own squares; whole numbers need no such look
+    # between 0 and 1 only these equal their squares; integers need no such check
     if any(schema[name].is_float() for name in columns):
         wanted |= {"squares": (many**2).sum(), "plain": many.sum()}
     if drop:
@@ -294,7 +294,7 @@ def _sums(
 
 
 def check_wide_rows(table: FeatureTable, kinds: Mapping[str, str]) -> None:
-    """Raise DataError with all problems of the rows of a wide table, if any."""
+    """Raise DataError with all problems in the rows of a wide table, if any."""
     roles, strict = table.roles, table.roles.missing == "error"
     numbers = [name for name, kind in kinds.items() if kind != "category"]
     empty = _count_missing_cells(table, list(kinds), "text")
@@ -312,7 +312,7 @@ def check_wide_rows(table: FeatureTable, kinds: Mapping[str, str]) -> None:
 def _count_missing_cells(
     table: FeatureTable, columns: Sequence[str], reading: Reading
 ) -> dict[str, int]:
-    """Count, per column, the cells that are empty, or NaN, when read so."""
+    """Count the missing cells (empty or NaN) of each column when read in this way."""
     totals = np.zeros(len(columns), np.int64)
     for file in table.files if columns else ():
         frame = scan(file, dict.fromkeys(columns, reading), null_values=table.roles.null_value)

@@ -1,1 +1,1 @@
-"""MARS: what each classifier finds or misses that the others do not."""
+"""MARS: unique detections and unique misses of each classifier."""

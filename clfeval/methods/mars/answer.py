@@ -1,4 +1,4 @@
-"""The sentences of MARS: which model detects most, which are tied, which are not needed."""
+"""Sentences of MARS: the model that detects most, ties with it, and redundant models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from clfeval.methods.mars.options import MarsOptions
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 TITLE = {"positive": "sensitivity", "negative": "specificity"}
-EXACT = 10  # models up to which the smallest set that detects all is sought among all sets
+EXACT = 10  # models up to which all sets are searched for the smallest that detects all
 
 
 def mars_answer(
@@ -88,7 +88,7 @@ def mars_answer(
 
 
 def _models_flagging_everything(counts: TargetCounts) -> tuple[str, ...]:
-    """Name the models that flag every row, if there are both classes and other models."""
+    """Return the models that flag every row, if there are both classes and other models."""
     if not counts.alarm_n.any():
         return ()
     every = counts.hits[counts.hit_n > 0].all(axis=0) & counts.alarms[counts.alarm_n > 0].all(
@@ -100,7 +100,7 @@ def _models_flagging_everything(counts: TargetCounts) -> tuple[str, ...]:
 def _within_effort_answer(
     counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions
 ) -> list[Answer]:
-    """Name the set that detects most and flags no more rows than the limit."""
+    """Return the sentence on the set that detects most within the limit of flagged rows."""
     if not chosen:
         return []
     names = tuple(str(name) for name in chosen[0]["models"])  # type: ignore[union-attr]
@@ -118,7 +118,7 @@ def _within_effort_answer(
 def _detected_share(
     counts: TargetCounts, found: float, names: Sequence[str], options: MarsOptions
 ) -> Estimate:
-    """Return the share of the target rows that some models together detect."""
+    """Return the share of target rows that a set of models detects, with its interval."""
     among = np.array([[name in names for name in counts.models]])
     claims = flagged_patterns(counts, among) | (not {*counts.models}.issuperset(names))
     target, level = target_patterns(counts)[None], options.confidence
@@ -133,19 +133,19 @@ def _format_count(n: Counts | float, counts: TargetCounts) -> str:
 
 
 def _format_rate(share: Estimate, options: MarsOptions) -> str:
-    """Write the measure of the target class with its interval."""
+    """Format the sensitivity or specificity with its interval."""
     size = format_with_interval(share.value or 0.0, share.low, share.high, options.level)
     return f"{TITLE[options.target]} {size}".replace(" (", ", ").removesuffix(")")
 
 
 def _flagging_phrase(rows: str, target: str, *, one: bool) -> str:
-    """Say that one or several models predict some rows to be of the target class."""
+    """Return the phrase that models flag some rows, or predict them negative."""
     return f"flag{'s' * one} {rows}" if target == "positive" else (
         f"predict{'s' * one} {rows} negative")  # fmt: skip
 
 
 def _corrected_phrase(row: Row, counts: TargetCounts) -> str:
-    """Say what share of the target rows a set chosen in this way detects on new data."""
+    """Return the phrase on the share detected, corrected for selection."""
     found = cell_value(row["corrected"])
     if found is None:
         return "lower on new data"
@@ -198,7 +198,7 @@ def _best_pair_answer(
     counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row],
     judged: Sequence[Row], *, testable: bool,
 ) -> Answer:  # fmt: skip
-    """Name the best pair and its gain; p by the sign test of discordant rows, times pairs.
+    """Return the sentence on the best pair and its gain; p by the sign test, times pairs.
 
     judged: the sets of --best with their corrected values.
     """
@@ -247,7 +247,7 @@ def _redundancy_answer(counts: TargetCounts, covered: Counts, target: str) -> An
 
 
 def _smallest_sufficient_set(hits: Bools, counts: TargetCounts) -> tuple[int, ...]:
-    """Return the fewest models that detect all; of equal sets the one that flags fewest rows."""
+    """Return the smallest set of models that detects all; ties: fewest rows flagged."""
     every, k = hits.any(axis=1), hits.shape[1]
     whole: list[tuple[int, ...]] = []
     for size in range(1, k + 1):
@@ -259,7 +259,7 @@ def _smallest_sufficient_set(hits: Bools, counts: TargetCounts) -> tuple[int, ..
 
 
 def _without_needless(hits: Bools, covered: Counts) -> tuple[int, ...]:
-    """Return models that detect all: those that detect least are dropped if nothing is lost."""
+    """Return models that detect all, by backward elimination from the least sensitive."""
     finders, kept = hits.sum(axis=1), set(range(hits.shape[1]))
     for j in np.argsort(covered, kind="stable").tolist():
         if not (finders[hits[:, j]] == 1).any():

@@ -1,4 +1,4 @@
-"""Of all subsets of one size the one that finds most: those that cannot are not looked at."""
+"""Subsets of models that detect most target rows: all, by branch and bound, or greedy."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.patterns import TargetCounts, limit_in_units
 from clfeval.errors import UsageError
 
-_MAX_SET_CELLS = 1 << 22  # sets of models x patterns looked at together
-_LIMB = 30  # bits of a count that are added up as one float
+_MAX_SET_CELLS = 1 << 22  # sets of models x patterns per block
+_LIMB = 30  # bits of a count per part that floats add exactly
 
 Sets = NDArray[np.int16]  # (s, size): models of each set, in the order they are tried in
 
 
 def best_covering_subsets(counts: TargetCounts, size: int, known: int) -> Bools:
-    """Return the subsets of `size` models that cover most target rows, (s, k), all that tie.
+    """Return the subsets of `size` models that cover most target rows, (s, k), with all ties.
 
     Branch and bound: gains are submodular, so a set whose coverage and largest remaining gains sum
     to less than `known`, a coverage attained, is pruned.
@@ -69,7 +69,7 @@ def _largest_beyond(gains: Ints, many: int) -> Ints:
 
 
 def _split_counts(n: Counts) -> tuple[list[Ints], type[np.floating]]:
-    """Return counts in parts whose sums floats hold, the highest first, and which floats do."""
+    """Return counts in parts that floats add exactly, the highest first, and the float type."""
     total = int(n.sum())
     if total < 2**53:
         return [n], np.float32 if total < 2**24 else np.float64
@@ -77,7 +77,7 @@ def _split_counts(n: Counts) -> tuple[list[Ints], type[np.floating]]:
 
 
 def _coverage_and_gains(rest: Bools, weights: list[Floats], table: Floats) -> tuple[Ints, Ints]:
-    """Return what is covered, (s,), and what each model finds of the rest, (s, k)."""
+    """Return the rows covered, (s,), and the further rows that each model detects, (s, k)."""
     covered, gains = np.zeros(len(rest), np.int64), np.zeros((len(rest), table.shape[1]), np.int64)
     for part in weights:
         left = rest * part
@@ -87,8 +87,8 @@ def _coverage_and_gains(rest: Bools, weights: list[Floats], table: Floats) -> tu
 
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
-MOST_SUBSETS = 2_000_000  # listed
-MOST_COUNTED = 10_000_000  # among which the best is looked for
+MOST_SUBSETS = 2_000_000  # subsets listed at most
+MOST_COUNTED = 10_000_000  # subsets of which the best is searched exactly
 ENUMERATED, GREEDY = "exact: all subsets", "greedy"
 _CELLS = 1 << 24  # subsets x patterns handled at once
 
@@ -116,12 +116,12 @@ class SubsetScores:
 
     @property
     def sizes(self) -> Ints:
-        """How many models are in."""
+        """The number of models in each subset."""
         return np.asarray(self.members.sum(axis=1))
 
     @classmethod
     def joined(cls, parts: Sequence[SubsetScores]) -> SubsetScores:
-        """Put the scores of several sets of subsets behind one another."""
+        """Concatenate the scores of several sets of subsets."""
         return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in cls.__slots__))
 
     def take(self, index: NDArray[np.intp] | Bools) -> SubsetScores:
@@ -129,7 +129,7 @@ class SubsetScores:
         return SubsetScores(*(getattr(self, name)[index] for name in SubsetScores.__slots__))
 
     def order(self, *keys: Counts) -> NDArray[np.intp]:
-        """Return the order by keys, the first above all; of equals the models that come first."""
+        """Return the order by keys, the most important first; ties by the order of models."""
         return np.lexsort((*~self.members.T[::-1], *reversed(keys)))
 
     def missed(self, rule: str) -> Counts:
@@ -138,7 +138,7 @@ class SubsetScores:
 
 
 def total_detected(counts: TargetCounts) -> int | float:
-    """Return TTP: target rows that at least one model finds, in units."""
+    """Return TTP: target rows that at least one model detects, in units."""
     return counts.hit_n[counts.hits.any(axis=1)].sum().item()  # type: ignore[no-any-return]
 
 
@@ -188,7 +188,7 @@ def score_all_subsets(counts: TargetCounts) -> SubsetScores:
     nobody = exactly[0]
     covered = within[-1] - within[::-1]  # the complement of subset i is 2**k - 1 - i
     missed_all = exactly[::-1].copy()
-    missed_all[-1] = 0  # nothing is outside the subset of all
+    missed_all[-1] = 0  # no model is outside the set of all
     index = np.arange(2**k, dtype=np.uint32)
     members = (index[:, None] >> np.arange(k, dtype=np.uint32) & 1).astype(bool)
     effort = covered + claimed[-1] - claimed[::-1]
@@ -223,7 +223,7 @@ def model_combinations(k: int, size: int) -> Bools:
 
 
 def score_subsets_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> SubsetScores:
-    """Score every subset up to a size: by size, then most covered, least effort, table order."""
+    """Score all subsets up to a size, by size, most covered, least effort, table order."""
     k = len(counts.models)
     most = k if up_to == "all" else min(up_to, k)
     if k <= EXACT_MODELS:
@@ -243,7 +243,7 @@ def score_subsets_up_to(counts: TargetCounts, up_to: int | Literal["all"]) -> Su
 
 @dataclass(frozen=True, slots=True)
 class ChosenSubset:
-    """A chosen subset with its scores (one row) and how it was found."""
+    """A chosen subset with its scores (one row) and the method of the search."""
 
     scores: SubsetScores
     method: str
@@ -297,7 +297,7 @@ def best_within_effort(counts: TargetCounts, effort: float) -> ChosenSubset | No
 
 
 def _best_subset(every: SubsetScores, among: Bools) -> ChosenSubset:
-    """Most covered, then least effort, then fewest models, then the models that come first."""
+    """Return the subset covering most; ties: least effort, fewest models, order of models."""
     scores = every.take(np.flatnonzero(among))
     order = scores.order(-scores.covered, scores.effort, scores.sizes)
     return ChosenSubset(scores.take(order[:1]), ENUMERATED)

@@ -1,4 +1,4 @@
-"""Shares of target rows where rows share clusters: by what their counts are divided; sign tests."""
+"""Divisors of the counts of shares of target rows in clusters, and sign tests."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _named_divisors(
 
 
 def flagged_patterns(counts: TargetCounts, members: Bools) -> Bools:
-    """Return which of the p + q patterns any member of each subset (s, k) claims: (s, p + q)."""
+    """Return which of the p + q patterns any member of each subset (s, k) flags: (s, p + q)."""
     return _overlap_counts(np.concatenate([counts.hits, counts.alarms]), members) > 0
 
 
@@ -79,9 +79,7 @@ def subset_divisors(
 def model_rate_divisors(
     counts: TargetCounts, target: str, *, level: float | None
 ) -> dict[str, Floats]:
-    """Return the divisors of accuracy, precision and recall of each model, as
-    `subset_divisors` does.
-    """
+    """Return the divisors of the accuracy, precision and recall of each model."""
     if counts.clusters is None or level is None:
         return {}
     says, positive = np.concatenate([counts.hits, counts.alarms]).T, target_patterns(counts)

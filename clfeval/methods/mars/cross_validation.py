@@ -1,4 +1,4 @@
-"""What a chosen set of models is worth on rows it was not chosen on, by cross-fitting."""
+"""Cross-validated detections and yield of chosen sets of models."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from clfeval.methods.mars.best_subsets import (
 )
 from clfeval.methods.mars.cluster_divisors import target_patterns
 
-FOLDS, REPEATS = 10, 5  # where few subsets are chosen from
+FOLDS, REPEATS = 10, 5  # with few candidate subsets
 FEW, FULL_FOLD_SUBSETS, FEWER = (
     2**12,
     2**15,
     5,
-)  # subsets up to which it is repeated, and has all its folds
+)  # candidate subsets up to which it is repeated, has all folds; else folds
 Choose = Callable[[TargetCounts], Bools]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossValidatedCounts:
-    """Rows found and called by sets chosen on other rows, (s,) each; as many rows as there are."""
+    """Target rows detected and rows flagged on held-out folds by s chosen sets, (s,) each."""
 
     covered: Floats
     effort: Floats
@@ -78,7 +78,7 @@ def _fold_counts(
 def cross_validate_best(
     counts: TargetCounts, choices: Sequence[ChosenSubset], sizes: int, rng: np.random.Generator
 ) -> list[tuple[Estimate, Estimate]]:
-    """Return cross-validated detections and yield of each set of --best but greedy ones."""
+    """Return cross-validated detections and yield of each set of --best; none if greedy."""
     sizes = min(sizes, len(counts.models))
 
     def choose(rest: TargetCounts) -> Bools:
@@ -116,7 +116,7 @@ def _cross_validated_estimates(
     counts: TargetCounts, choices: Sequence[ChosenSubset], choose: Choose, subsets: int,
     rng: np.random.Generator,
 ) -> list[tuple[Estimate, Estimate]]:  # fmt: skip
-    """Return rows found and yield, or why there are none."""
+    """Return cross-validated detections and yield, or the reason why undefined."""
     reason = None
     if counts.fractional:
         reason = "fractional_weights"

@@ -1,4 +1,4 @@
-"""What MARS is asked for."""
+"""Options of MARS."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clfeval.options.declaration import Command, Opt, as_list, to_mapping
 from clfeval.options.values import parse_count_or_all, parse_groups
 
 ANALYSIS = "Analysis"  # panel
-COMPARED = ("recall", "specificity", "precision")  # by which models are compared
+COMPARED = ("recall", "specificity", "precision")  # measures that compare models
 
 
 def _accept_groups(flag: str, given: Any) -> dict[str, tuple[str, ...]]:
@@ -37,7 +37,7 @@ def _accept_top(_: str, given: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MarsOptions(IntervalOptions):
-    """What to compute, for which class, under which rule."""
+    """Options of MARS: target class, occlusion rule, tables and intervals."""
 
     occlusion: Annotated[
         Literal["all", "any"],
@@ -115,16 +115,16 @@ class MarsOptions(IntervalOptions):
 
     @property
     def certainty(self) -> IntervalSettings:
-        """How sure the measures are to be that are asked for."""
+        """Settings of the confidence intervals of requested measures."""
         return IntervalSettings(self.confidence, self.interval, seed=self.seed)
 
     @property
     def chooses(self) -> bool:
-        """Whether sets of models are chosen, and judged on folds."""
+        """Whether sets of models are chosen, and evaluated by cross-validation."""
         return self.best is not None or self.max_effort is not None
 
     def check(self) -> None:
-        """Raise UsageError for a group without members, and for names of no measure."""
+        """Raise UsageError for a group without members, and for unknown measures."""
         check_measures(self.measure)
         check_reference(self.reference, self.confidence, self.margin, COMPARED)
         for name, members in self.group.items():

@@ -53,7 +53,7 @@ BLOCK = 1024  # rows of subsets made at once
 
 
 def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
-    """Compute every table the options ask for.
+    """Return the result of MARS with every requested table.
 
     models: per model confusion counts, accuracy, precision, recall, ShineThrough, Occlusion.
     pairs: the same scores for two models together; `p_value` is of the exact test that both have
@@ -130,7 +130,7 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
 
 
 def _compared_measures(options: MarsOptions) -> tuple[str, ...]:
-    """Return by what models are compared, first by what is found of the target class."""
+    """Return the measures that compare models, the one of the target class first."""
     lead = MEASURE[options.target]
     return (lead, *(name for name in COMPARED if name != lead))
 
@@ -169,7 +169,7 @@ def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
 
 
 def summarize_detections(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
-    """Return rows, positives, negatives, and how many target rows some model or no model finds."""
+    """Return rows, positives, negatives, and target rows detected by some model or by none."""
     target = counts.targets(options.target)
     ttp = coverage.total_detected(target)
     totals = {
@@ -206,7 +206,7 @@ def _confusion_cells(view: TargetSlice) -> Counts:
     counts = view.counts
     hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
     missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
-    # seen from the negative class, a hit is a true negative and an alarm a false one
+    # with negative target a hit is a true negative, an alarm a false negative
     positive = view.options.target == "positive"
     return np.array([hit, alarm, missed, passed] if positive else [passed, missed, alarm, hit])
 
@@ -232,7 +232,7 @@ def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
 
 
 def subset_table(parts: Sequence[tuple[TargetSlice, SubsetScores]]) -> Rows:
-    """Return rows made on demand, a block at a time: there may be a million."""
+    """Return the rows of all subsets as a lazy table, computed a block at a time."""
     starts = np.cumsum([0, *(len(scores) for _, scores in parts)])
     made: dict[tuple[int, int], list[Row]] = {}
 
@@ -302,7 +302,7 @@ def sweep_rows(
     counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions,
     unit: float = 1, *, sure: bool = True,
 ) -> list[Row]:  # fmt: skip
-    """Return one row per cut and model: detections, unique ones and misses, and shares of TTP.
+    """Return one row per threshold and model: detections, unique ones and misses, shares of TTP.
 
     In a sweep over top rows `top` is the number of rows flagged. sure: with intervals.
     """

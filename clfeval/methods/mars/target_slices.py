@@ -1,4 +1,4 @@
-"""Slices seen from the target class, and the columns of models and of sets of them."""
+"""Counts of slices by target class, and the columns of tables of models and subsets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_CLUSTERS: Mapping[str, Floats] = {}
 
 @dataclass(frozen=True, slots=True)
 class TargetSlice:
-    """One slice seen from the target class; ttp: target rows that some model finds, in units."""
+    """Counts of one slice by target class; ttp: target rows that any model detects, in units."""
 
     label: str | None
     counts: TargetCounts
@@ -35,17 +35,17 @@ class TargetSlice:
     def from_patterns(
         cls, label: str | None, patterns: PatternCounts, options: MarsOptions
     ) -> TargetSlice:
-        """See a slice from the class the options name, groups as one model each."""
+        """Build the counts of a slice by target class, with each group merged into one model."""
         counts = patterns.grouped(options.group, options.target).targets(options.target)
         return cls(label, counts, options, coverage.total_detected(counts))
 
     @property
     def folds(self) -> np.random.Generator:
-        """The random numbers that deal its rows to folds."""
+        """The random generator that splits rows into folds."""
         return random_stream(self.options.seed, f"folds\0{self.label or ''}")
 
     def shares(self, name: str, k: Counts, n: Counts, divided: Floats | None = None) -> Estimates:
-        """Return a measure that is k of n rows, with intervals."""
+        """Return estimates of a measure that is k of n rows."""
         return share_estimates(name, k, n, **self.options.sure, divided=divided)
 
     def shown(self, n: Counts) -> list[Any]:
@@ -55,7 +55,7 @@ class TargetSlice:
 
 
 def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores]) -> CellColumns:
-    """Return the columns every table of subsets has; the slices are estimated together."""
+    """Return the columns common to all tables of subsets, computed for all slices at once."""
     subsets, view, divided = (
         SubsetScores.joined(scores),
         views[0],
@@ -89,7 +89,7 @@ def subset_exclusive_columns(
 def _concat_subset_divisors(
     views: Sequence[TargetSlice], scores: Sequence[SubsetScores]
 ) -> Mapping[str, Floats]:
-    """Return by what the counts of the subsets of each slice are divided."""
+    """Return the divisors of the counts of subsets, of all slices concatenated."""
     return _concatenate_by_name(
         [
             clustered.subset_divisors(
@@ -101,7 +101,7 @@ def _concat_subset_divisors(
 
 
 def concat_rate_divisors(views: Sequence[TargetSlice]) -> Mapping[str, Floats]:
-    """Return by what the counts of accuracy, precision and recall of each model are divided."""
+    """Return the divisors of accuracy, precision and recall, of all slices concatenated."""
     found = (
         clustered.model_rate_divisors(one.counts, one.options.target, level=one.options.confidence)
         for one in views
@@ -136,12 +136,12 @@ def exclusive_columns(
     }
 
 
-MOST_CUTS = 2000  # every cut is listed up to here; beyond, an even choice unless all are asked for
+MOST_CUTS = 2000  # thresholds listed by default; of more, evenly spaced ones
 
 
 @dataclass(frozen=True, slots=True)
 class SweepCounts:
-    """Counts at c cuts for k models, on the target rows; at a cut, score >= cut is positive.
+    """Counts at c thresholds for k models on the target rows; score >= threshold is positive.
 
     cuts (c,) ascending; found (c,) TTP; hits, exclusive, missed_all, missed_any (k, c), in units.
     """
@@ -155,13 +155,13 @@ class SweepCounts:
 
 
 def distinct_cuts(scores: Sequence[Floats]) -> Floats:
-    """Return the distinct scores of the target rows, ascending; inf as the largest number."""
+    """Return the distinct scores of the target rows, ascending; inf becomes the largest float."""
     cuts = np.unique(np.concatenate([np.unique(column) for column in scores]))
     return np.unique(np.minimum(cuts[cuts > -np.inf], np.finfo(np.float64).max))
 
 
 def sweep_thresholds(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> SweepCounts:
-    """Count detections and misses at the given cuts.
+    """Count detections and misses at the given thresholds.
 
     With top1 >= top2 the highest scores of a row and low1 <= low2 the lowest: the highest model
     alone is positive for cuts in (top2, top1], the lowest alone is not for cuts in (low1, low2].
@@ -174,7 +174,7 @@ def sweep_thresholds(scores: Sequence[Floats], n: Counts, target: str, cuts: Flo
     low1, low2 = -low1, -low2
 
     def below(values: Floats, weights: Counts) -> Counts:
-        """Return how many values lie below each cut."""
+        """Return how many values are below each threshold."""
         order = np.argsort(values)
         running = np.concatenate([[weights.dtype.type(0)], np.cumsum(weights[order])])
         return running[np.searchsorted(values[order], cuts, side="left")]
@@ -191,13 +191,13 @@ def sweep_thresholds(scores: Sequence[Floats], n: Counts, target: str, cuts: Flo
     else:
         found, hits = n.sum() - below(top1, n), n.sum() - under
         exclusive, missed = alone, alone_not
-    if len(scores) == 1:  # nobody is outside: all that is found is found alone
+    if len(scores) == 1:  # with a single model every detection is unique
         exclusive, missed = hits, np.zeros_like(missed)
     return SweepCounts(cuts, found, hits, exclusive, missed, found - hits)
 
 
 def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:
-    """Return per row the highest and second highest value and whose the highest is."""
+    """Return the highest and second highest value of each row, and the column of the highest."""
     first = columns[0].copy()
     second = np.full_like(first, -np.inf)
     who = np.zeros(len(first), np.int64)
@@ -210,7 +210,7 @@ def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:
 
 
 def choose_cuts(cuts: Floats, points: int | None) -> Floats:
-    """Return evenly spaced cuts, the first and last among them; every cut if there are few."""
+    """Return evenly spaced thresholds with both ends; all of them if there are few."""
     limit = points or MOST_CUTS
     if len(cuts) <= limit:
         return cuts

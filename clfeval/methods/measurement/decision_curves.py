@@ -1,4 +1,4 @@
-"""What acting on scores is worth: net benefit at thresholds of risk, with its interval."""
+"""Net benefit at risk thresholds with intervals, and simulation of perfect calibration."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
-DIGITS = 9  # of what a row adds: two that are the same differ beyond
+DIGITS = 9  # of the contribution of a row; beyond them is rounding
 
 
 def confusions_at(counts: ScoreCounts, cuts: Floats) -> ConfusionCounts:
-    """Return the 2 x 2 tables at thresholds, (t,), with what clusters add to their intervals."""
+    """Return the 2 x 2 tables at thresholds, (t,), with the cluster sums for intervals."""
     first = np.searchsorted(counts.scores, cuts)  # scores from there on are positive
     return confusions_between(counts, first, np.full(len(cuts), len(counts.scores)))
 
 
 def confusions_between(counts: ScoreCounts, first: Ints, last: Ints) -> ConfusionCounts:
-    """Return the 2 x 2 tables, (t,), where scores at places from first up to last are positive."""
+    """Return the 2 x 2 tables, (t,), where scores at indices [first, last) are positive."""
     m, ends = len(counts.scores), counts.running
     tp, fp = ends[:, last] - ends[:, first]
     p, n = (np.full(len(first), part[-1]) for part in ends)
@@ -56,7 +56,7 @@ def decision_rows(label: str | None, model: str, counts: ScoreCounts, level: flo
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
     found = confusions_at(counts, GRID)
-    if counts.clusters is not None:  # it takes all scores, which nobody keeps
+    if counts.clusters is not None:  # needs all scores, which are not kept
         made = _decision_curve(label, model, found, level, counts)
         return deferred_rows(len(made), lambda: made)
     return deferred_rows(len(GRID), lambda: _decision_curve(label, model, found, level))
@@ -68,7 +68,7 @@ def _decision_curve(
 ) -> list[Row]:  # fmt: skip
     odds, one, none = GRID / (1 - GRID), np.ones(len(GRID)), np.zeros(len(GRID))
     treat_all = divide(found.positives - odds * found.negatives, found.positives + found.negatives)
-    treated = (none, none, odds, one)  # what TP, FP, TN and FN add against treating everybody
+    treated = (none, none, odds, one)  # contributions of TP, FP, TN and FN compared with treat-all
     mine = (one, odds, none, none)
     gained = tuple(np.where(treat_all > 0, *pair) for pair in zip(treated, mine, strict=True))
     benefit, gain = (_net_benefit_estimates(found, each, level) for each in (mine, gained))
@@ -91,7 +91,7 @@ def _decision_curve(
 def _simultaneous_level(
     counts: ScoreCounts | None, found: ConfusionCounts, each: Adds, level: float
 ) -> float:
-    """Return the level of each mean for simultaneous coverage at all thresholds.
+    """Return the level of each interval for simultaneous coverage at all thresholds.
 
     By arccos(correlation) between means of neighbouring thresholds, or Bonferroni's if less.
     """
@@ -146,7 +146,7 @@ def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Est
 def net_benefit_of_table(
     found: ConfusionCounts, t: float, level: float | None
 ) -> tuple[Estimate, float]:
-    """Return what `net_benefit` does, of the 2 x 2 table at that threshold."""
+    """Return the net benefit of a 2 x 2 table at the threshold t, and its standard error."""
     if not 0 < t < 1:
         return Estimate(None, reason="certain_threshold"), nan
     one, none = np.ones(1), np.zeros(1)
@@ -154,11 +154,11 @@ def net_benefit_of_table(
     return _net_benefit_estimates(found, mine, level)[0], float(_standard_errors(found, mine)[0])
 
 
-Adds = tuple[Floats, ...]  # what a row of TP adds, one of FP takes away, of TN adds, of FN takes
+Adds = tuple[Floats, ...]  # contribution of a row: TP added, FP subtracted, TN added, FN subtracted
 
 
 def _mean_contributions(found: ConfusionCounts, each: Adds) -> Floats:
-    """Return the mean of what rows add, (t,)."""
+    """Return the mean contribution of rows, (t,)."""
     hit, false, right, missed = each
     added = hit * found.tp + right * found.tn
     return divide(added - (false * found.fp + missed * found.fn), found.positives + found.negatives)
@@ -172,7 +172,7 @@ def _net_benefit_estimates(
         return [Estimate(value) for value in values.tolist()]
     effect, z = np.ones(len(values)), None
     if found.sums is not None:
-        # so many rows count as one; where none differs, those of a part
+        # design effect; where the error is 0, from the sizes of clusters
         alone = _standard_errors(replace(found, sums=None), each)
         effect = found.sums[:, 2:, 2:].sum(axis=(1, 2)) / (found.positives + found.negatives)
         effect = np.sqrt(effect)
@@ -180,19 +180,19 @@ def _net_benefit_estimates(
         effect = np.maximum(effect, 1.0)
         z = student_quantile(g - 1, level=level)
     hit, false, right, missed = each
-    against = right > 0  # treating everybody: then TN and FN alone differ
+    against = right > 0  # compared with treat-all only TN and FN differ
     _, low, high = weighted_difference(
         np.where(against, right, hit), np.where(against, found.tn, found.tp) / effect,
         np.where(against, missed, false), np.where(against, found.fn, found.fp) / effect,
         (found.positives + found.negatives) / effect, level=level, z=z,
     )  # fmt: skip
-    low, high = np.minimum(low, values), np.maximum(high, values)  # which rounding may part
+    low, high = np.minimum(low, values), np.maximum(high, values)  # despite rounding
     ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Estimate(*three) for three in ends]
 
 
 def _effective_parts(found: ConfusionCounts) -> Floats:
-    """Return how many clusters alike, or rows of one weight, tell as much: (t,); else infinite."""
+    """Return the effective number of clusters, or of weighted rows, (t,); else infinite."""
     if found.sums is None:
         return np.full(len(found.tp), np.inf)
     total = (found.positives + found.negatives).astype(np.float64)
@@ -200,7 +200,7 @@ def _effective_parts(found: ConfusionCounts) -> Floats:
 
 
 def _standard_errors(found: ConfusionCounts, each: Adds) -> Floats:
-    """Return the standard errors of the means, (t,)."""
+    """Return the standard errors of the mean contributions, (t,)."""
     hit, false, right, missed = each
     # as sums of TP, FP, P and N
     around = np.array([hit + missed, -false - right, -missed, right])
@@ -223,15 +223,15 @@ def _row_products(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) 
 
 COLUMNS = ("calibrated_mean", "calibrated_high", "p")
 METHOD = "simulation"
-_MOST, _MIN_DRAWS = 2**25, 200  # numbers drawn in all, and draws of however many scores
+_MOST, _MIN_DRAWS = 2**25, 200  # numbers drawn at most, draws at least
 _AT_ONCE = 2**20
-_ROUNDING = 1e-9  # of a value: as far off but for rounding
+_ROUNDING = 1e-9  # relative tolerance of equal distances
 
 
 def perfect_calibration_values(
     asked: Sequence[RequestedMeasure], counts: ScoreCounts, wanted: IntervalSettings, name: str
 ) -> dict[str, Row]:
-    """Return by name each measure if outcomes were y ~ Bernoulli(p); see `COLUMNS`.
+    """Return each measure under perfect calibration, y ~ Bernoulli(p), by name; see `COLUMNS`.
 
     The mean of draws, their quantile `level`, and p = (1 + draws as extreme) / (1 + draws). Draws
     are of independent rows, effective rows with weights. name: of the random stream.
@@ -247,7 +247,7 @@ def perfect_calibration_values(
     if isinstance(owned, RowWeights):
         rows = n**2.0 / np.maximum(owned.squares.reshape(2, m).sum(axis=0), 1e-300)
     rows = np.maximum(np.rint(rows), n > 0)
-    each = n / np.maximum(rows, 1)  # what one weighs
+    each = n / np.maximum(rows, 1)  # weight of one row
     draws = max(_MIN_DRAWS, min(wanted.resamples, _MOST // m))
     step, rng = max(1, _AT_ONCE // m), random_stream(wanted.seed, f"calibrated\0{name}")
     values: dict[str, list[Floats]] = {one.name: [] for one in some}
@@ -274,7 +274,7 @@ def perfect_calibration_values(
 
 
 def fill_calibration_columns(rows: Sequence[Row]) -> list[Row]:
-    """Return rows of measures with the columns that any of them has, empty in the others."""
+    """Return rows of measures with equal columns, None where a row lacks one."""
     if not any("p" in row for row in rows):
         return [*rows]
     return [{**row, **{key: row.get(key) for key in COLUMNS}} for row in rows]

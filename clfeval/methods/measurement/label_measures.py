@@ -1,4 +1,4 @@
-"""Measures of 2 x 2 tables with what is known of their error: limits, standard error, method."""
+"""Measures of 2 x 2 tables: estimates, confidence limits, standard errors and methods."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 
 EXACT, TRANSFORMED, REGION = "Clopper-Pearson", "Clopper-Pearson, transformed", "score region"
-OF_KIND = {  # where the class ratio is no matter, or is fixed
+OF_KIND = {  # where the class ratio is irrelevant or fixed
     "linear": "Newcombe square-and-add", "region": REGION, "logit": "Mercaldo logit",
     "ratio": "Katz log ratio", "log": "Woolf log odds ratio", "derived": "transformed interval",
 }  # fmt: skip
-AT_PREVALENCE = {"ppv_at": "ppv", "npv_at": "npv"}  # whose limits they have there
+AT_PREVALENCE = {"ppv_at": "ppv", "npv_at": "npv"}  # measures with the same limits there
 WEIGHED = "square-and-add of Wilson intervals"  # of a net benefit
 INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
-_STEP = 0.01  # of a count; extrapolated twice from there
+_STEP = 0.01  # relative step of a count, extrapolated twice
 
 Function = Callable[[Confusion], Floats]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelLimitSettings:
-    """Settings of limits; names: random streams of the tables.
+    """Settings of confidence limits; names: of the random streams of the tables.
 
     clusters, many: the resampler of clusters or weights of each table, and their number.
     """
@@ -73,14 +73,14 @@ class LabelMeasureEstimates:
     methods: Sequence[str]
 
     def at(self, i: int) -> tuple[Estimate, float, str]:
-        """Return all that is known of one table."""
+        """Return the estimate, standard error and method of one table."""
         return self.values[i], float(self.errors[i]), self.methods[i]
 
 
 def estimate_label_measure(
     asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
 ) -> LabelMeasureEstimates:
-    """Return a measure of the tables, with limits by the method asked for, or the default one."""
+    """Return a measure of the tables, with limits by the requested or the default method."""
     cells, of = Cells.at_prevalence(counts), asked.measure.function
     values = np.broadcast_to(np.asarray(of(float_confusion(cells)), np.float64), cells.tp.shape)
     errors = standard_errors(of, cells, sure.many)
@@ -104,7 +104,7 @@ def _replace_where(some: Floats, others: Floats, where: Bools) -> Floats:
 
 
 def float_confusion(cells: Cells | ConfusionCounts) -> Confusion:
-    """Return the 2 x 2 tables as measures take them."""
+    """Return the cells of 2 x 2 tables as floats."""
     return Confusion(*(np.asarray(one, np.float64) for one in (
         cells.tp, cells.fp, cells.fn, cells.tn)))  # fmt: skip
 
@@ -128,7 +128,7 @@ def _limits_and_method(
 def _by_record(
     asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
 ) -> tuple[Limits, str]:
-    """Return the limits that a measure has by its record, and what they are called."""
+    """Return the default confidence limits of a measure, and the name of their method."""
     measure, settings, level = asked.measure, asked.settings, sure.wanted.level or 0.95
     if measure.id in AT_PREVALENCE:  # where the class ratio is known
         name, there = AT_PREVALENCE[measure.id], Cells.at_prevalence(counts, settings["prevalence"])
@@ -144,7 +144,7 @@ def _by_record(
 
 
 def _bootstrap_limits(of: Function, cells: Cells, sure: LabelLimitSettings, level: float) -> Limits:
-    """Return percentile limits of tables drawn again: one multinomial of the four cells each."""
+    """Return percentile limits over bootstrap tables: multinomial, or by clusters or weights."""
     ends, often = np.full((2, len(cells.tp)), np.nan), sure.wanted.resamples
     for i, name in enumerate(sure.names):
         rng = random_stream(sure.wanted.seed, f"report\0{name}")
@@ -200,18 +200,18 @@ def standard_errors(of: Function, cells: Cells, many: Sequence[float]) -> Floats
         squares = tp**2 * table.tp + fp**2 * table.fp + fn**2 * table.fn + tn**2 * table.tn
     else:
         c = np.array(many, np.float64)
-        factor = np.where(c > 1, c / np.maximum(c - 1, 1), np.nan)  # one cluster tells nothing
+        factor = np.where(c > 1, c / np.maximum(c - 1, 1), np.nan)  # undefined with one cluster
         squares = np.einsum("mi,mij,mj->m", v, cells.sums, v) * factor
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)) / table.total)
 
 
-NOTHING = np.zeros((0, 0)), np.zeros(0)  # steps and sizes of what nobody can bound
-_DUST = 1e-12  # of a value: what rounding leaves of an error of 0
+NOTHING = np.zeros((0, 0)), np.zeros(0)  # steps and sizes where unknown
+_DUST = 1e-12  # relative to the value: smaller errors are rounding
 
 
 def label_influence(patterns: PatternCounts, measure: Measure) -> tuple[Floats, Floats]:
-    """Return a measure of the 2 x 2 tables of k models, (k,), and f of the patterns, (k, m)."""
+    """Return a measure of k models, (k,), and the influence values of the patterns, (k, m)."""
     truth, votes, table = patterns.truth[:, None], patterns.votes, _tables(patterns)
     each = cell_influence(measure.function, table)
     cell = np.where(truth, np.where(votes, 0, 2), np.where(votes, 1, 3))
@@ -222,7 +222,7 @@ def label_influence(patterns: PatternCounts, measure: Measure) -> tuple[Floats, 
 def label_estimates(
     patterns: PatternCounts, asked: RequestedMeasure, without: Collection[str] = ()
 ) -> PairedEstimates | None:
-    """Return models by a measure of 2 x 2 tables; None where a class has no row.
+    """Return paired estimates by a measure of 2 x 2 tables; None where a class has no row.
 
     A row that changes sides counts J = |f(TP) - f(FN)| or |f(FP) - f(TN)|, of the table with half a
     row more in each cell: see `flip_correction`. without: models left out.
@@ -235,7 +235,7 @@ def label_estimates(
     ]
     if not some:
         return None
-    row = float(patterns.n.sum() / class_sizes(patterns, 2).sum())  # what one weighs
+    row = float(patterns.n.sum() / class_sizes(patterns, 2).sum())  # weight of one row
     table = _tables(patterns)
     cells = [cell[some] + row / 2 for cell in (table.tp, table.fp, table.fn, table.tn)]
     f = cell_influence(asked.measure.function, Confusion(*cells))
@@ -246,7 +246,7 @@ def label_estimates(
     known = errors_of_kinds(moved[some], patterns.n, patterns.clusters, fewest=least, flips=flips)
     shares = np.array([cells[1] + cells[3], cells[0] + cells[2]]) / sum(cells)
     steps, sizes = (jumps * shares).T, effective_class_sizes(patterns, 2)
-    if np.allclose(jumps[0], jumps[1], rtol=1e-9):  # of a row of either class alike
+    if np.allclose(jumps[0], jumps[1], rtol=1e-9):  # equal for rows of both classes
         steps, sizes = jumps[:1].T, effective_class_sizes(patterns, 1)
     names = [patterns.models[i] for i in some]
     return make_paired_estimates(asked, names, values[some], known, least, (steps, sizes))
@@ -297,14 +297,14 @@ TABLE = "measures"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdditionalMeasures:
-    """What was measured. digests: of scores it is made of; notes: how what is named misleads."""
+    """Tables of requested measures. digests: of their scores; notes: caveats of named measures."""
 
     tables: dict[str, list[Row]]
     digests: tuple[str, ...] = ()
     notes: tuple[ResultWarning, ...] = ()
 
     def statistics(self, digest: str) -> str:
-        """Return the digest of a command's own statistics and of these."""
+        """Return the digest of a command's own statistics and of these scores."""
         both = "".join([digest, *self.digests])
         return sha256(both.encode()).hexdigest() if self.digests else digest
 
@@ -312,10 +312,10 @@ class AdditionalMeasures:
 def compute_additional_measures(
     sample: Sample, names: Sequence[str], wanted: IntervalSettings
 ) -> AdditionalMeasures:
-    """Measure all models of a table and its slices; nothing where nothing is asked for."""
+    """Compute the requested measures of all models in the table and its slices."""
     if not names:
         return AdditionalMeasures({})
-    # most runs ask for none, and start without all that
+    # imported only if measures are requested
     from clfeval.methods.measurement.metrics import (
         caveat_notes,
         label_measure_rows,
@@ -339,7 +339,7 @@ def compute_additional_measures(
 def _of_scores(
     sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
 ) -> tuple[list[Row], list[str]]:
-    """Return the measures of scores, one model at a time, and the digests of these scores."""
+    """Return the rows of measures of scores, and the digests of these scores."""
     counted, shown = sample.counted, sample.slices[None].models
     if counted is None or all(model.kind == "label" for model in counted.models):
         return [], []
@@ -351,7 +351,7 @@ def _of_scores(
 
     def one(j: int) -> tuple[list[Row], str] | None:
         model, rows = names[j], list[Row]()
-        if model not in shown:  # it is seen as one of a group, which has no score
+        if model not in shown:  # merged into a group, which has no scores
             return None
         whole, place = every.ranked(j)
         for label in sample.slices:

@@ -1,4 +1,4 @@
-"""The catalogue of measures as lines: what a command may be asked for."""
+"""Rows of requested measures, and the list of the available ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ GAP, INDENT, WIDTH = "  ", "    ", 80
 
 
 def list_measures(command: str, known: AvailableMeasures) -> Iterator[str]:
-    """Yield a line for each measure, its parameters and other names below it, then the sets."""
+    """Yield the lines of the list of measures with parameters and aliases, then the sets."""
     measures = [CATALOG[one] for one in known.ids]
     rows = [HEADS, *map(_measure_cells, measures)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
@@ -111,13 +111,13 @@ def _format_limit(limit: float) -> str:
 
 TWO_CLASSES = "binary"
 UNCUT = "needs_threshold"
-OF_TRUTH = ("prevalence", "no_information_rate")  # in which there is no threshold
+OF_TRUTH = ("prevalence", "no_information_rate")  # measures that do not depend on the threshold
 
 
 def label_measure_rows(
     sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
 ) -> list[Row]:
-    """Return the measures of the 2 x 2 tables of all models, slice by slice, all found at once."""
+    """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
     labelled = [one for one in asked if one.needs == "confusion" and one.name != NET_BENEFIT]
     uncut = {} if sample.counted is None else sample.counted.uncut
     none, rows = Estimate(None, reason=UNCUT), list[Row]()
@@ -145,7 +145,7 @@ def score_measure_rows(
     label: str | None, model: str, counts: ScoreCounts, threshold: float | None,
     asked: Iterable[RequestedMeasure], wanted: IntervalSettings,
 ) -> list[Row]:  # fmt: skip
-    """Return the measures of one model's scores; net benefit is at its threshold, or at 0.5."""
+    """Return rows of the measures of one model's scores; net benefit at its threshold or 0.5."""
     rows, name = list[Row](), f"{model}\0{label or ''}"
     some = [one for one in asked if takes_scores(one)]
     calibrated = perfect_calibration_values(some, counts, wanted, name)
@@ -161,12 +161,12 @@ def score_measure_rows(
 
 
 def takes_scores(one: RequestedMeasure) -> bool:
-    """Tell whether a measure is of scores and not of labels."""
+    """Return whether a measure needs scores rather than labels."""
     return one.name == NET_BENEFIT or one.needs in ("scores", "probabilities")
 
 
 def risk_threshold(one: RequestedMeasure, threshold: float | None) -> float | None:
-    """Return at which risk a net benefit is asked for, its own or at the threshold; else None."""
+    """Return the threshold probability of a requested net benefit; None for other measures."""
     if one.name != NET_BENEFIT and one.measure.id != AT_RISK:
         return None
     t = threshold if one.name == NET_BENEFIT else one.settings.get("t")
@@ -176,7 +176,7 @@ def risk_threshold(one: RequestedMeasure, threshold: float | None) -> float | No
 def missing_score_rows(
     label: str | None, model: str, asked: Iterable[RequestedMeasure]
 ) -> list[Row]:  # fmt: skip
-    """Return rows of the measures that were asked for by more than default, and need scores."""
+    """Return undefined rows of measures that need scores, without those of the default set."""
     none = Estimate(None, reason="needs_scores")
     return [
         _measure_row(label, model, one.name, none, nan, hard.NONE)
@@ -188,7 +188,7 @@ def missing_score_rows(
 def _net_benefit_estimate(
     counts: ScoreCounts, t: float, wanted: IntervalSettings, name: str
 ) -> scored.MeasureEstimate:
-    """Return the net benefit at the threshold t; default limits where a bootstrap has none."""
+    """Return the net benefit at the threshold t; default limits if the bootstrap has none."""
     m = len(counts.scores)
     if m and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1):
         return scored.MeasureEstimate(Estimate(None, reason=scored.PROBABILITIES), nan, hard.NONE)
@@ -224,13 +224,13 @@ def estimates_by_model(rows: Sequence[Row]) -> Mapping[tuple[str | None, str], d
 
 
 def has_scored_model(sample: Sample) -> bool:
-    """Tell whether any model has scores."""
+    """Return whether any model has scores."""
     models = () if sample.counted is None else sample.counted.models
     return any(model.kind != "label" for model in models)
 
 
 def unscored_model_rows(sample: Sample, asked: Sequence[RequestedMeasure]) -> list[Row]:
-    """Say of models without scores that what was asked for needs some."""
+    """Return undefined rows of measures that need scores, for models without scores."""
     models = () if sample.counted is None else sample.counted.models
     scored = {model.name for model in models if model.kind != "label"}
     return [
@@ -245,7 +245,7 @@ def unscored_model_rows(sample: Sample, asked: Sequence[RequestedMeasure]) -> li
 def sort_measure_rows(
     rows: Sequence[Row], sample: Sample, asked: Sequence[RequestedMeasure]
 ) -> list[Row]:
-    """Sort measures by slice, model, and in the order they were asked for."""
+    """Sort rows of measures by slice, model, and order of the request."""
     slices = {label: i for i, label in enumerate(sample.slices)}
     models = {model: i for i, model in enumerate(sample.slices[None].models)}
     names = {one.name: i for i, one in enumerate(asked)}
@@ -258,7 +258,7 @@ def sort_measure_rows(
 
 
 def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultWarning]:
-    """Say of what was asked for by name how it misleads, each once."""
+    """Return warnings with the caveats of measures requested by name."""
     named = {one.measure.id: one.measure for one in asked if one.by == "name"}
     return [
         ResultWarning("caveat", f"{measure.title}: {measure.caveat}")

@@ -1,4 +1,4 @@
-"""Measures asked for by name: ids, aliases and sets, with the parameters in their names."""
+"""Requested measures: ids, aliases and sets, with the parameters in their names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clfeval.measures.record import PARAMETERS, STAKES, Measure, parameters_of
 if TYPE_CHECKING:
     from clfeval.counts.prediction_counts import PredictionCounts
 
-NEEDS = {  # of the sets
+NEEDS = {  # statistics of the measures in each set
     "hard": ("confusion",), "probability": ("probabilities",), "ranking": ("scores",),
     "all": ("confusion", "scores", "probabilities"),
 }  # fmt: skip
@@ -31,16 +31,16 @@ HARD = ("sensitivity", "specificity", "precision", "npv", "balanced_accuracy", "
 OF_SCORES = ("roc_auc", "brier", "brier_skill", "log_loss", "calibration_slope",
              "calibration_intercept", "calibration_in_the_large", "oe_ratio",
              "net_benefit")  # fmt: skip
-DESCRIBING = ("prevalence", "mean_score")  # the rows, not the models
+DESCRIBING = ("prevalence", "mean_score")  # describe the rows, not the models
 DEFAULT = (*OF_SCORES, *HARD, *DESCRIBING)
 ORDINAL = "ordinal"
 SETS = ("default", "hard", "probability", "ranking", ORDINAL, "all")
-OF_TWO = {  # what these are where there are two classes
+OF_TWO = {  # equivalents with two classes
     "kappa_linear": "kappa", "kappa_quadratic": "kappa", "ordinal_mae": "error_rate",
     "ordinal_mse": "error_rate", "rps": "brier", "brier_per_class": "brier",
     "roc_auc_ovr": "roc_auc",
 }  # fmt: skip
-# of two classes these are nothing of their own
+# with two classes these are constant or functions of other measures
 OF_MORE = {
     "ordinal_rmse": "with two classes use --measure ordinal_mse, of which it is the square root",
     "accuracy_within_1": "with two classes it is always 1",
@@ -53,8 +53,8 @@ REFUSED = {
     "integrated_discrimination_improvement": _GAINS, "c_index": _TIMES,
     "concordance_index": _TIMES, "harrell_c": _TIMES,
 }  # fmt: skip
-NEVER = {"hosmer_lemeshow"}  # in a set
-# what the field writes as one word, and how it is asked for here
+NEVER = {"hosmer_lemeshow"}  # never in a set
+# common spellings of measures with a parameter, and their names here
 COSTS = re.compile(r"([\d.]+)[:/]([\d.]+)")
 SPELT = (
     (re.compile(r"f_?0([1-9]\d*)(?:_?(?:score|measure))?"), "f_beta:beta=0.{}"),
@@ -67,7 +67,7 @@ NET_BENEFIT, AT_RISK = "net_benefit", "net_benefit@t"  # at the threshold in for
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AvailableMeasures:
-    """The measures a command can be asked for: their ids, and the sets of them."""
+    """The measures a command accepts: their ids, and the sets of them."""
 
     command: str
     ids: Sequence[str]
@@ -75,7 +75,7 @@ class AvailableMeasures:
 
     @property
     def names(self) -> list[str]:
-        """Every name that is taken: sets, ids and aliases."""
+        """All accepted names: sets, ids and aliases."""
         return [*self.sets, *all_spellings(self.ids)]
 
 
@@ -90,12 +90,12 @@ class RequestedMeasure:
 
     @property
     def needs(self) -> str:
-        """The statistic it is made of."""
+        """The statistic it is computed from."""
         return self.measure.needs
 
 
 def parse_measures(names: Sequence[str], flag: str = FLAG) -> tuple[RequestedMeasure, ...]:
-    """Return the measures that names mean, each once; UsageError for what none is called."""
+    """Return the named measures without duplicates; UsageError for an unknown name."""
     found: dict[str, RequestedMeasure] = {}
     for name in names:
         for one in _parse_measure_or_set(name, flag):
@@ -107,7 +107,7 @@ def parse_measures(names: Sequence[str], flag: str = FLAG) -> tuple[RequestedMea
 def set_row_units(
     asked: Sequence[RequestedMeasure], counted: PredictionCounts | None
 ) -> tuple[RequestedMeasure, ...]:
-    """Return measures told how many units make a row, where they are no ratios of counts."""
+    """Return measures with the units of a row set, where they are not ratios of counts."""
     if counted is None or not any(one.measure.fills for one in asked):
         return tuple(asked)
     row = counted.row
@@ -115,12 +115,12 @@ def set_row_units(
 
 
 def find_measure_by_name(name: str) -> Measure | None:
-    """Look a measure up as the catalogue does, also by the name of a function that scores."""
+    """Return the measure of a name, also with the suffix `_score`; None if unknown."""
     return find_measure(name) or find_measure(normalize_name(name).removesuffix("_score"))
 
 
 def is_two_class_measure(measure: Measure) -> bool:
-    """Tell whether a measure is one of predictions of two classes."""
+    """Return whether a measure is defined for predictions of two classes."""
     return measure.of is not None and measure.needs in NEEDS["all"]
 
 
@@ -155,7 +155,7 @@ def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
 
 
 def refuse_misleading_measure(name: str, flag: str = FLAG) -> None:
-    """Raise for what misleads, or may be one of two, and name what to measure instead."""
+    """Raise UsageError for a misleading or ambiguous measure, with an alternative."""
     key = normalize_name(name)
     if key in REFUSED:
         what = f"{flag}: {name.strip().upper()} is not available"
@@ -190,7 +190,7 @@ def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedM
 def unknown_measure(
     measure: Measure | None, text: str, known: AvailableMeasures, classes: str, flag: str = FLAG
 ) -> UsageError:
-    """Build the error for a name that means nothing here: what it is, and what to type instead."""
+    """Build the error for an unknown or unavailable measure, with a hint."""
     name = text.strip().partition(":")[0]
     what = f"no measure '{name}'"
     if measure is not None:
@@ -201,7 +201,7 @@ def unknown_measure(
 
 
 def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> str:
-    """Return what to type instead of a name that means nothing here."""
+    """Return the hint for an unknown measure."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) > 1:
         return f"repeat the option: {' '.join(f'{flag} {part}' for part in parts)}"
@@ -215,7 +215,7 @@ def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> st
 
 
 def format_measure_name(measure: Measure, given: Mapping[str, Any]) -> str:
-    """Write a measure with its parameters, the same ones always the same way."""
+    """Return the name of a measure with its parameters in a fixed order."""
     parts = ",".join(f"{key}={format_parameter(value)}" for key, value in sorted(given.items()))
     return f"{measure.id}:{parts}" if parts else measure.id
 
@@ -226,7 +226,7 @@ def format_parameter(value: Any) -> str:
 
 
 def measure_arguments(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a measure takes, made of its parameters."""
+    """Return the arguments of a measure from its parameters."""
     if "stakes" not in measure.takes or not given:
         return dict(given)
     costs = {name: given.get(name, PARAMETERS[name].default or 0.0) for name in STAKES}
@@ -236,7 +236,7 @@ def measure_arguments(measure: Measure, given: Mapping[str, Any]) -> dict[str, A
 def parse_measure_settings(
     text: str, settings: str, measure: Measure, flag: str = FLAG
 ) -> dict[str, Any]:
-    """Return the parameters in a measure's name; UsageError for others, or beyond their range."""
+    """Return the parameters in a measure's name; UsageError if unknown, missing or out of range."""
     known, found = parameters_of(measure), dict[str, Any]()
     for part in filter(None, settings.split(",")):
         key, equals, value = (one.strip() for one in part.partition("="))
@@ -268,7 +268,7 @@ def parse_measure_settings(
 
 
 def _parse_setting(text: str, key: str, value: str, measure: Measure, flag: str) -> Any:
-    """Return the value of a parameter, which lies in its range."""
+    """Return the value of a parameter; UsageError if it is out of range."""
     parameter = parameters_of(measure)[key]
     parts = value.split("..") if parameter.pair else [value]
     try:

@@ -1,4 +1,4 @@
-"""Percentile limits of measures of resampled 2 x 2 tables."""
+"""Percentile limits of measures over bootstrap samples of tables and rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bootstrap_limits(
     level: float, resamples: int, seed: int, design: Design = RANDOM,
     redrawn: Callable[[int], TableResampler | None] = lambda _: None,
 ) -> tuple[dict[str, Limits], int]:  # fmt: skip
-    """Return percentile limits by measure, (m,) each, and the most undefined replicates of any.
+    """Return percentile limits by measure, (m,) each, and the most undefined replicates of any one.
 
     models (m,): index of each table into `names`; each has its own random stream. Classes are
     resampled separately, with random totals all rows together. NaN for models without a class.
@@ -76,9 +76,9 @@ def bootstrap_limits(
     return out, failed
 
 
-MOST_DRAWN = 2**29  # numbers drawn in all: of more, fewer resamples
-MIN_RESAMPLES = 100  # resamples that are drawn of however many
-LEAST_WIDTH = 1e-12  # of resampled limits, as a share of them
+MOST_DRAWN = 2**29  # numbers drawn at most; fewer resamples if exceeded
+MIN_RESAMPLES = 100  # minimum number of resamples
+LEAST_WIDTH = 1e-12  # minimum width of limits, relative
 
 ResampledLimits = tuple[tuple[float, float], str]
 
@@ -107,7 +107,7 @@ def resampled_limits(
 def draw_resamples(
     n: Counts, clusters: Owned | None, wanted: IntervalSettings, name: str, *, each: int = 1
 ) -> Iterator[Counts]:
-    """Return draws of rows, weights or clusters: how many rows of each kind then are, (b, m)."""
+    """Return bootstrap frequencies of the kinds of rows, (b, m), by rows, weights or clusters."""
     often = max(MIN_RESAMPLES, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
     rng = random_stream(wanted.seed, f"report\0{name}")
     if clusters is not None:
@@ -116,7 +116,7 @@ def draw_resamples(
 
 
 def describe_resampling(replicates: int, failed: float, wanted: IntervalSettings) -> str:
-    """Name the method: of how many draws where they are fewer, and how many came to nothing."""
+    """Return the name of the method, with the resamples if fewer, and the undefined ones."""
     fewer = [f"{replicates:,} resamples"] if replicates < wanted.resamples else []
     lost = [f"undefined in {failed:,.0f} of {replicates:,}"] if failed else []
     return ", ".join([BOOTSTRAP, *fewer, *lost])
@@ -128,7 +128,7 @@ def _percentile_limits(
     low, high, failed = (
         float(one) for one in percentile_limits(values, level=wanted.level or 0.95)
     )
-    # what no resample moves, but by a last digit, is not known for certain
+    # a value constant over resamples, but for rounding, has unknown limits
     if not low < high or low + LEAST_WIDTH * abs(low) >= high:
         return (nan, nan), NONE
     ends = (max(low, measure.low), min(high, measure.high))

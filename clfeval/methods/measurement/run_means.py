@@ -1,4 +1,4 @@
-"""Means over runs, seeds or folds, with limits by how runs share rows; differences of them."""
+"""Means of measures over runs (seeds or folds) with intervals, and differences of means."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class Runs:
     unknown: str = ""
 
     def reference(self, asked: str | None) -> str | None:
-        """Return with what models are compared in each run, for the errors of its rows."""
+        """Return the reference of comparisons within runs; None for all pairs or unknown runs."""
         return asked if self.kind is not None and asked != ALL_PAIRS else None
 
     @classmethod
     def from_sample(cls, sample: Sample) -> Runs:
-        """Look which observations stand in which run; DataError where two have another truth."""
+        """Return how the runs of a sample share rows; DataError if the truth of a row differs."""
         names, counted = list(sample.runs), sample.counted
         if counted is None:
             return cls(
@@ -91,7 +91,7 @@ class RunMean:
 
 
 def run_means(values: RunValues, runs: Runs, level: float | None) -> list[RunMean]:
-    """Return the mean of every measure and model."""
+    """Return the mean over runs of every measure and model."""
     found = list[RunMean]()
     for (metric, model), mine in values.items():
         measure = CATALOG[metric.partition(":")[0]]
@@ -148,7 +148,7 @@ def run_comparisons(
     values: RunValues, models: Sequence[str], runs: Runs, reference: str,
     by_rows: RowDifferences, *, level: float, seed: int,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield the mean difference of models over their runs in common, adjusted for all pairs.
+    """Yield the mean differences of models over their common runs, adjusted for all pairs.
 
     by_rows: the difference in each run with its limits by the rows.
     """
@@ -197,9 +197,9 @@ def run_comparisons(
 def run_ties(
     lead: str, values: RunValues, models: Sequence[str], runs: Runs, *, level: float, seed: int
 ) -> dict[str, bool]:
-    """Return for each model whether it is not significantly different from the best by a mean.
+    """Return for each model whether its mean is not significantly different from the best mean.
 
-    Adjusted for all pairs of models; empty where runs do not say it, see `mean_over_runs`.
+    Adjusted for all pairs of models; empty where tests are impossible, see `mean_over_runs`.
     """
     mine = {key: runs_of for key, runs_of in values.items() if key[0] == lead}
     means = {one.model: one.mean.value for one in run_means(mine, runs, None)}
@@ -217,7 +217,7 @@ def run_ties(
 
 
 def _widen_limits(d: Estimate, factor: float, most: float) -> Estimate:
-    """Return a difference with its limits so many times as far off, and at most `most` from 0."""
+    """Return a difference with its interval widened by a factor, within -`most`..`most`."""
     if d.value is None or d.low is None or d.high is None:
         return d
     low, high = (d.value + (end - d.value) * factor for end in (d.low, d.high))
@@ -228,7 +228,7 @@ def run_answers(
     lead: str, means: Sequence[RunMean], compared: Sequence[Row], runs: Runs, level: float | None,
     tied: Mapping[str, bool],
 ) -> Iterator[Answer]:  # fmt: skip
-    """Say whose mean is largest, what its limits cover, and who differs from it or the reference.
+    """Yield sentences on the best mean, its interval, and models significantly different.
 
     tied: see `run_ties`.
     """
@@ -265,7 +265,7 @@ def run_answers(
 
 
 def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> Iterator[Answer]:
-    """Say which models are significantly better or worse over runs."""
+    """Yield the sentence on models significantly better or worse over runs."""
     rows = [row for row in compared if row["measure"] == lead]
     if not rows:
         return
@@ -311,7 +311,7 @@ def _best_first(row: Row) -> tuple[str, str]:
 def run_notes(
     lead: str, values: RunValues, runs: Runs, cluster: str | None, level: float | None
 ) -> Iterator[ResultWarning]:
-    """Say why intervals are missing, what they assume, and which runs the means exclude."""
+    """Yield warnings on missing intervals, their assumptions, and runs that means exclude."""
     if len(runs.names) == 1:
         yield ResultWarning(
             "runs-dependent", "there is only one run: variation between runs is unknown"

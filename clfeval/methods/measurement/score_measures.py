@@ -1,4 +1,4 @@
-"""Measures of one model's scores with what is known of their error: limits, standard error."""
+"""Measures of one model's scores: estimates, confidence limits and standard errors."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MeasureEstimate:
 def estimate_score_measure(
     measure: Measure, counts: ScoreCounts, wanted: IntervalSettings, name: str
 ) -> MeasureEstimate:
-    """Return a measure of scores, with limits by the method of its record or the one asked for."""
+    """Return a measure of scores, with limits by the requested or the default method."""
     m = len(counts.scores)
     if (
         measure.needs == "probabilities"
@@ -77,7 +77,7 @@ def estimate_score_measure(
 def influence_estimate(
     measure: Measure, value: float, found: CovarianceEstimate, level: float | None
 ) -> MeasureEstimate:
-    """Return a value with limits of its standard error, on the scale of the measure."""
+    """Return a value with limits from its standard error, on the scale of the measure."""
     error = float(found.errors[0])
     if level is None:
         return MeasureEstimate(make_estimate(value), error, NONE)
@@ -93,7 +93,7 @@ def influence_estimate(
 def _of_one_class(
     measure: Measure, counts: ScoreCounts, value: float, share: float
 ) -> MeasureEstimate:
-    """Return O:E of rows of one class, with exact limits; share: tail**(1 / n)."""
+    """Return the O:E ratio of rows of one class, with exact limits; share: tail**(1 / n)."""
     n = counts.positives + counts.negatives
     all_ = float(measure.function(counts.scores, n, np.zeros_like(n)))
     low, high = (share * all_, value) if value else (value, (1 - share) * all_)
@@ -114,7 +114,7 @@ def _class_rows(positives: Counts, negatives: Counts) -> Floats:
 def _auc_estimate(
     measure: Measure, counts: ScoreCounts, value: float, wanted: IntervalSettings, name: str
 ) -> MeasureEstimate:
-    """Return the area under the curve, or what is linear in it, by DeLong."""
+    """Return the AUC, or a linear function of it, with DeLong or bootstrap limits."""
     found = delong_estimate(
         measure, score_auc_interval(counts, wanted.level or 0.95), value, wanted.level
     )
@@ -128,7 +128,7 @@ def _auc_estimate(
 def delong_estimate(
     measure: Measure, area: AucInterval, value: float, level: float | None
 ) -> MeasureEstimate:
-    """Return the area, or what is linear in it, with its limits."""
+    """Return the AUC, or a linear function of it, with DeLong limits."""
     double = measure.low < 0  # gini = 2 AUC - 1
     error = nan if isnan(area.variance) else (1 + double) * sqrt(max(area.variance, 0.0))
     if level is None:
@@ -140,7 +140,7 @@ def delong_estimate(
 def _bootstrap_limits(
     measure: Measure, counts: ScoreCounts, wanted: IntervalSettings, name: str
 ) -> ResampledLimits:
-    """Return percentile limits over resampled rows, weights or clusters: draws of the counts."""
+    """Return percentile limits over bootstrap samples of rows, weights or clusters."""
     m = len(counts.scores)
 
     def of(drawn: Counts) -> Floats:

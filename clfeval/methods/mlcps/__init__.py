@@ -1,1 +1,1 @@
-"""Many metrics folded into one score: the area of their polygon, and how firm its ranks are."""
+"""MLcps: several metrics combined into one score, the area of a polygon, and rank stability."""

@@ -1,4 +1,4 @@
-"""Measures that mlcps computes from predictions: by which names, and what of sets can be folded."""
+"""Measures that mlcps computes from predictions, and the sentences of its result."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from clfeval.methods.measurement.requested_measures import (
 
 FLAG = "--metric"
 DEFAULT = ("sensitivity", "specificity", "precision", "npv")
-# f_beta is f1 without a parameter; the others tell what stands there by another name
+# f_beta is f1 without a parameter; the others duplicate columns under other names
 _DUPLICATE_MEASURES = ("f_beta", "delta_b", "mutual_information_u")
 
 
 def _is_computable(measure: Measure) -> bool:
-    """Tell whether it is made of predictions of two classes alone, and one way of it is better."""
+    """Return whether a measure needs predictions of two classes only, and is best high or low."""
     made = measure.of is not None and measure.needs in NEEDS["all"] and measure.id != NET_BENEFIT
     return made and measure.best in ("max", "min")
 
@@ -76,12 +76,12 @@ def measure_by_id(name: str) -> Measure:
 
 
 def measures_needing(names: Sequence[str], *needs: str) -> list[str]:
-    """Return those measures that are made of one of these statistics."""
+    """Return those measures that are computed from one of these statistics."""
     return [name for name in names if measure_by_id(name).needs in needs]
 
 
 def parse_measure_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return measures by id and parameters, each once; UsageError for what is not computed here."""
+    """Return measures by id and parameters without duplicates; UsageError if not computed here."""
     found: dict[str, None] = {}
     for text in names:
         key = text.strip().casefold()
@@ -138,7 +138,7 @@ def _explain_unavailable(measure: Measure) -> str | None:
 
 MOSTLY = 0.5
 FEW = 4  # models that are named where one of them is first
-AND_MORE = re.compile(r" \(and [\d,]+ more\)$")  # behind the first of several
+AND_MORE = re.compile(r" \(and [\d,]+ more\)$")  # after the first of several
 
 
 def mlcps_answer(
@@ -176,7 +176,7 @@ def mlcps_answer(
 
 
 def _reference_answers(result: Document) -> Iterator[Answer]:
-    """Yield how the scores compare with that of the reference."""
+    """Yield the sentences that compare scores with that of the reference."""
     score, reference = result.parameters["ranked_by"], result.parameters["reference"]
     if rows := result.tables.get("comparisons"):
         from clfeval.methods.comparison_answer import comparison_answer
@@ -186,7 +186,7 @@ def _reference_answers(result: Document) -> Iterator[Answer]:
 
 
 def _format_score(result: Document, row: Row) -> str:
-    """Write the score that ranks; MLcps without an interval also as a share of its maximum."""
+    """Format the score that ranks; MLcps without an interval also as a share of its maximum."""
     score, level = result.parameters["ranked_by"], result.parameters["level"]
     value, share = as_estimate(row.get(score)), cell_value(row.get("normalised"))
     title = "desirability" if score == "desirability" else "MLcps"
@@ -198,7 +198,7 @@ def _format_score(result: Document, row: Row) -> str:
 
 
 def _format_lead(result: Document, score: str, value: float | None) -> str:
-    """Write the distance to the second models."""
+    """Format the difference from the second models."""
     ranks = result.tables["ranks"]
     columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
     column = columns[score] if score in columns else [row[score] for row in ranks]
@@ -213,7 +213,7 @@ def _format_lead(result: Document, score: str, value: float | None) -> str:
 def _ties_answer(
     result: Document, best: Sequence[str], equal: Sequence[int] | None
 ) -> Iterator[Answer]:
-    """Yield which models are not significantly different from the first."""
+    """Yield the sentence on models not significantly different from the first."""
     models = result.tables["models"]
     if len(best) == len(models):
         return
@@ -277,7 +277,7 @@ def _one_of(names: Sequence[str]) -> str:
 
 
 def _order_claims(result: Document, best: Sequence[str], *, by: bool) -> Iterator[StabilityClaim]:
-    """Yield in how many orders of the metrics it is first, and which other model is first."""
+    """Yield the number of orders of metrics in which it is first, and the other first models."""
     winners, looked = list(result.summary["winners"]), result.parameters["orders"]
     others = [name for name in winners if name not in set(best)]
     if by:  # D does not depend on the order, only the area does
@@ -298,7 +298,7 @@ def _order_claims(result: Document, best: Sequence[str], *, by: bool) -> Iterato
 
 
 def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[StabilityClaim]:
-    """Yield the influence of weights: of random weights, else of one metric at a time."""
+    """Yield the phrase on random weights, else on omitting or doubling each metric."""
     shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
     if shares:
         share = next(cell_value(row["share"]) or 0.0 for row in shares if row["model"] == best)
@@ -327,7 +327,7 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
 
 
 def _split_claims(result: Document, places: Sequence[int], who: str) -> Iterator[StabilityClaim]:
-    """Yield in how many splits one of the first models is first; who: its name, if it is one."""
+    """Yield the number of splits in which a first model is first; who: its name, if only one."""
     rows, k = result.tables.get("splits", ()), result.summary["models"]
     splits = len(rows) // k
     if splits:
@@ -339,7 +339,7 @@ def _split_claims(result: Document, places: Sequence[int], who: str) -> Iterator
 
 
 def _pareto_phrase(rows: Sequence[Row]) -> str:
-    """Write which of the first models another one dominates; nothing on the Pareto front."""
+    """Return the phrase on a model that dominates a first one; empty on the Pareto front."""
     below = [str(row["model"]) for row in rows if not row["pareto"]]
     if not below:
         return ""
@@ -351,7 +351,7 @@ def _pareto_phrase(rows: Sequence[Row]) -> str:
 
 
 def _other_table_answer(result: Document, best: Sequence[str]) -> Iterator[Answer]:
-    """Yield whether another table of metrics has the same first model."""
+    """Yield the sentence on whether another table of metrics has the same first model."""
     rows = result.tables.get("agreement", ())
     if not rows:
         return

@@ -1,4 +1,4 @@
-"""Wishes: what is wanted of several metrics, as a YAML file or a mapping says it."""
+"""Desirability goals and weights of metrics, read from a YAML file or a mapping."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class DesirabilityGoal:
     assumed: tuple[str, ...] = field(default=(), compare=False)
 
     def of(self, x: ArrayLike) -> Floats:
-        """Return d of raw values, in their shape, 0..1; NaN for NaN."""
+        """Return the desirability d of raw values, in their shape, 0..1; NaN for NaN."""
         if self.goal == "box":
             return desirability.box(x, self.low, self.high, above=self.above, below=self.below)
         if self.goal == "custom":
@@ -74,7 +74,7 @@ class DesirabilityGoal:
         return ramp(x, low, high, gamma=self.gamma[0])
 
     def described(self) -> str:
-        """Say in words what is wanted, for example `minimize from 0.1 down to 0`."""
+        """Return the goal in words, for example `minimize from 0.1 down to 0`."""
         n = {name: f"{end:.10g}" for name, end in self.as_dict().items() if isinstance(end, float)}
         if self.goal == "custom":
             corners = [f"({x:.10g}, {d:.10g})" for x, d in self.points]
@@ -94,7 +94,7 @@ class DesirabilityGoal:
         return text if self.gamma[0] == 1 else f"{text}, γ {self.gamma[0]:.10g}"
 
     def as_dict(self) -> dict[str, object]:
-        """Return the wish as a mapping that `parse_goals` reads back."""
+        """Return the goal as a mapping that `parse_goals` reads back."""
         ends = {name: getattr(self, name) for name in GOAL_ENDS if getattr(self, name) is not None}
         entry: dict[str, object] = {"goal": self.goal, **ends}
         if self.gamma:
@@ -107,7 +107,7 @@ class DesirabilityGoal:
 def desirabilities(
     wishes: Sequence[DesirabilityGoal], metrics: Sequence[str], values: Floats
 ) -> Floats:
-    """Return d of every wish, (..., m), of raw values (..., all metrics)."""
+    """Return d of every goal, (..., m), of raw values (..., all metrics)."""
     if not wishes:
         return np.empty((*values.shape[:-1], 0))
     columns = (values[..., metrics.index(wish.metric)] for wish in wishes)
@@ -121,26 +121,26 @@ Bound = Literal["", ">= 0", "> 0"]
 
 @dataclass(slots=True)
 class EntryChecker:
-    """Checks entries; `place` says for messages where the key or item at a path stands."""
+    """Checks entries; `place` returns the location of a key or item for messages."""
 
     place: Callable[..., str]
     problems: list[Problem] = field(default_factory=list)
     hint: str | None = None
 
     def wrong(self, path: EntryPath, what: str, hint: str | None = None) -> None:
-        """Keep a problem; the first hint is the one given."""
+        """Record a problem; only the first hint is kept."""
         self.problems.append(Problem(what, CODE, self.place(*path)))
         self.hint = self.hint or hint
 
     def done(self) -> None:
-        """Raise UsageError with all that is wrong, if anything is."""
+        """Raise UsageError with all recorded problems, if any."""
         if self.problems:
             raise UsageError(self.problems, hint=self.hint)
 
     def keys(
         self, path: EntryPath, entry: Mapping[str, object], known: Sequence[str], who: str
     ) -> None:
-        """Say of every key that is not known which are."""
+        """Record a problem for every unknown key, with the known ones as hint."""
         for key, value in entry.items():
             if key not in known:
                 name = str(key)
@@ -196,7 +196,7 @@ def list_items(value: object) -> list[object] | None:
 
 
 def describe_value(value: object) -> str:
-    """Name a value for a message as its file has it."""
+    """Return the description of a value for a message, as written in its file."""
     if value is None:
         return "empty"
     if isinstance(value, bool):
@@ -212,7 +212,7 @@ def describe_value(value: object) -> str:
 
 
 def _number_hint(value: object) -> str | None:
-    """Return how a number is written that a text was meant to be."""
+    """Return the hint on how to write a number given as text; None if it is not one."""
     text = value.strip() if isinstance(value, str) else ""
     percent = text.endswith("%")
     try:
@@ -226,7 +226,7 @@ def _number_hint(value: object) -> str | None:
 
 SPELLINGS = {"maximise": "maximize", "minimise": "minimize"}
 
-# what each goal takes besides a weight, and how it is written
+# keys of each goal in addition to weight, and an example
 TAKES: dict[str, tuple[str, ...]] = {
     "maximize": ("low", "high", "gamma"), "minimize": ("low", "high", "gamma"),
     "target": ("low", "target", "high", "gamma", "gamma_low", "gamma_high"),
@@ -243,7 +243,7 @@ EXAMPLES = {
 
 
 def read_goals(name: str | os.PathLike[str]) -> tuple[DesirabilityGoal, ...]:
-    """Read a YAML file of wishes; UsageError with line and column for all that is wrong."""
+    """Read a YAML file of goals; UsageError with line and column of every problem."""
     file = read_yaml(name)
     return parse_goals(file.value, place=file.place)
 
@@ -273,7 +273,7 @@ def _of_metric(*path: str | int) -> str:
 
 
 def _parse_goal(metric: str, given: object, entries: EntryChecker) -> DesirabilityGoal | None:
-    """Return the wish of one metric; None with at least one problem kept."""
+    """Return the goal of one metric; None with at least one problem recorded."""
     before, hint = len(entries.problems), f"goals: {', '.join(TAKES)}"
     entry = {"goal": given} if isinstance(given, str) else given
     if not isinstance(metric, str):
@@ -339,7 +339,7 @@ def _check_goal(
 def _check_gamma(
     metric: str, goal: Goal, entry: Mapping[str, object], entries: EntryChecker
 ) -> tuple[float, ...]:
-    """Return the exponents a goal takes; fewer with at least one problem kept."""
+    """Return the exponents of a goal; fewer with at least one problem recorded."""
     if "gamma" not in TAKES[goal]:
         return ()
     path, given = (metric, "gamma"), entry.get("gamma", 1)
@@ -362,7 +362,7 @@ def _check_gamma(
 def _check_points(
     metric: str, given: object, entries: EntryChecker
 ) -> tuple[tuple[float, float], ...]:
-    """Return the points of a custom goal; fewer with at least one problem kept."""
+    """Return the points of a custom goal; fewer with at least one problem recorded."""
     items = list_items(given)
     if items is None:
         what = f"points is {describe_value(given)}, not a list of [value, desirability]"

@@ -1,4 +1,4 @@
-"""Models by metrics: given, counted from predictions, or evaluated by another program."""
+"""Values of metrics by model: given, computed from predictions, or by another program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from clfeval.methods.provenance import clipped_note, counting_notes
 
 
 def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> Evaluator:
-    """Return the function from counts (b, m), `row` per row, to measures (b, k, n)."""
+    """Return the function from counts (b, m), `row` units a row, to measures (b, k, n)."""
     of = {name: measure_by_id(name).given(row=row) for name in names}
     cells = _make_confusion_function(joint)
     losses = {
@@ -50,7 +50,7 @@ def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> 
     def evaluate(counts: Counts) -> Floats:
         found = np.empty((len(counts), len(joint.models), len(names)))
         if counts.dtype.kind != "f" and counts.max() <= np.iinfo(np.uint8).max:
-            counts = counts.astype(np.uint8)  # a big table's counts in the order of its scores
+            counts = counts.astype(np.uint8)  # faster to sort by score in a large table
         tables = cells(counts)
         for j, name in enumerate(names):
             if of[name].needs == "confusion":
@@ -71,7 +71,7 @@ def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> 
 
 
 def _widen_counts(counts: Counts) -> Counts:
-    """Return counts with room for their products."""
+    """Return counts as integers wide enough for their products."""
     return counts if counts.dtype.kind == "f" else counts.astype(np.int64)
 
 
@@ -93,7 +93,7 @@ def _make_confusion_function(joint: JointCounts) -> Callable[[Counts], Confusion
 
 
 def _score_orders(joint: JointCounts, *, whole: bool) -> list[tuple[Counts, Counts, Counts]]:
-    """Return, per model, rows in order of its scores: places, scores (`whole`) or ranks, truth."""
+    """Return, per model, rows sorted by score: indices, scores (`whole`) or ranks, truth."""
     found = []
     for scores in _score_columns(joint):
         order = np.argsort(scores, kind="stable")
@@ -105,13 +105,13 @@ def _score_orders(joint: JointCounts, *, whole: bool) -> list[tuple[Counts, Coun
 
 
 def _score_columns(joint: JointCounts) -> list[Floats]:
-    """Return the scores of each model; none where they were not counted."""
+    """Return the scores of each model; empty where they were not counted."""
     return [] if joint.scores is None else list(joint.scores.T)
 
 
-ONE_BYTE = ("roc_auc", "gini", "average_precision", "ks")  # of counts however small their numbers
+ONE_BYTE = ("roc_auc", "gini", "average_precision", "ks")  # on counts of any integer type
 RESAMPLES, FEWEST, SLOWER = 1000, 100, 3
-MOST_DRAWN = 500_000_000  # distinct rows x resamples, unless so many are asked for
+MOST_DRAWN = 500_000_000  # distinct rows x resamples by default at most
 ROOM = (
     "the bootstrap adds half a correct and half a wrong row to each class, for errors that no row "
     "shows"
@@ -121,7 +121,7 @@ INFINITE = ("infinite", "minus_infinite")
 
 @dataclass(frozen=True, slots=True)
 class MetricValues:
-    """Raw values (k, n) of models by metrics, and what else the source knows.
+    """Raw values (k, n) of models by metrics, and what is known of their source.
 
     reasons: why value i, j is undefined or infinite. by_split: (s, k, n) of cross-validation
     splits. replicates: (B, k, n), paired over models. limits: of the values, (k, n) each, NaN where
@@ -146,18 +146,18 @@ class MetricValues:
     prevalence: float | None = None
     percent: tuple[str, ...] = ()
     fewest: int = 0
-    lenient: bool = False  # of a result of clfeval nobody chose the metrics
+    lenient: bool = False  # the metrics come from a result of clfeval, not from the user
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     notes: tuple[ResultWarning, ...] = ()
 
     @property
     def resamples(self) -> int | None:
-        """How many replicates there are; None without a bootstrap."""
+        """The number of replicates; None without a bootstrap."""
         return None if self.replicates is None else len(self.replicates)
 
 
 def needs_only_ranks(metrics: Sequence[str]) -> bool:
-    """Tell whether only the order of scores matters to what is measured."""
+    """Return whether all measures depend only on the order of scores."""
     return bool(metrics) and len(measures_needing(metrics, "scores")) == len(metrics)
 
 
@@ -165,7 +165,7 @@ def measure_models(
     counted: PredictionCounts, metrics: Sequence[str], *, resamples: int | None, seed: int,
     level: float = 0.95,
 ) -> MetricValues:  # fmt: skip
-    """Measure every model of a table; `resamples` 0 for no replicates, None for the default.
+    """Compute the metrics of every model; `resamples` 0: no replicates, None: the default.
 
     The default is 1000, or fewer where 1000 times the distinct rows exceed 500 million, but at
     least 100. No metrics: the default ones. A smoothed bootstrap is used where
@@ -176,7 +176,7 @@ def measure_models(
     """
     names = parse_measure_names(metrics) or DEFAULT
     joint, notes = _count_joint_rows(counted, names), counting_notes(counted, clusters=False)
-    name, models = counted.name, joint.models  # the rows need not outlive their measures
+    name, models = counted.name, joint.models  # kept so that the rows can be freed
     fit = max(FEWEST, min(RESAMPLES, MOST_DRAWN // len(joint.n)))
     drawn = fit if resamples is None else resamples
     if joint.fractional:
@@ -223,7 +223,7 @@ def measure_models(
 
 
 def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointCounts:
-    """Count rows of votes, and of scores where a measure needs them; refuse what has none."""
+    """Count rows by votes, and scores if a measure needs them; errors for unsuitable models."""
     wanted = measures_needing(names, "scores", "probabilities")
     if not wanted:
         return counted.joint(scores=False)
@@ -272,10 +272,10 @@ def _undefined_reasons(
 def measure_predictions(
     counted: PredictionCounts, metrics: Sequence[str], options: MlcpsOptions
 ) -> MetricValues:
-    """Measure the models of a prediction table, with paired bootstrap replicates.
+    """Compute the metrics of a prediction table, with paired bootstrap replicates.
 
     Errors: DataError for undefined measures of weight above 0; UsageError for weights that are not
-    whole where a bootstrap is wanted.
+    whole where a bootstrap is requested.
     """
     given = measure_models(
         counted, metrics, resamples=options.replicates, seed=options.seed, level=options.level

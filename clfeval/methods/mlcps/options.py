@@ -177,18 +177,18 @@ class MlcpsOptions:
 
     @property
     def replicates(self) -> int | None:
-        """How many bootstrap replicates are wanted: None for as many as the table bears."""
+        """The number of bootstrap replicates; None for a default that depends on the table."""
         return 0 if self.interval == "none" else self.resamples
 
     @property
     def unused(self) -> set[str]:
-        """The metrics that nothing is made of: dropped by weight 0, and not wished for."""
+        """The metrics that are not used: weight 0 with drop, and no desirability goal."""
         wished = {wish.metric for wish in self.desirability}
         dropped = self.weight if self.zero_weight == "drop" else {}
         return {name for name, weight in dropped.items() if weight == 0} - wished
 
     def over(self, metrics: Sequence[str]) -> MlcpsOptions:
-        """Return the options with globs written out: a metric's own name goes before them."""
+        """Return the options with globs expanded to metrics; exact names take precedence."""
         return replace(
             self,
             weight=_written_out(self.weight, metrics),
@@ -215,7 +215,7 @@ def _written_out(given: Mapping[str, T], metrics: Sequence[str]) -> dict[str, T]
 
 
 def _matching_metrics(name: str, metrics: Sequence[str]) -> list[str]:
-    """Return the metrics a name means: itself, what it matches, or the same measure."""
+    """Return the metrics of a name: itself, those it matches, or the equivalent measure."""
     from clfeval.measures.catalog import equivalent_names, normalize_name
 
     if name in metrics:

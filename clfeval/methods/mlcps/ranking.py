@@ -1,4 +1,4 @@
-"""The ranking: every score of every model, with limits from replicates, and the ranks by each."""
+"""Ranking of models: every score with limits from replicates, and the ranks by each score."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.scale import RAYS, Scale, compute_rays
 
-TIE = 1e-12  # relative: a sum of products in another order may differ by less
+TIE = 1e-12  # relative tolerance of sums of products in another order
 
 
 def dense_ranks(values: Floats) -> Ints:
@@ -53,7 +53,7 @@ SCORES = ("mlcps", "normalised", "order_free", "lowest", "highest", "mean", "sd"
 
 
 def score_models(d: Floats, weights: Floats) -> Mapping[str, Floats]:
-    """Return each score of models, NaN where there is no polygon or no spread.
+    """Return each score of models, NaN where there are too few metrics or no weights.
 
     mlcps: area of the rays w d in their order; normalised: its share of what d = 1 would get;
     order_free, lowest, highest: mean, least and greatest area over all orders; mean, sd: of the
@@ -65,7 +65,7 @@ def score_models(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     mlcps = polygon.polygon_area(rays)
     most = polygon.polygon_area(weights)  # of a perfect model: all its metrics are 1
     lowest, highest = polygon.area_range(rays)
-    # rounded each in its own way: they must not part
+    # rounding must not put the mean outside its range
     free = np.clip(polygon.mean_area(rays), lowest, highest)
     mean, sd = _mean_and_sd(d[..., weights > 0])
     return {
@@ -75,7 +75,7 @@ def score_models(d: Floats, weights: Floats) -> Mapping[str, Floats]:
 
 
 def _mean_and_sd(d: Floats) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation, NaN of no metrics and of one; the order is no matter."""
+    """Return mean and SD, NaN for no metrics and for one; invariant to the order of metrics."""
     n, nothing = d.shape[-1], np.full(d.shape[:-1], np.nan)
     if not n:
         return nothing, nothing
@@ -86,15 +86,15 @@ def _mean_and_sd(d: Floats) -> tuple[Floats, Floats]:
     return mean, np.where(constant, 0.0, ordered.std(axis=-1, ddof=1)) if n > 1 else nothing
 
 
-CELLS = 2**24  # models x orders looked at, at most, where not all can be
-FEWEST, SAMPLED = 10, 2000  # orders then
-_CHUNK = 2**20  # models x orders held at a time
+CELLS = 2**24  # models x orders evaluated at most
+FEWEST, SAMPLED = 10, 2000  # orders sampled then
+_CHUNK = 2**20  # models x orders per block
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrderRanks:
-    """Ranks over orders: least and greatest of each model, and all first models.
+    """Ranks over orders: lowest and highest of each model, and all first models.
 
     dependent (k,): the rank changes; settled (k,): it is proved not to; else unknown.
     """
@@ -139,7 +139,7 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
 
 
 def _separate_ranges(rays: Floats) -> Bools:
-    """Tell which models' range of areas over all orders overlaps with no other's."""
+    """Return which models' range of areas over all orders overlaps with no other's."""
     lowest, highest = polygon.area_range(rays)
     by_low = np.argsort(lowest, kind="stable")
     low, high = lowest[by_low], highest[by_low] * (1 + ROUNDING)
@@ -159,7 +159,7 @@ class Ranking:
     """Models scored and ranked.
 
     weights (n,); d (k, n): the rays before weighting; wished (k, m): desirabilities. scores: each
-    (k,), among them `desirability` where wanted; limits: of scores with replicates; first: share of
+    (k,), among them `desirability` if requested; limits: of scores with replicates; first: share of
     replicates in which a model is first; failed: largest number of undefined replicates of a model.
     ranks: by each score, 0 where undefined; `main`: the leading score, `best`: the first by it,
     `equal`: those not significantly different from it, None without replicates. under (k,): a front
@@ -193,7 +193,7 @@ def rank_models(
     *,
     all_orders: bool = True,
 ) -> Ranking:
-    """Score and rank the models; without `all_orders` the orders are not gone through."""
+    """Score and rank the models; `all_orders` false: without ranks over the orders of metrics."""
     weights = np.array([scale.weight for scale in scales], np.float64)
     wishes = options.desirability
 
@@ -240,7 +240,7 @@ def rank_models(
 def _reference_differences(
     given: MetricValues, score: str, scores: Floats, replicates: Floats, options: MlcpsOptions
 ) -> Iterator[Row]:
-    """Yield differences from the reference over the same resamples: percentile limits.
+    """Yield differences from the reference by paired bootstrap: percentile limits and p.
 
     p = 2 min(share of resamples at or below 0, at or above it), one resample added to each;
     adjusted for all models by Bonferroni's rule.
@@ -292,9 +292,9 @@ def _dominance_values(
     wished: Floats,
     wishes: Sequence[DesirabilityGoal],
 ) -> Floats:
-    """Return the values that dominance compares, (k, metrics), higher better.
+    """Return the values that define dominance, (k, metrics), higher better.
 
-    Rays, or of metrics with a wish raw values (maximize, minimize) or desirabilities.
+    Rays, or for metrics with a goal raw values (maximize, minimize) or desirabilities.
     """
     columns = {s.metric: d[:, i] for i, s in enumerate(scales) if s.weight > 0}
     for i, wish in enumerate(wishes):

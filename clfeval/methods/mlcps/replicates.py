@@ -1,4 +1,4 @@
-"""Limits of single measures of each model, where there is a closed form for them."""
+"""Confidence limits of single metrics in closed form, and bootstrap replicates."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def _area_limits(joint: JointCounts, level: float) -> Limits:
     return ends[0], ends[1]
 
 
-FEW = 30  # rows of a class, below which resampled rows say too little
+FEW = 30  # rows of a class below which the bootstrap is smoothed
 Evaluator = Callable[[Counts], Floats]
 CELLS = (("FN", True, False), ("TP", True, True), ("FP", False, True), ("TN", False, False))
 
 
 def sparse_data_reasons(joint: JointCounts, *, votes: bool, ranks: bool) -> list[str]:
-    """Return what resampled rows cannot show: classes below 30 rows, and errors no model made.
+    """Return why to smooth the bootstrap: classes below 30 rows, empty cells, separation.
 
     votes, ranks: whether measures of the 2 x 2 table, or of the order of scores, are used.
     """
@@ -97,11 +97,11 @@ def _list_models(joint: JointCounts, which: Bools) -> str:
 
 
 def add_unseen_rows(joint: JointCounts, rng: np.random.Generator) -> JointCounts:
-    """Add MASS rows to each class, half right and half wrong for every model.
+    """Add MASS pseudo-rows to each class, half right and half wrong for every model.
 
     Their scores are those of rows of their own class, or of the other where the model errs.
     """
-    # by name, for the order of models is no matter
+    # by name, so that the order of models is irrelevant
     wrong = prior_error_patterns(len(joint.models))[:, np.argsort(order_by_name(joint.models))]
     parts = [(joint.truth, joint.votes, joint.scores, joint.n.astype(np.float64))]
     for positive in (True, False):
@@ -120,7 +120,7 @@ def add_unseen_rows(joint: JointCounts, rng: np.random.Generator) -> JointCounts
 def _unseen_scores(
     joint: JointCounts, wrong: Bools, positive: bool, rng: np.random.Generator
 ) -> Floats:
-    """Return the scores of unseen rows of a class, (m, k): evenly spaced ones of the rows there."""
+    """Return the scores of pseudo-rows of a class, (m, k), at even quantiles of scores there."""
     assert joint.scores is not None
     found = np.empty(wrong.shape)
     own = joint.truth == positive
@@ -141,7 +141,7 @@ def bootstrap_replicates(
     joint: JointCounts, measured_by: Callable[[JointCounts], Evaluator], *, resamples: int,
     seed: int, why: Sequence[str],
 ) -> Floats:  # fmt: skip
-    """Return the measures of bootstrap samples, (resamples, k, n), smoothed where `why`."""
+    """Return the measures of bootstrap samples, (resamples, k, n), smoothed if `why`."""
     rng = random_stream(seed, "mlcps")
     if not why:
         measure = measured_by(joint)

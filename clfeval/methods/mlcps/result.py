@@ -1,4 +1,4 @@
-"""From models by metrics to the Result of mlcps: its tables, notes, settings and signature."""
+"""From metrics of models to the Result of mlcps: tables, notes, settings and signature."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clfeval.methods.provenance import build_parameters, build_signature, format
 
 
 def ranking_parameters(ranking: Ranking, compare: str | None, said: Any) -> dict[str, Any]:
-    """Return the settings of the score; how predictions were read stands in the signature."""
+    """Return the settings of the score; those of reading predictions are in the signature."""
     options, given, orders, scales = ranking.options, ranking.given, ranking.orders, ranking.scales
     found = {
         "from": options.source, "metrics": [s.metric for s in scales],
@@ -99,7 +99,7 @@ def _format_pairs(values: dict[str, Any]) -> str:
 
 
 def ranking_notes(ranking: Ranking) -> Iterator[ResultWarning]:
-    """Yield notes on ranks that depend on the order of the metrics, on ties and on wishes."""
+    """Yield notes on ranks that depend on the order of the metrics, on ties and on goals."""
     names, orders, best = ranking.given.models, ranking.orders, ranking.best
     if orders is not None and ranking.main == "mlcps" and len(names) > 1:
         if len(orders.winners) > 1 and set(orders.winners) != set(best):
@@ -128,7 +128,7 @@ def ranking_notes(ranking: Ranking) -> Iterator[ResultWarning]:
 
 
 def _wish_notes(wish: DesirabilityGoal, given: MetricValues) -> Iterator[ResultWarning]:
-    """Yield notes on values outside the assumed range of a wish, and on a wrong direction."""
+    """Yield notes on values outside the assumed range of a goal, and on a wrong direction."""
     measure, values = (
         measure_of_column(wish.metric),
         given.values[:, given.metrics.index(wish.metric)],
@@ -151,7 +151,7 @@ def _wish_notes(wish: DesirabilityGoal, given: MetricValues) -> Iterator[ResultW
 def mlcps_result(
     given: MetricValues, options: MlcpsOptions, said: Any, *, other: MetricValues | None
 ) -> Document:
-    """Rank the models by MLcps, or by desirability where there are wishes.
+    """Rank the models by MLcps, or by desirability if goals are given.
 
     Errors: UsageError and DataError of `make_scales`; UsageError where weights are to be varied and
     there is no polygon; DataError when `other` has fewer than two of the models.

@@ -1,4 +1,4 @@
-"""The ranking under random weights, and compared with that of another table."""
+"""Robustness of the ranking: random weights, redundant metrics, and another table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def neighbour_products(d: Real) -> Real:
 
 
 def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Return in how many random weightings each model is first: by MLcps, and order-free.
+    """Return the number of random weightings with each model first: by MLcps, and order-free.
 
     Weights are uniform on the simplex, Dirichlet(1, ..., 1): independent exponential numbers over
     their sum. First are all models whose w_1 w_2 d_1 d_2 + ... + w_n w_1 d_n d_1 (or, order-free,
@@ -51,10 +51,10 @@ def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[I
     Source: Devroye 1986, Non-Uniform Random Variate Generation, theorem V.2.2 (the simplex).
     """
     wins = np.zeros((2, len(d)), np.int64)
-    # a factor of all models changes no place, and keeps tiny metrics in the range of floats
+    # a common factor changes no rank, and keeps tiny metrics in the range of floats
     a = d / (d.max(initial=0) or 1)
     for start in range(0, draws, _DRAWS):
-        # not divided by their sum: that is a factor of all models too
+        # not divided by their sum, which is a common factor too
         w = rng.standard_exponential((min(_DRAWS, draws - start), d.shape[1]))
         for row, score in enumerate((_polygon_scores, _all_pairs)):
             wins[row] += _count_firsts(score, a, w)
@@ -88,7 +88,7 @@ def depends_on_weights(d: Floats) -> Bools:
 
 
 def _compare_products(columns: Floats, rows: slice, others: Bools) -> tuple[Bools, Bools]:
-    """Return whether some product of each row is greater, is less, than that of each other."""
+    """Return whether some product of each row exceeds, or is below, that of each other model."""
     above = np.zeros((len(columns[0, rows]), int(others.sum())), bool)
     below = np.zeros_like(above)
     for column in columns:
@@ -147,13 +147,13 @@ def _matrix_product(a: Real, w: Real) -> Real:
     return out
 
 
-CLOSE = 0.999  # |r| over models, above which two metrics are one
+CLOSE = 0.999  # |r| over models above which two metrics are redundant
 FEWEST = 3  # models: two points always lie on a line
 ENOUGH_MODELS = 4  # models: of three, one pair in 35 lies that close to a line by chance
 
 
 def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str] = ()) -> list[Row]:
-    """Return the pairs of metrics that are identical, one measure in two forms, or |r| > .999.
+    """Return the pairs of metrics that are identical, equivalent, or have |r| > .999.
 
     r is Pearson's over at least three models, undefined for constant metrics, with the sign of the
     rays: `less` names the metrics of which less is better.
@@ -258,7 +258,7 @@ def _agreement_row(names: Sequence[str], measure: str, here: Floats, there: Floa
 
 
 def _coefficient(function: Callable[[Ints, Ints], float], here: Ints, there: Ints) -> Estimate:
-    """Return a coefficient of two rankings: what ranks call a tie is one here too."""
+    """Return a rank correlation of two rankings; tied ranks are ties."""
     if not (here.all() and there.all()):
         return Estimate(None, reason="too_few_metrics")
     return make_estimate(float(function(here, there)), undefined=("constant",))

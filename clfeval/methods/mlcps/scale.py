@@ -1,4 +1,4 @@
-"""One metric's scale: which way is better, which range becomes 0..1, and what lies outside it."""
+"""The scale of a metric: its direction, the range mapped to 0..1, and values outside it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clfeval.methods.mlcps.scale_hints import RAYS as RAYS
 from clfeval.methods.mlcps.scale_hints import looks_like_count, unscaled_metrics_error
 
 NARROW = 0.05  # of the scale
-# of a result of clfeval, what has no place in a polygon is left out rather than refused
+# in a result of clfeval, unsuitable metrics are excluded, without an error
 SCALELESS = ("above-one", "not-a-metric")
 
 
@@ -37,7 +37,7 @@ def explain_unfit(metric: str) -> str:
 def make_scales(
     given: MetricValues, options: MlcpsOptions
 ) -> tuple[tuple[Scale, ...], list[ResultWarning]]:
-    """Return the scales of the polygon's metrics, in the order of the table, and what to note.
+    """Return the scales of the polygon's metrics, in the order of the table, and notes.
 
     A metric of weight 0 is left out; so is, with a note, one that has no scale but a desirability.
     Errors: UsageError for options that name no metric; DataError naming every metric that is
@@ -76,7 +76,7 @@ def make_scales(
 
 
 def check_scales(metrics: Sequence[str], options: MlcpsOptions) -> None:
-    """Raise, before predictions are read, what will be wrong whatever they hold."""
+    """Raise, before predictions are read, the errors that do not depend on values."""
     nobody = MetricValues(
         name="--metric", models=(), metrics=tuple(metrics), values=np.empty((0, len(metrics))),
         inputs=(), statistics="",
@@ -143,7 +143,7 @@ def _make_scale(
     scale = Scale(metric, place, best, low, high, weight)
     if what is not None and code is not None:
         return scale, given.problem(0, place, what, code)
-    # whatever a metric of weight 0 holds, its ray has length 0
+    # a metric of weight 0 has a ray of length 0 for any values
     return scale, out_of_scale_problem(given, scale) if weight else None
 
 
@@ -151,7 +151,7 @@ _NO_METRIC = "not-a-metric"
 
 
 def _is_count_column(given: MetricValues, place: int, options: MlcpsOptions) -> bool:
-    """Return whether a column that is not named by an option looks like a count."""
+    """Return whether a column that no option names looks like a count."""
     metric = given.metrics[place]
     named = bool(options.metric) or metric in options.weight or not given.models
     return not named and looks_like_count(metric, given.values[:, place])
@@ -197,7 +197,7 @@ def _scale_notes(
 
 
 def _zero_weight_phrase(removed: Sequence[str], options: MlcpsOptions) -> str:
-    """Say that metrics of weight 0 are not in MLcps, and which of them are in D."""
+    """Return the phrase on metrics of weight 0, excluded from MLcps, and those included in D."""
     one, wished = len(removed) == 1, {wish.metric for wish in options.desirability}
     kept = [name for name in removed if name in wished]
     text = f"{'has' if one else 'have'} weight 0 and {'is' if one else 'are'} excluded from MLcps"
@@ -223,15 +223,15 @@ class Scale:
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """The range that becomes 0..1; None where it is 0..1 already."""
+        """The range mapped to 0..1; None where it is 0..1 already."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def of(self, values: Floats) -> Floats:
-        """Return (x - low) / (high - low), or 1 minus it; NaN outside 0..1, where no ray is."""
+        """Return (x - low) / (high - low), or 1 minus it; NaN outside 0..1, which has no ray."""
         d = values
         if self.low is not None and self.high is not None:
             d = (values - self.low) / (self.high - self.low)
-        if not self.weight:  # a ray of length 0 has no say in its scale
+        if not self.weight:  # a ray of length 0 has no effect on its scale
             d = np.nan_to_num(d)
         with np.errstate(invalid="ignore"):
             outside = (d < -ROUNDING) | (d > 1 + ROUNDING)
@@ -247,7 +247,7 @@ def compute_rays(scales: Sequence[Scale], values: Floats) -> Floats:
 
 
 def out_of_scale_problem(given: MetricValues, scale: Scale) -> Problem | None:
-    """Return what is wrong with a metric's values, naming the first and how many there are."""
+    """Return the problem of a metric's values, with the first one and their number."""
     values = given.values[:, scale.place]
     if scale.low is not None and scale.high is not None:
         room = ROUNDING * (scale.high - scale.low)

@@ -1,4 +1,4 @@
-"""What to say and to type about a metric that has no scale: the guess that a table allows."""
+"""Hints and guessed options for a metric that has no scale, from its name and values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from clfeval.options.values import format_range
 RAYS = 3  # of a polygon, at least
 _LEFT_OUT = ("no-direction", "not-a-metric")
 NEARLY = 1.5  # a share above 1 and up to here is no percentage
-# whole numbers that say how many rows there were, which run it was, or how it was set
+# whole numbers that are a count of rows, a run number, or a setting
 _COUNT_NAMES = re.compile(
     r"(?:n|nr|no|num|number|idx|index|id|row|rows|seed|random_state|fold|folds|repeat|run|trial|"
     r"epochs?|steps?|iterations?|rank|support|samples|instances|observations|counts?|year|"
@@ -65,7 +65,7 @@ def round_up(value: float) -> float:
 
 
 def round_range(values: Floats) -> tuple[float, float]:
-    """Return round ends that hold the values, one of them 0 where all have one sign."""
+    """Return round ends of a range with the values, one of them 0 where all have one sign."""
     low, high = float(values.min()), float(values.max())
     if low < 0 < high:
         most = max(round_up(-low), round_up(high))
@@ -118,7 +118,7 @@ def guess_scale_options(
 
 
 def _guess_range(code: str, metric: str, given: MetricValues) -> tuple[float, float] | None:
-    """Return the range that becomes 0..1; None where a value is to be mended, or none is needed."""
+    """Return the range to map to 0..1; None where a value is wrong, or no range is needed."""
     measure, values = measure_of_column(metric), _metric_column(metric, given)
     least, most = float(values.min()), float(values.max())
     if code == "unknown-direction" and least >= 0 and most <= 1:
@@ -185,6 +185,6 @@ def unscaled_metrics_error(
 
 
 def _shared_hint_key(code: str, fixes: Mapping[str, Any]) -> Any:
-    """Return what makes one hint enough for several metrics; None where nothing does."""
+    """Return the key by which metrics share one hint; None if they share none."""
     ends = {*fixes["rescale"].values()} if set(fixes) == {"rescale"} else set()
     return next(iter(ends)) if code == "above-one" and ends == {(0.0, 100.0)} else None

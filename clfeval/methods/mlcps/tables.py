@@ -1,4 +1,4 @@
-"""The tables of a ranking: scores, ranks, metrics, and those of options."""
+"""Tables of a ranking: scores, ranks, metrics, and those requested by options."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from clfeval.methods.mlcps.scale import RAYS, compute_rays
 Splits = Mapping[str, Floats]
 
 MOST_PAIRS = 500  # models whose dominators are all named
-MOST_WEIGHED = 2000  # models whose ranks are looked at under all weights
+MOST_WEIGHED = 2000  # models whose ranks are tested under all weights
 
 
 def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
-    """Return what is known of every ranking, then what its table or its options give rise to."""
+    """Return the tables of a ranking: the usual ones, then those of its data or options."""
     options, by_split = ranking.options, ranking.given.by_split
     splits = None
     if by_split is not None and len(ranking.scales) >= RAYS:
@@ -82,13 +82,13 @@ def _model_rows(ranking: Ranking, splits: Splits | None) -> Rows:
 
 
 def _split_statistics(areas: Floats) -> Sequence[Floats]:
-    """Return mean and SD of the MLcps over splits, and in how many each model is first."""
+    """Return mean and SD of the MLcps over splits, and the splits with each model first."""
     sd = areas.std(axis=0, ddof=1) if len(areas) > 1 else np.full(areas.shape[1], nan)
     return areas.mean(axis=0), sd, (dense_ranks(areas.T) == 1).sum(axis=1)
 
 
 def _score_estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
-    """Return the function from a model's place to one score with its limits, or why it has none."""
+    """Return the function from a model's index to an estimate of one score."""
     values = ranking.scores[name].tolist()
     lacking = "missing_component" if name == "desirability" else "too_few_metrics"
     # a mean lacks metrics too where nothing has a scale; a polygon may be flat for want of weights
@@ -117,7 +117,7 @@ def _rank_rows(ranking: Ranking) -> Rows:
         columns["best_over_orders"] = orders.best.tolist()
         columns["worst_over_orders"] = orders.worst.tolist()
         dependent = orders.dependent.astype(object)
-        dependent[~orders.dependent & ~orders.settled] = None  # nobody knows
+        dependent[~orders.dependent & ~orders.settled] = None  # unknown
         columns["order_dependent"] = dependent.tolist()
         if k <= MOST_WEIGHED:
             columns["weight_dependent"] = depends_on_weights(_weighable_rays(ranking)).tolist()
@@ -129,12 +129,12 @@ def _rank_rows(ranking: Ranking) -> Rows:
 
 
 def _weighable_rays(ranking: Ranking) -> Floats:
-    """Return what weights multiply, (k, n): a ray kept with weight 0 is 0 whatever they are."""
+    """Return the rays that weights multiply, (k, n), 0 for metrics of weight 0."""
     return ranking.d * (ranking.weights > 0)
 
 
 def _metric_rows(ranking: Ranking) -> list[Row]:
-    """Return a row per ray: its scale, its values, and what it changes by MLcps in this order."""
+    """Return a row per ray: scale, values, and the effect of omitting or doubling it."""
     rows: list[Row] = []
     ranks, areas = ranking.ranks["mlcps"], _area_changes(ranking.d * ranking.weights)
     for i, scale in enumerate(ranking.scales):
@@ -142,7 +142,7 @@ def _metric_rows(ranking: Ranking) -> list[Row]:
         row: dict[str, Cell] = {
             "metric": scale.metric, "direction": scale.best, "low": scale.low, "high": scale.high,
             "weight": scale.weight, "least": float(raw.min()),
-            "average": float(np.sort(raw).mean()),  # the order of models is no matter
+            "average": float(np.sort(raw).mean()),  # for any order of models
             "most": float(raw.max()),
         }  # fmt: skip
         for key, area in zip(("without", "doubled"), areas(i), strict=True):
@@ -155,7 +155,7 @@ def _metric_rows(ranking: Ranking) -> list[Row]:
 
 
 def _area_changes(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats | None]]:
-    """Return the function from a ray to the areas without it, and with twice its length.
+    """Return the function from a ray to the areas without it, and with doubled length.
 
     Up to a common factor; None where fewer than three rays are left.
     """
@@ -180,7 +180,7 @@ def _area_changes(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats |
 
 
 def _name_first(names: Sequence[str], ranks: Ints, before: Ints) -> str:
-    """Return the first model; of ties the earlier leader, and how many more."""
+    """Return the name of the first model; of ties the earlier leader, with their number."""
     first, *others = sorted(first_models(ranks), key=before.__getitem__)
     return names[first] + (f" (and {len(others)} more)" if others else "")
 
@@ -213,7 +213,7 @@ def _profile_rows(ranking: Ranking) -> Rows:
 
 
 def _redundant_metric_rows(ranking: Ranking) -> list[Row]:
-    """Return the pairs of metrics that say the same; less is better as rays, else as wished."""
+    """Return the pairs of redundant metrics; less is better as rays, else by goal."""
     given, wishes = ranking.given, [w for w in ranking.options.desirability if w.weight > 0]
     used = {scale.metric for scale in ranking.scales if scale.weight > 0}
     used |= {wish.metric for wish in wishes}
@@ -247,7 +247,7 @@ def _split_rows(ranking: Ranking, scored: Splits) -> list[Row]:
 
 
 def _weight_rows(ranking: Ranking, draws: int) -> list[Row]:
-    """Return per model the share of all weights that make it first."""
+    """Return per model the share of random weights with which it is first."""
     options = ranking.options
     wins = winner_shares(
         _weighable_rays(ranking), draws=draws, rng=random_stream(options.seed, "weights")

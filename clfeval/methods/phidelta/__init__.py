@@ -1,1 +1,1 @@
-"""The phi-delta plane: what classifiers and features discriminate, and which way they lean."""
+"""The phi-delta plane: discrimination and bias of classifiers and features."""

@@ -1,4 +1,4 @@
-"""What phidelta answers: who discriminates best, who is tied with it, who is biased."""
+"""Sentences of phidelta: the best model or feature, ties with it, and bias."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clfeval.methods.comparison_answer import tied_with_best
 from clfeval.methods.measurement.run_means import RunMean, Runs, run_answers
 
 MOST, MOST_COMPARED = 5, 300  # sentences; models of which all pairs are compared
-EQUAL = 1e-12  # values that differ by less differ by rounding
+EQUAL = 1e-12  # tolerance of equal values
 MISSING = {"no_positive_truth": "no row is positive", "no_negative_truth": "no row is negative"}
 
 
@@ -63,7 +63,7 @@ def classifier_answer(
 def _best_model_answer(
     ranked: Sequence[Row], leaders: Sequence[str], level: float | None
 ) -> Answer:
-    """Name the one with the largest delta; several where they have the same."""
+    """Return the sentence on the model with the largest delta, or several of equal delta."""
     delta, name = as_estimate(ranked[0]["delta"]), join_names(leaders)
     value, low, high = _value_or_zero(delta), delta.low, delta.high
     better, one = (
@@ -89,7 +89,7 @@ def _ties_answer(
     leaders: Sequence[str], others: Sequence[str], patterns: PatternCounts | None,
     level: float | None,
 ) -> Answer:  # fmt: skip
-    """Say who is tied with the best, all pairs of models taken together."""
+    """Return the sentence on models tied with the best, adjusted for all pairs of models."""
     found, why = None, "the errors of δ are unknown"
     if level is None or patterns is None:
         why = "no intervals are computed" if level is None else "the models' rows may differ"
@@ -106,7 +106,7 @@ def _ties_answer(
 
 
 def _on_curves(curves: Sequence[Row], level: float | None) -> list[Answer]:
-    """Name whose scores separate the classes best over all thresholds."""
+    """Return the sentence on the model with the largest Gini over all thresholds."""
     ranked = _sort_rows(curves, "gini")
     if not ranked:
         return []
@@ -127,7 +127,7 @@ def _on_curves(curves: Sequence[Row], level: float | None) -> list[Answer]:
 
 
 def _ppv_answer(name: str, populations: Sequence[Row], level: float | None) -> list[Answer]:
-    """Give the PPV of the best model at the requested prevalence."""
+    """Return the sentence on the PPV of the best model at the requested prevalence."""
     rows = (row for row in populations if row["slice"] is None and row["model"] == name)
     row = next(rows, None)
     precision = as_estimate(row["precision"] if row else None)
@@ -153,7 +153,7 @@ def _chance_level_answer(ranked: Sequence[Row]) -> list[Answer]:
 
 
 def _inverted_models_answer(ranked: Sequence[Row]) -> list[Answer]:
-    """Name the models that are significantly worse than chance."""
+    """Return the sentence on models that are significantly worse than chance."""
     ends = ((str(row["model"]), as_estimate(row["delta"]).high) for row in ranked)
     names = [name for name, high in ends if high is not None and high < 0]
     if not names:
@@ -164,7 +164,7 @@ def _inverted_models_answer(ranked: Sequence[Row]) -> list[Answer]:
 
 
 def _bias_answers(ranked: Sequence[Row], column: str, level: float | None) -> list[Answer]:
-    """Name who is significantly biased: the interval of phi is beyond a tenth."""
+    """Return sentences on significantly biased models: the interval of phi is beyond 0.1."""
     said = []
     name = "φ" if column == "phi" else "the mean of φ"
     for code, sign, side in (("biased-positive", 1, "above"), ("biased-negative", -1, "below")):
@@ -189,7 +189,7 @@ def run_answer(
     means: Sequence[RunMean], spread: Sequence[Row], compared: Sequence[Row], runs: Runs,
     level: float | None,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Say who discriminates best on average over runs, who differs from it, and who is biased."""
+    """Return sentences on the best mean over runs, significant differences from it, and bias."""
     said = [*run_answers("delta", means, compared, runs, level, {})]
     return tuple(
         [*said, *_bias_answers(_sort_rows(spread, "delta_mean"), "phi_mean", level)][:MOST]
@@ -200,7 +200,7 @@ def feature_answer(
     best: Sequence[Row], alike: int, useless: int, features: int, selected: int | None,
     *, top: int | None = None, by_chance: bool, expected: float = 0.0, level: float = 0.95,
 ) -> tuple[Answer, ...]:  # fmt: skip
-    """Return sentences on the best feature, and on how many do not differ from chance.
+    """Return sentences on the best feature, and on the number not different from chance.
 
     best: the first of `alike` features whose |delta| is largest; useless: features not different
     from chance, adjusted. by_chance: the best one is not significant, adjusted. top: how many
@@ -273,7 +273,7 @@ def _sort_rows(rows: Sequence[Row], column: str) -> list[Row]:
 
 
 def _leading_models(ranked: Sequence[Row], column: str) -> list[str]:
-    """Name the first, and those with the same value."""
+    """Return the first model, and those with the same value."""
     most = _value_or_zero(ranked[0][column])
     same = takewhile(
         lambda row: isclose(_value_or_zero(row[column]), most, rel_tol=0, abs_tol=EQUAL), ranked
@@ -286,7 +286,7 @@ def _value_or_zero(cell: Any) -> float:
 
 
 def _is_above_chance(cell: Any) -> bool:
-    """Say whether delta is above chance, significantly so if it has an interval."""
+    """Return whether delta is above chance, significantly so if it has an interval."""
     low = as_estimate(cell).low
     return (_value_or_zero(cell) if low is None else low) > 0
 

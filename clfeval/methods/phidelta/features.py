@@ -29,16 +29,16 @@ from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import isometric_notes, plane_parameters, plane_tables
 from clfeval.methods.provenance import build_parameters, build_signature, exclusion_notes
 
-LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON has not
+LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON lacks
 NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true
 CONSTANT = "constant_feature"
-MAX_NAMED = 3  # features that discriminate alike, by name
+MAX_NAMED = 3  # features of equal delta, by name
 ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedFeatures:
-    """Features in order of importance, with their place in the plane; all arrays (k,).
+    """Features in order of importance, with their phi and delta; all arrays (k,).
 
     cells (k, 4): TP, FP, FN, TN. constant: one value in every row, soft votes undefined.
     """
@@ -51,7 +51,7 @@ class RankedFeatures:
 
     @classmethod
     def from_counts(cls, counts: FeatureCounts) -> RankedFeatures:
-        """Order features by |delta|, largest first; equal ones by |phi|, then by name."""
+        """Sort features by |delta|, largest first; ties by |phi|, then by name."""
         tp, fp, p, n = counts.tp, counts.fp, counts.positives, counts.negatives
         phi, delta = phi_delta_of_counts(*safe_for_products(tp, fp, p, n))
         said = tp + fp
@@ -85,7 +85,7 @@ def select_features(ranked: RankedFeatures, options: FeatureOptions) -> Ints:
 def feature_table(
     ranked: RankedFeatures, level: float | None, selected: Ints | None, *, honest: bool = False
 ) -> Rows:
-    """Return one row per feature; with `selected` (places) also whether it is.
+    """Return one row per feature; with `selected` (places) also whether it is selected.
 
     honest: also delta of cuts by cross-fitting. Roles use it, and Benjamini-Hochberg p-values.
     """
@@ -103,7 +103,7 @@ def feature_table(
     phis, deltas = _with_bounds(ranked, 1, level), _with_bounds(ranked, -1, level)
     held = [_with_bounds(ranked, sign, level, held=True) for sign in (1, -1)] if honest else []
     told = differ_from_chance(ranked, level)
-    if honest and told is None:  # nothing tells a cut that was chosen from chance
+    if honest and told is None:  # a chosen threshold cannot be tested without a level
         told = [False] * len(counts)
 
     def make(i: int) -> Row:
@@ -132,7 +132,7 @@ def feature_table(
 
 
 def differ_from_chance(ranked: RankedFeatures, level: float | None) -> list[bool] | None:
-    """Tell which features differ from chance, at a false discovery rate of 1 - level, or None."""
+    """Return which features differ from chance, at a false discovery rate of 1 - level."""
     if level is None:
         return None
     adjusted = benjamini_hochberg(chance_p_values(ranked))
@@ -143,9 +143,9 @@ def differ_from_chance(ranked: RankedFeatures, level: float | None) -> list[bool
 
 
 def chance_p_values(ranked: RankedFeatures) -> Floats:
-    """Return the p values that delta is 0, (k,); NaN for soft votes, which have no interval.
+    """Return the p-values of delta = 0, (k,); NaN for soft votes, which have no interval.
 
-    Of a chosen cut the greater of the cross-fitted p and that of the largest delta of any cut.
+    For a chosen threshold the greater of the cross-fitted p and that of the largest delta of any.
     """
     counts, (tp, fp) = ranked.counts, _held_out_counts(ranked.counts)
     soft = np.isnan(tp) | np.array([rule == "soft" for rule in counts.rules], bool)
@@ -159,7 +159,7 @@ def chance_p_values(ranked: RankedFeatures) -> Floats:
 
 
 def _held_out_counts(counts: FeatureCounts) -> tuple[Floats, Floats]:
-    """Return TP and FP, of a chosen cut those of rows that did not choose it."""
+    """Return TP and FP, from held-out folds for features with a chosen threshold."""
     free, undealt = np.isnan(counts.held_tp), np.isinf(counts.held_tp)
     tp, fp = (np.where(undealt, np.nan, part) for part in (counts.held_tp, counts.held_fp))
     return np.where(free, counts.tp, tp), np.where(free, counts.fp, fp)
@@ -203,7 +203,7 @@ def implications(ranked: RankedFeatures, i: int) -> list[tuple[str, int]]:
 def implication_table(ranked: RankedFeatures, level: float | None) -> Rows:
     """Return one row per implication: support, and confidence with its exact lower limit.
 
-    confidence: share of rows with the left side that have the right side; no limit for chosen cuts.
+    confidence: rows with both sides / rows with the left one; no limit for chosen thresholds.
     """
     on_borders = np.flatnonzero((ranked.cells == 0).any(axis=1)).tolist()
     found = [(i, *implied) for i in on_borders for implied in implications(ranked, i)]
@@ -226,7 +226,7 @@ def implication_table(ranked: RankedFeatures, level: float | None) -> Rows:
 def _with_bounds(
     ranked: RankedFeatures, sign: int, level: float | None, *, held: bool = False
 ) -> Floats:
-    """Return phi (sign 1) or delta (-1), (k, 3), with limits but for soft votes and chosen cuts."""
+    """Return phi (sign 1) or delta (-1), (k, 3), no limits for soft votes, chosen thresholds."""
     counts, shift = ranked.counts, -1.0 if sign == 1 else 0.0
     values = ranked.phi if sign == 1 else ranked.delta
     chosen = ~np.isnan(counts.held_tp)
@@ -250,7 +250,7 @@ def _with_bounds(
 
 
 def _strongest_by_chance(ranked: RankedFeatures, level: float | None) -> bool:
-    """Tell whether the strongest feature is not significant, adjusted by Bonferroni's rule."""
+    """Return whether the strongest feature is not significant, adjusted by Bonferroni's rule."""
     if level is None or not len(ranked.counts):
         return False
     first = chance_p_values(ranked.take(np.array([0]))).item()
@@ -271,7 +271,7 @@ def _none_for_nan(number: float) -> float | None:
 
 
 def _whole_or_float(number: float) -> float | None:
-    """Return a plain count: whole where it is, as beside soft votes arrays hold floats."""
+    """Return a count as an integer if it is whole, else as a float; None for NaN."""
     whole = number == number and number == int(number)
     return int(number) if whole else _none_for_nan(number)
 
@@ -279,7 +279,7 @@ def _whole_or_float(number: float) -> float | None:
 def feature_result(
     counted: CountedFeatures, plane: PlaneOptions, options: FeatureOptions
 ) -> Document:
-    """Compute every table the options ask for."""
+    """Return the result of phidelta for features with every requested table."""
     classes, level = counted.classes, plane.confidence
     if level is not None and classes.fractional:
         raise fractional_weights_error()

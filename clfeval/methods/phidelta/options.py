@@ -1,4 +1,4 @@
-"""What phidelta is asked for."""
+"""Options of phidelta."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers", "Features"  # panels
 
 ISOMETRICS = ("sensitivity", "specificity", "accuracy", "precision", "npv", "mutual_information")
 CUTS = ("median", "mean", "best", "soft")
-COMPARED = ("delta", "phi")  # by which models are compared
-PHI_MAX, DELTA_MIN = 0.95, 0.1  # of --select, where the user gives none
+COMPARED = ("delta", "phi")  # measures that compare models
+PHI_MAX, DELTA_MIN = 0.95, 0.1  # defaults of --select
 LIMIT: dict[str, Any] = {
     "above": 0, "most": 1, "outside": "is not above 0 and at most 1",
     "needs": ("select", "limits a selection"), "stated": True, "shell": False,
@@ -57,7 +57,7 @@ def _accept_isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
 
 
 def _accept_cut(flag: str, given: Any) -> CutChoice | None:
-    """Return a cut of whatever kind of number as a float; a word as it is."""
+    """Return a number as a float, or the name of a rule; UsageError for other values."""
     if given is None:
         return None
     if isinstance(given, str):
@@ -75,7 +75,7 @@ def _accept_cut(flag: str, given: Any) -> CutChoice | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PlaneOptions(IntervalOptions, PopulationOptions):
-    """What classifiers and features share: intervals, populations, lines of equal measure."""
+    """Options of classifiers and features: intervals, populations, lines of equal measure."""
 
     isometrics: Annotated[
         Mapping[str, tuple[float, ...]],
@@ -103,7 +103,7 @@ class ClassifierOptions(RunOptions):
     totals: Totals = "random"
 
     def check(self) -> None:
-        """Raise UsageError for names of no measure."""
+        """Raise UsageError for unknown measures."""
         check_measures(self.measure)
 
     def check_together(self) -> None:

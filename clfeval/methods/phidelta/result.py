@@ -46,7 +46,7 @@ from clfeval.methods.provenance import (
 )
 from clfeval.methods.roc import PhiDeltaCurve, curve_row, point_rows
 
-# which interval belongs to what
+# interval method of each kind of measure
 INTERVAL_METHODS = {
     "shares of rows, delta_b": "Clopper-Pearson",
     "phi, delta and what is linear in them": "Newcombe square-and-add of Wilson intervals",
@@ -57,7 +57,7 @@ INTERVAL_METHODS = {
     "means over runs": "corrected t (Nadeau-Bengio) of folds; square-and-add of runs and rows",
     "joint region": "two Clopper-Pearson intervals at the square root of the level",
 }
-AS_COUNTED = {  # by --totals, beside these
+AS_COUNTED = {  # by --totals, in addition
     "random": {
         "f1": "Clopper-Pearson of TP / (TP + FP + FN), transformed",
         "mcc, mutual_information, phi_b": "range over the score region of the two rates and the "
@@ -82,7 +82,7 @@ def plane_tables(plane: PlaneOptions) -> dict[str, Rows]:
 def isometric_notes(
     plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | None
 ) -> list[ResultWarning]:
-    """Say which lines do not exist in the diamond, and to which class ratio lines belong."""
+    """Return notes on lines that do not exist in the diamond, and on their class ratio."""
     drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     said = []
     if not plane.populations and plane.isometrics.keys() - {"sensitivity", "specificity"}:
@@ -110,10 +110,10 @@ def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
 
 
 def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Document:
-    """Compute every table the options ask for."""
+    """Return the result of phidelta for classifiers with every requested table."""
     level, counts = plane.confidence, sample.slices[None]
     _check_reference(sample, options)
-    # rows of several runs may be the same observations again: together they are no sample
+    # runs may repeat observations: pooled rows are not a sample
     pooled = None if options.runs else level
     design = Design(options.totals, "exact" if level is None else plane.interval)
     whole = PlaneCounts.from_slices(sample.slices, pooled, design, sample.patterns)
@@ -232,7 +232,7 @@ def _curve_tables(
             curves.append(curve_row(label, model.name, curve, level))
             if curve is not None:
                 points += point_rows(label, model.name, curve, options.points)
-    # one model's scores at a time are held, but slice by slice they are listed
+    # scores are held one model at a time, but rows are listed by slice
     place = {label: i for i, label in enumerate(sample.slices)}
     for rows in (curves, points):
         rows.sort(key=lambda row: place[row["slice"]])  # type: ignore[index]
@@ -243,7 +243,7 @@ def _curve_tables(
 def _add_runs(
     tables: dict[str, Rows], sample: Sample, options: ClassifierOptions, level: float | None
 ) -> tuple[tuple[Answer, ...], list[ResultWarning]]:
-    """Add the tables of runs; return what they answer, and notes."""
+    """Add the tables of runs; return their sentences and notes."""
     models, runs = sample.slices[None].models, Runs.from_sample(sample)
     each = PlaneCounts.from_slices(sample.runs, level)
     rows, values = run_rows(each, sample.thresholds), run_values(each)

@@ -52,7 +52,7 @@ Line = tuple[Floats, Floats]  # tp and fp of its points
 
 
 def corner_rows(populations: Sequence[Population]) -> list[Row]:
-    """Return where the four corners lie at each prevalence: (0, 1) and the three that move."""
+    """Return the four corners at each prevalence: (0, 1), and three that depend on it."""
     return [
         {
             "prevalence": population.prevalence, "odds": population.odds, "corner": name,
@@ -122,7 +122,7 @@ def _information_lines(value: float, p: float) -> Iterator[Line]:
     for sign in (1.0, -1.0):
         if (
             _information_bits(np.zeros(1), np.array([sign]), p)[0] > value
-        ):  # else no point tells more
+        ):  # else no point has more information
             yield _information_branch(sign, value, p)
 
 
@@ -146,14 +146,14 @@ def _information_bits(phi: Floats, delta: Floats, p: float) -> Floats:
 
 
 PRIOR = ("phi_b", "delta_b")
-NON_SHARE_MEASURES = ("f1", "mcc", "mutual_information")  # no share of rows
+NON_SHARE_MEASURES = ("f1", "mcc", "mutual_information")  # not shares of rows
 WORDS = ("worse than chance", "no better than chance", "informative", "near oracle")
 BIAS = 0.05  # a mean |phi| up to here is low bias
 LOW_VARIANCE = 0.05  # a distance of runs from their mean point up to here is low variance
 
 
 def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | None]:
-    """Return the reading, or None and why it is withheld."""
+    """Return the interpretation of phi and delta, or None and the reason without one."""
     if delta.value is None:
         return None, f"δ is undefined ({delta.reason})"
     if delta.low is None or delta.high is None:
@@ -192,11 +192,11 @@ class PlaneCounts:
         cls, parts: Mapping[Any, ConfusionCounts], level: float | None, design: Design = RANDOM,
         patterns: Mapping[str | None, PatternCounts] | None = None,
     ) -> PlaneCounts:  # fmt: skip
-        """Put the models of all slices or runs in one row."""
+        """Concatenate the models of all slices or runs."""
         return cls(*concatenate_counts(parts), level, design, patterns or {})
 
     def _limits(self, name: str, cells: Cells, by: str, level: float) -> Limits:
-        """Return limits by formula, or of a bootstrap where that is asked for."""
+        """Return limits by formula, or by bootstrap if requested."""
         if self.design.how != "bootstrap":
             return measure_limits(name, cells, level=level, design=self.design, by=by)
         names = self.counts.models
@@ -236,24 +236,24 @@ class PlaneCounts:
         )
 
     def position(self) -> tuple[Estimates, Estimates]:
-        """Return phi and delta as counted."""
+        """Return the estimates of phi and delta."""
         phi, delta = self.divided(lambda *table: np.stack(phi_delta_of_counts(*table)))
         return self.at("phi", values=phi), self.at("delta", values=delta)
 
     def accuracy_u(self) -> Estimates:
-        """Return the unbiased accuracy, (1 + delta) / 2, divided once."""
+        """Return the unbiased accuracy, (1 + delta) / 2, by a single division."""
         return self.at("accuracy_u", values=self.divided(
             lambda tp, fp, p, n: divide(tp * n + (n - fp) * p, 2 * p * n)
         ))  # fmt: skip
 
     def error_u(self) -> Estimates:
-        """Return the unbiased error, (1 - delta) / 2, divided once."""
+        """Return the unbiased error, (1 - delta) / 2, by a single division."""
         return self.at("error_u", values=self.divided(
             lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n)
         ))  # fmt: skip
 
     def divided(self, formula: Callable[..., Floats]) -> Floats:
-        """Return a quotient of products of TP, FP, positives and negatives, divided once."""
+        """Return a quotient of products of TP, FP, positives and negatives, by one division."""
         counts = self.counts
         parts = (counts.tp, counts.fp, counts.positives, counts.negatives)
         products = safe_for_products(*parts)
@@ -264,7 +264,7 @@ class PlaneCounts:
         return found
 
     def rates(self, thresholds: Mapping[str, float | None]) -> CellColumns:
-        """Return what every position comes from: threshold, counts, sensitivity, specificity."""
+        """Return the columns of threshold, counts, sensitivity and specificity."""
         counts = self.counts
         return {
             "threshold": [thresholds.get(model) for model in counts.models],
@@ -274,7 +274,7 @@ class PlaneCounts:
 
 
 def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list[Row]:
-    """Return one row per model: counts, position, reading, measures with and without class ratio.
+    """Return one row per model: counts, position, reading, measures at equal and sample classes.
 
     Measures ending in _u are at equal classes; phi_b, delta_b and others at the sample's
     prevalence. `region_*`: simultaneous intervals of phi and delta.
@@ -324,7 +324,7 @@ def run_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list
 
 
 def run_values(plane: PlaneCounts) -> RunValues:
-    """Return delta and phi by measure and model, then by run, as a report has them."""
+    """Return delta and phi by measure and model, then by run, in the format of a report."""
     found: dict[tuple[str, str], dict[str, Estimate]] = {}
     counted = Cells.at_prevalence(plane.counts).counted
     for metric in COMPARED:
@@ -335,7 +335,7 @@ def run_values(plane: PlaneCounts) -> RunValues:
 
 
 def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
-    """Return, per model, mean, SD and covariance of its runs, and Armano's reading of them.
+    """Return, per model, mean, SD and covariance over runs, and Armano's bias and variance.
 
     SD and covariance divide by runs - 1; spread: the root of the sum of both variances.
     """

@@ -1,4 +1,4 @@
-"""The zone in which a model gives no answer, and what the answers outside of it are worth."""
+"""Abstention near the threshold, and the accuracy of the other predictions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class AbstentionZone:
 
 
 def parse_zones(texts: Sequence[str], flag: str = FLAG) -> tuple[AbstentionZone, ...]:
-    """Return the zones that are asked for, each once; UsageError for what is none."""
+    """Return the requested zones without duplicates; UsageError for an invalid one."""
     found = [_of_costs(text, flag) or _of_share(text, flag) for text in texts]
     return tuple({one.name: one for one in found}.values())
 
@@ -126,7 +126,7 @@ def risk_rows(
     label: str | None, model: str, counts: ScoreCounts, cut: float | None,
     most: int | Literal["all"] | None,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield the risk-coverage curve: the share of errors among the rows farthest from the cut."""
+    """Yield the risk-coverage curve: the share of errors among rows farthest from the threshold."""
     if cut is None or not len(counts.scores) or not np.isfinite(counts.scores).all():
         return
     distance, right, wrong = _distances_and_errors(counts, cut)
@@ -146,7 +146,7 @@ def risk_rows(
 def _zone_threshold(
     zone: AbstentionZone, counts: ScoreCounts, cut: float | None
 ) -> tuple[float | None, str | None]:
-    """Return where answers change without a zone, or why there is none."""
+    """Return the threshold without abstention, or the reason why there is none."""
     if not len(counts.scores):
         return None, "too_few_rows"
     if not np.isfinite(counts.scores).all():
@@ -162,7 +162,7 @@ def _zone_threshold(
 def _zone_ends(
     zone: AbstentionZone, counts: ScoreCounts, at: float
 ) -> tuple[int, int, float, float | None]:
-    """Return the places where a zone begins and ends among the scores, and its two thresholds."""
+    """Return the range of indices of the scores in a zone, and its two thresholds."""
     scores = counts.scores
     if zone.costs is not None:
         fp, fn, none = zone.costs
@@ -184,14 +184,14 @@ def _zone_ends(
 
 
 def _distances(scores: Floats, at: float) -> Floats:
-    """Return how far scores are from a threshold, without what rounding parts."""
+    """Return the distances of scores from a threshold, rounded so that equal ones tie."""
     away = np.abs(scores - at)
     scale = away.max() or 1.0
     return np.asarray(np.round(away / scale, DIGITS) * scale)
 
 
 def _distances_and_errors(counts: ScoreCounts, at: float) -> tuple[Floats, Floats, Floats]:
-    """Return how far scores are from the threshold, and what is right and wrong there."""
+    """Return distances from the threshold, and correct and wrong rows at each score."""
     yes = counts.scores >= at
     right = np.where(yes, counts.positives, counts.negatives)
     wrong = np.where(yes, counts.negatives, counts.positives)
@@ -199,13 +199,13 @@ def _distances_and_errors(counts: ScoreCounts, at: float) -> tuple[Floats, Float
 
 
 def _answered_table(counts: ScoreCounts, first: int, last: int) -> ConfusionCounts:
-    """Return the table of the rows below the place `first`, and of those from `last` on."""
+    """Return the table of the predictions outside a zone, below `first` and from `last` on."""
     place = np.arange(len(counts.scores))
     return _confusion_table(counts, place >= last, (place < first) | (place >= last))
 
 
 def _coverage_table(counts: ScoreCounts, first: int, last: int) -> ConfusionCounts:
-    """Return the table in which an answer is what is called."""
+    """Return the table in which rows outside the zone count as predicted positive."""
     place = np.arange(len(counts.scores))
     return _confusion_table(counts, (place < first) | (place >= last), place >= 0)
 
@@ -225,7 +225,7 @@ def _confusion_table(counts: ScoreCounts, called: Bools, among: Bools) -> Confus
 
 
 def _mean_cost(table: ConfusionCounts, counts: ScoreCounts, zone: AbstentionZone) -> float | None:
-    """Return what a row costs on average, those without an answer too."""
+    """Return the mean cost of a row, abstentions included; None for a zone without costs."""
     if zone.costs is None:
         return None
     fp, fn, none = zone.costs
@@ -235,7 +235,7 @@ def _mean_cost(table: ConfusionCounts, counts: ScoreCounts, zone: AbstentionZone
 
 
 def _empty_abstention(reason: str) -> Row:
-    """Return the cells of a zone that is none."""
+    """Return the cells of an undefined zone."""
     none = Estimate(None, reason=reason)
     return {
         **dict.fromkeys(("threshold", "low", "high")), "coverage": none, **dict.fromkeys(CELLS),

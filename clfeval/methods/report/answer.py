@@ -41,7 +41,7 @@ VERDICT_WORDS = {WORSE: "significantly worse", CHANGED: "significantly different
 def slice_answer(
     rows: Sequence[Row], compared: Sequence[Row], models: Sequence[str], level: float | None
 ) -> Iterator[Answer]:
-    """Say in which slices models are significantly worse than outside the slice.
+    """Yield the sentences on slices in which models are significantly worse than outside.
 
     rows: the table of slices; compared: comparisons of slices. models: the leader first.
     """
@@ -62,7 +62,7 @@ def slice_answer(
 def slice_tested_models(
     models: Sequence[Row], lead: str, reference: str | None, named_: Sequence[str]
 ) -> list[str]:
-    """Return the models whose slices are judged: the leader, the reference, those named."""
+    """Return the models whose slices are tested: the leader, the reference, those of --model."""
     sign = -1 if CATALOG[lead].best == "max" else 1
     known = [row for row in models if as_estimate(row.get(lead)).value is not None]
     first = sorted(known, key=lambda row: sign * (as_estimate(row[lead]).value or 0.0))[:1]
@@ -87,7 +87,7 @@ def _no_worse_answer(model: str, tested: Sequence[Row]) -> Answer:
 def _worse_slices_answer(
     model: str, worse: Sequence[Row], tested: Sequence[Row], table: Sequence[Row]
 ) -> Answer:
-    """Name the worst slices with their values inside and outside, and what is unaffected."""
+    """Return the sentence on the worst slices with values inside and outside."""
     labels = list(dict.fromkeys(str(row["slice"]) for row in worse))
     sizes = {str(row["slice"]): row for row in table}
     parts = []
@@ -118,7 +118,7 @@ def _worse_slices_answer(
 
 
 def _format_comparison(row: Row, size: Row) -> str:
-    """Write a measure inside and outside; of O:E the predicted and the observed risk."""
+    """Format a measure inside and outside; of O:E the predicted and the observed risk."""
     there, elsewhere = (
         format_number(as_estimate(row[name]).value or 0.0) for name in ("new", "old")
     )
@@ -138,7 +138,7 @@ AREA = "roc_auc"
 def score_notes(
     models: Sequence[Row], lost: Mapping[str, float], positive: str
 ) -> Iterator[ResultWarning]:
-    """Say which models rank the wrong way round, and which exclude what was observed."""
+    """Yield warnings on models that rank in reverse, or gave observed outcomes probability 0."""
     areas = {str(row["model"]): as_estimate(row.get(AREA)).high for row in models}
     turned = [model for model, high in areas.items() if high is not None and high < 0.5]
     if turned:
@@ -154,7 +154,7 @@ def score_notes(
 
 
 def sample_notes(sample: Sample) -> list[ResultWarning]:
-    """Say which class has few rows, which scores have no threshold, and how rows were counted."""
+    """Return warnings on small classes, scores without a threshold, and the counting of rows."""
     counts, said = sample.slices[None], list[ResultWarning]()
     about = "about " if counts.fractional else ""
     both = (counts.positives, counts.negatives)
@@ -183,11 +183,11 @@ def sample_notes(sample: Sample) -> list[ResultWarning]:
 SCORED = "roc_auc"  # of models with scores
 LABELS = "Labels show neither calibration nor performance at other thresholds."
 MAX_LISTED = 6  # identical models, by name
-MOST_RANGES = 3  # of thresholds at which net benefit is higher, listed
+MOST_RANGES = 3  # ranges of thresholds listed at most
 FEW, MIN_OPTIMISM = (
     3,
     0.0005,
-)  # models, or sentences, and how much optimism, from which on it is said
+)  # models, or sentences, and optimism from which it is reported
 
 
 def report_answer(
@@ -217,13 +217,13 @@ def report_answer(
     said += _decision_curve_answer(best, whole_table_rows(decision), level, its=its)
     if len(said) <= FEW:
         said += _resolution_answer(tested, lead, level)
-    elif len(said) > FEW + 1:  # what matters least is left out
+    elif len(said) > FEW + 1:  # the least important sentence is omitted
         said = [one for one in said if one.code != "same-predictions"]
     return shorten_answer(said)
 
 
 def _sort_rows(rows: Sequence[Row], name: str) -> list[Row]:
-    """Sort models by a measure, the best first; those without it are left out."""
+    """Sort rows of models by a measure, the best first, without undefined ones."""
     sign = -1 if CATALOG[name].best == "max" else 1
     there = [row for row in rows if as_estimate(row.get(name)).value is not None]
     return sorted(there, key=lambda row: sign * (as_estimate(row[name]).value or 0.0))
@@ -232,7 +232,7 @@ def _sort_rows(rows: Sequence[Row], name: str) -> list[Row]:
 def _best_model_answer(
     ranked: Sequence[Row], lead: str, tested: BestSet | None, level: float | None, untested: str
 ) -> Answer:
-    """Name the best model and those not significantly different; untested: why not compared."""
+    """Return the sentence on the best model and ties with it; untested: why not compared."""
     top = as_estimate(ranked[0][lead])
     value, title = top.value or 0.0, CATALOG[lead].title
     leaders = [str(row["model"]) for row in ranked if as_estimate(row[lead]).value == value]
@@ -254,7 +254,7 @@ def _best_model_answer(
 
 
 def _identical_models_answer(same: Sequence[Sequence[str]], of: str) -> list[Answer]:
-    """Say which models give the same predictions in every row."""
+    """Return the sentence on models with the same predictions in every row."""
     if not same:
         return []
     text = f"{join_names(same[0], most=MAX_LISTED)} have identical {of}"
@@ -278,7 +278,7 @@ def _corrected_answer(first: Row, lead: str, tested: BestSet) -> Answer:
 
 
 def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[Answer]:
-    """Say at the threshold in force whose net benefit is significantly higher than the leader's."""
+    """Return the sentence on a model with significantly higher net benefit than the leader."""
     best = str(ranked[0]["model"])
     if worth is None or worth.ties.get(best, True):
         return []
@@ -299,7 +299,7 @@ def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[An
 def _decision_curve_answer(
     best: str, decision: Sequence[Row], level: float | None, *, its: bool
 ) -> list[Answer]:  # fmt: skip
-    """Say at which thresholds net benefit is significantly higher than treat-all and treat-none.
+    """Return the sentence on thresholds with net benefit significantly above treat-all and -none.
 
     Simultaneously for all thresholds of one range. its: the sentence before has the same subject.
     """
@@ -324,7 +324,7 @@ def _decision_curve_answer(
 
 
 def _threshold_ranges(at: Sequence[float]) -> list[tuple[float, float]]:
-    """Join neighbouring hundredths; one that is missing parts two ranges."""
+    """Merge consecutive hundredths into ranges of thresholds."""
     found: list[tuple[float, float]] = []
     for t in at:
         if found and t - found[-1][1] < 0.0101:
@@ -335,9 +335,9 @@ def _threshold_ranges(at: Sequence[float]) -> list[tuple[float, float]]:
 
 
 def _resolution_answer(tested: BestSet | None, lead: str, level: float | None) -> list[Answer]:
-    """Say which difference from the next best model this table can detect."""
+    """Return the sentence on the detectable difference from the next best model."""
     if tested is None or level is None or tested.tied.sum() == 1:
-        return []  # where one is significantly the best, the question has its answer
+        return []  # not needed where one model is significantly the best
     least = float(detectable_difference(tested.error, level=level, df=tested.df))
     if not (isfinite(least) and least):
         return []

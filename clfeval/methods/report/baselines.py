@@ -1,4 +1,4 @@
-"""What each measure is worth without any information: truth dealt anew to the same answers."""
+"""Baselines of measures: by chance, with permuted classes, and of constant predictions."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from clfeval.methods.report.comparisons import Observed
 EXACT, EXPECTED, PERMUTATIONS = "hypergeometric", "expectation", "permutations"
 CONSTANT, MAJORITY = "(constant)", "(majority)"
 LINEAR = {"brier_skill", "log_loss_skill", AT_RISK, "roc_auc", "gini"}
-_TIE_TOLERANCE = 1e-12  # of a value: as good but for rounding
+_TIE_TOLERANCE = 1e-12  # relative tolerance of ties
 
 
 def measures_with_baselines(asked: Sequence[RequestedMeasure]) -> list[RequestedMeasure]:
-    """Return the measures held against dummies: those of the first screen, and those named."""
+    """Return the measures with baselines: those of the first screen, and those named."""
     return [one for one in asked if one.by == "name" or one.name in ON_SCREEN]
 
 
@@ -120,7 +120,7 @@ def score_baselines(
 def dummy_baselines(
     counts: ConfusionCounts, asked: Sequence[RequestedMeasure], cut: float | None, *, scored: bool
 ) -> Iterator[Row]:
-    """Yield what it is worth to name the larger class always, or its share to every row."""
+    """Yield the measures of constant predictions: the larger class, or the prevalence as score."""
     p, n = float(counts.positives[0]), float(counts.negatives[0])
     if not p + n:
         return
@@ -142,7 +142,7 @@ def dummy_baselines(
 def class_baselines(
     patterns: ClassPatterns, asked: Sequence[RequestedMeasure], values: Observed, seed: int
 ) -> Iterator[Row]:
-    """Yield measures of the expected table of several classes by chance; p by permutation."""
+    """Yield measures of several classes by chance, of the expected table; p by permutation."""
     alike = patterns.clusters is None and not patterns.fractional
     for model, table in zip(patterns.models, patterns.tables, strict=True):
         drawn = np.zeros((0, *table.shape))
@@ -164,7 +164,7 @@ def class_baselines(
 
 
 def _measure_at_threshold(one: RequestedMeasure, cut: float | None) -> Measure:
-    """Return the measure, of a net benefit that at the threshold in force."""
+    """Return the measure; for net benefit the one at the threshold in force."""
     if one.name == NET_BENEFIT:
         return CATALOG[AT_RISK].given(t=0.5 if cut is None else cut)
     return one.measure

@@ -1,4 +1,4 @@
-"""Paired estimates by a bootstrap of two models at a time: of measures without influence."""
+"""Paired bootstrap estimates of two models at a time, by measures without influence values."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from clfeval.methods.report.comparisons import Observed
 
 ModelPair = tuple[str, str]  # two models, by name
 Measuring = Callable[[Counts], list[Floats]]  # of draws (b, m): (b,) each
-_NOTHING = 1e-12  # of the values: what rounding leaves of draws that are all alike
-OF_EACH = 8  # as many numbers of a kind of rows are made on every draw, of both models
+_NOTHING = 1e-12  # relative: a smaller spread of draws is rounding
+OF_EACH = 8  # numbers per kind of row and draw, for both models
 
 
 def bootstrap_estimates(
@@ -58,7 +58,7 @@ def class_bootstrap_estimates(
     patterns: ClassPatterns,
     reference: str | None, wanted: IntervalSettings,
 ) -> dict[str, PairedEstimates]:  # fmt: skip
-    """Return the same of class probabilities, of models that have some."""
+    """Return paired estimates by bootstrap for measures of class probabilities."""
     some = [
         one for one in held
         if one.needs == "probabilities" and one.measure.classes is not None
@@ -86,7 +86,7 @@ def _estimates_from_draws(
     least: float, wanted: IntervalSettings,
     drawn: Callable[[Sequence[ModelPair]], Iterable[Floats]],
 ) -> dict[str, PairedEstimates]:  # fmt: skip
-    """Return what draws, (measures, r) of each pair of models by name, tell by each measure."""
+    """Return paired estimates by measure from bootstrap differences, (measures, r) of each pair."""
     none, level = Estimate(None), wanted.level or 0.95
     models = {
         one.name: [name for name in names if values.get((name, one.name), none).value is not None]
@@ -153,7 +153,7 @@ def _by_name(one: str, other: str) -> ModelPair:
 def _draw_differences(
     pair: ModelPair, kinds: DistinctRows, sides: Sequence[Measuring], wanted: IntervalSettings
 ) -> Floats:
-    """Return by how much the first of two models is more, by each measure on each draw: (k, r)."""
+    """Return the bootstrap differences of two models by each measure: (k, r)."""
     name = "difference\0{}\0{}".format(*pair)
     blocks = [
         [np.array(side(draws)) for side in sides]
@@ -163,7 +163,7 @@ def _draw_differences(
 
 
 def _of_scores(x: Floats, truth: Bools, held: Sequence[RequestedMeasure]) -> Measuring:
-    """Return what measures a model on draws of kinds of rows: scores x, truth (m,)."""
+    """Return the function from draws of kinds of rows to measures of scores x, truth (m,)."""
     order = np.argsort(x, kind="stable")
     starts = distinct_starts(x[order])
     scores, hit = x[order][starts], truth[order]
@@ -178,7 +178,7 @@ def _of_scores(x: Floats, truth: Bools, held: Sequence[RequestedMeasure]) -> Mea
 
 
 def _of_classes(p: Floats, truth: Ints, held: Sequence[RequestedMeasure]) -> Measuring:
-    """Return the same of class probabilities, p (m, C)."""
+    """Return the function from draws of kinds of rows to measures of probabilities p (m, C)."""
     forms = [one.measure.classes for one in held]
 
     def measured(draws: Counts) -> list[Floats]:

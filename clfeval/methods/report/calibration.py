@@ -34,7 +34,7 @@ from clfeval.methods.report.curves import first_reaching
 BINS = 10
 TESTS = ("intercept and slope", "groups by score")
 MOST = 2**17  # scores of rows in clusters, or with weights, that are tested one by one
-SHARE = "precision"  # of a 2 x 2 table that calls the rows of one bin positive
+SHARE = "precision"  # of a 2 x 2 table with the rows of one bin predicted positive
 
 
 def calibration_rows(
@@ -111,7 +111,7 @@ def adjust_calibration_tests(rows: Sequence[Row]) -> list[Row]:
 
 
 def _run_score_tests(counts: ScoreCounts, inner: slice, rng: np.random.Generator) -> ScoreTests:
-    """Return the tests of scores that have log odds; of parts, of neighbours among very many."""
+    """Return the score tests of scores with log odds; with clusters, scores may be grouped."""
     if counts.clusters is None:
         rows, x = counts.positives[inner] + counts.negatives[inner], log_odds(counts.scores)[inner]
         return score_tests(counts.scores[inner], x, counts.positives[inner], rows, rng)
@@ -126,9 +126,9 @@ def _run_score_tests(counts: ScoreCounts, inner: slice, rng: np.random.Generator
 
 
 SLOPE, LEVEL, OVERCONFIDENCE = "calibration_slope", "calibration_in_the_large", "overconfidence"
-GROSS = (0.5, 2.0)  # slopes from which on, and up to which, probabilities are grossly wrong
-CLOSE = 0.1  # of a slope from 1, of log odds on average from 0: it hardly matters
-HARDLY, WIDE = 0.02, 0.2  # so much of a share hardly matters; an interval so wide tells little
+GROSS = (0.5, 2.0)  # slopes at or beyond which probabilities are grossly miscalibrated
+CLOSE = 0.1  # distance of slope from 1, or mean log odds from 0, that is negligible
+HARDLY, WIDE = 0.02, 0.2  # negligible difference of shares; width of an imprecise interval
 MISCALIBRATED = "{} is miscalibrated: {}"
 SLIGHTLY = "{} is miscalibrated, but only slightly: {}"
 WELL = "{} is well calibrated"
@@ -162,7 +162,7 @@ def calibration_answer(
 
 
 def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, str, str]:
-    """Return the verdict on a model, the sentence, and its measure, or empty strings.
+    """Return the verdict on a model, the sentence, and the measure, or empty strings.
 
     Miscalibrated: a row has a class of probability 0, or p, adjusted for both tests and all models,
     is below 1 - level; slightly so where no fault is large. Well calibrated: intervals contain the
@@ -214,7 +214,7 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
 
 
 def _explain_undefined_slope(area: float | None, shift: Estimate) -> str:
-    """Say why there is no slope."""
+    """Return why the slope is undefined."""
     if shift.value is None:
         return "nearly all scores are 0 or 1"
     why = {0.5: "all scores are equal", 1.0: "scores separate the classes",
@@ -231,12 +231,12 @@ def _format_estimate(name: str, one: Estimate, level: float | None) -> str:
 
 
 def _interval_faults(one: Estimate, ideal: float, below: str, above: str) -> list[str]:
-    """Return what a value is whose interval excludes the ideal."""
+    """Return the fault of a value whose interval excludes the ideal, else an empty list."""
     if one.high is not None and one.high < ideal:
         return [below]
     return [above] if one.low is not None and one.low > ideal else []
 
 
 def _farthest_distance(one: Estimate, ideal: float) -> float:
-    """Return how far from the ideal the farther limit is; infinite where one is unknown."""
+    """Return the distance of the farther limit from the ideal; infinite if unknown."""
     return max(inf if end is None else abs(end - ideal) for end in (one.low, one.high))

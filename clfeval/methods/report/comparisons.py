@@ -1,4 +1,4 @@
-"""Models compared with each other, or a reference: who is tied with the best, what differs."""
+"""Comparisons of models with each other or a reference: ties with the best, differences."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from clfeval.methods.report.model_estimates import score_estimates
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 
 OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a reference
-FEW = 3  # models, from which on the best of them is biased
-FEW_DIFFER = 24  # answers in rows that not all models have right or wrong (Tate and Brown 1970)
+FEW = 3  # models from which the best is corrected for selection
+FEW_DIFFER = 24  # predictions in rows where models differ (Tate and Brown 1970)
 MCNEMAR, COCHRAN, NO_ROW = "McNemar, mid-p", "Cochran's Q, chi²", "no row differs"
 DEPENDENT = "none: the test assumes independent rows without weights"
 ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compared
@@ -50,7 +50,7 @@ Patterns = PatternCounts | ClassPatterns
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelComparison:
-    """Who is tied with the best by each measure, and the tables of comparisons."""
+    """Ties with the best model by each measure, and the tables of comparisons."""
 
     best: Mapping[str, BestSet]
     tables: Mapping[str, Sequence[Row]]
@@ -59,7 +59,7 @@ class ModelComparison:
 def compared_measures(
     asked: Sequence[RequestedMeasure], lead: str, options: ReportOptions
 ) -> list[RequestedMeasure]:
-    """Return the measures models are compared by; none without intervals."""
+    """Return the measures that compare models; none without intervals."""
     if options.confidence is None:
         return []
     screen = ON_SCREEN if options.reference is not None else ()
@@ -70,7 +70,7 @@ def compared_measures(
 
 
 def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows: bool) -> None:
-    """Raise for a reference that is no model, or that nothing can be compared with."""
+    """Raise UsageError for an unknown reference, or one without models to compare."""
     reference = options.reference
     if reference is None:
         return
@@ -144,14 +144,14 @@ def compare_models(
 
 
 def measures_per_family(metric: str, reference: str | None) -> int:
-    """Return how many measures one family of comparisons with a reference has."""
+    """Return the number of measures in one family of comparisons with a reference."""
     return len(OPERATING_POINT) if reference is not None and metric in OPERATING_POINT else 1
 
 
 def slice_compared_measures(
     held: Sequence[RequestedMeasure], lead: str, options: ReportOptions
 ) -> list[RequestedMeasure]:
-    """Return the measures by which models are compared in slices: what leads, what is named."""
+    """Return the measures that compare models in slices: the leading one, and those named."""
     if options.reference in (None, ALL_PAIRS):
         return []
     return [one for one in held if one.name == lead or one.by == "name"]
@@ -161,7 +161,7 @@ def slice_label_estimates(
     patterns: Mapping[str | None, PatternCounts], held: Sequence[RequestedMeasure], lead: str,
     options: ReportOptions, without: Collection[str],
 ) -> dict[str, dict[str, PairedEstimates]]:  # fmt: skip
-    """Return models in each slice by measures of their labels."""
+    """Return paired estimates in each slice by measures of labels."""
     found: dict[str, dict[str, PairedEstimates]] = {}
     for one in slice_compared_measures(held, lead, options):
         if not takes_scores(one):
@@ -175,7 +175,7 @@ def slice_score_estimates(
     every: ScoredRows, patterns: Mapping[str | None, PatternCounts], one: RequestedMeasure,
     moved: Mapping[str, Mapping[str, tuple[float, Floats]]],
 ) -> dict[str, PairedEstimates]:  # fmt: skip
-    """Return models in each slice by a measure of scores; moved: its value, and f of its rows."""
+    """Return paired estimates in each slice by a measure of scores; moved: value, influence."""
     found = dict[str, PairedEstimates]()
     for label, mine in moved.items():
         rows, owners = every.slices[label], None
@@ -224,7 +224,7 @@ def _winner_rows(one: PairedEstimates, found: BestSet, values: Observed) -> Iter
 
 
 def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
-    """Yield how many rows one of two models alone has right, and McNemar's mid-p."""
+    """Yield the rows that only one of two models predicts correctly, and McNemar's mid-p."""
     right_in = patterns.votes == patterns.truth[:, None]
     alone = (right_in * patterns.n[:, None]).T.astype(np.float64) @ ~right_in  # whole numbers
     at = {name: i for i, name in enumerate(patterns.models)}
@@ -241,7 +241,7 @@ def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Itera
 
 
 def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator[Row]:
-    """Yield whether three models or more are right in as many rows, all of them tested at once."""
+    """Yield Cochran's Q test of equal accuracy of three models or more."""
     places = [i for i, model in enumerate(patterns.models) if model not in without]
     if len(places) < FEW:
         return

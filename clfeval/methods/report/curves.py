@@ -1,4 +1,4 @@
-"""What a model's scores do at every threshold: curves, tables of thresholds, spread."""
+"""Curves and tables of a model's scores: ROC, precision-recall, thresholds, distribution."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def choose_points(counts: ScoreCounts, most: int | Literal["all"] | None) -> Int
 
 
 def first_reaching(rising: Callable[[Ints], Floats], targets: Floats, m: int) -> Ints:
-    """Return the first of m places at which what rises has come to each target; m where at none."""
+    """Return the first of m indices at which a rising function reaches each target, else m."""
     low, high = np.zeros(len(targets), np.int64), np.full(len(targets), m)
     while (between := low < high).any():
         middle = (low + high) // 2
@@ -59,7 +59,7 @@ def curve_rows(
 ) -> Rows:
     """Return points of the ROC, precision-recall, gain and lift curves: one row per threshold.
 
-    claimed: share of rows called positive; lift: precision / prevalence.
+    claimed: share of rows predicted positive; lift: precision / prevalence.
     """
     places, ends = len(counts.scores) - choose_points(counts, most), counts.running
     (p, n), (tp, fp) = ends[:, -1].tolist(), ends[:, -1:] - ends[:, places]
@@ -89,7 +89,7 @@ def _finite_column(values: Counts) -> list[Any]:
 
 
 def choose_thresholds(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float]) -> Floats:
-    """Return the thresholds of a table: those listed, all scores, or about so many quantiles."""
+    """Return the thresholds of a table: those listed, all scores, or about `asked` quantiles."""
     if asked == "all":
         return counts.scores[::-1]
     if not isinstance(asked, int):
@@ -111,7 +111,7 @@ def threshold_rows(
     label: str | None, model: str, counts: ScoreCounts, cuts: Floats, level: float | None,
     design: Design,
 ) -> Rows:  # fmt: skip
-    """Return what each threshold does: its 2 x 2 table, rates with exact intervals, F1, MCC."""
+    """Return rows of thresholds: the 2 x 2 table, rates with exact intervals, F1, MCC."""
     found = confusions_at(counts, cuts)
     who = {"slice": label, "model": model}
     return deferred_rows(

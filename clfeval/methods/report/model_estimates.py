@@ -21,14 +21,14 @@ from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT,
 from clfeval.methods.report.multiclass_estimates import OVER_CLASSES, small_sample_factors
 
 _BLOCK = 2**16
-_BEGINNING = 2**10  # rows in which columns that are not the same mostly differ
+_BEGINNING = 2**10  # first rows, in which different columns mostly differ
 
 
 def score_estimates(
     weights: Counts | None, owners: Ints | None, asked: RequestedMeasure,
     moved: Mapping[str, tuple[float, Floats]], sizes: Floats, *, sampling: bool,
 ) -> PairedEstimates | None:  # fmt: skip
-    """Return paired estimates by a measure of scores; moved: its value, and f of the rows (n,)."""
+    """Return paired estimates by a measure of scores; moved: value and influence of rows (n,)."""
     names, k = list(moved), len(moved)
     if not names:
         return None
@@ -44,7 +44,7 @@ def score_estimates(
         steps, sizes = np.full((k, 1), span), np.array([rows])
     elif measure.id in (NET_BENEFIT, AT_RISK):
         row = 1.0 if weights is None or not (sampling or owners is not None) else weights.mean()
-        # f + NB is 1 of a hit, - t / (1 - t) of a false alarm, 0 of other rows
+        # f + NB is 1 of a true positive, - t / (1 - t) of a false positive, 0 of other rows
         ends = np.array([(-(f.min() + nb), f.max() + nb) for nb, f in moved.values()])
         squares = (ends**2).sum(axis=1) * row**2
         differ = np.array([[not np.array_equal(one, other) for one in each] for other in each])
@@ -75,7 +75,7 @@ def score_influence(
 def row_score_influence(
     asked: RequestedMeasure, threshold: float | None, counts: ScoreCounts, place: Ints, truth: Bools
 ) -> tuple[float, Floats] | None:
-    """Return a measure of scores and the influence of rows (n,), with place and class of each."""
+    """Return a measure of scores and the influence of rows (n,); place, truth: of each row."""
     found = score_influence(asked, threshold, counts)
     if found is None:
         return None
@@ -86,7 +86,7 @@ def row_score_influence(
 
 
 def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:
-    """Return the names of columns that are equal in every row, two or more together."""
+    """Return groups of names of columns that are equal in every row."""
     near: dict[bytes, list[list[str]]] = {}
     for name, column in columns.items():
         groups = near.setdefault(column[:_BEGINNING].tobytes(), [])
@@ -101,7 +101,7 @@ def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list
 def class_label_estimates(
     patterns: ClassPatterns, asked: RequestedMeasure
 ) -> PairedEstimates | None:
-    """Return models by a measure of the tables of C classes, or its mean over them."""
+    """Return paired estimates by a measure of C x C tables, or its mean over classes."""
     form = asked.measure.classes
     if form is None or (form.of is not None and form.influence is None):
         return None
@@ -137,7 +137,7 @@ def class_label_estimates(
 def probability_estimates(
     counted: PredictionCounts, patterns: ClassPatterns, held: Sequence[RequestedMeasure]
 ) -> dict[str, PairedEstimates]:
-    """Return models that have class probabilities by measures of these."""
+    """Return paired estimates of models with class probabilities by measures of these."""
     moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
     first: ProbabilityRows | None = None
     for i, model in enumerate(counted.models):
@@ -187,7 +187,7 @@ def spread_influence_to_rows(each: Influence, place: Ints, truth: Bools) -> Floa
 
 
 def scale_to_delong(each: Influence, counts: ScoreCounts) -> Influence:
-    """Scale the influence on an AUC to DeLong's variances, with P - 1 and N - 1, of plain rows."""
+    """Scale the influence on an AUC to DeLong's variances, P - 1 and N - 1, without clusters."""
     if counts.clusters is not None:
         return each
     sizes = {True: float(counts.positives.sum()), False: float(counts.negatives.sum())}

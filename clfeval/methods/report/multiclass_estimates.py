@@ -1,4 +1,4 @@
-"""Measures of more than two classes with what is known of their error: limits, standard error."""
+"""Measures of more than two classes: estimates, confidence limits and standard errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from clfeval.methods.measurement.resampled_limits import resampled_limits
 from clfeval.methods.measurement.score_measures import MeasureEstimate
 from clfeval.methods.options import IntervalSettings
 
-FEW = 10  # rows of a class below which influence values of areas say too little
+FEW = 10  # rows of a class below which influence values of areas are unreliable
 CLASSES, CLASS = "multiclass", "class"  # of all together, of one against the rest
 # pooled over classes these are the pooled sensitivity or specificity, under another name
 POOLED_ALIKE = {"precision", "recall", "f1", "f_beta", "npv"}
@@ -79,7 +79,7 @@ class RowFrequencies:
     wider: Floats | float = 1.0
 
     def shaped(self, n: Counts) -> Counts:
-        """Return how often kinds occur, (..., m), as measures take it."""
+        """Return frequencies of kinds, (..., m), in the shape that measures take."""
         if self.table is None or self.place is None:
             return n
         each = n.reshape(-1, n.shape[-1])
@@ -141,7 +141,7 @@ def _multiclass_form(one: RequestedMeasure) -> MulticlassDefinition:
 
 
 def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMeasure]:
-    """Yield what a measure is of a table, (C, C), f of its cells taken at `place`."""
+    """Yield a measure of a table, (C, C), or its averages, with f of its cells at `place`."""
     form, measure = _multiclass_form(one), one.measure
     why = form.undefined[-1]
     if form.of is not None:
@@ -186,7 +186,7 @@ def _of_probabilities(one: RequestedMeasure, counts: ClassScores) -> Iterator[Mo
 def _measure_estimates(
     parts: Sequence[ModelMeasure], kinds: RowFrequencies, wanted: IntervalSettings
 ) -> list[MeasureEstimate]:
-    """Return each with its limits and error."""
+    """Return measures with their limits and standard errors."""
     if not parts:
         return []
     n, clusters = kinds.n, kinds.clusters
@@ -228,7 +228,7 @@ def small_sample_factors(one: ClassPatterns | ClassScores) -> Floats:
 def _bootstrap_limits(
     parts: Sequence[ModelMeasure], kinds: RowFrequencies, wanted: IntervalSettings
 ) -> dict[int, tuple[tuple[float, float], str]]:
-    """Return the limits of what is resampled: all that was asked for, or what is not smooth."""
+    """Return bootstrap limits: of all measures if requested, else of those that are not smooth."""
     every = wanted.how == "bootstrap"
     some = [
         part
@@ -249,7 +249,7 @@ def _bootstrap_limits(
 def _default_limits(
     part: ModelMeasure, error: float, df: float, kinds: RowFrequencies, wanted: IntervalSettings
 ) -> tuple[tuple[float, float], str]:
-    """Return the limits of one value by the method asked for, or of its record."""
+    """Return the limits of one value by the requested or the default method."""
     level, rows = wanted.level, kinds.clusters is None
     total = float(kinds.n.sum())
     size = total if kinds.clusters is None else kinds.clusters.size
@@ -264,7 +264,7 @@ def _default_limits(
             high=part.measure.high, level=level, df=df,
         )
     )  # fmt: skip
-    # of weights or clusters, as many rows alike as there are parts
+    # with weights or clusters, counts of the effective size
     if not rows and isnan(low) and part.share is not None:
         ends, method = _share_limits([one / total * size for one in part.share], level, wanted)
         return ends, f"{method}, of {size:,.0f} rows"
@@ -296,7 +296,7 @@ def _area_beyond(
 def _near_best(
     part: ModelMeasure, table: Counts, level: float, high: float
 ) -> tuple[tuple[float, float], str]:
-    """Return limits near the best value, the lower one of a table with one row more.
+    """Return limits near the best value, the lower one from a table with one row more.
 
     n + t p' / M²: one row distributed by chance, t and p the marginal totals. high: the upper limit
     of the table itself, or NaN.
@@ -327,7 +327,7 @@ def _each_class(
     patterns: ClassPatterns, i: int, table: Counts, asked: Sequence[RequestedMeasure],
     wanted: IntervalSettings, name: str,
 ) -> dict[str, list[MeasureEstimate]]:  # fmt: skip
-    """Return measures of each class against the rest, by name: a value a class."""
+    """Return measures of each class against the rest, by name, one estimate per class."""
     each, size = one_vs_rest_tables(table), len(patterns.classes)
     sums, many, again = None, 0.0, list[TableResampler | None]([None] * size)
     if patterns.clusters is not None:
@@ -354,7 +354,7 @@ def _each_class(
 
 
 def _class_resampler(patterns: ClassPatterns, i: int, k: int) -> TableResampler | None:
-    """Return the table of a class, as of two classes, to be drawn again."""
+    """Return the resampler of a class against the rest; None without clusters or weights."""
     if patterns.clusters is None:
         return None
     mine, says = patterns.truth == k, patterns.votes[:, i] == k

@@ -1,4 +1,4 @@
-"""The measures a report of more than two classes is asked for."""
+"""Measures that a report of more than two classes accepts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "overconfidence", "
               "accuracy", "balanced_accuracy", "kappa", "mcc", "f1", "sensitivity", "specificity",
               "precision", "npv")  # fmt: skip
 IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
-SPELLED = 5  # classes of an order that is asked for
-FEW_CLASSES = 7  # that may be grades
+SPELLED = 5  # classes of an order that a message lists
+FEW_CLASSES = 7  # classes at most of a guessed order
 GRADES = (
     "none no normal negative very_low very_poor",
     "minimal low mild i poor benign",
@@ -45,7 +45,7 @@ LEVELS = r"(g|t|grade|stage|level|score|risk|birads|bi_rads)_?(\d)"
 def parse_multiclass_measures(
     names: Sequence[str], classes: Sequence[str], *, ordered: bool, file: str | None = None
 ) -> tuple[RequestedMeasure, ...]:
-    """Return the measures of more than two classes; UsageError, also for an order undeclared."""
+    """Return the measures of more than two classes; UsageError if unknown or in need of order."""
     default = (*OF_CLASSES, *(IN_ORDER if ordered else ()))
     found = {name: RequestedMeasure(name, CATALOG[name], {}, "default") for name in default}
     for text in names:
@@ -73,7 +73,7 @@ def parse_multiclass_measures(
 
 
 def guess_class_order(classes: Sequence[str]) -> tuple[str, ...] | None:
-    """Return few classes in their order if they are numbered or graded, lowest first; else None."""
+    """Return the order of few numbered or graded classes, lowest first; else None."""
     places = {word: place for place, words in enumerate(GRADES) for word in words.split()}
     plain = {one: sub(r"[ -]", "_", sub(r"^no \w+$", "no", one.casefold())) for one in classes}
     place = {one: places.get(word, -1) for one, word in plain.items()}
@@ -88,7 +88,7 @@ def guess_class_order(classes: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def check_measure_names(names: Sequence[str], flag: str = FLAG) -> None:
-    """Raise UsageError for what is no measure of two classes, and none of more."""
+    """Raise UsageError for names that are measures neither of two classes nor of more."""
     for name in names:
         try:
             parse_measures((name,), flag)
@@ -102,7 +102,7 @@ def check_measure_names(names: Sequence[str], flag: str = FLAG) -> None:
 
 
 def _of_set(name: str, *, ordered: bool) -> Iterator[Measure]:
-    """Yield what a set holds of more than two classes."""
+    """Yield the measures of a set that apply to more than two classes."""
     for measure in CATALOG.values():
         needs = measure.needs if measure.needs != "classes" else "confusion"
         there = measure.ordered if name == ORDINAL else needs in NEEDS[name]
@@ -112,7 +112,7 @@ def _of_set(name: str, *, ordered: bool) -> Iterator[Measure]:
 
 
 def _is_computable(measure: Measure) -> bool:
-    """Tell whether it can be computed of more than two classes, from a table of predictions."""
+    """Return whether a measure of more than two classes can be computed from predictions."""
     return measure.classes is not None and "costs" not in measure.classes.takes
 
 

@@ -68,14 +68,14 @@ OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
 OF_ORDER = ("kappa_quadratic", "ordinal_mae")  # where the order of classes is declared
 AREA = "roc_auc"
 MEAN, MEAN_OF = "macro", "f1"
-RARE = 10  # rows of a class that tell little of it
+RARE = 10  # rows of a class below which estimates are imprecise
 MAX_LISTED = 3  # such classes by name
 
 
 def multiclass_result(
     sample: Sample, counted: PredictionCounts, options: ReportOptions
 ) -> Document:
-    """Compute every table of a report on more than two classes, none of them positive."""
+    """Return the result of a report on more than two classes, none of them positive."""
     names = (*options.measure, *options.compared)
     asked = set_row_units(
         parse_multiclass_measures(names, counted.order, ordered=counted.ordered), counted
@@ -114,7 +114,7 @@ def multiclass_result(
     def rest_of(
         models: Collection[str], labels: Iterable[str], without: Sequence[str]
     ) -> dict[Key, ComplementEstimate]:
-        """Return the measures of the rows that are in none of a slice and some others."""
+        """Return the measures of the rows outside a slice and some other slices."""
         found, wanted = list[Row](), use_default_intervals(options.certainty)
         for label in labels:
             part = reduce(add, [every[one] for one in (label, *without)])
@@ -126,7 +126,7 @@ def multiclass_result(
                     some = reduce(add, [mine[one] for one in (label, *without)])
                     less = subtract_part(mine[None], some, "truth", "p")
                     found += multiclass_probability_rows(label, name, less, by, wanted)
-        # where clusters are in several slices nobody looks how they go together
+        # the worst case of correlation where clusters are in several slices
         rho = -1.0 if any(size.spans for size, _ in sizes.values()) else 0.0
         return {key: replace(one, rho=rho) for key, one in complement_estimates(found, {})}
 
@@ -211,7 +211,7 @@ def multiclass_result(
 
 
 def _order_answers(counted: PredictionCounts) -> list[Answer]:
-    """Tell how labels are compared that are numbered or graded, if that is an order."""
+    """Return the hint on ordered classes, if labels are numbered or graded."""
     of_labels = all(model.kind != "classes" for model in counted.models)
     numbered = guess_class_order(counted.order)
     if counted.ordered or not of_labels or numbered is None:
@@ -223,13 +223,13 @@ def _order_answers(counted: PredictionCounts) -> list[Answer]:
 
 
 def _measure_table_names(counted: PredictionCounts, text: str) -> Iterator[str]:
-    """Yield what the measures are called in tables that a name means."""
+    """Yield the names in tables of the measures that a name requests."""
     found = parse_multiclass_measures((text,), counted.order, ordered=counted.ordered)
     yield from (one.name for one in found if one.by == "name")
 
 
 def _refuse_two_class_options(counted: PredictionCounts, options: ReportOptions) -> None:
-    """Raise for what more than two classes do not take."""
+    """Raise UsageError for options that need two classes."""
     asked = {"--threshold": counted.roles.threshold, "--best-threshold": options.best_threshold,
              "--abstain": options.abstain, "--prevalence": options.prevalence}  # fmt: skip
     for flag, set_to in asked.items():
@@ -240,7 +240,7 @@ def _refuse_two_class_options(counted: PredictionCounts, options: ReportOptions)
 
 
 def _absent_classes(patterns: ClassPatterns) -> Any:
-    """Tell which classes truth lacks."""
+    """Return which classes have no row in truth."""
     return patterns.tables[0].sum(axis=1) == 0
 
 
@@ -259,7 +259,7 @@ def _lead_measure(patterns: ClassPatterns, counted: PredictionCounts) -> str:
 def _paired_estimates(
     patterns: ClassPatterns, counted: PredictionCounts, held: Sequence[RequestedMeasure]
 ) -> dict[str, PairedEstimates]:
-    """Return models by these measures on the same rows."""
+    """Return paired estimates by these measures on the same rows."""
     found = dict[str, PairedEstimates]()
     for one in held:
         if one.needs in ("confusion", "classes"):
@@ -271,7 +271,7 @@ def _paired_estimates(
 
 
 def _model_rows(metrics: Sequence[Row], tested: BestSet | None, more: Sequence[str]) -> list[Row]:
-    """Return the first screen: one row a model and slice."""
+    """Return the rows of the first screen: one per model and slice."""
     found: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in metrics:
         kind = MEAN if row["measure"] == MEAN_OF else CLASSES
@@ -292,7 +292,7 @@ def _model_rows(metrics: Sequence[Row], tested: BestSet | None, more: Sequence[s
 
 
 def _confusion_rows(label: str | None, patterns: ClassPatterns) -> Iterator[Row]:
-    """Yield how often each answer was given to each truth, where it was given at all."""
+    """Yield the nonzero cells of the confusion matrices."""
     names = patterns.classes
     for model, table in zip(patterns.models, patterns.tables, strict=True):
         totals = table.sum(axis=1)
@@ -305,7 +305,7 @@ def _confusion_rows(label: str | None, patterns: ClassPatterns) -> Iterator[Row]
 
 
 def _warnings(patterns: ClassPatterns) -> Iterator[ResultWarning]:
-    """Say which classes truth lacks, which have few rows, and which no model ever says."""
+    """Yield warnings on classes without rows, with few rows, or never predicted."""
     rows = class_sizes(patterns, len(patterns.classes))
     said = patterns.tables.sum(axis=(0, 1))
     for code, which, what in (

@@ -1,4 +1,4 @@
-"""What the report is asked for."""
+"""Options of report."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ METHODS = ("mars", "phidelta", "tune-jpt", "mlcps")
 def numbers_by_measure(
     given: Mapping[str, float], called: Callable[[str], Iterable[str]]
 ) -> dict[str, float]:
-    """Return numbers by what measures are called in tables; called: what a name means there."""
+    """Return numbers by names of measures in tables; called: these names from a given one."""
     return {name: most for text, most in given.items() for name in called(text)}
 
 
 def _accept_thresholds(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
-    """Return a count, `all`, or thresholds in order; UsageError for what is none."""
+    """Return a count, `all`, or thresholds; UsageError for other values."""
     if given is None:
         return 19
     if isinstance(given, str) and given == "all":
@@ -60,7 +60,7 @@ def _accept_thresholds(flag: str, given: Any) -> int | Literal["all"] | tuple[fl
 
 
 def _accept_methods(flag: str, given: Any) -> tuple[str, ...]:
-    """Return the other commands in their order, each once; UsageError for what is none."""
+    """Return the requested other commands in a fixed order; UsageError if unknown."""
     asked = {str(one).replace("_", "-") for one in as_list(given)}
     if unknown := sorted(asked - {*METHODS, "all"}):
         hint = suggestion(unknown[0], METHODS) or f"one of {', '.join(METHODS)}, or all"
@@ -70,7 +70,7 @@ def _accept_methods(flag: str, given: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
-    """Which measures, with which confidence, and how many points of each curve."""
+    """Options of report: measures, intervals, comparisons, thresholds and curves."""
 
     measure: Annotated[tuple[str, ...], measure_option(MEASURES)] = ()
     methods: Annotated[
@@ -139,17 +139,17 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """The measures that options of comparisons name."""
+        """The measures named by options of comparisons."""
         return (*self.margin, *self.resolution)
 
     @property
     def cuts(self) -> bool:
-        """True where thresholds are to be chosen, or rows to be left without an answer."""
+        """True if thresholds are to be chosen, or predictions to be withheld."""
         return bool(self.best_threshold or self.abstain)
 
     @property
     def rules(self) -> tuple[ThresholdRule, ...]:
-        """What thresholds are chosen by."""
+        """The rules that choose thresholds."""
         if not self.best_threshold:
             return ()
         from clfeval.methods.report.thresholds import parse_rules
@@ -158,7 +158,7 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
 
     @property
     def zones(self) -> tuple[AbstentionZone, ...]:
-        """Where no answer is given."""
+        """The abstention zones."""
         if not self.abstain:
             return ()
         from clfeval.methods.report.abstention import parse_zones
@@ -167,13 +167,13 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
 
     @property
     def certainty(self) -> IntervalSettings:
-        """How sure the measures are to be."""
+        """Settings of the confidence intervals of measures."""
         return IntervalSettings(
             self.confidence, self.interval, self.totals, self.resamples, self.seed
         )
 
     def check(self) -> None:
-        """Refuse measures and rules that are none, before anything is counted; UsageError."""
+        """Raise UsageError for invalid measures and rules, before anything is counted."""
         if self.measure or self.compared:
             from clfeval.methods.report.multiclass_measures import check_measure_names
 

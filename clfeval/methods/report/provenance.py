@@ -1,4 +1,4 @@
-"""What a report says of how it was made: signature and parameters, of two classes or of more."""
+"""Signature and parameters of a report, of two classes or of more."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OF_MORE_CLASSES = {
     **_BEST,
 }
 _EVERY = "every measure in `metrics`"
-ASKED_FOR = {  # ahead of these, which hold where it knows nothing
+ASKED_FOR = {  # listed before the default methods, used where the bootstrap has no limits
     "bootstrap": {_EVERY: "percentile bootstrap of rows"},
 }
 

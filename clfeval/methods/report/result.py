@@ -98,7 +98,7 @@ LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 
 def report_result(sample: Sample, options: ReportOptions) -> Document:
-    """Compute every table of the report."""
+    """Return the result of the report with every table."""
     if options.runs:
         from clfeval.methods.measurement.run_means import Runs
         from clfeval.methods.report.runs import average_over_runs, check_runs, runs_as_slices
@@ -222,7 +222,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             options.level,
         )
         more = [one for one in more if one.code != "corrected"]
-    # log losses were asked for: the first screen has none of two classes
+    # requested log losses; the first screen has none with two classes
     wishes_logs = any(one.measure.id in OF_LOGS and one.by != "default" for one in asked)
     answer = (*comparison_answers(compared_rows, by, options, _measure_table_names, instead,
                                   _make_operating_point(sample)),
@@ -249,7 +249,7 @@ def _of_slices(rows: Sequence[Row]) -> list[Row]:
 def _baseline_rows(
     sample: Sample, held: Sequence[RequestedMeasure], values: Observed, of_scores_: Sequence[Row]
 ) -> list[Row]:
-    """Return what measures are worth without information, in their order, dummies last."""
+    """Return the rows of baselines in the order of measures, constant predictions last."""
     counts, patterns = sample.slices[None], sample.patterns.get(None)
     alike = not counts.fractional and (patterns is None or patterns.clusters is None)
     cuts = {*sample.thresholds.values()}
@@ -263,12 +263,12 @@ def _baseline_rows(
 
 
 def _measure_table_names(text: str) -> Iterator[str]:
-    """Yield what the measures are called in tables that a name means."""
+    """Yield the names in tables of the measures that a name requests."""
     yield from (one.name for one in parse_measures((text,)))
 
 
 def _by_labels(sample: Sample, held: Sequence[RequestedMeasure]) -> dict[str, PairedEstimates]:
-    """Return models by measures of their labels; none where rows may differ."""
+    """Return paired estimates by measures of labels; none where rows may differ."""
     patterns, found = sample.patterns.get(None), dict[str, PairedEstimates]()
     if patterns is None:
         return found
@@ -293,7 +293,7 @@ def _make_operating_point(sample: Sample) -> OperatingPoint:
 
 
 def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, PairedEstimates]:
-    """Return models, or some, by net benefit of their labels at the one threshold of all scores."""
+    """Return paired estimates by net benefit of labels at the common threshold of all scores."""
     patterns, cuts = sample.patterns.get(None), {*sample.thresholds.values()} - {None}
     if patterns is None or len(cuts) != 1:
         return {}
@@ -309,14 +309,14 @@ def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, Pair
 
 
 def _of_what(lead: str, same: object, scored: object) -> str:
-    """Name what is the same in every row."""
+    """Return the word for what is identical in every row."""
     if lead == LEAD_OF_LABELS:
         return "labels"
     return "scores" if same == scored else "predictions"
 
 
 def _same_votes(sample: Sample, without: Collection[str] = ()) -> list[list[str]]:
-    """Return which models, but those without, give the same labels, where rows are known."""
+    """Return groups of models with the same labels in every row; without: models left out."""
     patterns = sample.patterns.get(None)
     if patterns is None:
         return []
@@ -325,7 +325,7 @@ def _same_votes(sample: Sample, without: Collection[str] = ()) -> list[list[str]
 
 
 def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> BestSet | None:
-    """Return who has the highest net benefit at the one threshold of all models with scores."""
+    """Return the best set by net benefit at the common threshold of all models with scores."""
     known = [row for row in rows if as_estimate(row.get("net_benefit")).value is not None]
     if options.confidence is None or len({row["threshold"] for row in known}) != 1:
         return None
@@ -341,7 +341,7 @@ def _model_rows(
     sample: Sample, metrics: Sequence[Row], labels: Iterable[str | None],
     tested: BestSet | None = None,
 ) -> list[Row]:  # fmt: skip
-    """Return the first screen: one row a model and slice, of some slices."""
+    """Return the rows of the first screen: one per model and slice, of some slices."""
     found, ties = estimates_by_model(metrics), {} if tested is None else tested.ties
     uncut = {} if sample.counted is None else sample.counted.uncut
     names = (*OF_SCORES, *HARD) if has_scored_model(sample) else HARD
@@ -365,7 +365,7 @@ def _model_rows(
 
 
 def _confusion_rows(sample: Sample) -> list[Row]:
-    """Return how often each answer was given to each truth."""
+    """Return the cells of the confusion matrices as rows."""
     negative, rows = negative_name(sample), list[Row]()
     for label, counts in sample.slices.items():
         cells: Mapping[str, Any] = {name: counts.shown(name).tolist() for name in CELLS}

@@ -31,7 +31,7 @@ LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
 
 
 def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
-    """Raise for what is asked of rows taken together, which runs may repeat."""
+    """Raise UsageError for options that need distinct rows, which runs may repeat."""
     for flag, given in (
         ("--margin", options.margin), ("--resolution", options.resolution),
         ("--list-changes", options.list_changes), ("--dummies", options.dummies),
@@ -51,7 +51,7 @@ def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
 
 
 def runs_as_slices(sample: Sample) -> Sample:
-    """Return the sample with its runs for slices."""
+    """Return the sample with its runs as slices."""
     if sample.counted is None:
         raise UsageError.new(
             "--run needs predictions by row, but the table has counts", "needs-predictions",
@@ -114,7 +114,7 @@ def average_over_runs(
 
 
 def _metric_rows(rows: Sequence[Row], means: Means) -> Iterator[Row]:
-    """Yield every measure of each run, and the mean of those that are no class's own."""
+    """Yield every measure of each run, and the means of measures that are not of one class."""
     for row in rows:
         mean = means.get((str(row["measure"]), str(row["model"])))
         if row["slice"] is not None:

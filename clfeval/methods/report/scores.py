@@ -1,4 +1,4 @@
-"""What scores tell, one model at a time: measures, curves, and how each row moves them."""
+"""Results from scores, one model at a time: measures, curves, and influence of rows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ScoreResults:
 
     estimates: models by measure; digests: of the scores; lost: rows of each model whose class had
     probability 0; same: models with equal scores; beside: measures of slice complements. unjudged:
-    why slices are not tested; retest: see `slices.Slices.judged`.
+    why slices are not tested; retest: see `slice_tests.SliceEstimates.judged`.
     """
 
     measures: Sequence[Row] = ()
@@ -83,7 +83,7 @@ class ScoreResults:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceScoreResults:
-    """Of the scores in slices what no slice is judged by: other measures, and curves."""
+    """Results from scores in slices that are not used in tests: other measures, and curves."""
 
     measures: Sequence[Row] = ()
     tables: Mapping[str, Rows] = field(default_factory=dict)
@@ -94,7 +94,7 @@ def compute_score_results(
     held: Sequence[RequestedMeasure],
     options: ReportOptions, lead: str,
 ) -> ScoreResults:  # fmt: skip
-    """Return what scores tell, one model at a time."""
+    """Return the results from scores, computed one model at a time."""
     every = read_scored_rows(counted.kept)
     names, by = [counted.models[i].name for i in every.models], slice_test_measures(asked)
     inner = [one for one in slice_compared_measures(held, lead, options) if takes_scores(one)]
@@ -183,7 +183,7 @@ def compute_score_results(
 
 
 def _stack_tables(tables: Tables) -> dict[str, LazyRows]:
-    """Stack the tables of one name, in the order of `TABLES`."""
+    """Concatenate the tables of the same name, in the order of `TABLES`."""
     parts: dict[str, list[tuple[str | None, str, Rows]]] = {name: [] for name in TABLES}
     for table, label, model, some in tables:
         parts[table].append((label, model, some))
@@ -287,5 +287,5 @@ def _curve_tables(
 
 
 def negative_name(sample: Sample) -> str:
-    """Name what is not positive."""
+    """Return the name of the negative class, or `not` and the positive one."""
     return sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"

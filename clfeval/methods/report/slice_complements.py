@@ -1,4 +1,4 @@
-"""The rows that are not in a slice: how many they are, and every measure of them."""
+"""The rows outside a slice: their number, and every measure of them."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from clfeval.methods.report.slice_tests import (
     use_default_intervals,
 )
 
-_BLOCK = 2**16  # scores looked at together, few enough to stay in the cache
+_BLOCK = 2**16  # scores per block, few enough to stay in the cache
 
 
 def slice_complements(
     sample: Sample, labels: Sequence[str] | None = None, without: Sequence[str] = ()
 ) -> Sample:
-    """Return the complement of each slice, under its name; without: slices left out too."""
+    """Return the complement of each slice by its name; without: slices excluded as well."""
     counted, whole = sample.counted, sample.slices[None]
     names = [label for label in sample.slices if label is not None] if labels is None else labels
     every = sample.patterns
@@ -86,7 +86,7 @@ def _subtract_counts(whole: ConfusionCounts, part: ConfusionCounts) -> Confusion
 
 
 def slice_sizes(sample: Sample, others: Sample) -> Sizes:
-    """Return how many rows each slice has, and how many the others are."""
+    """Return the sizes of each slice and of its complement."""
     found = dict[str, tuple[SliceSize, SliceSize]]()
     for label in others.slices:
         if label is None:
@@ -107,7 +107,7 @@ def slice_sizes(sample: Sample, others: Sample) -> Sizes:
 def multiclass_slice_sizes(
     whole: ClassPatterns, part: ClassPatterns, left: ClassPatterns
 ) -> tuple[SliceSize, SliceSize]:
-    """Return how many rows of several classes a slice has, and the others."""
+    """Return the sizes of a slice and of its complement with several classes."""
     spans = any(len(one) for one in _shared_clusters(part.clusters, left.clusters))
     there = class_sizes(whole, len(whole.classes)) > 0
     both = [
@@ -122,7 +122,7 @@ def multiclass_slice_sizes(
 def _make_slice_size(
     rows: Any, classes: Sequence[float], *, clusters: Owned | None, spans: bool
 ) -> SliceSize:
-    """Put together what is known of a part; classes: the rows of each class, the fewest of any."""
+    """Build the size of a part; classes: the rows of each class, the fewest of any model."""
     least = min(classes, default=0.0)
     if isinstance(clusters, ClusterCounts):
         least = min(least, clusters.size)
@@ -139,7 +139,7 @@ def _shared_clusters(one: Owned | None, other: Owned | None) -> tuple[np.ndarray
 def label_complement_estimates(
     sample: Sample, others: Sample, held: Sequence[RequestedMeasure], wanted: IntervalSettings
 ) -> Iterator[tuple[Key, ComplementEstimate]]:
-    """Yield the measures of the labels of rows that are not in a slice."""
+    """Yield the measures of the labels of rows outside a slice."""
     rho = dict[Key, float]()
     for label, left in others.patterns.items():
         part = sample.patterns[label]
@@ -160,10 +160,10 @@ def label_complement_estimates(
 
 
 class ComplementScores:
-    """The scores of a model in all rows, and what of them tells of the rows outside a slice."""
+    """Scores of a model in all rows, to compute measures of the rows outside a slice."""
 
     def __init__(self, model: str, whole: ScoreCounts, cut: float | None) -> None:
-        """Take the scores of all rows, and the threshold in force."""
+        """Store the scores of all rows, and the threshold in force."""
         self.model, self.whole, self.cut = model, whole, cut
         self._known = dict[str, Any]()
 
@@ -191,7 +191,7 @@ class ComplementScores:
     def _less(
         self, one: RequestedMeasure, part: ScoreCounts, at: Ints, wanted: IntervalSettings
     ) -> Estimate | None:
-        """Return a measure of the other rows where sums tell it."""
+        """Return a measure of the complement by subtraction of sums; None if impossible."""
         whole, measure, level = self.whole, one.measure, wanted.level
         sides = (part.positives, part.negatives)
         if measure.interval == "delong":
@@ -220,7 +220,7 @@ class ComplementScores:
             return found and influence_estimate(measure, found[0], found[1], level).value
         if loss is None:
             return None
-        # near the mean, so that sums keep their digits: that of some of the scores
+        # the mean of some of the scores, so that sums keep their digits
         some = slice(None, None, max(1, len(whole.scores) // _BLOCK))
         centre = self._once(
             f"{one.name} mean",
@@ -263,7 +263,7 @@ class ComplementScores:
 
 
 def _loss_powers(loss: Callable[..., Floats], counts: ScoreCounts, centre: float) -> PowerSums:
-    """Return what is needed of the losses of rows, a few at a time, which stay in the cache."""
+    """Return the power sums of the losses of rows, by blocks that stay in the cache."""
     blocks = (slice(i, i + _BLOCK) for i in range(0, len(counts.scores), _BLOCK))
     return PowerSums.from_values(
         (loss(counts.scores[part], y) - centre, n[part])

@@ -1,4 +1,4 @@
-"""How each slice differs from the other rows, by the measures that decide, and which is worse."""
+"""Tests of each slice against the other rows, and which slices are worse."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.comparisons import ESTIMATORS
 
-# what slices are judged by: of two classes, of more; by ranking, calibration, operating point
+# measures that test slices: of two classes, of more; ranking, calibration, operating point
 OF_TWO = ("roc_auc", "oe_ratio", "sensitivity", "specificity")
 OF_MORE = ("accuracy", "overconfidence", "roc_auc")
-# how many rows, and of which classes, a slice and the other rows need to be judged
+# rows, and classes, that a slice and the other rows need for a test
 NEEDED: Mapping[str, tuple[int, Sequence[int] | None]] = {
     "sensitivity": (0, (1,)), "specificity": (0, (0,)), "roc_auc": (0, None),
     "oe_ratio": (ROWS, ()), "accuracy": (ROWS, ()), "overconfidence": (ROWS, ()),
@@ -59,11 +59,11 @@ class SliceSize:
 
     @property
     def enough(self) -> bool:
-        """Whether models are compared in so many rows."""
+        """Whether there are enough rows to compare models."""
         return sum(self.classes) >= ROWS and self.least >= OF_A_CLASS
 
     def enough_for(self, metric: str) -> bool:
-        """Whether so many rows are judged by a measure."""
+        """Return whether there are enough rows to test a measure."""
         rows, classes = NEEDED.get(metric, (ROWS, None))
         some = self.classes if classes is None else [self.classes[k] for k in classes]
         return sum(self.classes) >= rows and min(some, default=inf) >= OF_A_CLASS
@@ -74,7 +74,7 @@ Sizes = Mapping[str, tuple[SliceSize, SliceSize]]  # of each slice, and of the o
 
 @dataclass(frozen=True, slots=True)
 class ComplementEstimate:
-    """A measure of the rows that are not in a slice; rho: how it goes together with the slice's."""
+    """A measure of the rows outside a slice; rho: its correlation with that of the slice."""
 
     value: Estimate
     rho: float = 0.0
@@ -86,7 +86,7 @@ Retest = Callable[[str, Sequence[str], Sequence[str]], Mapping[Key, ComplementEs
 def slice_test_measures(
     asked: Sequence[RequestedMeasure], *, several: bool = False
 ) -> list[RequestedMeasure]:
-    """Return the measures that slices are judged by, and those that were named."""
+    """Return the measures that slices are tested by, and those that were named."""
     usual = OF_MORE if several else OF_TWO
     named = {one.name: one for one in asked if one.by == "name" or one.name in usual}
     return sorted(named.values(), key=lambda one: usual.index(one.name)
@@ -94,14 +94,14 @@ def slice_test_measures(
 
 
 def use_default_intervals(wanted: IntervalSettings) -> IntervalSettings:
-    """Return how sure the other rows are told: as by default where a bootstrap was asked for."""
+    """Return the interval settings of other rows: the default instead of a bootstrap."""
     return replace(wanted, how="exact") if wanted.how == "bootstrap" else wanted
 
 
 def complement_estimates(
     rows: Iterable[Row], rho: Mapping[Key, float]
 ) -> Iterator[tuple[Key, ComplementEstimate]]:
-    """Yield measures of rows that are not in a slice, which `slice` names."""
+    """Yield measures of the rows outside a slice, from rows named by `slice`."""
     for row in rows:
         if row["estimator"] in ESTIMATORS:
             key = str(row["slice"]), str(row["model"]), str(row["measure"])
@@ -141,7 +141,7 @@ class SliceEstimates:
         level: float | None,
         facets: Facets,
     ) -> SliceEstimates:  # fmt: skip
-        """Take the values of slices from the table `metrics`."""
+        """Build the estimates of slices from the table `metrics`."""
         found: dict[tuple[str, str], dict[str, Estimate]] = {}
         for row in metrics:
             if row["slice"] is not None and row["estimator"] in ESTIMATORS:
@@ -235,7 +235,7 @@ class SliceEstimates:
         return {name: each for name, each in tables.items() if each}, compared
 
     def _row(self, model: str, label: str, changes: Changes, positives: Mapping[str, Any]) -> Row:
-        """Return what a slice has by each measure, the least q, and by which it is worse."""
+        """Return the row of a slice: each measure, the least q, and measures it is worse by."""
         level, mine = self.level or 0.95, {m: c for (s, m), c in changes.items() if s == label}
         usual = [one.name for one in self.held if one.name in (*OF_TWO, *OF_MORE)
                  and any((name, one.name) in self.values for name in self.models)]  # fmt: skip
@@ -251,7 +251,7 @@ class SliceEstimates:
         }  # fmt: skip
 
     def _freedom(self, one: RequestedMeasure, labels: Sequence[str]) -> Floats:
-        """Return the degrees of freedom of each difference: many where it is of shares of rows."""
+        """Return the degrees of freedom of each difference: infinite for shares of plain rows."""
         share = one.measure.share is not None
         return np.array([
             inf if share and self.sizes[label][0].alike

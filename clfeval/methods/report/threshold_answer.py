@@ -69,7 +69,7 @@ def threshold_answers(
 
 
 def _first_model(rows: Sequence[Row], models: Sequence[str]) -> str | None:
-    """Return the first of some models that has rows, else the first that has."""
+    """Return the first of the given models that has rows, else the first that has any."""
     there = [str(row["model"]) for row in rows]
     return next((one for one in models if one in there), there[0] if there else None)
 
@@ -89,7 +89,7 @@ def _model_answers(
 
 
 def _cutoff_answer(row: Row, level: float) -> Answer:
-    """Say which threshold a rule chooses, and what to expect of it."""
+    """Return the sentence on the threshold of a rule, and values expected on new data."""
     model, code = str(row["model"]), "best-cut"
     name, rule = quote_if_ambiguous(model), _name_rule(row, level)
     honest, value, limited = (as_estimate(row[key]) for key in ("corrected", "value", "limited"))
@@ -127,7 +127,7 @@ def _cutoff_answer(row: Row, level: float) -> Answer:
 
 
 def _bootstrap_range(row: Row) -> str:
-    """Say between which thresholds the rule chooses on bootstrap tables."""
+    """Return the phrase on the range of the rule's thresholds on bootstrap tables."""
     low, high = row["threshold_low"], row["threshold_high"]
     return (
         ""
@@ -137,7 +137,7 @@ def _bootstrap_range(row: Row) -> str:
 
 
 def _parse_limit(row: Row) -> tuple[str, bool, float]:
-    """Return the title of the measure of a limit, whether it is a lower one, and the limit."""
+    """Return the title of the limited measure, whether the limit is a lower one, and the limit."""
     rule = str(row["chosen_by"])
     up = ">=" in rule
     name, _, at = rule.partition(">=" if up else "<=")
@@ -146,7 +146,7 @@ def _parse_limit(row: Row) -> tuple[str, bool, float]:
 
 
 def _name_rule(row: Row, level: float) -> str:
-    """Name a rule in a sentence."""
+    """Return the phrase for a rule."""
     rule = str(row["chosen_by"])
     title, _, at = _parse_limit(row)
     if at == at:
@@ -165,7 +165,7 @@ def _format_confidence(level: float) -> str:
 
 
 def _abstention_answer(row: Row, level: float) -> Answer:
-    """Say what abstention changes."""
+    """Return the sentence on the effect of abstention."""
     model, code = str(row["model"]), "abstention"
     name, accuracy, before = (
         quote_if_ambiguous(model), as_estimate(row["accuracy"]),
@@ -209,7 +209,7 @@ def _format_threshold(cut: object) -> str:
 def threshold_tables(
     label: str | None, model: str, counts: ScoreCounts, sample: Sample, options: ReportOptions
 ) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the tables that are asked for, with their names."""
+    """Yield the requested tables with their names."""
     cut = sample.thresholds.get(model)
     if rules := options.rules:
         chosen = chosen_thresholds(label, model, counts, rules, options.certainty)

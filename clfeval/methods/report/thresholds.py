@@ -1,4 +1,4 @@
-"""Thresholds chosen by a rule: which is best on these rows, what to expect of it on new data."""
+"""Thresholds chosen by rules, with the measures expected on new data."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ ONE_SIDED = {
     SENSITIVITY: ("positive", "spec>=.95"), "fnr": ("positive", "spec>=.95"),
     SPECIFICITY: ("negative", "sens>=.9"), "fpr": ("negative", "sens>=.9"),
 }  # fmt: skip
-OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits within which negatives are to be many
+OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits on these constrain predicted negatives
 SAFE, SAFE_SUFFIXES = (
     (SENSITIVITY, "fnr", SPECIFICITY, "fpr"),
     (".low", ".high"),
-)  # kept with confidence
-CALLED_ONCE = (SENSITIVITY, "precision")  # whatever name they are asked for by
+)  # rules with a confidence limit
+CALLED_ONCE = (SENSITIVITY, "precision")  # one name for all aliases
 _LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
 
 
@@ -133,7 +133,7 @@ def _parse_rule_measure(text: str, flag: str) -> RequestedMeasure:
     one = found[0]
     if one.measure.twin in CALLED_ONCE:
         one = RequestedMeasure(one.measure.twin, CATALOG[one.measure.twin], one.settings)
-    if one.measure.id == AT_RISK:  # of the table, wherever the cut is
+    if one.measure.id == AT_RISK:  # computed from the table at any threshold
         t = one.settings.get("t", 0.5)
         stakes = {"stakes": OutcomeCosts(t, 1 - t)}
         return RequestedMeasure(
@@ -148,7 +148,7 @@ def _parse_rule_measure(text: str, flag: str) -> RequestedMeasure:
 RATES = {name: RequestedMeasure(name, CATALOG[name], {}) for name in (
     "sensitivity", "specificity", "precision", "npv")}  # fmt: skip
 FLAGGED_MEASURE = RequestedMeasure("flagged", CATALOG["detection_prevalence"], {})
-BLOCK = 2**10  # tables whose limits are made at once
+BLOCK = 2**10  # tables per block of limits
 UNMET = "limit_unmet"
 ALWAYS, NEVER, FROM = "always positive", "never positive", "score >= t"
 
@@ -160,7 +160,7 @@ def chosen_thresholds(
     rules: Sequence[ThresholdRule],
     wanted: IntervalSettings,
 ) -> ChosenThresholds:
-    """Return what the rules choose on the scores of a model in a slice."""
+    """Return the thresholds that rules choose on the scores of a model in a slice."""
     rules = [_kept_safely(one, counts, wanted) if one.safe else one for one in rules]
     return ChosenThresholds.from_scores(counts, rules, wanted.seed, f"{model}\0{label or ''}")
 
@@ -176,7 +176,7 @@ def _kept_safely(
     """
     within, at, points = rule.within, rule.sign * np.inf, roc_points(counts)
     assert within is not None
-    upwards = within.name in OF_NEGATIVES  # what positives are called
+    upwards = within.name in OF_NEGATIVES  # the limit constrains predicted negatives
     _, places = np.unique(points.tp if upwards else points.fp, return_index=True)
     places = places[::-1] if upwards else places
     for start in range(0, len(places), BLOCK):
@@ -253,7 +253,7 @@ def cutoff_rows(
 
 
 def _apply_safe_limit(one: Estimate, rule: ThresholdRule) -> Estimate:
-    """Return an estimate with the confidence limit that a safe rule keeps to."""
+    """Return an estimate whose confidence limit satisfies the limit of a safe rule."""
     if one.value is None or one.low is None or one.high is None:
         return one
     if rule.sign > 0:
@@ -279,14 +279,14 @@ def _estimate_measure(
 
 
 def _effective_parts(table: ConfusionCounts) -> float:
-    """Return how many clusters of one size tell as much."""
+    """Return the effective number of clusters, or of weighted rows."""
     total = float((table.positives + table.negatives)[0])
     squares = 0.0 if table.sums is None else float(table.sums[0, 2:, 2:].sum())
     return float(divide(total**2, squares))
 
 
 def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
-    """Return why there is no best threshold."""
+    """Return the reason why no threshold is best."""
     measure, last = rule.best.measure, points.tables
     ends = Confusion(*(cell[-1:] for cell in (last.tp, last.fp, last.fn, last.tn)))
     single = next((one for one in CLASS_REASONS if undefined_reason((one, ""), ends) == one), None)
@@ -296,7 +296,7 @@ def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
 
 
 def _empty_cutoff(rule: ThresholdRule, reason: str) -> Row:
-    """Return the cells of a rule by which no threshold is chosen."""
+    """Return the cells of a rule without a chosen threshold."""
     none = Estimate(None, reason=reason)
     cells = dict.fromkeys(("threshold", "threshold_low", "threshold_high", "rule", *CELLS))
     return {

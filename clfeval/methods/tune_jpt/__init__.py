@@ -1,1 +1,1 @@
-"""JPT normalisation and tuning: what a classifier does at another class ratio."""
+"""JPT normalisation and tuning: measures of a classifier at other class ratios."""

@@ -63,7 +63,7 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
 
 
 def _reference_answers(rows: Rows, parameters: Mapping[str, Any]) -> Iterator[Answer]:
-    """Yield how models compare with the reference, one sentence per population."""
+    """Yield the sentences that compare models with the reference, one per population."""
     for lead in dict.fromkeys(str(row["measure"]) for row in rows):
         measure, to = lead.partition(":")[0], str(parameters["reference"])
         margin = (parameters["margin"] or {}).get(measure)
@@ -93,7 +93,7 @@ class LeadingModels:
 
 @dataclass(frozen=True, slots=True)
 class TuneAnswers:
-    """The tables, and the measure that decides."""
+    """Sentences from the tables; measure: the one that compares models."""
 
     tables: Mapping[str, Rows]
     parameters: Mapping[str, Any]
@@ -101,13 +101,13 @@ class TuneAnswers:
 
     @property
     def title(self) -> str:
-        """The measure's name."""
+        """The title of the measure."""
         name = str(self.measure)
         return TITLES.get(name) or measure_title(name, self.parameters.get("beta"))
 
     @property
     def short(self) -> str:
-        """The same without an explanation."""
+        """The title without its explanation."""
         return self.title.split(" (")[0]
 
     @property
@@ -116,7 +116,7 @@ class TuneAnswers:
         return self.parameters.get("interval") != "none"
 
     def best(self, places: Sequence[Sequence[Row]]) -> Iterator[Answer]:
-        """Yield the best model of each population; for the first one also its predictive values."""
+        """Yield sentences on the best model of each population; first also predictive values."""
         for number, here in enumerate(places if self.measure is not None else ()):
             where, lead = prevalence_phrase(here[0]), self.lead(here)
             if lead is None:
@@ -165,7 +165,7 @@ class TuneAnswers:
         return LeadingModels(names, cell, tied, worse, only or len(values) == 1)
 
     def _that_matters(self, here: Sequence[Row]) -> Iterator[Answer]:
-        """Yield how the leader compares with the other models by the margin."""
+        """Yield the sentence that compares the leader with the other models by the margin."""
         contest = self._contest(here)
         margin = (self.parameters["margin"] or {}).get(self.measure)
         if margin is None or contest is None or contest.get("verdict") is None:
@@ -226,7 +226,7 @@ class TuneAnswers:
         return Answer("best-at", f"{text}.", names, self.measure, cell.value, cell.low, cell.high)
 
     def _constant(self, row: Row, cell: Estimate) -> str:
-        """Return which prediction for all rows is better than the best model, if any."""
+        """Return the constant prediction that is better than the best model; empty if none is."""
         size, p = sort_value(cell), float(str(row["prevalence"]))
         if size is None or p >= 1:
             return ""
@@ -245,7 +245,7 @@ class TuneAnswers:
     def usable(
         self, here: Sequence[Row], name: str | None = None, *, same: bool = False
     ) -> Iterator[Answer]:
-        """Yield the predictive values of a model, by default the first, at its best threshold."""
+        """Yield the sentence on predictive values of a model, or the first, at its threshold."""
         for row in self.tables.get("at_prevalence", ()):
             there = (row["odds"], row["population"]) == (here[0]["odds"], here[0]["population"])
             if there and name in (None, row["model"]):
@@ -257,7 +257,7 @@ class TuneAnswers:
                 return
 
     def changes(self, by: str) -> Iterator[Answer]:
-        """Yield which models lead over the sweep; by: the name of the measure."""
+        """Yield the sentence on the leading models over the sweep; by: the name of the measure."""
         swept = [
             row for row in self.tables.get("winners", ())
             if row["slice"] is None and row["population"] == "sweep" and row["leader"] is not None
@@ -305,7 +305,7 @@ class TuneAnswers:
         return runs
 
     def _significant(self, swept: Sequence[Row], names: Sequence[str] = ()) -> str:
-        """Write at how many ratios all models but those that lead are significantly worse."""
+        """Return the phrase on the number of ratios at which the lead is significant."""
         tied = [{*row["tied"]} - {*names} if isinstance(row["tied"], list) else set()
                 for row in swept]  # fmt: skip
         if not self.judged or {row["model"] for row in self.tables["models"]} == {*names}:
@@ -342,14 +342,14 @@ class TuneAnswers:
 
 
 def _as_clause(text: str) -> str:
-    """Return a sentence as a part of another one; it may begin with a name."""
+    """Return a sentence as a clause; the first letter of a name is kept."""
     inside = text.removesuffix(".")
     begins = inside.startswith(("The other ", "Every other "))
     return inside[0].lower() + inside[1:] if begins else inside
 
 
 def _leading_models(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
-    """Return the model with the best value; several where they have the same."""
+    """Return the models with the best value."""
     if not values:
         return ()
     best = max(sign * value for value in values.values())

@@ -28,7 +28,7 @@ from clfeval.methods.tune_jpt.pairwise import (
 )
 from clfeval.methods.tune_jpt.tables import slice_populations
 
-MOST_PAIRED = 30  # models of which every two are compared unasked
+MOST_PAIRED = 30  # models up to which all pairs are compared by default
 _GRID = 2001  # odds at which signs are compared, evenly in the logarithm
 _LOOKS = 13  # odds at which a lead without crossing is tested
 
@@ -39,7 +39,7 @@ def lead_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
     looked_at = [one.ratio for one in populations]
     crossovers: dict[str | None, list[Row]] = {label: [] for label in given.slices}
     winners: dict[str | None, list[Row]] = {label: [] for label in given.slices}
-    alike: dict[int, list[str | None]] = {}  # slices of as many models are judged at one level
+    alike: dict[int, list[str | None]] = {}  # slices with equally many models share one level
     for label, counts in given.slices.items():
         alike.setdefault(len(counts.models), []).append(label)
     for many, labels in alike.items():
@@ -62,7 +62,7 @@ def lead_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
 def _pairwise_comparison(
     given: Sample, labels: Sequence[str | None], options: TuneOptions
 ) -> PairwiseComparison:
-    """Return the contest of slices of equally many models."""
+    """Return the pairwise comparison of models in slices with equally many models."""
     patterns = [given.patterns[label] for label in labels if label in given.patterns]
     _, counts = concatenate_counts({label: given.slices[label] for label in labels})
     level = options.confidence if given.sampled else None
@@ -101,10 +101,10 @@ def winner_rows(
 ) -> Iterator[tuple[str | None, Row]]:  # fmt: skip
     """Yield, per population of a part, the model with the best value, and those tied with it.
 
-    `winner` is that model where every other one is significantly worse; else None, and `undecided`
+    `winner` is that model where every other one is significantly worse; else None, and `tied`
     names the models that are not. All pairs of a population are adjusted by the joint maximum, of
     many models by Bonferroni's rule, swept rows as crossings. With a margin also the verdict on the
-    leader, models `equivalent` to it, and those that `may_be_better` by the margin.
+    leader, models `equivalent` to it, and those `possibly_better` by the margin.
 
     places: the part, the kind (all swept, or none) and the population of each row.
     """
@@ -159,9 +159,7 @@ def _interval_levels(
     contest: PairwiseComparison, known: RateEstimates, p: Floats, options: TuneOptions, *,
     everywhere: bool
 ) -> Floats:  # fmt: skip
-    """Return the level of intervals for all pairs of a row, by `adjusted_family` or `together`,
-    (g,).
-    """
+    """Return the level of intervals for all pairs of each row, (g,): joint or `together`."""
     g, k = p.shape
     alone = contest.level or 0.0
     levels = np.full(g, contest.together(k * (k - 1) // 2, everywhere=everywhere).level)
@@ -179,7 +177,7 @@ def _interval_levels(
 
 
 def _that_matters(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any]:
-    """Return how the leader compares with the other models, by the margin."""
+    """Return the cells that compare the leader with the other models by the margin."""
     none = Estimate(None)
     known = {
         name: Change(none, none, one, float(one.low <= 0)).verdict(
@@ -254,7 +252,7 @@ def _no_crossing_cells(
     second: Ints,
     seen: DifferenceSigns,
 ) -> Iterator[dict[str, Any]]:
-    """Yield why pairs have no crossing, the leader, and whether its lead is significant."""
+    """Yield the reason for no crossing, the leader, and whether its lead is significant."""
     low, high = (Population.from_ratio(end).rough for end in ends)
     ahead = np.where(seen.ahead > 0, first, second)
     leads = _significant_leads(contest, ends, ahead, first + second - ahead)

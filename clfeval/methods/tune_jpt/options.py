@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
 
-TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold, unless asked
+TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold by default
 BENT = ("g_mean",)  # its best threshold need not lie on the hull of the ROC points
 FULL_SWEEP = "1:1000..1000:1"
 ROWS = 1000  # of the tables shown
@@ -81,7 +81,7 @@ def _accept_measures(flag: str, given: Any) -> tuple[str, ...]:
 
 
 def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
-    """Return four numbers per model; UsageError for what is neither numbers nor such a mapping."""
+    """Return four numbers per model; UsageError for other values."""
     if given is None:
         return {}
     by_model = given if isinstance(given, Mapping) else {"model": given}

@@ -22,7 +22,7 @@ _HALVINGS = 60
 _SETTLED = 30  # halvings of a limit
 _EQUAL = 1e-12  # relative; a smaller difference is rounding
 _CELLS, _BLOCK = 2**20, 2**18  # values, and signs, held at a time
-_STEP, _GROWTH = 0.01, 1.3  # outwards from a crossing, in the logarithm of the odds
+_STEP, _GROWTH = 0.01, 1.3  # first step outwards from a crossing, in log odds
 
 Pair = tuple[int, int]  # places of two models
 
@@ -105,7 +105,7 @@ def _of_patterns(one: PatternCounts) -> tuple[Floats, Bools, Floats, float, floa
 def follow_difference_signs(
     contest: PairwiseComparison, ratios: Floats, first: Ints, second: Ints
 ) -> DifferenceSigns:
-    """Follow pairs of models (q,), sorted by part, over a fine grid of `ratios` (g,)."""
+    """Return the signs of differences of pairs (q,), by part, on a fine grid of `ratios` (g,)."""
     many, k, size = len(first), contest.each, len(ratios)
     ahead, (defined, differ) = np.zeros(many, np.int64), np.zeros((2, many), bool)
     found = DifferenceSigns(ahead, defined, differ, [])
@@ -128,7 +128,7 @@ def follow_difference_signs(
             for one in np.flatnonzero(once & also).tolist():
                 told = np.flatnonzero(signs[one])
                 its = signs[one, told]
-                before = np.flatnonzero(its[:-1] * its[1:] < 0)  # never beside a NaN
+                before = np.flatnonzero(its[:-1] * its[1:] < 0)  # never next to a NaN
                 who = (low + one, int(i[one]), int(j[one]))
                 found.turns.extend((*who, its[b], told[b], told[b + 1]) for b in before)
     return found
@@ -137,7 +137,7 @@ def follow_difference_signs(
 def find_crossings(
     contest: PairwiseComparison, ratios: Floats, first: Ints, second: Ints
 ) -> tuple[Crossings, Ints, DifferenceSigns]:
-    """Return crossings of pairs of models (q,), the pairs without any, and the course of those.
+    """Return crossings of pairs of models (q,), the pairs without any, and the signs of those.
 
     What is linear in the rates (TAR, cost) has the closed form r = w dfp / dtp, with w = 1 for
     TAR: the prevalence dtnr / (dtnr - dtpr). Other measures are compared at a fine grid of `ratios`
@@ -175,7 +175,7 @@ def _halved_down(
     ratios: Floats,
     turns: Sequence[tuple[int, int, int, float, int, int]],
 ) -> list[tuple[int, int, int, float]]:
-    """Return the pair, its leaders below and above, and the odds of each change of sign."""
+    """Return the pair, its leaders below and above, and odds of each crossing, by bisection."""
     if not turns:
         return []
     pair, i, j, ahead, left, right = (np.array(part) for part in zip(*turns, strict=True))
@@ -257,7 +257,7 @@ class PairwiseComparison:
 
     @property
     def each(self) -> int:
-        """How many models a part has."""
+        """The number of models in a part."""
         return len(self.counts.models) // self.parts
 
     @property
@@ -276,7 +276,7 @@ class PairwiseComparison:
         return np.asarray(found, np.float64)
 
     def together(self, comparisons: int, *, everywhere: bool = False) -> PairwiseComparison:
-        """Return the contest with simultaneous intervals, everywhere: at every class ratio.
+        """Return the comparison with simultaneous intervals, everywhere: at every class ratio.
 
         The direction turns by a quarter at most for measures increasing in both rates, with
         clusters of both classes by a half: see `simultaneous_level`.

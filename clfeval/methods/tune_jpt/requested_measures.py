@@ -31,7 +31,7 @@ _COSTS = {"cost": ("fp", "fn"), "benefit": ("tp", "tn")}
 
 
 def parse_tuned_measures(flag: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return measures by id and parameters, each once; UsageError for what cannot be tuned."""
+    """Return measures by id and parameters without duplicates; UsageError if not tunable."""
     found: dict[str, None] = {}
     for text in names:
         key = text.strip().casefold()
@@ -70,7 +70,7 @@ def _parse_measure_name(flag: str, text: str) -> str:
 
 
 def _explain_unavailable(measure: Measure) -> str:
-    """Return why a measure is not tuned, and where it is computed."""
+    """Return the hint for a measure that is not tuned."""
     if "prevalence" in measure.takes:
         return f"use --measure {measure.id[:3]} --prevalence 0.01"
     if measure.id == AT_RISK:

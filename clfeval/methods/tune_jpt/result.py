@@ -1,4 +1,4 @@
-"""From what is given to the Result of tune-jpt: its tables, settings, signature and notes."""
+"""From the input to the Result of tune-jpt: its tables, settings, signature and notes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ONE_SIDE = {  # errors of one kind do not count
     "ppv", "ppv_odds", "lr_pos", "npv", "npv_odds", "lr_neg", "sensitivity", "specificity", "fpr",
     "fnr", "fdr", "for", "precision_u", "npv_u",
 }  # fmt: skip
-_MAX_NAMED, _ONE_SIDED = 5, 10  # slices; one odds so many times the other hides it in their mean
+_MAX_NAMED, _ONE_SIDED = 5, 10  # slices listed; ratio of two odds where one dominates
 METHODS = {  # by --interval
     "exact": {
         "sensitivity, specificity; tar, tor, ppv, npv and their odds as counted": "Clopper-Pearson",
@@ -109,7 +109,7 @@ _ADVICE = (
 
 
 def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
-    """Return every setting, and which method makes which interval."""
+    """Return every setting, and the method of each interval."""
     sweep, stakes = options.swept, options.stakes
     interval = options.interval if given.sampled else "none"
     kind = interval if interval in METHODS else "exact"
@@ -143,7 +143,7 @@ def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
 
 
 def _format_odds(one: Population) -> str:
-    """Write odds as they were given, or with every digit where that says less than the ratio."""
+    """Format odds as given, or as the exact ratio if these are rounded."""
     left, _, right = one.odds.partition(":")
     return one.odds if float(left) / float(right) == one.ratio else f"{one.ratio!r}:1"
 
@@ -220,7 +220,7 @@ def tuning_notes(
     given: Sample, options: TuneOptions, tables: Mapping[str, Rows], failed: int,
     unbounded: Sequence[str],
 ) -> tuple[ResultWarning, ...]:  # fmt: skip
-    """Return the notes, the weightiest first."""
+    """Return the notes, the most important first."""
     counts, chosen = given.slices[None], "thresholds" in tables
     several = len(counts.models) > 1
     full = all(part.all() for part in (counts.tp, counts.fp, counts.fn, counts.tn))

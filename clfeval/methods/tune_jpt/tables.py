@@ -65,7 +65,7 @@ class TunedModels:
 
     @classmethod
     def from_sample(cls, given: Sample, options: TuneOptions) -> TunedModels:
-        """Put the models of all slices in one row."""
+        """Concatenate the models of all slices."""
         return cls(given, options, *concatenate_counts(given.slices))
 
     @property
@@ -74,7 +74,7 @@ class TunedModels:
         return self.options.confidence if self.given.sampled else None
 
     def redrawn(self, i: int) -> TableResampler | None:
-        """Return how a model's table is resampled by clusters or weights; None without."""
+        """Return the resampler of a model by clusters or weights; None without."""
         return TableResampler.from_patterns(
             self.given.patterns.get(self.labels[i]), self.counts.models[i]
         )
@@ -89,7 +89,7 @@ class TunedModels:
         if self.level is None:
             return np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)
         options = self.options
-        # what is not resampled has its exact limits beside those that are
+        # measures that are not resampled have exact limits
         how = "exact" if options.interval == "bootstrap" else options.interval
         design = Design(options.totals, how)
         return measure_limits(
@@ -100,7 +100,7 @@ class TunedModels:
     def estimates(
         self, name: str, cells: Cells, chosen: Cells | None = None, times: Floats | float = 1.0
     ) -> Estimates:
-        """Return a measure of tables, times `times`, with limits by formula, and by `chosen`."""
+        """Return a measure of tables, times `times`, with limits extended to that of `chosen`."""
         of, still = (
             measure_formulas(self.options.beta, self.options.stakes)[name],
             CATALOG[name].invariant,
@@ -179,19 +179,19 @@ class TunedModels:
         for name, measure in chosen.items():
             still = (
                 cells.sampled | CATALOG[name].invariant
-            )  # what does not move keeps all its digits
+            )  # values that do not depend on the ratio keep all digits
             values = np.where(still, measure(cells.counted), measure(tables))
             columns[name] = estimate_column(values, bounds.get(name), cells, CATALOG[name].tuned)
         return columns, failed
 
 
 def measure_formulas(beta: float = 1.0, stakes: OutcomeCosts | None = None) -> dict[str, Formula]:
-    """Return what computes each measure, with the weight of recall and the stakes filled in."""
+    """Return the functions of measures, with beta and costs filled in."""
     return measure_functions("confusion", beta=beta, stakes=stakes)
 
 
 def expected_rows(tuner: TunedModels, rows: float) -> list[Row]:
-    """Return, per model and population, the cells expected among so many rows, with intervals.
+    """Return, per model and population, the expected cells among `rows` rows, with intervals.
 
     Intervals of TP, FN, FP and TN are those of sensitivity and specificity, scaled; class totals
     are known. `called` is TP + FP, all predicted positive. Range 0..rows; undefined, with a reason,
@@ -290,12 +290,12 @@ def simulated_rows(tuner: TunedModels, prior: tuple[float, float]) -> list[Row]:
 
 
 def _summarize_draws(values: Floats, level: float) -> dict[str, float | int | None]:
-    """Return mean, median and percentiles of what is defined; None where infinite or nothing is."""
+    """Return mean, median and percentiles of defined draws; None if infinite or undefined."""
     low, high, failed = (x.item() for x in percentile_limits(values, level=level))
     defined = values[~np.isnan(values)]
     middle = mean = np.nan
     if defined.size:
-        with np.errstate(invalid="ignore", over="ignore"):  # of both infinities there is none
+        with np.errstate(invalid="ignore", over="ignore"):  # undefined for inf - inf
             middle, mean = float(np.median(defined)), float(defined.mean())
     shown = {"mean": mean, "median": middle, "low": low, "high": high}
     finite = {key: x if np.isfinite(x) else None for key, x in shown.items()}

@@ -1,4 +1,4 @@
-"""The threshold that is best for a measure in a population, and what to expect of it."""
+"""Best thresholds for measures in populations, with the values expected on new data."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class BestThresholds:
 def _threshold_rules(
     names: Sequence[str], places: Sequence[Place], options: TuneOptions
 ) -> list[ThresholdRule]:
-    """Return the rules of measures that are to be best in populations, measure by measure."""
+    """Return the rules that optimise measures in populations, measure by measure."""
     every, found = measure_formulas(options.beta, options.stakes), list[ThresholdRule]()
     for name in names:
         for kind, one in places:
@@ -85,7 +85,7 @@ def threshold_tables(
         found.sort(key=lambda one: place[one.label])
         return threshold_rows(found, given, options)
 
-    # at all the odds of the sweep they are dear, and few ask for them
+    # slow at all odds of the sweep, and rarely requested
     who = [
         (None, one.model, name, kind, there.ratio)
         for one in first
@@ -97,7 +97,7 @@ def threshold_tables(
     rows = deferred_rows(len(who), partial(chosen, True), columns)
     tables |= {
         "thresholds": RowsBySlice(rows, partial(chosen, False)),
-        "cutoffs": RowsBySlice((), lambda: cutoff_rows(rows)),  # all made when asked for
+        "cutoffs": RowsBySlice((), lambda: cutoff_rows(rows)),  # computed when requested
     }
     return tables, sorted(digests), unbounded
 
@@ -132,7 +132,7 @@ def _usable_threshold_rows(
 
 
 def _net_benefit_or_j(row: Row) -> float:
-    """Return the net benefit, or else J + 1, with the sign that sorts the largest first."""
+    """Return the net benefit, or else J + 1, negated so that the largest is first."""
     benefit = sort_value(row["net_benefit"])
     rates = [sort_value(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
     return -sum(rates) if benefit is None else -benefit
@@ -202,7 +202,7 @@ def threshold_rows(
 def _corrected_estimates(
     found: Sequence[BestThresholds], given: Sample, options: TuneOptions
 ) -> Iterator[Estimate]:
-    """Yield what to expect on other rows of each rule, with limits made for all of them at once."""
+    """Yield the values of each rule expected on new data, with limits computed together."""
     tables, here = (
         concatenate_counts({i: getattr(one.chosen, name) for i, one in enumerate(found)})[1]
         for name in ("expected", "here")

@@ -1,4 +1,4 @@
-"""The screen of mlcps: its tables, its charts and what stands above them."""
+"""The page of mlcps: its tables, charts and headline."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ DOTS = 5000  # models without a letter that are drawn
 
 
 def page_charts(result: Document) -> Iterator[Chart]:
-    """Yield the metrics, radars and spread of the best models; every model has a letter."""
+    """Yield charts of metrics, radars and spread of the best models; every model has a letter."""
     best, metrics = BestModels.from_result(result, len(LETTERS)), list(result.parameters["metrics"])
     if metrics:
         yield _profile_chart(best, metrics)
@@ -127,7 +127,7 @@ def _ray_values(best: BestModels) -> Iterator[tuple[float, ...]]:
 
 
 def _profile_chart(best: BestModels, metrics: list[str]) -> Chart:
-    """Plot every metric of the best models; where less is better, 1 - value."""
+    """Return the chart of all metrics of the best models; where less is better, of 1 - value."""
     best, ways = best.few(PROFILED), best.result.parameters["directions"]
     names = tuple("1 - " * (ways[name] == "min") + name for name in metrics)
     return Chart(
@@ -142,7 +142,7 @@ def _profile_chart(best: BestModels, metrics: list[str]) -> Chart:
 
 
 def _radar_chart(best: BestModels, metrics: list[str]) -> Chart:
-    """Plot the polygons of the best models, whose area is the score."""
+    """Return the polygons of the best models, whose area is the score."""
     weights = best.result.parameters["weights"].values()
     longest = max(weights) or 1.0
     return Chart(
@@ -157,7 +157,7 @@ def _radar_chart(best: BestModels, metrics: list[str]) -> Chart:
 
 
 def _scatter_chart(best: BestModels, series: list[Series]) -> Chart:
-    """Plot the SD of the metrics of every model over MLcps; dots beyond the letters."""
+    """Return the chart of the SD of every model's metrics over MLcps; dots beyond the letters."""
     table = best.result.tables["models"]
     more = len(table) - len(best.rows)
     step = -(-more // DOTS) or 1
@@ -182,7 +182,7 @@ NAMES_WIDTH = 130  # characters of names of metrics on top, about
 
 
 def headline(result: Document) -> list[str]:
-    """Return what was read, and the order and scales of the metrics."""
+    """Return the headline: inputs, and the order and scales of the metrics."""
     return [_read_words(result), *_metric_lines(result)]
 
 
@@ -203,7 +203,7 @@ def _read_words(result: Document) -> str:
 
 
 def _metric_lines(result: Document) -> Iterator[str]:
-    """Yield the metrics in the order of the rays with their scales, and the accuracy of chance."""
+    """Yield the metrics in the order of the rays with scales, and the majority class accuracy."""
     parameters = result.parameters
     weights = parameters["weights"].items()
     if weights:
@@ -221,7 +221,7 @@ def _metric_lines(result: Document) -> Iterator[str]:
 
 
 def _fit_names(names: Sequence[str]) -> str:
-    """List the names that fit in a line or two, at least the first two."""
+    """Return the names that fit in a line or two, at least the first two, and how many are left."""
     ends_at = accumulate(len(name) + 2 for name in names)
     most = max(sum(end <= NAMES_WIDTH for end in ends_at), 2)
     left = len(names) - most

@@ -1,4 +1,4 @@
-"""The best models of a ranking, which the screens show."""
+"""The tables of mlcps in reading order, of the best models of a ranking."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCORES = {
 
 @dataclass(frozen=True, slots=True)
 class BestModels:
-    """The best models of a result: their places in its tables and their rows."""
+    """The best models of a result: their indices in its tables and their rows."""
 
     result: Document
     places: tuple[int, ...]
@@ -34,7 +34,7 @@ class BestModels:
 
     @classmethod
     def from_result(cls, result: Document, most: int = BEST) -> BestModels:
-        """Return them by rank, then in the order of the table; models without rank are last."""
+        """Return the best models by rank, then by table order; models without rank are last."""
         ranks, by = result.tables["ranks"], result.parameters["ranked_by"]
         columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
         column = columns[by] if by in columns else (row[by] for row in ranks)
@@ -43,7 +43,7 @@ class BestModels:
         return cls(result, places, tuple(result.tables["models"][i] for i in places))
 
     def few(self, most: int) -> BestModels:
-        """Return the best of the best."""
+        """Return the first of the best models."""
         return BestModels(self.result, self.places[:most], self.rows[:most])
 
     @property
@@ -68,7 +68,7 @@ class BestModels:
         return [list(table[i * size : (i + 1) * size]) for i in self.places]
 
     def found_in(self, table: Rows) -> list[Row]:
-        """Return their rows of a table that has at most one for each model, in any order."""
+        """Return the models' rows of a table that has at most one for each, in any order."""
         found = {str(row["model"]): row for row in table}
         return [found[name] for name in self.names if name in found]
 
@@ -76,9 +76,9 @@ class BestModels:
         self, name: str, title: str, columns: Mapping[str, Source],
         rows: Sequence[Row] | None = None, /, **more: Any,
     ) -> TableView:  # fmt: skip
-        """Show the models' rows of a table, or other rows of it."""
+        """Return a table of the models' rows, or of other rows."""
         rows = self.rows if rows is None else rows
-        # how many models are not among the best, whatever of them is shown
+        # the number of models that are not among the best, whichever of these are shown
         left = len(self.result.tables["models"]) - len(self.rows)
         total = {"total": len(rows) + left} if name in PER_MODEL else {}
         whole = {"more": "--format csv"} if name == "models" else {}
@@ -86,7 +86,7 @@ class BestModels:
 
 
 def format_names(cell: Cell) -> str:
-    """List the names in a cell, so that commas in them cannot mislead."""
+    """Return the names in a cell as one text, in which commas of names cannot mislead."""
     return join_names(cell) if isinstance(cell, list) and cell else ABSENT
 
 
@@ -95,7 +95,7 @@ BREAKER = "✗"
 
 
 def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
-    """Yield them in reading order."""
+    """Yield the tables of options, in reading order."""
     tables = best.result.tables
     if tables.get("weights"):
         yield _weights_table(best)
@@ -133,7 +133,7 @@ def _goals_table(best: BestModels) -> TableView:
 
 
 def _desirability_table(best: BestModels, digits: int) -> TableView:
-    """Show desirabilities as models by metrics, with dealbreakers marked."""
+    """Return the table of desirabilities, models by metrics, with dealbreakers marked."""
     blocks = best.of_table("desirability")
     metrics = [str(row["metric"]) for row in blocks[0]]
     rows = [
@@ -232,7 +232,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
 
 
 def _ranking_table(best: BestModels) -> TableView:
-    """Show one line per model, best first, with a bar of the score that ranks."""
+    """Return the ranking: one line per model, best first, with a bar of the score that ranks."""
     first, by = best.rows[0], best.by_desirability
     score = "desirability" if by else "normalised"
     columns: dict[str, Source] = {"model": "model", "rank": lambda row: format_cell(row["rank"])}
@@ -264,7 +264,7 @@ def _dealbreaker_count(row: Row) -> int:
 
 
 def _stability_table(best: BestModels) -> TableView:
-    """Show each model in other orders of the metrics, its mean, and the Pareto front."""
+    """Return the table of each model in other orders of the metrics, its mean, the Pareto front."""
     polygon = best.result.parameters["orders"] is not None
     ranks: dict[str, str] = {}
     for (row,) in best.of_table("ranks"):
@@ -290,7 +290,7 @@ def _stability_table(best: BestModels) -> TableView:
 
 
 def _ranks_table(best: BestModels) -> TableView:
-    """Show the ranks by every score, and what they depend on."""
+    """Return the table of ranks by every score, and of what they depend on."""
     rows = [row for (row,) in best.of_table("ranks")]
     scores = [name for name in SCORES if any(row.get(name) is not None for row in rows)]
     columns: dict[str, Source] = {"model": "model", **{SCORES[name]: name for name in scores}}
@@ -311,7 +311,7 @@ def _dependence_cell(name: str) -> Source:
 
 
 def _metrics_table(best: BestModels) -> TableView:
-    """Show scale, weight and range of each metric, numbered as its ray in the radar."""
+    """Return the table of scale, weight and range of each metric, numbered as its ray."""
     rays, rows = best.result.parameters["metrics"], best.result.tables["metrics"]
     columns: dict[str, Source] = {
         "ray": lambda row: str(rays.index(row["metric"]) + 1),
@@ -329,7 +329,7 @@ def _influence_table(best: BestModels) -> Iterator[TableView]:
     known = [row for row in best.result.tables["metrics"] if row["winner_doubled"] is not None]
     if best.result.summary["models"] < 2 or not known:
         return
-    # who is first by MLcps, named as the metrics table does: of several the first, and how many
+    # the first model by MLcps, named as in the metrics table: of ties the first, and their number
     names = [str(row["model"]) for (row,) in best.of_table("ranks") if row["mlcps"] == 1]
     if not best.by_desirability:
         names = list(best.result.summary["best"])

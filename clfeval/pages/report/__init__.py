@@ -1,4 +1,4 @@
-"""How a report reads: the first screen, curves, thresholds, decisions, every measure."""
+"""The page of a report: first screen, curves, thresholds, decisions, all measures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clfeval.schema import Column, Page, Table, columns_of_kind
 
 THRESHOLD = Column("threshold", "cut?")
 BEYOND = "for other commands on these rows, add --with mars, or --with all"
-# of one class against the rest; else, without a positive one, of all classes alike
+# measures of one class against the rest; else, without a positive class, of all classes
 _TWO, _MULTICLASS = "positive", "classes"
 OF_SCORES = (
     *columns_of_kind("share", "roc_auc brier", when="?"),
@@ -85,7 +85,7 @@ TABLES = (
 
 
 def headline(result: Document) -> list[str]:
-    """Say what was read and what is positive."""
+    """Return the headline: inputs, rows of each class, and runs."""
     names = join_names([item.name for item in result.inputs])
     runs = f", {format_count(result.summary['runs'], 'run')}" if result.summary.get("runs") else ""
     if (classes := result.summary.get("classes")) is not None:
@@ -96,7 +96,7 @@ def headline(result: Document) -> list[str]:
 
 
 def other_commands_hint(result: Document) -> str:
-    """Name what other commands would tell of several models, where predictions are cut."""
+    """Return the hint on other commands for several models with thresholded predictions."""
     cut = [row for row in result.whole("models") if row.get("tp") is not None]
     told = result.methods or {"classes", "runs"} & {*result.summary} or len(cut) < 2 or result.again
     return "" if told else BEYOND

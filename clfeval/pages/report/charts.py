@@ -1,4 +1,4 @@
-"""The pictures of a report, as data: curves, net benefit, scores by class."""
+"""The charts of a report, as data: curves, net benefit, scores by class."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ CURVES = (
 )  # fmt: skip
 MAX_CURVES = 26  # models; there are as many letters
 SHARE_RANGE = (0.0, 1.0)  # of a share
-REFERENCE_MARKER = ":"  # what draws a line that models are held against
+REFERENCE_MARKER = ":"  # the marker of reference lines
 FEW = "chance: precision equal to the prevalence"
 
 
 def page_charts(result: Document) -> Iterator[Chart]:
-    """Yield the curves there are, the best model first, of at most 26 models."""
+    """Yield the curves that a result has, the best model first, of at most 26 models."""
     if "curves" not in result.tables:
         return
     names = [str(row["model"]) for row in sort_models(result.whole("models"), "roc_auc")]
@@ -66,7 +66,7 @@ def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
 
 
 def _reference_line(name: str, left: float, right: float, letter: str = REFERENCE_MARKER) -> Series:
-    """Draw a line over the whole width that models are held against."""
+    """Return a line over the whole width with which models are compared."""
     return Series(name, (((0.0, left), (1.0, right)),), letter=letter)
 
 

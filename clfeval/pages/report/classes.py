@@ -1,4 +1,4 @@
-"""A report on more than two classes in reading order: models, classes, what is taken for what."""
+"""A report on more than two classes in reading order: models, classes, confusions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from clfeval.pages.report.model_order import (
 from clfeval.pages.shared_columns import measure_tables, requested_rows
 from clfeval.schema import Source, TableView
 
-CLASSES = 6  # shown unasked, the least F1 first
-WORST = 10  # confusions shown unasked
+CLASSES = 6  # shown by default, the lowest F1 first
+WORST = 10  # confusions shown by default
 NARROW = 38  # characters of a confusion, of which two stand side by side
 MATRIX = 20  # classes of which people read a matrix
 BALANCED = "balanced_accuracy"
@@ -80,7 +80,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
 
 
 def _majority_note(confusion: Sequence[Row], model: str) -> str:
-    """Say what accuracy the largest class gives by itself."""
+    """Return the note on the accuracy of always predicting the largest class."""
     rows: dict[str, float] = {}
     for row in confusion:
         if row["model"] == model:
@@ -91,7 +91,7 @@ def _majority_note(confusion: Sequence[Row], model: str) -> str:
 
 
 def _each_class(result: Document, model: str) -> Iterator[TableView]:
-    """Show what the best model does in each class: the worst ones first where they are many."""
+    """Yield the per-class results of the best model, the worst classes first if there are many."""
     found: dict[str, dict[str, object]] = {}
     for row in result.whole("measures"):
         if row["model"] == model and row["estimator"] == "class":
@@ -126,13 +126,13 @@ def _each_class(result: Document, model: str) -> Iterator[TableView]:
 
 
 def _undefined_last_key(cell: object) -> float:
-    """Sort by a value, undefined ones last."""
+    """Return a sort key by value, undefined values last."""
     value = as_estimate(cell).value
     return float("inf") if value is None else value
 
 
 def _confusions_table(confusion: Sequence[Row], model: str) -> Iterator[TableView]:
-    """Show which classes the best model confuses, those of most rows first."""
+    """Yield the table of classes that the best model confuses, those of most rows first."""
     wrong = [row for row in confusion if row["model"] == model and row["truth"] != row["predicted"]]
     wrong.sort(
         key=lambda row: (-(cell_value(row["rows"]) or 0.0), -(cell_value(row["share"]) or 0.0))
@@ -163,7 +163,7 @@ def _confusion_name(row: Row) -> str:
 
 
 def _matrix_table(result: Document, confusion: Sequence[Row], model: str) -> Iterator[TableView]:
-    """Show the whole table of truth and answers of the best model, of few classes."""
+    """Yield the confusion matrix of the best model, if there are few classes."""
     names = [str(name) for name in result.parameters["classes"]]
     if len(names) > MATRIX:
         return

@@ -1,4 +1,4 @@
-"""Who is tied with the best by each measure, the corrected winner, differences of models."""
+"""Tables of comparisons: models tied with the best, corrected best values, differences."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ SHORT: Mapping[str, Source] = {
 
 
 def comparison_tables(result: Document) -> Iterator[TableView]:
-    """Yield the differences that an option requests, the leading measures first."""
+    """Yield the differences requested by an option, the leading measures first."""
     rows, given = comparison_rows(result, "reference"), str(result.parameters.get("reference"))
     yield from run_tables(result)
     if rows:
@@ -175,7 +175,7 @@ def comparison_tables(result: Document) -> Iterator[TableView]:
 
 
 def sort_requested_first(result: Document, rows: Sequence[Row]) -> list[Row]:
-    """Put the measures that options name behind the one that leads, before all others."""
+    """Return rows sorted: the leading measure, then those that options name, then others."""
     asked = result.parameters
     names = [*asked.get("measure", ()), *asked.get("margin", ()), *asked.get("resolution", ())]
     ids = {one.id for name in names if (one := find_measure(name.partition(":")[0])) is not None}
@@ -188,7 +188,7 @@ def sort_requested_first(result: Document, rows: Sequence[Row]) -> list[Row]:
 
 
 def run_tables(result: Document) -> Iterator[TableView]:
-    """Yield means over runs, differences of them, and each run."""
+    """Yield tables of means over runs, of their differences, and of each run."""
     for name, title, holds in (
         ("run_spread", "Means over runs", "measure model mean sd runs method"),
         ("runs", "Each run", "measure model run value"),
@@ -212,7 +212,7 @@ def run_tables(result: Document) -> Iterator[TableView]:
 
 
 def _requested_tables(result: Document) -> Iterator[TableView]:
-    """Yield what further options ask of comparisons."""
+    """Yield the tables that further options request: baselines, sample sizes, changes."""
     if "baselines" in result.tables:
         yield TableView("baselines", "Baselines: permuted truth and constant models",
                     "measure model value observed p?", rank="asked",
@@ -229,7 +229,7 @@ def _requested_tables(result: Document) -> Iterator[TableView]:
 
 
 def slice_tables(result: Document) -> Iterator[TableView]:
-    """Yield the slices of the leader, those that are significantly worse first and marked."""
+    """Yield the slices of the leading model, significantly worse ones first and marked."""
     every = result.tables.get("slices", ())
     if not every:
         return
@@ -273,14 +273,14 @@ def slice_tables(result: Document) -> Iterator[TableView]:
 
 
 def _format_marked(row: Row, *, name: str) -> str:
-    """Write a measure of a slice, marked where it is significantly worse."""
+    """Return a measure of a slice as text, marked where it is significantly worse."""
     value, worse = as_estimate(row[name]).value, row["worse"]
     mark = "▼" if isinstance(worse, list) and name in worse else " "
     return "" if value is None else f"{format_number(value)}{mark}"
 
 
 def best_model_tables(result: Document) -> Iterator[TableView]:
-    """Yield the models tied with the best by each measure, and the corrected best values."""
+    """Yield tables of the models tied with the best by each measure, and corrected best values."""
     for name, title, columns in (
         ("best", "Models tied with the best, with confidence intervals of ranks",
          "measure model tied p_first rank_low rank_high"),

@@ -1,4 +1,4 @@
-"""In which order models stand, and which of them are marked."""
+"""The order of models in tables, and the marks of the best and tied ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CALIBRATION_TESTS = (
 
 
 def sort_models(rows: Sequence[Row], name: str) -> list[Row]:
-    """Sort models, the largest value first; those without it last."""
+    """Return models sorted by value, the largest first; those without it last."""
 
     def size(row: Row) -> float:
         value = cell_value(row[name])
@@ -25,7 +25,7 @@ def sort_models(rows: Sequence[Row], name: str) -> list[Row]:
 
 
 def best_and_tied_signs(rows: Sequence[Row]) -> list[Sign]:
-    """Mark the first of several, and those tied with it, where that is tested."""
+    """Return the signs of the best of several models and those tied with it, where tested."""
     may = [row["tied"] for row in rows]
     if len(may) < 2 or all(one is None for one in may):
         return [""] * len(may)

@@ -1,4 +1,4 @@
-"""The tables of a report in reading order: what decides first, the rest by name."""
+"""The tables of a report in reading order: the leading ones first, the rest by name."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
 
 
 def _score_distribution(result: Document, model: str) -> TableView:
-    """Draw the scores of each class of the best model: a block a bin, its height the share."""
+    """Return the histogram of scores of the best model by class: one block per bin."""
     mine = [row for row in result.whole("distribution") if row["model"] == model]
     classes = list(dict.fromkeys(str(row["class"]) for row in mine))
     low, high = mine[0]["from"], mine[-1]["to"]
@@ -135,14 +135,14 @@ def _score_distribution(result: Document, model: str) -> TableView:
 
 
 def _block(share: float, most: float) -> str:
-    """Return a block as high as the share of the largest; the lowest for all but none."""
+    """Return a block of height share / most: at least the lowest one, unless the share is 0."""
     if not share or not most:
         return "·"
     return BLOCKS[max(1, round(share / most * (len(BLOCKS) - 1)))]
 
 
 def _confusion_table(result: Document, rows: Sequence[Row]) -> TableView:
-    """Show the 2 x 2 tables side by side."""
+    """Return the table of the 2 x 2 tables side by side."""
     columns: dict[str, Source] = {"model": "model", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn"}
     note = majority_class_note([result.summary.get("prevalence")])
     return TableView("models", "Confusion matrices", columns, rows[:MAX_ROWS], total=len(rows),

@@ -1,4 +1,4 @@
-"""Where to cut, and where not to answer: tables, what they mean, the risk-coverage curve."""
+"""Chosen thresholds and abstention: tables, meanings of columns, the risk-coverage curve."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ RATES: Mapping[str, Source] = {
 
 
 def threshold_tables(result: Document) -> Iterator[TableView]:
-    """Yield chosen thresholds, zones without an answer, and what these leave."""
+    """Yield tables of chosen thresholds, of abstention zones, and of the risk-coverage curve."""
     rows = _ordered_rows(result, "cutoffs")
     if rows:
         columns: dict[str, Source] = {
@@ -155,7 +155,7 @@ def threshold_tables(result: Document) -> Iterator[TableView]:
 
 
 def risk_chart(result: Document, names: Sequence[str]) -> Iterator[Chart]:
-    """Yield the risk-coverage curves, the best model first."""
+    """Yield the chart of risk-coverage curves, the best model first."""
     points: dict[str, list[Point]] = {}
     for row in result.whole("risk"):
         x, y = cell_value(row["coverage"]), cell_value(row["risk"])
@@ -170,7 +170,7 @@ def risk_chart(result: Document, names: Sequence[str]) -> Iterator[Chart]:
 
 
 def _ordered_rows(result: Document, table: str) -> list[Row]:
-    """Return the rows of the whole table: rule by rule, the models in their order."""
+    """Return the rows of the whole table by rule, then in the order of the models."""
     rows = result.whole(table)
     if not rows:
         return []
@@ -180,7 +180,7 @@ def _ordered_rows(result: Document, table: str) -> list[Row]:
 
 
 def _sampled_steps(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the first point of each model from every twentieth of the rows on."""
+    """Yield the first point of each model in every twentieth of the coverage."""
     last: tuple[object, int] = ("", -1)
     for row in rows:
         here = row["model"], int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
@@ -190,7 +190,7 @@ def _sampled_steps(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _undefined_note(rows: Sequence[Row]) -> str:
-    """Say why values on new data are missing."""
+    """Return the note on why values on new data are undefined."""
     whys = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
     said = [REASONS.get(why, why) for why in whys if why is not None and why not in INFINITE]
     return "".join(f"; –: {why}" for why in said)
@@ -201,7 +201,7 @@ def _model_column(rows: Sequence[Row]) -> dict[str, Source]:
 
 
 def _format_rule(row: Row) -> str:
-    """Write a rule as it is typed, a share in percent."""
+    """Return a rule as it is typed, a share in percent."""
     text = str(row["chosen_by"])
     try:
         return f"{format_percent(float(text))}%"
@@ -210,7 +210,7 @@ def _format_rule(row: Row) -> str:
 
 
 def _zone_kind(row: Row) -> str:
-    """Write a zone in a word, where one alone is by costs."""
+    """Return the kind of a zone: cost, or its rule."""
     return "cost" if str(row["chosen_by"]).startswith("cost") else _format_rule(row)
 
 

@@ -1,4 +1,4 @@
-"""The screen of tune-jpt: its tables, its charts and what stands above them."""
+"""The page of tune-jpt: its tables, charts and headline."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ POPULATION_COLUMNS = (
 MAYBE_AT = (*columns_of_kind("prevalence?", "prevalence"), *columns_of_kind("odds?", "odds"))
 POPULATION_KIND = Column("population", "text", among=POPULATIONS[:3])
 HERE = (*POPULATION_COLUMNS, *columns_of_kind("positive", "ratio"))
-# the cells are null where a class is absent, but for the sample, of which they are the counts
+# the cells are null where a class is absent, except in the sample, whose counts they are
 SAMPLE: Json = {
     "if": {"properties": {"population": {"const": "sample"}}},
     "then": {"properties": {column.name: {"type": "number"} for column in CELLS}},
@@ -123,7 +123,7 @@ FACTOR = 100  # a measure without upper end that varies more has a log axis
 
 
 def page_charts(result: Document) -> Iterator[Chart]:
-    """Yield measures over the swept odds, and the best thresholds where scores have them."""
+    """Yield charts of measures over the swept odds, and of the best thresholds of scores."""
     rows, order = result.whole("sweep"), leading_order(result)
     for number, name in enumerate(_charted_measures(result, rows)):
         chart = _measure_chart(name, rows, result, order)
@@ -163,7 +163,7 @@ def _measure_chart(
 
 
 def _charted_measures(result: Document, rows: Sequence[Row]) -> list[str]:
-    """Return the measure models are compared by, and a few that depend on the class ratio."""
+    """Return the measure that compares models, and a few that depend on the class ratio."""
     look = TableContext(result)
     wanted = result.parameters.get("compared_by")
     wanted = look.lead if wanted is None and not CATALOG[look.lead].invariant else wanted
@@ -178,7 +178,7 @@ def _odds_chart(
     title: str, result: Document, rows: Sequence[Row], curves: tuple[Series, ...],
     marks: Sequence[Mark], key: Sequence[Note], *, log: bool = False,
 ) -> Chart:  # fmt: skip
-    """Put the populations on top of the curves: the targets, and the sample if models share it."""
+    """Return a chart of curves over odds, with marks of the targets and of a shared sample."""
     odds = {_log10_ratio(row): format_odds(row) for row in rows}
     low, high = min(odds), max(odds)
     places: list[Mark] = []
@@ -206,7 +206,7 @@ def _odds_chart(
 def _crossings(
     result: Document, name: str, curves: Sequence[Series]
 ) -> tuple[list[Mark], list[Note]]:
-    """Number the crossings of the named curves; of many crossings those of leading models."""
+    """Return numbered marks of crossings of curves, and notes; of many those of leading models."""
     named = curves if len(curves) <= MOST_NAMED else curves[:MAX_THRESHOLD_CURVES]
     drawn = {curve.name: curve for curve in named}
     found = [row for row in result.whole("crossovers")
@@ -234,7 +234,7 @@ def _crossings(
 
 
 def height_at(curve: Series, x: float) -> float | None:
-    """Return the height of a curve between two points; None outside it."""
+    """Return the height of a curve at x by linear interpolation; None outside it."""
     for part in curve.parts:
         for (x0, y0), (x1, y1) in pairwise(part):
             if x0 <= x <= x1:
@@ -245,7 +245,7 @@ def height_at(curve: Series, x: float) -> float | None:
 def _group_curves(
     rows: Sequence[Row], points: Sequence[tuple[float, float | None]], order: Mapping[str, int]
 ) -> tuple[Series, ...]:
-    """Gather the points by model, in parts where some are missing, those that lead first."""
+    """Return a curve for each model, in parts where points are missing, leading models first."""
     parts: dict[str, list[list[Point]]] = {}
     for row, (x, y) in zip(rows, points, strict=True):
         here = parts.setdefault(str(row["model"]), [[]])
@@ -260,7 +260,7 @@ def _group_curves(
 
 
 def _threshold_steps(part: Sequence[Point]) -> tuple[Point, ...]:
-    """Change from one threshold to the next halfway between their odds."""
+    """Return points of steps, from one threshold to the next halfway between their odds."""
     out = list(part[:1])
     for (x0, y0), (x1, y1) in pairwise(part):
         out += [((x0 + x1) / 2, y0), ((x0 + x1) / 2, y1), (x1, y1)]
@@ -276,7 +276,7 @@ def _log10_ratio(row: Mapping[str, Cell]) -> float:
 
 
 def headline(result: Document) -> list[str]:
-    """Return what was read and, with targets, the prevalence of the rows and the assumption."""
+    """Return the headline: inputs and, with targets, the rows' prevalence and the assumption."""
     if not has_sample(result):
         return ["Published rates at other prevalences: sensitivity and specificity, without counts"]
     names, share = join_names([item.name for item in result.inputs]), result.summary["prevalence"]

@@ -30,7 +30,7 @@ EXPLAINED = ("tar", "ic", "net_benefit")
 
 
 def page_tables(result: Document, digits: int) -> Iterator[TableView]:
-    """Yield the tables in reading order; the first answer is about the main one."""
+    """Yield the tables in reading order; the first answer decides which one is the main table."""
     look, rows = TableContext(result), result.whole(NAME)
     main = _main_table(look)
     predictive = [one.code for one in result.answer[:1]] == ["at-prevalence"]
@@ -45,7 +45,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
 
 
 def _main_table(look: TableContext) -> TableView:
-    """Show one line per model and target, the best first."""
+    """Return the main table: one line per model and target, the best first."""
     rows = comparable_rows(look.result.tables["models"])
     lead = look.lead
     groups = [
@@ -83,7 +83,7 @@ def _main_table(look: TableContext) -> TableView:
 
 
 def _measure_columns(look: TableContext, names: Sequence[str]) -> dict[str, Source]:
-    """Return the columns of measures that are at hand."""
+    """Return the columns of those measures that the result has."""
     return {HEADS.get(name, f"{look.title(name)} {CATALOG[name].arrow}"): name
             for name in names if name in look.known}  # fmt: skip
 
@@ -95,7 +95,7 @@ def _alarms_per_case(row: Row) -> Estimate:
 
 
 def _best_first_key(row: Row, lead: str) -> tuple[bool, float]:
-    """Return what sorts the best first, and those without a value last."""
+    """Return a sort key, the best value first, undefined values last."""
     size = sort_value(row.get(lead))
     if size is None:
         return True, 0.0
@@ -103,7 +103,7 @@ def _best_first_key(row: Row, lead: str) -> tuple[bool, float]:
 
 
 def _best_or_tied_sign(look: TableContext, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:
-    """Return whether a model is the best at a target, or tied with it."""
+    """Return the sign of a model that is the best at a target, or tied with it, else none."""
     contest = look.contests.get(row["odds"])
     if contest is None or contest["leader"] is None:
         return ""
@@ -117,7 +117,7 @@ def _best_or_tied_sign(look: TableContext, row: Row, groups: Sequence[Sequence[R
 
 
 def _slice_table(look: TableContext, main: TableView) -> Iterator[TableView]:
-    """Show the best model of each slice, or the measures of the only model."""
+    """Yield the table of the best model of each slice, or of the measures of the only model."""
     if not look.sliced:
         return
     contested = "winners" in look.result.tables
@@ -140,13 +140,13 @@ def _slice_table(look: TableContext, main: TableView) -> Iterator[TableView]:
 
 
 def _tied_count(row: Row) -> str:
-    """Count the models of a slice that are tied with its best one."""
+    """Return the number of models of a slice that are tied with its best one."""
     undecided = row["tied"] if isinstance(row["tied"], list) else []
     return "none" if row["winner"] is not None else format_count(len(undecided), "other")
 
 
 def leading_order(result: Document) -> Mapping[str, int]:
-    """Return the models in the order in which they lead: at the targets, then over the sweep."""
+    """Return the models sorted by how they lead: at the targets, then over the sweep."""
     look = TableContext(result)
     contests = [row for row in result.tables.get("winners", ()) if row["slice"] is None]
     ahead = [str(row["leader"]) for row in contests if row["leader"] is not None]

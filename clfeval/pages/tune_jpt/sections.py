@@ -60,7 +60,7 @@ def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
 
 
 def expected_count_tables(look: TableContext, names: Sequence[str]) -> Iterator[TableView]:
-    """Show the expected counts in a population of a given size."""
+    """Yield the table of expected counts in a population of a given size."""
     every = look.result.tables.get("expected", ())
     if not every:
         return
@@ -78,7 +78,7 @@ def expected_count_tables(look: TableContext, names: Sequence[str]) -> Iterator[
 
 
 def _sweep_table(look: TableContext) -> Iterator[TableView]:
-    """Show a few evenly spaced odds of the sweep."""
+    """Yield the table of a few evenly spaced odds of the sweep."""
     rows = look.result.whole("sweep")
     if rows:
         ratios, kept = _spaced_ratios(rows)
@@ -91,13 +91,13 @@ def _sweep_table(look: TableContext) -> Iterator[TableView]:
 
 
 def _spaced_ratios(rows: Sequence[Row]) -> tuple[int, set[float]]:
-    """Return how many odds there are, and a few evenly spaced ones."""
+    """Return the number of odds, and a few evenly spaced ones."""
     ratios = sorted({float(str(ratio)) for ratio in column_values(rows, "ratio")})
     return len(ratios), evenly_spaced(ratios, SWEPT)
 
 
 def _group_measures(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Group the measures: shares, odds, cost and benefit, and those without prevalence."""
+    """Return measures in groups: shares, odds, cost and benefit, and independent of prevalence."""
     known = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
     fixed = [name for name in known if CATALOG[name].invariant]
     staked = [name for name in known if "stakes" in CATALOG[name].takes]
@@ -108,7 +108,7 @@ def _group_measures(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str
 
 
 def _cells_table(look: TableContext, digits: int) -> TableView:
-    """Show each 2 x 2 table as rows of a population."""
+    """Return the table of each 2 x 2 table as rows of a population."""
     per = look.result.parameters["rows_per"]
     cells: dict[str, Source] = {
         name.upper(): partial(_format_count, name=name, digits=digits)
@@ -123,7 +123,7 @@ def _cells_table(look: TableContext, digits: int) -> TableView:
 
 
 def _format_count(row: Row, *, name: str, digits: int) -> Cell:
-    """Write a cell, whole where rows were counted."""
+    """Return a cell as text, whole where rows were counted."""
     number = row[name]
     if not isinstance(number, (int, float)):
         return number
@@ -131,7 +131,7 @@ def _format_count(row: Row, *, name: str, digits: int) -> Cell:
 
 
 def _invariant_table(look: TableContext, names: Sequence[str]) -> TableView:
-    """Show once per model the measures that do not depend on the class ratio."""
+    """Return the table of the measures that do not depend on the class ratio, by model."""
     rows = look.result.tables["models"]
     first: dict[tuple[object, object], Row] = {}
     for row in rows:
@@ -144,7 +144,7 @@ def _invariant_table(look: TableContext, names: Sequence[str]) -> TableView:
 
 
 def describe_costs(result: Document) -> str:
-    """Return what errors cost and what correct predictions bring."""
+    """Return the costs of errors and the benefits of correct predictions as text."""
     cost: Mapping[str, Any] = result.parameters.get("cost") or {}
     words = {"fp": "a false positive costs", "fn": "a false negative costs",
              "tp": "a true positive brings", "tn": "a true negative brings"}  # fmt: skip
@@ -179,7 +179,7 @@ def _crossover_table(look: TableContext) -> Iterator[TableView]:
 
 
 def format_crossing_interval(cell: Cell) -> str:
-    """Write the interval of a crossing; a limit may lie beyond the swept odds."""
+    """Return the interval of a crossing as text; a limit may lie beyond the swept odds."""
     if not isinstance(cell, Estimate) or cell.low is cell.high is None:
         return ""
     low, high = (OPEN if end is None else format_share(end) for end in (cell.low, cell.high))
@@ -204,7 +204,7 @@ def _winner_tables(look: TableContext) -> Iterator[TableView]:
         return f"tied: {format_some_names(names)}" if len(names) > 1 else leading(row)
 
     def leading(row: Row) -> str:
-        """Name the leader, whose value is shown, and then those tied with it."""
+        """Return the name of the leader, whose value is shown, and then of those tied with it."""
         leader, others = row["leader"], [name for name in ahead(row) if name != row["leader"]]
         ties = f"; tied: {format_some_names(others)}" if others else ""
         return f"{ABSENT} no model has a value" if leader is None else f"{leader}{ties}"
@@ -225,7 +225,7 @@ def _winner_tables(look: TableContext) -> Iterator[TableView]:
 
 
 def merge_neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> list[Row]:
-    """Merge neighbouring odds with the same best models: the first row, with the range of odds."""
+    """Return one row for neighbouring odds with the same best models, with the range of odds."""
     out: list[Row] = []
     for _, group in groupby(rows, lambda row: (row["slice"], row["measure"])):
         ordered = sorted(group, key=lambda row: float(str(row["ratio"])))
@@ -256,7 +256,7 @@ def _threshold_tables(look: TableContext) -> Iterator[TableView]:
 
 
 def format_fixed_threshold(row: Row) -> str:
-    """Write the threshold in use."""
+    """Return the threshold in use as text."""
     return (
         format_exact(row["fixed_threshold"])
         if row["fixed_threshold"] is not None
@@ -265,7 +265,7 @@ def format_fixed_threshold(row: Row) -> str:
 
 
 def format_best_threshold(row: Row) -> Cell:
-    """Write the best threshold, or that no row or every row is to be predicted positive."""
+    """Return the best threshold, or that no row or every row is to be predicted positive."""
     rule = row["rule"]
     return (
         rule
@@ -275,7 +275,7 @@ def format_best_threshold(row: Row) -> Cell:
 
 
 def _by_odds(look: TableContext, rows: Sequence[Row]) -> TableView:
-    """Show thresholds at a few evenly spaced odds, a column for each measure."""
+    """Return the table of thresholds at a few evenly spaced odds, a column for each measure."""
     ratios, kept = _spaced_ratios(rows)
     places = [i for i, ratio in enumerate(column_values(rows, "ratio")) if ratio in kept]
     who = list(
@@ -303,7 +303,7 @@ def _by_odds(look: TableContext, rows: Sequence[Row]) -> TableView:
 
 
 def range_tables(look: TableContext, first: Sequence[str]) -> Iterator[TableView]:
-    """Show measures for an uncertain prevalence: the first ones, then the other ones."""
+    """Yield tables of measures for an uncertain prevalence: the first ones, then the others."""
     parameters, named = look.result.parameters, {**look.who(), **look.named}
     moving = [name for name in look.known if not CATALOG[name].invariant]
     few = [name for name in first if name in moving] or moving[:1]
@@ -349,7 +349,7 @@ def _simulated_table(
 
 
 def format_odds_of_prevalence(prevalence: Cell) -> Cell:
-    """Write odds and prevalence of a population known by its prevalence."""
+    """Return the odds and prevalence of a population given by its prevalence."""
     if not isinstance(prevalence, float):
         return prevalence
     odds = Population.from_prevalence(prevalence).odds

@@ -1,4 +1,4 @@
-"""What all tables of tune-jpt share: the measures, the populations, and how both are written."""
+"""The context that all tables of tune-jpt share: measures, populations, and their texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXPLAINED = ("tar", "ppv", "npv", "ic", "epa", "tor", "lr_pos", "lr_neg", "dor",
 
 @dataclass(frozen=True, slots=True)
 class TableContext:
-    """A result, with what all its tables share."""
+    """A result, with the context that all its tables share."""
 
     result: Document
 
@@ -37,13 +37,13 @@ class TableContext:
 
     @property
     def known(self) -> list[str]:
-        """The measures at hand."""
+        """The measures that the result has."""
         rows = self.result.tables["models"]
         return [name for name, cell in rows[0].items() if isinstance(cell, Estimate)]
 
     @property
     def compared(self) -> str:
-        """The measure that compares models, or would compare them."""
+        """The measure by which models are, or would be, compared."""
         wanted = self.result.parameters.get("compared_by")
         return self.lead if wanted is None else str(wanted)
 
@@ -89,13 +89,13 @@ class TableContext:
         return f"at prevalence {share} ({format_odds(row)})"
 
     def places(self, rows: Sequence[Row]) -> dict[str, Source]:
-        """Return the column of odds, unless all rows have the same."""
+        """Return the column of populations, unless all rows have the same."""
         return (
             {PLACE: format_population} if len({format_population(row) for row in rows}) > 1 else {}
         )
 
     def at(self, rows: Sequence[Row]) -> str:
-        """Return these odds for a title, if all rows have the same."""
+        """Return the prevalence for a title, if all rows have the same."""
         return "" if self.places(rows) else f", {self.where(rows[0])}"
 
     def who(self, *, model: bool = True) -> dict[str, Source]:
@@ -116,7 +116,7 @@ class TableContext:
         self, table: str, title: str, columns: Mapping[str, Source],
         rows: Sequence[Row] | None = None, **more: Any,
     ) -> TableView:  # fmt: skip
-        """Show rows of a table, with more digits where they are close to 0 or 1."""
+        """Return a view of rows of a table, with more digits where they are close to 0 or 1."""
         return TableView(table, title, columns, rows, **{"write": format_close, **more})
 
     def swept(self, table: str) -> Sequence[Row]:
@@ -132,23 +132,23 @@ def csv_hint(name: str) -> str:
 
 
 def format_population(row: Row) -> str:
-    """Write a row's population: its odds and its prevalence, and whether it is the sample's."""
+    """Return a row's population as text: odds, prevalence, and whether it is the sample's."""
     kind = "sample " if row.get("population") == "sample" else ""
     return f"{kind}{format_odds(row)} ({format_prevalence(row['prevalence'])})"
 
 
 def format_odds(row: Row) -> str:
-    """Write the odds; a sample without one of the classes has none."""
+    """Return the odds as text; a sample without one of the classes has none."""
     return ABSENT if row["odds"] is None else format_class_ratio(row["odds"])
 
 
 def format_prevalence(share: Cell) -> str:
-    """Write a prevalence with three digits, or as it was given."""
+    """Return a prevalence as text, with three digits or as it was given."""
     return format_share(share) if isinstance(share, float) else format_exact(share)
 
 
 def format_some_names(names: Sequence[str]) -> str:
-    """Name some models, and count the rest."""
+    """Return the names of some models, and the number of the rest."""
     left = len(names) - FEW
     return ", ".join(map(quote_if_ambiguous, names[:FEW])) + (
         f" and {left} more" if left > 0 else ""
@@ -156,5 +156,5 @@ def format_some_names(names: Sequence[str]) -> str:
 
 
 def has_sample(result: Document) -> bool:
-    """Say whether rows were counted, so that there is a sample."""
+    """Return whether rows were counted, so that there is a sample."""
     return any(row["population"] == "sample" for row in result.tables["models"])

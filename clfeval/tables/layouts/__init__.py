@@ -1,4 +1,4 @@
-"""The layouts of prediction tables: a file each, and this list of them."""
+"""The layouts of prediction tables: one module each, and this list of them."""
 
 from __future__ import annotations
 

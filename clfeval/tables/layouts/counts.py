@@ -33,7 +33,7 @@ class CountsRow:
 
 
 def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns | None:  # noqa: ARG001
-    """Look for a column of models and the four columns of counts, unless there is a truth."""
+    """Recognise a table with a model column, four columns of counts, and no truth option."""
     model = find_column(peeks, ColumnNames.MODEL)
     if (
         not model
@@ -47,7 +47,7 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Colum
 def read_confusions(
     file: TableFile, model_column: str, keys: Sequence[str] = ()
 ) -> list[CountsRow]:
-    """Read every row; raises DataError naming cells that are no counts and rows given twice."""
+    """Read the counts of every row; DataError for invalid counts and repeated rows."""
     columns = [str(find_column(file.columns, (name,))) for name in ColumnNames.COUNT]
     if file.head and file.source:
         inspect_structure(file.source, file.columns)  # a few lines, read at once
@@ -89,7 +89,7 @@ def read_confusions(
 
 
 def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[TableFile, Input]:
-    """Turn the counts of a single model into a weighted wide table of four rows.
+    """Convert the counts of a single model into a weighted wide table of four rows.
 
     DataError for several models, whose joint counts are unknown.
     """
@@ -129,7 +129,7 @@ def _count(cell: object) -> int | None:
 
 
 LAYOUT = replace(
-    wide.LAYOUT,  # of the predictions that they count
+    wide.LAYOUT,  # for the predictions counted in it
     name="counts",
     needs="model, tp, fp, fn, tn",
     lacking="not a counts table",

@@ -1,4 +1,4 @@
-"""Long tables: one row per observation and model, made wide before they are counted."""
+"""Long tables: one row per observation and model, made wide before counting."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMELESS = "__clfeval_nameless"
 
 
 def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns | None:
-    """Look for the columns that a long table has by name."""
+    """Recognise a long table by the names of its columns."""
     columns = list(peeks)
     model, truth = (
         find_column(columns, ColumnNames.MODEL),
@@ -64,7 +64,7 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Colum
 def _one_answer(
     file: str, peeks: Mapping[str, ColumnPeek], classes: frozenset[str], roles: Input
 ) -> str | None:
-    """Return the column of answers; DataError where one has labels, another scores."""
+    """Return the column of predictions; DataError if one has labels and another has scores."""
     named = [name for name in peeks if find_column([name], ColumnNames.PREDICTION)]
     kinds = {name: guess_kind(peeks[name], classes) for name in named}
     alike = [name for name in named if roles.kind in (None, kinds[name])] or named
@@ -81,7 +81,7 @@ def _one_answer(
 
 
 def _no_id(file: str, model: str, peeks: Mapping[str, ColumnPeek]) -> DataError:
-    """Build the error for a long table without a column that is called like one of rows."""
+    """Build the error for a long table without an id column."""
     what = "a long table needs a column of row ids"
     hint, fixes = "add --id COLUMN, or number the rows in the same order for each model", {}
     row = find_column([name for name in peeks if name != model], ColumnNames.ROW)
@@ -93,7 +93,7 @@ def _no_id(file: str, model: str, peeks: Mapping[str, ColumnPeek]) -> DataError:
 def list_models(
     files: Sequence[TableFile], columns: Columns, peeks: Mapping[str, ColumnPeek], roles: Input
 ) -> Columns:
-    """List the models in the rows, ordered by name, and keep the selected ones."""
+    """Return the columns with the selected models in the rows, ordered by name."""
     names = count_distinct_values(files, columns.naming, columns.null_values)
     name, ordered = files[0].name, sorted(names, key=natural_sort_key)
     if not names:
@@ -106,7 +106,7 @@ def list_models(
 
 
 def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
-    """Scan the files, and gather the rows of each observation, which may stand in several."""
+    """Scan the files, and widen the rows of each observation, which may be in several files."""
     chosen, watch = columns.readings(mode), also == "watch"
     scans = [scan(file, chosen, null_values=columns.null_values, watch=watch) for file in files]
     wide = widen(concatenate_frames(scans), columns)
@@ -117,9 +117,9 @@ def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Al
 
 
 def widen(frame: Frame, columns: Columns) -> Frame:
-    """Turn a long table into a wide one, with flag columns for what a wide one cannot show.
+    """Convert a long table into a wide one, with flag columns for repeats, conflicts and gaps.
 
-    With `run` an observation of each run is a row of its own.
+    With `run` an observation has one row per run.
 
     Columns: KEY, the column of each model, and the constants (truth, slices, weight) by name;
     truth is missing if any row of the id lacks it. Blank lines are left out.
@@ -161,7 +161,7 @@ def widen(frame: Frame, columns: Columns) -> Frame:
 
 
 def _differs(constant: int) -> nw.Expr:
-    """Return 1 where a constant has two values, or, beside truth, one that only some rows give."""
+    """Return 1 where a constant has two values in an id, or, except truth, is partly missing."""
     low, high, gaps = (nw.col(f"{name}{constant}") for name in "lhg")
     two = nw.when(low.is_null()).then(nw.lit(0)).otherwise((low != high).cast(nw.Int8))
     if constant:
@@ -173,7 +173,7 @@ def _differs(constant: int) -> nw.Expr:
 def row_checks(
     columns: Columns, suspicion: Suspicion, frames: Sequence[pl.LazyFrame]
 ) -> list[tuple[pl.LazyFrame, list[Check]]]:
-    """Look at all files at once: an observation may have its rows in several."""
+    """Return the checks of all files together, as an observation may have rows in several."""
     model, names = pl.col(columns.naming), [one.name for one in columns.models]
     frame = pl.concat(frames).filter(model.is_in(names) | model.is_null())
     labels = {one.kind for one in columns.models} == {"label"}
@@ -194,7 +194,7 @@ def row_checks(
 
 
 def _repeated_row_check(columns: Columns) -> Check:
-    """Look for rows given twice."""
+    """Return the check for repeated rows of an id and model."""
     first = pl.col(PLACE).first().over(pl.struct(*columns.row, columns.naming))
     again = (pl.col(PLACE) != first) & pl.col(columns.row[0]).is_not_null()
     what = "'{value}' already has a prediction for this id in {extra}"
@@ -202,7 +202,7 @@ def _repeated_row_check(columns: Columns) -> Check:
 
 
 def _conflicting_value_check(columns: Columns, name: str) -> Check:
-    """Look for truth, slices or weights that differ within one id; truth may be missing."""
+    """Return the check for truth, slices or weights that differ within an id."""
     text, truth = column_as_text(name), name == columns.truth
     value = text if truth else text.fill_null("")
     first = (text.drop_nulls() if truth else value).first().over(columns.row)
@@ -213,7 +213,7 @@ def _conflicting_value_check(columns: Columns, name: str) -> Check:
 
 
 def _missing_model_check(columns: Columns, model: str) -> Check:
-    """Look for ids the model has no row for, at the first row that has the id."""
+    """Return the check for ids without a row of the model, at the first row of the id."""
     row_id, row = columns.row[0], columns.row
     first = (pl.col(PLACE) == pl.col(PLACE).first().over(row)) & pl.col(row_id).is_not_null()
     bad = first & ~(pl.col(columns.naming) == model).any().over(row)

@@ -1,4 +1,4 @@
-"""Wide tables: one row per observation, a truth column, columns of models; which they are."""
+"""Wide tables: one row per observation, a truth column, and columns recognised as models."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from clfeval.tables.scan import Frame, TableFile, in_polars, scan
 PREFIXES = (
     ".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_",
 )  # fmt: skip
-HARD = ".pred_class"  # tidymodels writes the label beside the probabilities it comes from
+HARD = ".pred_class"  # tidymodels writes the label next to the probabilities it comes from
 _BARE = {prefix.strip("._") for prefix in PREFIXES}
-ONLY_MODEL = "model"  # what the only model is called whose columns do not name it
+ONLY_MODEL = "model"  # name of the only model if its columns do not name it
 _SAID = r"(?:y?[ _.-]?pred|predicted)[ _.-]?"
 _LABEL = (
     rf"(?:{_SAID}(?:class|label|y)|y?preds?|predictions?|predicted|labels?|class|y[ _.-]?hat|hard)"
@@ -55,7 +55,7 @@ _LABELS, _SCORES = (
 def models_of_columns(
     free: Sequence[str], peeks: Mapping[str, ColumnPeek], classes: frozenset[str], roles: Input
 ) -> list[ModelColumns]:
-    """Return models from columns, one per set of class probabilities; classes: of first rows."""
+    """Return the models of columns, one per set of class probabilities; classes: known labels."""
     sets: dict[str, list[tuple[str, str]]] = {}
     for name in free:
         split = _split(name, classes) if peeks[name].mostly_numeric else None
@@ -67,7 +67,7 @@ def models_of_columns(
         sets.setdefault(ONLY_MODEL, []).extend((name, name) for name in named)
     for model, held in sets.items():
         folded = [(name, _folded(label, roles)) for name, label in held]
-        if len({label for _, label in folded}) == len(held):  # else two would be of one class
+        if len({label for _, label in folded}) == len(held):  # else two would share a class
             sets[model] = folded
     known = [model for model, pairs in sets.items() if any(one in classes for _, one in pairs)]
     of = {column: model for model in known for column, _ in sets[model]}
@@ -77,7 +77,7 @@ def models_of_columns(
         model = f"{called}_2" if called in known else called
         sets[model] = pairs
         of |= {column: model for column, _ in pairs}
-    if roles.several and roles.positive is None and len(classes) > 2:  # classes named otherwise
+    if roles.several and roles.positive is None and len(classes) > 2:  # other class names
         for model, pairs in sets.items():
             if len(pairs) == len(classes) and not of.keys() & dict(pairs).keys():
                 of |= {column: model for column, _ in pairs}
@@ -89,14 +89,14 @@ def models_of_columns(
             continue
         model = of[name]
         if all(one.name != model or one.kind != "classes" for one in models):
-            # the first of equal probabilities wins: classes stand in the declared order
+            # ties go to the first class, so the order of the classes is the declared one
             order = list(dict.fromkeys([*roles.classes, *(label for _, label in sets[model])]))
             pairs = sorted(sets[model], key=lambda pair: order.index(pair[1]))
             names, labels = zip(*pairs, strict=True)
             models.append(ModelColumns(model, "classes", names, labels, shares=roles.renormalize))
     if roles.several and roles.positive is None and len(classes) > 2:
         classes_apart = [model for model in models if model.kind == "classes"]
-        if not classes_apart:  # a score is no probability of one class then
+        if not classes_apart:  # then a score is not the probability of one class
             return models
     return models if roles.kind else merge_labels_with_scores(models, roles)
 
@@ -105,7 +105,7 @@ def refuse_confidence(
     file: str, models: Sequence[ModelColumns], peeks: Mapping[str, ColumnPeek],
     classes: Collection[str], roles: Input,
 ) -> None:  # fmt: skip
-    """Raise for one score a row beside labels of more than two classes: of the predicted class."""
+    """Raise for single scores next to labels of 3+ classes: confidences of the predicted class."""
     scores = [model.columns[0] for model in models if model.kind == "score"]
     asked = roles.several and not (roles.positive or roles.kind or roles.model)
     if not asked or len(classes) < 3 or not scores or all(m.kind != "label" for m in models):
@@ -149,9 +149,9 @@ def _split(name: str, classes: Collection[str]) -> tuple[str, str] | None:
 
 
 def merge_labels_with_scores(models: Sequence[ModelColumns], roles: Input) -> list[ModelColumns]:
-    """Make one model of `y_pred` and `y_prob`, of `rf_label` and `rf_score`, unless one is named.
+    """Merge labels and scores of one model (`rf_label` and `rf_score`), unless a model is named.
 
-    It has the scores, or the class probabilities, and the column of its labels `beside` them.
+    The model has the scores, or class probabilities, and the column of labels as `beside`.
     """
     stems: dict[str, dict[bool, list[tuple[str, ModelColumns]]]] = {}
     folded = {model.name for model in models if model.kind == "classes"}
@@ -172,7 +172,7 @@ def merge_labels_with_scores(models: Sequence[ModelColumns], roles: Input) -> li
 
 
 def _stem(model: ModelColumns, folded: Collection[str]) -> str | None:
-    """Return the model that a name of labels or scores tells, nothing if it tells none; or None."""
+    """Return the model's name within a column name, "" if that has none; None if unrecognised."""
     found = (_LABELS if model.kind == "label" else _SCORES).fullmatch(model.name)
     if found:
         stem = found[1] if found[1] is not None else found[2]
@@ -187,7 +187,7 @@ _WORD = (
     r"(?:y|p|probs?|probas?|probability|probabilities|preds?|predicted|scores?|logits?|class|of)"
 )
 _MODEL = re.compile(rf"[\W_]*(?:{_WORD}(?![^\W_])[\W_]*)*(.*?)(?:[\W_]+{_WORD})*[\W_]*", re.I)
-Pairs = list[tuple[str, str]]  # of a column and its class
+Pairs = list[tuple[str, str]]  # column name and class
 
 
 def columns_by_class(
@@ -244,7 +244,7 @@ def columns_by_class(
 
 
 def _split_around_label(name: str, label: str) -> Iterator[tuple[str, str]]:
-    """Yield what stands before and behind a label in a name, wherever it stands."""
+    """Yield the texts before and after each occurrence of a label in a name."""
     at = name.casefold().rfind(label)
     while at >= 0:
         yield name[:at], name[at + len(label) :]
@@ -252,7 +252,7 @@ def _split_around_label(name: str, label: str) -> Iterator[tuple[str, str]]:
 
 
 def _add_up(pairs: Pairs, peeks: Mapping[str, ColumnPeek], classes: Collection[str]) -> bool:
-    """Tell whether numbers are 1 together in each of the first rows, and no classes themselves."""
+    """Return whether columns sum to 1 in each of the first rows, and are not classes themselves."""
     if len(pairs) < 2 or all(peeks[name].texts <= {*classes} for name, _ in pairs):
         return False
     rows = zip(*(peeks[name].first for name, _ in pairs), strict=True)
@@ -261,7 +261,7 @@ def _add_up(pairs: Pairs, peeks: Mapping[str, ColumnPeek], classes: Collection[s
 
 
 def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns:
-    """Take every column that is nothing else for a model."""
+    """Recognise a wide table: every column without another role is a model."""
     place, models = _models(file, peeks, roles)
     return Columns(*place, _select_models(file, peeks, models, roles))
 
@@ -269,7 +269,7 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Colum
 def _models(
     file: str, peeks: Mapping[str, ColumnPeek], roles: Input
 ) -> tuple[tuple[str, str | None], list[ModelColumns]]:
-    """Return truth and id, and all other columns as models; those of probabilities are folded."""
+    """Return truth and id, and other columns as models, class probabilities as one model."""
     columns = list(peeks)
     truth = find_truth(peeks, roles)
     if truth is None:
@@ -292,7 +292,7 @@ def _models(
 def _select_models(
     file: str, columns: Iterable[str], models: Sequence[ModelColumns], roles: Input
 ) -> tuple[ModelColumns, ...]:
-    """Keep the models named exactly or by glob, in the order asked for; all if none is named."""
+    """Return the models named exactly or by glob, in the requested order; all if none is named."""
     if roles.model:
         known = {model.name: model for model in models}
         return tuple(known[name] for name in match_names(file, list(known), roles.model))
@@ -307,7 +307,7 @@ def _select_models(
 
 
 def fold_probabilities(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns | None:
-    """Fold columns of class probabilities into models; None if there are none."""
+    """Recognise a table with columns of class probabilities; None if it has none."""
     place, models = _models(file, peeks, roles)
     if all(model.kind != "classes" for model in models):
         return None
@@ -315,7 +315,7 @@ def fold_probabilities(file: str, peeks: Mapping[str, ColumnPeek], roles: Input)
 
 
 def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
-    """Scan the files: a row is an observation."""
+    """Scan the files, one row per observation."""
     chosen, watch = columns.readings(mode), also == "watch"
     if also == "key" and columns.id is not None:
         chosen.setdefault(columns.id, "text")
@@ -338,7 +338,7 @@ def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Al
 def row_checks(
     columns: Columns, suspicion: Suspicion, frames: Sequence[pl.LazyFrame]
 ) -> list[tuple[pl.LazyFrame, list[Check]]]:
-    """Look at truth, at each model, at what tells rows apart, and at weights."""
+    """Return the checks of truth, models, runs, clusters, ids and weights."""
     wanted = [missing_value(columns.truth)] if suspicion.strict else []
     for model in columns.models:
         for column in model.columns:

@@ -1,1 +1,1 @@
-"""Metric tables: models x metrics from a file or a data frame, in any of their layouts."""
+"""Metric tables: models x metrics from a file or a data frame, in any layout."""

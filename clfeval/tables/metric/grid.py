@@ -1,4 +1,4 @@
-"""The cells of a metric table by column, as text and as numbers, and where its values stand."""
+"""The cells of a metric table by column, as text and as numbers, and the places of its values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clfeval.tables.input import find_column
 
 GridCells = Sequence[object] | NDArray[Any]
 
-# what stands in a cell
+# kinds of cells
 NUMBER, MISSING, TEXT, INFINITE, UNDEFINED, SPELLED, PERCENT = range(7)
 CODES = (
     "", "missing-value", "bad-number", "infinite-value", "missing-value", "bad-number",
@@ -27,7 +27,7 @@ CODES = (
 )  # fmt: skip
 MAX_CELL_LENGTH = 60  # characters of a cell in a message
 _ESTIMATE = {"value", "low", "high", "reason"}
-# meant as a number, but with another decimal sign, or one of thousands
+# a number with another decimal sign, or with a thousands separator
 _OTHER_DECIMAL = {
     ".": re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?"),
     ",": re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?"),
@@ -37,39 +37,39 @@ _ENDLESS = ("infinite", "minus_infinite")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberColumn:
-    """A column as numbers: NaN where there is none, and in `status` what is there instead."""
+    """A column as numbers, NaN if a cell has none, with the kind of each cell in `status`."""
 
     values: Floats
     status: NDArray[np.uint8]
 
     @property
     def any_number(self) -> bool:
-        """True when a cell holds a number, be it infinite or badly spelled."""
+        """True if a cell holds a number, even an infinite or misspelled one."""
         return bool(is_numeric(self.status).any())
 
     @property
     def texts(self) -> int:
-        """How many cells hold text."""
+        """Number of cells with text."""
         return int((self.status == TEXT).sum())
 
     @property
     def mostly_text(self) -> bool:
-        """True when text is in at least half of the cells that are not missing."""
+        """True if text is in at least half of the cells that are not missing."""
         return 0 < int((self.status != MISSING).sum()) <= 2 * self.texts
 
 
 def is_numeric(status: NDArray[np.uint8]) -> Bools:
-    """Tell which cells hold a number, be it infinite or badly spelled."""
+    """Return which cells hold a number, even an infinite or misspelled one."""
     return np.isin(status, (NUMBER, INFINITE, SPELLED, PERCENT))
 
 
 def parse_numbers(
     cells: GridCells, reasons: GridCells | None = None, decimal: str = "."
 ) -> NumberColumn:
-    """Read a column as numbers: what float() takes, but no underscores and no words.
+    """Parse a column as numbers, as float() does but without underscores and words.
 
-    `reasons` is the column beside it that says why cells are empty; `decimal` the sign that text
-    has for the point. A number with a percent sign is a hundredth, and told from the others.
+    reasons: the column that explains empty cells; decimal: the decimal sign in text. A number
+    with a percent sign is divided by 100, and has its own status.
     """
     values = _at_once(cells, decimal)
     if values is None:
@@ -89,7 +89,7 @@ def parse_numbers(
 
 
 def _at_once(cells: GridCells, decimal: str) -> Floats | None:
-    """Convert a column that holds nothing but numbers; None when a closer look is needed."""
+    """Convert a column of valid numbers; None if cells have to be parsed one by one."""
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64)
     kinds = set(map(type, cells))
@@ -104,7 +104,7 @@ def _at_once(cells: GridCells, decimal: str) -> Floats | None:
 
 
 def _parse_cell(cell: object, decimal: str) -> tuple[float, int]:
-    """Return the number in a cell, else NaN, and what is there."""
+    """Return the number in a cell, else NaN, and the kind of the cell."""
     if is_estimate(cell):
         value, status = _parse_cell(cell["value"], decimal)
         return value, _without_value(cell["reason"]) if status == MISSING else status
@@ -146,7 +146,7 @@ def _without_value(reason: object) -> int:
 
 
 def describe_flaw(cell: object, status: int, reason: object = None) -> str:
-    """Say in words what is wrong with a cell."""
+    """Describe the problem of a cell in words."""
     if is_estimate(cell):
         return describe_flaw(cell["value"], status, cell["reason"])
     if status == INFINITE:
@@ -161,22 +161,22 @@ def describe_flaw(cell: object, status: int, reason: object = None) -> str:
 
 
 def is_estimate(cell: object) -> TypeGuard[dict[str, object]]:
-    """Tell whether a cell is a measure as results hold it."""
+    """Return whether a cell is an estimate of a saved result."""
     return isinstance(cell, dict) and cell.keys() == _ESTIMATE
 
 
 def is_blank(cell: object) -> bool:
-    """Tell whether a cell is missing; here blank text is."""
+    """Return whether a cell is missing; blank text is."""
     return not cell or cell.isspace() if isinstance(cell, str) else is_missing(cell)
 
 
 def name_text(cell: object) -> str | None:
-    """Write a name as text; None where it is missing."""
+    """Return a name as text; None if it is missing."""
     return None if is_blank(cell) else as_text(cell)
 
 
 def is_all_text(cells: GridCells) -> TypeGuard[Sequence[str]]:
-    """Tell whether a column holds text in every cell, and nothing else."""
+    """Return whether every cell of a column holds text that is not blank."""
     if isinstance(cells, np.ndarray) or set(map(type, cells)) != {str}:
         return False
     return all(map(str.strip, cells))  # type: ignore[arg-type]
@@ -188,37 +188,37 @@ EVERY = slice(None)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """The cells of a table by column; `rows` numbers its records as messages do."""
+    """The cells of a table by column; rows: the numbers of its records in messages."""
 
     name: str
     columns: tuple[str, ...]
     cells: tuple[GridCells, ...]
     rows: Sequence[int]
     display: str = FRAME
-    sha256: str | None = None  # of the bytes as given; data frames have none
+    sha256: str | None = None  # of the original bytes; None for data frames
     outer: bool = False  # the first column holds the outer names of an object of objects
     delimiter: str | None = None  # of delimited text
-    other: str | None = None  # the delimiter that it seems to have instead
+    other: str | None = None  # the delimiter it more likely has
     decimal: str = "."
     _numbers: dict[tuple[int, int | None], NumberColumn] = field(default_factory=dict, init=False)
 
     @property
     def titles(self) -> list[str]:
-        """The names of the columns as messages list them."""
+        """Names of the columns for messages."""
         return [name or "(no name)" for name in self.columns]
 
     @property
     def place(self) -> dict[str, int]:
-        """Where each name stands."""
+        """Index of each column by name."""
         return {name: i for i, name in enumerate(self.columns)}
 
     def find(self, names: Sequence[str], *, but: int | None = None) -> int | None:
-        """Return the column that goes by one of the names; `but` is taken already."""
+        """Return the index of the column with one of the names; but: a column to skip."""
         found = find_column((name for i, name in enumerate(self.columns) if i != but), names)
         return None if found is None else self.columns.index(found)
 
     def taking(self, records: Sequence[int]) -> Grid:
-        """Return some of its records."""
+        """Return the grid with some of its records."""
         keep = list(records)
         cells = tuple(
             column[keep] if isinstance(column, np.ndarray) else [column[i] for i in keep]
@@ -227,12 +227,12 @@ class Grid:
         return replace(self, cells=cells, rows=[self.rows[i] for i in keep])
 
     def texts(self, column: int) -> list[str | None]:
-        """Return a column as names."""
+        """Return a column as texts, None where missing."""
         cells = self.cells[column]
         return list(cells) if is_all_text(cells) else list(map(name_text, cells))
 
     def numbers(self, column: int, reason: int | None = None) -> NumberColumn:
-        """Return a column as numbers, read once; `reason` is the column of reasons beside it."""
+        """Return a column as numbers, parsed once; reason: the column that explains empty cells."""
         key = column, reason
         if key not in self._numbers:
             reasons = None if reason is None else self.cells[reason]
@@ -240,7 +240,7 @@ class Grid:
         return self._numbers[key]
 
     def gathered(self, places: ValuePlaces, reasons: Mapping[int, int]) -> tuple[Floats, Status]:
-        """Return the values (k, n) at some places, NaN where none is, and what is there."""
+        """Return the values (k, n) at some places, NaN where there is none, and their status."""
         shape = np.broadcast_shapes(places.records.shape, places.columns.shape)
         values, status = np.full(shape, np.nan), np.full(shape, MISSING, np.uint8)
         records = np.broadcast_to(places.records, shape)
@@ -248,7 +248,7 @@ class Grid:
             column = int(places.columns[at])
             if column < 0:
                 continue
-            # a column that stands for all models, or for all metrics, is taken at once
+            # a column with the values of all models, or of all metrics, is read at once
             here = tuple(
                 EVERY if n == 1 else i for i, n in zip(at, places.columns.shape, strict=True)
             )
@@ -261,17 +261,17 @@ class Grid:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValuePlaces:
-    """Where each value stands: its record and its column, below 0 where it has none."""
+    """The place of each value: its record and its column, negative if it has none."""
 
     records: Ints  # both broadcast to (k, n)
     columns: Ints
 
     def of(self, i: int, j: int) -> tuple[int, int]:
-        """Return record and column of the value of model i and metric j."""
+        """Return the record and the column of the value of model i and metric j."""
         records, columns = np.broadcast_arrays(self.records, self.columns)
         return int(records[i, j]), int(columns[i, j])
 
     def kept(self, models: NDArray[np.intp]) -> ValuePlaces:
-        """Return the places of some models."""
+        """Return the places of some of the models."""
         records, columns = (a if len(a) == 1 else a[models] for a in (self.records, self.columns))
         return ValuePlaces(records, columns)

@@ -1,4 +1,4 @@
-"""What the columns of a metric table are: plain, long, of a grid search, or of a clfeval result."""
+"""Layouts of metric tables: wide, transposed, long, of a grid search, or of a clfeval result."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from clfeval.tables.metric.sheet import (
     sheet_by_rows,
 )
 
-MOST = 20  # cells of the sheet for each row of the table, beyond which it is no such table
-SMALL = 1_000_000  # cells that are never too many
+MOST = 20  # cells of the sheet per row of the table; with more the table is not a long one
+SMALL = 1_000_000  # cells that are always allowed
 
 
 def build_sheet(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bool) -> Sheet:
-    """Sort the cells into models x metrics; raises DataError for a table that has no such shape."""
+    """Arrange the cells as models x metrics; DataError for a table without such a layout."""
     if not grid.rows or not grid.columns:
         raise no_rows_error(grid, HEADER_ONLY if grid.delimiter else "the table has no records")
     if transpose:
@@ -66,7 +66,7 @@ def build_sheet(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bo
 
 
 def _columns(grid: Grid, named: int) -> dict[str, int]:
-    """Return the columns other than the names and the row numbers of a data frame."""
+    """Return the columns except that of the names and the row index of a data frame."""
     return {
         name: i
         for i, name in enumerate(grid.columns)
@@ -75,7 +75,7 @@ def _columns(grid: Grid, named: int) -> dict[str, int]:
 
 
 def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
-    """One row per model, one column per metric."""
+    """Read a wide table: one row per model, one column per metric."""
     named = name_or_text_column(grid, said)
     if named is None or (said.id is None and grid.columns[named].strip() in ColumnNames.METRIC):
         raise no_models_error(grid)
@@ -83,9 +83,7 @@ def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     measured = {name: i for name, i in rest.items() if grid.numbers(i).any_number}
     columns = requested_metrics(grid, wanted, measured, rest)
     truth = find_column(columns, ColumnNames.TRUTH)
-    if (
-        truth is None and grid.columns[named].strip().casefold() in ColumnNames.ID
-    ):  # labels, and ids
+    if truth is None and grid.columns[named].strip().casefold() in ColumnNames.ID:  # labels and ids
         truth = find_column(rest, ColumnNames.TRUTH)
     if truth and not wanted and said.layout is None:
         what = f"column '{truth}' suggests a table of predictions"
@@ -96,7 +94,7 @@ def _wide(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
 
 
 def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
-    """One row per metric, one column per model."""
+    """Read a transposed table: one row per metric, one column per model."""
     named = name_or_text_column(grid, said, ColumnNames.METRIC)
     if named is None:
         what = f"no column contains metric names; columns: {list_names(grid.titles)}"
@@ -128,14 +126,14 @@ _SPLIT = re.compile(r"split(\d+)_test_(.*)", re.DOTALL)
 
 
 def _grid_search_sheet(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
-    """One row per candidate; metrics are the names after mean_test_."""
+    """Read a grid search: one row per candidate; metrics are the names after mean_test_."""
     place = grid.place
     measured = {name.removeprefix(_MEAN): i for name, i in place.items() if name.startswith(_MEAN)}
     columns = requested_metrics(grid, wanted, measured, place)
     named = name_column(grid, said, names=())
     names = _candidate_names(grid) if named is None else grid.texts(named)
     kinds = grid.find(ColumnNames.MODEL) if named is None else None
-    if kinds is not None:  # searches of several models, one below the other
+    if kinds is not None:  # searches of several models, concatenated
         models = grid.texts(kinds)
         names = [f"{m} {n}" if m and n else m or n for m, n in zip(models, names, strict=True)]
     return replace(
@@ -146,7 +144,7 @@ def _grid_search_sheet(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
 
 
 def _candidate_names(grid: Grid) -> list[str | None]:
-    """Name candidates by their parameters: `C=1, kernel=rbf`; a parameter not theirs is left out.
+    """Name candidates by their parameters: `C=1, kernel=rbf`, without those they do not have.
 
     Constant ones are left out too, and pipeline steps where the parameter is unique. An empty cell
     is None when the column `params` has the parameter.
@@ -171,14 +169,14 @@ def _candidate_names(grid: Grid) -> list[str | None]:
 
 
 def _has_parameter(params: object, name: str) -> bool:
-    """Tell whether a candidate's parameters, a mapping or its text, have this one."""
+    """Return whether a candidate's parameters (a mapping or its text) include this one."""
     if isinstance(params, Mapping):
         return name in params
     return isinstance(params, str) and f"'{name}':" in params
 
 
 def _splits(place: Mapping[str, int], metrics: Sequence[str]) -> dict[str, list[int]]:
-    """Return the columns of each split; none unless every metric has them all."""
+    """Return the columns of each split; none unless every metric has all splits."""
     found: dict[int, dict[str, int]] = {}
     for name, i in place.items():
         match = _SPLIT.fullmatch(name)
@@ -204,7 +202,7 @@ def _measure_columns(grid: Grid) -> dict[str, int]:
 
 
 def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[str, int]) -> Sheet:
-    """One row per model, and per target population; rows of no model are left out."""
+    """Read a clfeval result: one row per model and target population, without slices."""
     place = grid.place
     named = name_or_text_column(grid, said)
     if named is None:
@@ -227,7 +225,7 @@ def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[st
         notes.append(f"population '{kind}' is used, {list_names(others)} left out")
     keep = [row["record"] for row in rows]
     names = grid.texts(named)
-    # several target populations tell the rows of one model apart
+    # several target populations distinguish the rows of one model
     if kind == "target" and len({row.get("odds") for row in rows}) > 1:
         for row in rows:
             i = row["record"]
@@ -239,18 +237,18 @@ def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[st
 
 @dataclass(frozen=True, slots=True)
 class LongColumns:
-    """Where models, metrics and values stand; the others only if there."""
+    """Columns of a long metric table: models, metrics, values, and optional ones."""
 
     model: int
     metric: int
     value: int
     estimator: int | None
     reason: int | None
-    parts: tuple[int, ...]  # slice and class: rows that name one are no whole
+    parts: tuple[int, ...]  # slice and class: rows with one are not for the whole table
 
 
 def _long_columns(grid: Grid, said: Input) -> LongColumns | None:
-    """Recognise a long table by its header; None when it is none."""
+    """Recognise a long table by its header; None if it is not one."""
     metric = grid.find(ColumnNames.METRIC)
     value = grid.find(ColumnNames.METRIC_VALUE, but=metric)
     if metric is None or value is None:
@@ -269,7 +267,7 @@ def _long_columns(grid: Grid, said: Input) -> LongColumns | None:
 
 
 def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) -> Sheet:
-    """Sort rows of one value each into models x metrics, both in the order they first appear."""
+    """Read a long table, one value per row; models and metrics in order of appearance."""
     parts = [grid.texts(i) for i in columns.parts]
     keep = [i for i in range(len(grid.rows)) if all(part[i] is None for part in parts)]
     if not keep:
@@ -291,7 +289,7 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
         estimators = grid.texts(columns.estimator)
         pairs = [(metrics[i], estimators[i]) for i in keep]
         several = Counter(metric for metric, _ in dict.fromkeys(pairs))
-        # a metric that has several estimators is named by both, as in f1_macro
+        # a metric with several estimators is named by both, as in f1_macro
         names = [f"{m}_{e}" if e is not None and several[m] > 1 else m for m, e in pairs]
     sheet = _sheet_of_cells(grid, wanted, columns, np.array(keep), [models[i] for i in keep], names)
     return replace(sheet, notes=notes)
@@ -341,7 +339,7 @@ def _sheet_of_cells(
 
 
 def _encode_names(names: Sequence[str | None]) -> tuple[dict[str, int], NDArray[np.intp]]:
-    """Return the distinct names in order with their numbers, and which of them each row has."""
+    """Return the distinct names with their codes, in order, and the code of each row."""
     codes: dict[str, int] = {}
     found = [codes.setdefault(str(name), len(codes)) for name in names]
     return codes, np.array(found, np.intp)
@@ -369,7 +367,7 @@ def _refuse_twice(
     metrics: Sequence[str],
     used: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]],
 ) -> None:
-    """Raise for every value given again; the first row is named with each later one."""
+    """Raise for repeated values, naming the first row with each later one."""
     i, j, record = used
     pairs, first, which = np.unique(i * len(metrics) + j, return_index=True, return_inverse=True)
     if len(pairs) == len(i):

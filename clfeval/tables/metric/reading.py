@@ -1,4 +1,4 @@
-"""From the bytes of a file, or a data frame, to the grid of a metric table; JSON in any form."""
+"""Reading of metric tables: bytes of a file (CSV, JSON, Parquet) or a data frame to a grid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from clfeval.tables.unreadable_text import converting_engine_errors, title_error
 
 
 def read_grid(table: Any, said: Input) -> Grid:
-    """Read one path, or a data frame; null values become None, blank records are left out."""
+    """Read one path, or a data frame; null values become None, blank records are skipped."""
     if paths := table_paths(table):
         with open_sources(paths, said) as sources, converting_engine_errors(sources):
             if len(sources) != 1:
@@ -54,7 +54,7 @@ def read_grid(table: Any, said: Input) -> Grid:
 
 
 def _filter_records(grid: Grid, where: str) -> Grid:
-    """Return the records that meet a condition."""
+    """Return the grid with the records that meet a condition."""
     texts = pl.DataFrame({name: grid.texts(i) for i, name in enumerate(grid.columns)})
     frame = texts.with_columns(pl.Series(ROW, grid.rows)).lazy()
     file = TableFile(grid.name, grid.columns, native=nw.from_native(frame), numbered=True)
@@ -100,7 +100,7 @@ def _of_text(source: SourceFile, data: bytes) -> Grid:
         comments = list(takewhile(lambda line: line.startswith(b"#"), lines))
         other = other_delimiter(replace(source, comments=b"".join(comments)), head.columns)
     records = read_records(source) if _is_plain_utf8(data) else []
-    if set(map(len, records)) != {width}:  # blank lines, or worse
+    if set(map(len, records)) != {width}:  # blank lines, or ragged rows
         try:
             inspect_structure(source, head.columns)
         except DataError as error:
@@ -117,7 +117,7 @@ def _of_text(source: SourceFile, data: bytes) -> Grid:
 
 
 def _is_plain_utf8(data: bytes) -> bool:
-    """Tell whether the bytes are UTF-8 with the line ends and without the NUL that all agree on."""
+    """Return whether the bytes are UTF-8 without NUL and without bare carriage returns."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -137,7 +137,7 @@ def _decode_utf8(source: SourceFile, data: bytes) -> str:
 
 
 def _of_frame(table: Any) -> Grid:
-    """Read a data frame of any library; the names in a pandas index become the first column."""
+    """Read a data frame of any library; names in a pandas index become the first column."""
     try:
         frame: Any = nw.from_native(table, pass_through=False)
     except TypeError as error:
@@ -169,7 +169,7 @@ def _cells(series: Any) -> GridCells:
 
 
 def _drop_null_values(cells: GridCells, null_values: Sequence[str]) -> GridCells:
-    """Return cells without those that mean missing; numbers are compared as numbers."""
+    """Return cells with null values as missing; numbers are compared by value."""
     if isinstance(cells, np.ndarray):
         numbers = []
         for mark in null_values:
@@ -204,7 +204,7 @@ _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false",
 
 
 def _of_json(text: str, name: str, id_column: str | None) -> Grid:
-    """Read one document, or objects one after the other; DataError names the line or record."""
+    """Read one JSON document, or several objects in sequence; DataError with line or record."""
     documents, lines = _decode_documents(text, name)
     document = documents[0] if len(documents) == 1 else documents
     if isinstance(document, list):
@@ -238,7 +238,7 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
 
 
 def _decode_documents(text: str, name: str) -> tuple[list[Any], list[int]]:
-    """Decode every document in the text, and say in which line each begins."""
+    """Decode all JSON documents in a text; return them with the lines they start in."""
     repeated: list[tuple[str, dict[str, Any]]] = []
 
     def built(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _decode_documents(text: str, name: str) -> tuple[list[Any], list[int]]:
     except json.JSONDecodeError as error:
         row = line if documents else error.lineno
         raise unreadable_error(name, "json", error.msg, row) from error
-    except (ValueError, RecursionError) as error:  # numbers or depths beyond all measure
+    except (ValueError, RecursionError) as error:  # numbers too large, or nested too deeply
         raise unreadable_error(name, "json", error) from error
     if not documents:
         raise DataError.new("the input is empty", "empty-table", name)
@@ -279,7 +279,7 @@ def _decode_documents(text: str, name: str) -> tuple[list[Any], list[int]]:
 
 
 def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = None) -> Grid:
-    """One object per row; a key that one lacks is a missing value."""
+    """Read one object per row; a missing key is a missing value."""
     rows = rows or range(1, len(records) + 1)
     problems = [
         Problem(f"is {_json_type(record)}, not an object", "bad-record", name, row)
@@ -294,7 +294,7 @@ def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = 
 
 
 def _of_columns(name: str, document: dict[str, list[Any]]) -> Grid:
-    """One list per column."""
+    """Read one list of values per column."""
     first, length = next((key, len(values)) for key, values in document.items())
     problems = [
         Problem(f"{len(v)} values, but '{first}' has {length}", "ragged-columns", name, None, key)
@@ -307,7 +307,7 @@ def _of_columns(name: str, document: dict[str, list[Any]]) -> Grid:
 
 
 def _without_index(document: dict[str, Any]) -> list[Any]:
-    """Return the records without the row numbers that pandas writes into each."""
+    """Return the records without the row numbers of pandas' orient='table'."""
     schema = document["schema"]
     keys = schema.get("primaryKey") if isinstance(schema, dict) else None
     if keys != ["index"]:
@@ -321,7 +321,7 @@ def _without_index(document: dict[str, Any]) -> list[Any]:
 
 
 def _of_split(name: str, document: dict[str, Any]) -> Grid:
-    """Names of columns and lists of values, record by record; an index of text names the models."""
+    """Read pandas' orient='split': column names and rows; an index of text names the models."""
     columns, data = document["columns"], document["data"]
     if not (isinstance(columns, list) and isinstance(data, list)) or any(
         not isinstance(row, list) or len(row) != len(columns) for row in data
@@ -336,21 +336,21 @@ def _of_split(name: str, document: dict[str, Any]) -> Grid:
 
 
 def _of_models(name: str, document: dict[str, dict[str, Any]]) -> Grid:
-    """One object per model: the outer names become a first column without a name."""
+    """Read one object per model: the outer names become a first column without a name."""
     grid = _of_records(name, list(document.values()))
     cells = (list(document), *grid.cells)
     return replace(grid, columns=("", *grid.columns), cells=cells)
 
 
 def _of_indexed(name: str, document: dict[str, dict[str, Any]]) -> Grid:
-    """One object per column, its keys the row index, as pandas writes by default."""
+    """Read one object per column, its keys the row index, as pandas writes by default."""
     keys = list(dict.fromkeys(key for column in document.values() for key in column))
     cells = tuple([column.get(key) for key in keys] for column in document.values())
     return Grid(name, tuple(document), cells, range(1, len(keys) + 1))
 
 
 def _by_column(document: dict[str, dict[str, Any]], id_column: str | None) -> bool:
-    """Tell whether outer names are columns: inner ones count rows, or one holds models' names."""
+    """Return whether outer names are columns: inner ones number rows, or one has model names."""
     columns = list(document.values())
     if all(list(column) == [str(i) for i in range(len(columns[0]))] for column in columns):
         return True
@@ -359,7 +359,7 @@ def _by_column(document: dict[str, dict[str, Any]], id_column: str | None) -> bo
 
 
 def _rows_of_result(name: str, document: dict[str, Any]) -> list[Any]:
-    """Return the tidy table of measures, or the table of models."""
+    """Return the rows of a result's tidy table of measures, or of its table of models."""
     tables = document.get("tables")
     tables = tables if isinstance(tables, dict) else {}
     for key in ("metrics", "models"):

@@ -1,4 +1,4 @@
-"""Sheets: a metric table sorted into models x metrics, and the refusals on the way there."""
+"""Sheets: a metric table arranged as models x metrics, and errors of tables that are not."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NUMBERING = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sheet:
-    """Models x metrics: which cell of the grid holds each value."""
+    """Models x metrics, with the place of each value in the grid."""
 
     layout: MetricLayout
     models: Sequence[str | None]
@@ -41,15 +41,15 @@ class Sheet:
     places: ValuePlaces
     turned: bool = False  # columns are models, rows metrics
     named: int | None = None  # the column of the models' names
-    reasons: Mapping[int, int] = field(default_factory=dict)  # columns that say why cells are empty
+    reasons: Mapping[int, int] = field(default_factory=dict)  # columns that explain empty cells
     sds: Sequence[int] = ()  # columns, one for each metric, below 0 for none
     splits: Mapping[str, Sequence[int]] = field(default_factory=dict)  # likewise
-    roles: Mapping[str, str] = field(default_factory=dict)  # of columns, where metrics are none
+    roles: Mapping[str, str] = field(default_factory=dict)  # of columns that are not metrics
     ignored: Sequence[str] = ()
     notes: Sequence[str] = ()
 
     def beside(self, columns: Sequence[int]) -> ValuePlaces:
-        """Return the places of the same records in other columns."""
+        """Return the places of other columns in the same records."""
         return replace(self.places, columns=np.array([columns]))
 
 
@@ -61,9 +61,9 @@ def sheet_by_rows(
     named: int | None,
     keep: Sequence[int] | None = None,
 ) -> Sheet:
-    """Build the sheet of a table with one row per model: `keep` are its records, all by default.
+    """Build the sheet of a table with one row per model; keep: its records, by default all.
 
-    `named` is the column of the names, None where they are made of parameters; `columns` maps
+    `named` is the column of the names, None if they are built from parameters; `columns` maps
     metrics to columns.
     """
     keep = range(len(grid.rows)) if keep is None else keep
@@ -74,7 +74,7 @@ def sheet_by_rows(
 def requested_metrics(
     grid: Grid, wanted: Sequence[str], measured: Mapping[str, int], others: Mapping[str, int]
 ) -> dict[str, int]:
-    """Return the requested metrics, by default all with numbers; others by exact name."""
+    """Return the requested metrics, by default all with numbers; those without by exact name."""
     pool = {**measured, **{name: others[name] for name in wanted if name in others}}
     if not pool:
         raise no_metrics_error(grid)
@@ -85,7 +85,7 @@ def requested_metrics(
 
 
 def name_column(grid: Grid, said: Input, names: Sequence[str] = ColumnNames.MODEL) -> int | None:
-    """Return the column that --id or its name says holds the names; None if neither does."""
+    """Return the column of names, given by --id or recognised by its name; else None."""
     if said.id is not None:
         if said.id not in grid.columns:
             raise unknown_column(grid.name, said.id, grid.titles)
@@ -96,7 +96,7 @@ def name_column(grid: Grid, said: Input, names: Sequence[str] = ColumnNames.MODE
 def name_or_text_column(
     grid: Grid, said: Input, names: Sequence[str] = ColumnNames.MODEL
 ) -> int | None:
-    """Return likewise, or the first column of text, that of a nameless row index before others."""
+    """Return the column of names, else the first column of text, an unnamed row index first."""
     found = name_column(grid, said, names)
     if found is None:
         for i in sorted(range(len(grid.columns)), key=lambda i: not is_index_name(grid.columns[i])):
@@ -107,14 +107,14 @@ def name_or_text_column(
 
 
 def rows_left_out_text(count: int, which: str) -> str:
-    """Return how many rows were left out."""
+    """Return the note on the number of rows left out."""
     return f"{count:,} row{'s' * (count > 1)} {which} left out"
 
 
 def name_problems(
     grid: Grid, rows: Sequence[int], names: Sequence[str | None], column: int | None, again: str
 ) -> list[Problem]:
-    """Find the names that are missing, and those given twice, whose code is `again`."""
+    """Return problems for missing names and for repeated ones; again: the code of the latter."""
     first: dict[str, int] = {}
     problems = []
     for row, name in zip(rows, names, strict=True):
@@ -128,7 +128,7 @@ def name_problems(
 
 
 def no_models_error(grid: Grid) -> DataError:
-    """Build the error for a table without a column of names."""
+    """Build the error for a table without a column of model names."""
     what = f"no column contains model names; columns: {list_names(grid.titles)}"
     hint = "name it with --id COLUMN; a table whose columns are models needs --transpose"
     fixes: dict[str, object] = {}
@@ -144,7 +144,7 @@ def no_models_error(grid: Grid) -> DataError:
 
 
 def _row_number_column(grid: Grid) -> str | None:
-    """Return the first column whose name and whole numbers, each once, number the rows."""
+    """Return the first column with an index-like name, if its values are distinct integers."""
     for i, name in enumerate(grid.columns):
         plain = name.strip().casefold()
         if is_index_name(name) or plain in _NUMBERING or plain.endswith("_id"):
@@ -164,7 +164,7 @@ def no_metrics_error(grid: Grid) -> DataError:
 def _table_error(
     grid: Grid, what: str, code: str, hint: str, fixes: Mapping[str, object]
 ) -> DataError:
-    """Build the error of a table without names or numbers: it may be one of predictions."""
+    """Build the error for a table without names or numbers, which may be one of predictions."""
     if find_column(grid.columns, ColumnNames.TRUTH) is not None:
         hint, fixes = FROM_PREDICTIONS, PREDICTIONS
     elif grid.delimiter is not None and len(grid.columns) == 1:
@@ -179,12 +179,12 @@ def not_transposed_error(name: str, what: str) -> DataError:
 
 
 def no_rows_error(grid: Grid, why: str) -> DataError:
-    """Build the error for a table without models."""
+    """Build the error for a table without models; why: the hint."""
     return DataError.new("no rows to evaluate", "empty-table", grid.name, hint=why)
 
 
 def select_models(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
-    """Return the sheet of some models, given by their numbers in order."""
+    """Return the sheet with some of its models, given by index."""
     return replace(
         sheet,
         models=[sheet.models[i] for i in models],
@@ -193,7 +193,7 @@ def select_models(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
 
 
 def select_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
-    """Return the sheet of some metrics, given by their numbers in order."""
+    """Return the sheet with some of its metrics, given by index."""
     at, places = list(metrics), sheet.places
 
     def of(part: Ints) -> Ints:
@@ -209,7 +209,7 @@ def select_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
 
 
 def without_columns(grid: Grid, patterns: Sequence[str]) -> tuple[Grid, list[str]]:
-    """Return the grid without the columns that go by some names or globs, and those columns."""
+    """Return the grid without columns that match names or globs, and the names of those."""
     gone = set(_match_patterns(grid.columns, patterns))
     if not gone:
         return grid, []
@@ -228,7 +228,7 @@ def without_columns(grid: Grid, patterns: Sequence[str]) -> tuple[Grid, list[str
 def without_metrics(
     grid: Grid, sheet: Sheet, patterns: Sequence[str], columns: Sequence[str]
 ) -> tuple[Sheet, list[str]]:
-    """Return the sheet without metrics matching `patterns`, and those; UsageError if none."""
+    """Return the sheet without metrics that match patterns, and those; UsageError if none does."""
     gone = set(_match_patterns(sheet.metrics, patterns))
     for pattern in patterns:
         if not _match_patterns([*columns, *gone], [pattern]):

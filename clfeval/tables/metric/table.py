@@ -1,4 +1,4 @@
-"""Metric tables: models x metrics, every name given once, each value a finite number."""
+"""Metric tables: models x metrics with unique names and finite values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from clfeval.tables.unreadable_text import with_delimiter
 
 
 def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
-    """Keep the models named exactly or by glob, in the order of the table; all without patterns."""
+    """Return the sheet with the models named exactly or by glob, in table order; all by default."""
     if not patterns:
         return sheet
     named = dict.fromkeys(name for name in sheet.models if name is not None)
@@ -60,7 +60,7 @@ def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
 
 
 def without_missing(grid: Grid, sheet: Sheet, status: Status) -> NDArray[np.intp]:
-    """Return the numbers of the models that lack neither a value nor a name."""
+    """Return the indices of the models without missing values and with a name."""
     lacking = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
     lacking |= np.array([name is None for name in sheet.models])
     if lacking.all():
@@ -69,7 +69,7 @@ def without_missing(grid: Grid, sheet: Sheet, status: Status) -> NDArray[np.intp
 
 
 def check_names(grid: Grid, sheet: Sheet) -> None:
-    """Refuse models without a name and those named twice."""
+    """Raise for models without a name and for repeated names."""
     if sheet.turned:
         return  # the header was checked
     if len(set(sheet.models)) == len(sheet.models) and None not in sheet.models:
@@ -92,7 +92,7 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MetricTable:
-    """Raw values (k, n) of models by metrics, all finite, and where each of them stands.
+    """Finite values (k, n) of models by metrics, and the place of each in the file.
 
     by_split: (s, k, n) of cross-validation splits; sds: (k, n), NaN where a metric has none.
     """
@@ -114,13 +114,13 @@ class MetricTable:
     places: ValuePlaces
     records: Sequence[int]  # the row of each record
     columns: tuple[str, ...]
-    left_out: tuple[str, ...] = ()  # for they were to be ignored
-    unfit: tuple[str, ...] = ()  # of a result of clfeval, of which nobody chose them
+    left_out: tuple[str, ...] = ()  # by --ignore
+    unfit: tuple[str, ...] = ()  # metrics of a result of clfeval excluded by default
     percent: tuple[str, ...] = ()  # metrics whose numbers have a percent sign
-    roles: Mapping[str, str] = field(default_factory=dict)  # of columns that are no metrics
+    roles: Mapping[str, str] = field(default_factory=dict)  # of columns that are not metrics
 
     def described(self) -> str:
-        """Return in one line how the table was read."""
+        """Return one line on how the table was read."""
         parts = [f"{self.name}: {self.layout} table of metrics", self.named_by]
         count = len(self.metrics)
         parts.append(f"{count:,} metric{'s' * (count != 1)}: {list_names(self.metrics, 4)}")
@@ -150,7 +150,7 @@ class MetricTable:
         return [ColumnRole(name, *known.get(name, other)) for name in names]
 
     def problem(self, i: int, j: int, what: str, code: str) -> Problem:
-        """Build the problem of the value of model i and metric j, where it stands in the file."""
+        """Build a problem of the value of model i and metric j, with its place in the file."""
         record, column = self.places.of(i, j)
         return Problem(what, code, self.name, self.records[record], self.columns[column])
 

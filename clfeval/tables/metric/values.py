@@ -1,4 +1,4 @@
-"""Cells that are not numbers: their errors, and the options that lose fewest values."""
+"""Missing, text and infinite values: their errors, and options that exclude the fewest values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from clfeval.tables.metric.grid import (
 )
 from clfeval.tables.metric.sheet import Sheet
 
-CORNERS = 3  # of a polygon: fewer metrics are not left over
+CORNERS = 3  # corners of a polygon: at least as many metrics remain
 WORDS = 3  # distinct texts among numbers that may all mean missing
 _POINT, _COMMA = re.compile(r"[-+]?\d*\.\d+"), re.compile(r"[-+]?\d*,\d+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
@@ -37,7 +37,7 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exclusion:
-    """What to leave out that no gap stays: some metrics, and each model that still has one."""
+    """Metrics and models to exclude so that no value is missing."""
 
     metrics: tuple[int, ...]
     models: int
@@ -62,7 +62,7 @@ def smallest_exclusion(lacking: Bools, *, metrics: bool) -> Exclusion | None:
 
 
 def percent_metrics(status: Status) -> Bools:
-    """Tell which metrics (n) have a percent sign at each of their numbers."""
+    """Return which metrics (n) have a percent sign at all of their numbers."""
     signed = status == PERCENT
     plain = np.isin(status, (PERCENT, MISSING, UNDEFINED, TEXT), invert=True)
     found: Bools = signed.any(axis=0) & ~plain.any(axis=0)
@@ -91,7 +91,7 @@ class _Questions:
     drop: bool
 
     def asked(self) -> Iterable[DataError]:
-        """Yield one error for each kind of cell."""
+        """Yield one error for each kind of invalid cell."""
         status = self.status
         spelled, signed, endless = (status == one for one in (SPELLED, PERCENT, INFINITE))
         words = status == TEXT
@@ -115,7 +115,7 @@ class _Questions:
             yield self._error(gaps, f"fill the cells, or add {hint}", fixes)
 
     def _wordy(self, words: Bools) -> Bools:
-        """Tell which metrics hold text rather than numbers: half of the cells, or many texts."""
+        """Return which metrics hold text rather than numbers: half of the cells, or many texts."""
         filled = ~np.isin(self.status, (MISSING, UNDEFINED))
         found = words.any(axis=0) & (2 * words.sum(axis=0) >= filled.sum(axis=0))
         for j in np.flatnonzero(words.any(axis=0) & ~found).tolist():
@@ -128,7 +128,7 @@ class _Questions:
     def _texts(
         self, some: Bools, metrics: Iterable[int] | None = None, *, typed: bool = True
     ) -> list[str]:
-        """Return some cells as text; `typed` numbers too, which have a point whatever is said."""
+        """Return some cells as text; typed: also those of numeric types, which use a point."""
         columns = range(some.shape[1]) if metrics is None else metrics
         places = ((i, j) for j in columns for i in np.flatnonzero(some[:, j]).tolist())
         cells = [self._raw(i, j) for i, j in places]
@@ -161,7 +161,7 @@ class _Questions:
             yield self._error(spelled, f"{hint} write '{first}' as {first.replace(old, new)}", {})
 
     def _other_sign(self, spelled: Bools, first: str, sign: str) -> DataError:
-        """Return the error of columns whose numbers have another decimal sign than was said."""
+        """Return the error of columns with another decimal sign than the declared one."""
         places = self.sheet.places
         columns = {places.of(i, j)[1]: (i, j) for i, j in reversed(np.argwhere(spelled).tolist())}
         word = "comma" if sign == "," else "point"
@@ -186,7 +186,7 @@ class _Questions:
         return self._error(signed, hint, {}, "has a percent sign, but other values do not")
 
     def _left_out(self, some: Bools, lost: Bools, hint: str) -> DataError:
-        """Return the error of metrics that are best left out, if that may be."""
+        """Return the error of metrics that are best excluded, if enough others remain."""
         gone = np.asarray(some.any(axis=0))
         if not self._may_go(gone | lost):
             return self._error(some, f"{hint}, or choose other metrics with --metric", {})
@@ -203,7 +203,7 @@ class _Questions:
             return
         hint, then = null_value_hint(text), ""
         fixes: dict[str, Any] = {}
-        if not np.isin(self.status, (MISSING, UNDEFINED)).any():  # else said of those
+        if not np.isin(self.status, (MISSING, UNDEFINED)).any():  # else the hint is on those
             then, fixes = self._gaps(some[:, ~lost], lost)
         hint += f", and {then}" * bool(fixes)
         if not missing_word_hint(text):
@@ -211,7 +211,7 @@ class _Questions:
         yield self._error(some, hint, {"null_value": tuple(texts), **fixes})
 
     def _gaps(self, lacking: Bools, lost: Bools) -> tuple[str, dict[str, Any]]:
-        """Return the options that leave out fewest values so that none is missing."""
+        """Return the options that exclude the fewest values so that none is missing."""
         there = np.flatnonzero(~lost)
         plan = None if self.drop else smallest_exclusion(lacking, metrics=not self.chosen)
         if plan is None:

@@ -1,4 +1,4 @@
-"""The φ-δ diagrams of a result, drawn in plain characters: one to a population."""
+"""The φ-δ diagrams of a result, drawn in plain characters: one for each population."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ NARROWEST = 24
 NARROW = 60  # below this many columns the corners at the sides are named in the key
 WIDE = 100  # from this many columns on the diamond is larger
 HALVES = (32, 40)  # columns to a unit of φ
-SMALL = 20  # the same beside a closer look
-LOOK = 60  # columns a closer look beside the diamond needs
-MARGIN = 7  # columns beside the diamond, for the names of its corners
-MEETING = "*#@&%$=?!"  # several dots in one cell; the first also for those a closer look parts
+SMALL = 20  # the same next to an enlargement
+LOOK = 60  # columns that an enlargement next to the diamond needs
+MARGIN = 7  # columns next to the diamond, for the names of its corners
+MEETING = "*#@&%$=?!"  # several dots in one cell; the first also for those enlarged
 DIM = "2"
 SHADES = ".:░▒▓█"
 EVERY = 12  # columns from one marker of a curve to the next
-ALONG = (0.75, 0.25, 0.85, 0.15, 0.65, 0.35, 0.55, 0.45, 1.0, 0.0)  # where a label may stand
-# of a closer look
+ALONG = (0.75, 0.25, 0.85, 0.15, 0.65, 0.35, 0.55, 0.45, 1.0, 0.0)  # possible places of a label
+# of the enlargement
 ROWS = 21
 GUTTER = 9  # columns for the ruler of δ
 WIDEST = 73
@@ -48,16 +48,16 @@ END = 4  # columns for the name of φ at the end of its ruler
 REACHES = (0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.02, 0.01)  # from one dot to others of its crowd
 MOST = 300  # dots that are compared with each other
 SHARE = 2 / 3  # of all dots is a crowd
-GAIN = 2.5  # times larger at least, or a closer look is not worth its lines
+GAIN = 2.5  # least factor of an enlargement
 TICK_DISTANCES = (8, 10, 12, 14, 16, 18, 20)  # columns from one tick to the next
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)  # from one tick to the next
-CLOSE = 3  # columns or half rows between dots that are hard to tell apart
+CLOSE = 3  # columns or half rows between dots that are hard to distinguish
 
 
 def phidelta_plots(
     result: Document, *, width: int = 80, color: bool = False, every: bool = True
 ) -> str:
-    """Draw models, runs, curves or features; every: at each prevalence, else at the first."""
+    """Return diagrams of models, runs, curves or features; every: all prevalences, else one."""
     width = max(width, NARROWEST)
     shown, left_out = scenes(result)
     if not every:
@@ -73,7 +73,7 @@ def phidelta_plots(
 
 
 def diagram(scene: Scene, *, width: int, color: bool) -> list[str]:
-    """Draw one diagram, a closer look when its dots crowd, and the key; side by side if it fits."""
+    """Return one diagram, an enlargement where dots crowd, and the key; side by side if it fits."""
     population = scene.population
     canvas = diamond_canvas(population, width, HALVES[width >= WIDE])
     small = diamond_canvas(population, width, SMALL)
@@ -120,7 +120,7 @@ def diagram(scene: Scene, *, width: int, color: bool) -> list[str]:
 
 
 def _legend_lines(scene: Scene, width: int) -> list[str]:
-    """Say what the dots and lines are, and what the drawing has no room for."""
+    """Return notes on dots and lines, and on what the drawing has no room for."""
     notes, population = [], scene.population
     if scene.regions:
         notes.append("· around a marker: the joint region of sensitivity and specificity")
@@ -187,7 +187,7 @@ def draw_scene(canvas: Canvas, scene: Scene, *, parted: Collection[Dot] = ()) ->
 
 
 def name_corners(canvas: Canvas, population: Diamond) -> None:
-    """Write the names of the corners beside them, and what the axes mean where there is room."""
+    """Write the names of the corners next to them, and the meanings of the axes if they fit."""
     (column, row), right, (end, last), left = (canvas.cell(*at) for at in population.corners)
     top, bottom = CORNERS[0], CORNERS[2]
     balanced = population.balanced
@@ -244,14 +244,14 @@ def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> 
 
 
 def _shared_cell_notes(sign: str, texts: Sequence[str]) -> str:
-    """Say which dots share a cell; the last sign may stand in several cells, from the top down."""
+    """Return the note on dots that share a cell; the last sign may be in several cells."""
     if not texts[0]:
         return f"{sign} several points in one place; the enlargement separates them"
     return f"{sign} {', '.join(texts)}{', each' * (len(texts) > 1)} at the same place"
 
 
 def _label_line(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> None:
-    """Write a short text beside a line, where there is room."""
+    """Write a short text next to a line, where there is room."""
     for share in ALONG if cells else ():
         column, row = cells[int(share * (len(cells) - 1))]
         half = len(text) // 2
@@ -262,21 +262,21 @@ def _label_line(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> 
 
 
 def _write_if_room(canvas: Canvas, column: int, row: int, text: str) -> bool:
-    """Write a text where there is room, and say whether there is."""
+    """Write a text where there is room; return whether there is."""
     if free := canvas.free(column, row, len(text)):
         canvas.text(column, row, text, Ink("", TEXT, DIM))
     return free
 
 
 def larger_than_a_cell(canvas: Canvas, region: Sequence[Point]) -> bool:
-    """Say whether there is anything to see of a region."""
+    """Return whether a region is larger than a cell, and so visible."""
     places = [canvas.place(*at) for at in region]
     wide, high = (max(p[i] for p in places) - min(p[i] for p in places) for i in (0, 1))
     return wide > 1 and high > 1
 
 
 def shade_limits(most: int) -> list[int]:
-    """Return the largest count each shade stands for: 1 first, then in equal proportions."""
+    """Return the largest count of each shade: 1 first, then in equal proportions."""
     found, steps = [1], len(SHADES) - 1
     for i in range(1, steps + 1):
         if found[-1] < most:
@@ -285,7 +285,7 @@ def shade_limits(most: int) -> list[int]:
 
 
 def draw_density(canvas: Canvas, points: Iterable[Point]) -> str:
-    """Shade every cell by how many points it holds; return the legend."""
+    """Shade every cell by its number of points; return the legend."""
     cells = Counter(canvas.cell(*at) for at in points)
     upper = shade_limits(max(cells.values(), default=1))
     for cell, count in cells.items():
@@ -297,7 +297,7 @@ def draw_density(canvas: Canvas, points: Iterable[Point]) -> str:
 
 
 def closer_look(dots: Sequence[Dot], width: int, scale: float) -> tuple[Canvas, float] | None:
-    """Return a magnified canvas of crowded dots and the distance of its ticks, or None."""
+    """Return an enlarged canvas of crowded dots and the distance of its ticks, or None."""
     points: dict[Point, set[str]] = {}
     for dot in dots:
         points.setdefault(dot.at, set()).add(dot.marker)
@@ -345,7 +345,7 @@ def _window_canvas(
 
 
 def mark_window(overview: Canvas, window: Canvas) -> None:
-    """Mark in the overview which part the closer look shows."""
+    """Mark the enlarged part in the overview."""
     right = window.left + (window.columns - 1) / window.scale
     bottom = window.top - (window.rows - 1) * TALL / window.scale
     (c0, r0), (c1, r1) = overview.cell(window.left, window.top), overview.cell(right, bottom)

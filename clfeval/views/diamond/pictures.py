@@ -1,4 +1,4 @@
-"""What φ-δ diagrams show: dots, curves, regions, lines, a population; and the key to them."""
+"""The elements of φ-δ diagrams: dots, curves, regions, lines, a population, and the key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_NAMES = 5  # names of what is not shown
 
 @dataclass(frozen=True, slots=True)
 class Diamond:
-    """A share of positives, and where it puts the corners: top, right, bottom, left."""
+    """A share of positives, and the corners of its diamond: top, right, bottom, left."""
 
     prevalence: float = 0.5
     odds: str = "1:1"
@@ -40,7 +40,7 @@ class Diamond:
 
     @property
     def symbols(self) -> tuple[str, str]:
-        """What the two axes are called."""
+        """The symbols of the two axes."""
         return ("φ", "δ") if self.balanced else ("φ_b", "δ_b")
 
     def move(self, at: Point) -> Point:
@@ -51,7 +51,7 @@ class Diamond:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One place in the diagram; `around` is a pair of brackets beside the marker, or empty."""
+    """One dot of the diagram; `around` is a pair of brackets around the marker, or empty."""
 
     marker: str
     at: Point
@@ -60,7 +60,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Contour:
-    """A dotted line on which a measure has a value, in one or more branches."""
+    """A dotted line of equal values of a measure, in one or more branches."""
 
     char: str
     measure: str
@@ -70,7 +70,7 @@ class Contour:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All there is to draw in one diagram, and the key to it."""
+    """The elements of one diagram, and its key."""
 
     population: Diamond
     dots: tuple[Dot, ...] = ()
@@ -84,7 +84,7 @@ class Scene:
 
 
 def scenes(result: Document) -> tuple[Iterator[Scene], int]:
-    """Return what to draw for each population, equal classes first, and how many more there are."""
+    """Return a scene for each population, equal classes first, and the number left out."""
     corners: dict[tuple[float, str], dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
         at, prevalence = defined_point(row["phi_b"], row["delta_b"]), cell_value(row["prevalence"])
@@ -103,14 +103,14 @@ def scenes(result: Document) -> tuple[Iterator[Scene], int]:
 
 
 def features_to_draw(result: Document) -> Rows:
-    """Return the features to draw: of those that are selected, only these."""
+    """Return the features to draw: the selected ones, else all."""
     return result.tables.get("selected") or result.tables.get("features", ())
 
 
 def isometric_contours(
     result: Document, population: Diamond, chars: str = DOTTED
 ) -> tuple[Contour, ...]:
-    """Return the lines of equal value that hold for a population, each measure dotted its way."""
+    """Return the lines of equal value for a population, dotted differently by measure."""
     suffix = "" if population.balanced else "_b"
     found: dict[tuple[str, float], dict[Cell, list[Point]]] = {}
     for row in result.tables.get("isometrics", ()):
@@ -228,7 +228,7 @@ def feature_scene(result: Document, population: Diamond) -> Scene:
 
 
 def add_key(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[KeyedPoint]) -> Scene:
-    """Add the key: all that is drawn with a marker of its own, and why the others are not."""
+    """Return the scene with a key of the markers, and notes on what is not drawn."""
     drawn = [entry for entry, phi, delta in placed if defined_point(phi, delta)]
     entries = [entry for entry in drawn if entry.marker != REST]
     notes = []
@@ -254,7 +254,7 @@ def _undefined_reason(*cells: Cell) -> str:
 
 
 def _models_with_curves(result: Document) -> list[str]:
-    """Name the models whose curves are drawn: more than a few only cover each other."""
+    """Return the models whose curves are drawn: all of a few, else the best and the reference."""
     names = [str(row["model"]) for row in sort_by_column(result.whole("curves"), "gini")]
     if len(names) <= CURVES:
         return names
@@ -289,7 +289,7 @@ def _region_corners(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Poi
 
 
 def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene]:
-    """Yield the diagrams of many features, read once, those farthest out marked and named."""
+    """Yield the diagrams of many features, the most extreme ones marked and named."""
     rows = features_to_draw(result)
     points: list[Point] = []
     places: list[int] = []
