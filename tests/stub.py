@@ -24,11 +24,11 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
+from clfeval.api.result import Result as Result
+from clfeval.document import Estimate as Estimate
 from clfeval.errors import ClfevalError as ClfevalError
 from clfeval.errors import DataError as DataError
 from clfeval.errors import UsageError as UsageError
-from clfeval.document import Estimate as Estimate
-from clfeval.api.result import Result as Result
 from clfeval.tables.peek import Read
 
 __version__: str
