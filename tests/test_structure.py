@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -108,26 +108,32 @@ def test_no_room_may_import_what_it_does_without() -> None:
     assert {room: names for room, names in idle.items() if names} == {}
 
 
-def test_no_room_imports_itself_in_a_circle() -> None:
-    """Inside a room too: follow the imports at the top of files and meet no file twice."""
-    graph = {
-        "clfeval." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts): top_imports(path)
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Inside functions too: follow the imports of every file and meet none twice."""
+    names = {
+        "clfeval." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
         for path in FILES
     }
-
+    files = {name.removesuffix(".__init__"): path for name, path in names.items()}
+    graph = {
+        name: {*all_imports(tree_of(path), files)} - {name, "clfeval"}
+        for name, path in files.items()
+    }
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"circle: {' -> '.join(error.args[1])}")
 
 
-def top_imports(path: Path) -> set[str]:
-    body = tree_of(path).body
-    return {
-        node.module
-        for node in body
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("clfeval.")
-    }
+def all_imports(node: ast.AST, files: Collection[str]) -> Iterator[str]:
+    """Yield the files that a file imports when it runs."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        if isinstance(child, ast.ImportFrom) and child.module:
+            names = [f"{child.module}.{alias.name}" for alias in child.names]
+            yield from {name if name in files else child.module for name in names} & {*files}
+        yield from all_imports(child, files)
 
 
 def test_no_method_takes_anything_from_another_ones_folder() -> None:

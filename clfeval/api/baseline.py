@@ -32,7 +32,7 @@ from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.options.declaration import Command, as_list
 from clfeval.schema import MOST_CHANGES
 from clfeval.tables.peek import Read
-from clfeval.tables.prediction import Predictions
+from clfeval.tables.recognition import Predictions
 
 
 def append_to_history(name: str, result: Document, label: str, *, accept: bool = False) -> bool:

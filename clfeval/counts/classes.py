@@ -32,8 +32,8 @@ from clfeval.counts.settings import CountSettings
 from clfeval.counts.slices import slice_rows
 from clfeval.counts.value_checks import PatternCheck
 from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural_sort_key
+from clfeval.tables.columns import ModelColumns
 from clfeval.tables.lazy_imports import nw
-from clfeval.tables.prediction import ModelColumns
 from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 

@@ -33,7 +33,7 @@ from clfeval.errors import DataError, UsageError, bad_option, join_texts, list_n
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.layouts.counts import CountsRow, read_confusions
 from clfeval.tables.peek import Facts
-from clfeval.tables.prediction import Predictions
+from clfeval.tables.recognition import Predictions
 from clfeval.tables.scan import engine_errors, scan
 
 

@@ -12,6 +12,7 @@ from clfeval.counts.settings import CountSettings, refuse_class_columns_not_in_t
 from clfeval.errors import DataError, Problem, format_option, list_names
 from clfeval.formatting import format_count
 from clfeval.tables.cells import as_text
+from clfeval.tables.columns import ModelColumns
 from clfeval.tables.input import DEFAULT_THRESHOLD, ColumnNames, find_column
 from clfeval.tables.invalid_cells import (
     FILE,
@@ -21,7 +22,6 @@ from clfeval.tables.invalid_cells import (
     read_numbered_rows,
 )
 from clfeval.tables.lazy_imports import pl
-from clfeval.tables.prediction import ModelColumns
 
 if TYPE_CHECKING:
     from clfeval.counts.prediction_counts import PredictionCounts

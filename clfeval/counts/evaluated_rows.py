@@ -31,10 +31,10 @@ from clfeval.counts.patterns import (
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError
 from clfeval.tables.cells import as_text, natural_sort_key
+from clfeval.tables.columns import KEY, Mode
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.lazy_imports import nw
-from clfeval.tables.prediction import KEY, Mode
 from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 Target = Literal["positive", "negative", "all"]

@@ -25,9 +25,9 @@ from clfeval.counts.scores import ScoreCounts, count_model_scores
 from clfeval.counts.settings import CountSettings, input_file, is_multiclass, raw_values_of
 from clfeval.counts.value_checks import PatternCheck, patterns_by_slice
 from clfeval.document import InputFile
+from clfeval.tables.columns import ModelColumns
 from clfeval.tables.input import Input
 from clfeval.tables.lazy_imports import nw
-from clfeval.tables.prediction import ModelColumns
 from clfeval.tables.scan import collect
 
 S = TypeVar("S")

@@ -11,8 +11,8 @@ from clfeval.counts.count import Sample
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.document import Row
 from clfeval.tables.cells import as_text, natural_sort_key
+from clfeval.tables.columns import ModelColumns
 from clfeval.tables.lazy_imports import nw
-from clfeval.tables.prediction import ModelColumns
 from clfeval.tables.scan import collect, concatenate_frames
 
 _AT_ONCE = 2**16  # rows

@@ -25,11 +25,12 @@ from clfeval.tables.cells import (
     missing_word_hint,
     natural_sort_key,
 )
+from clfeval.tables.columns import Columns, Layout, ModelColumns
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.lazy_imports import nw
 from clfeval.tables.peek import ColumnPeek, is_score
-from clfeval.tables.prediction import Columns, Layout, ModelColumns, Predictions
+from clfeval.tables.recognition import Predictions
 from clfeval.tables.scan import (
     NO_TAIL,
     TEXT_BYTES,

@@ -11,8 +11,8 @@ import numpy as np
 from clfeval.arrays import Ints
 from clfeval.errors import DataError
 from clfeval.tables.cells import as_text, is_missing, natural_sort_key
+from clfeval.tables.input import FILE_NAME
 from clfeval.tables.lazy_imports import nw
-from clfeval.tables.scan import FILE_NAME
 
 Facets = tuple[tuple[str, ...], ...]  # each: the columns whose values together define a slice
 

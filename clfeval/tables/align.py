@@ -21,7 +21,7 @@ from clfeval.tables.scan import (
 )
 
 if TYPE_CHECKING:
-    from clfeval.tables.prediction import Columns
+    from clfeval.tables.columns import Columns
 
 ID, ROW = "__clfeval_id", "__clfeval_row"
 EXACT = 2**53  # below it whole numbers in a column of floats are exact

@@ -6,11 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from re import fullmatch, sub
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clfeval.errors import format_option
-from clfeval.tables.input import Input
+
+if TYPE_CHECKING:
+    from clfeval.tables.input import Input
 
 # negative and positive, as programs write them
 PAIRS = (

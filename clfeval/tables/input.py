@@ -14,13 +14,15 @@ from typing import Annotated, Any, Literal
 from clfeval.errors import UsageError, bad_option, format_option, list_names, suggestion
 from clfeval.options.declaration import COLUMNS, READING, Command, Opt, as_list, to_float
 from clfeval.options.values import parse_thresholds
-from clfeval.tables.layouts import LayoutName as LayoutName
 
 Kind = Literal["label", "score"]
 Missing = Literal["error", "drop"]
+LayoutName = Literal["wide", "long", "probabilities", "counts"]
 Format = Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"]
 
 DEFAULT_THRESHOLD = 0.5
+FILE_NAME = "__clfeval_file"  # the column of the name of a file, also in numbered rows
+_SPEC = re.compile(r"[-+0-9.eE,\s]+")
 
 
 def _label(_: str, value: object) -> str | None:
@@ -188,8 +190,6 @@ class Input:
         """Return the options with the column of runs, or the file names as runs, if given."""
         if column is None and not files:
             return self
-        from clfeval.tables.scan import FILE_NAME
-
         if self.by:
             raise bad_option(f"{'--run-files' if files else '--run'} and --by cannot be combined")
         run = FILE_NAME if files else str(column)
@@ -273,8 +273,6 @@ def is_index_name(name: str) -> bool:
 
 def parse_facets(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
     """Return the columns of entries of --by: `a*b` is a and b (unless a column), `age:4` is age."""
-    from clfeval.tables.row_selection import parse_bins
-
     whole = {*columns, *([] if roles.run is None else [roles.run])}
     entries = ([one] if one in whole else map(str.strip, one.split("*")) for one in roles.by)
     named = ([parse_bins(one, whole)[0] for one in entry] for entry in entries)
@@ -317,3 +315,11 @@ def command_of(name: str) -> Command:
     word = name.replace("-", "_")
     declared: Command = getattr(import_module(f"clfeval.methods.{word}.options"), word.upper())
     return with_input(declared)
+
+
+def parse_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:
+    """Split an entry of --by into column and bins; the bins are "" if it has none."""
+    name, colon, spec = entry.rpartition(":")
+    if entry in columns or not colon or name not in columns or not _SPEC.fullmatch(spec):
+        return entry, ""
+    return name, spec

@@ -7,15 +7,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from clfeval.errors import MAX_PROBLEMS, Problem, list_names, quote_name
+from clfeval.tables.input import FILE_NAME
 from clfeval.tables.lazy_imports import pl
-from clfeval.tables.scan import (
-    FILE_NAME,
-    TableFile,
-    fold_text,
-    parse_number_text,
-    recode_bits,
-    scan,
-)
+from clfeval.tables.scan import TableFile, fold_text, parse_number_text, recode_bits, scan
 
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
 VALUE = "__clfeval_value"

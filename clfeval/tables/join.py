@@ -13,19 +13,14 @@ from clfeval.errors import ClfevalError, DataError, Problem, bad_option, list_na
 from clfeval.tables.align import FileToAlign, align_rows
 from clfeval.tables.cells import FRAME
 from clfeval.tables.column_names import find_truth
-from clfeval.tables.input import Input, match_names, parse_facets
+from clfeval.tables.columns import Columns, ModelColumns
+from clfeval.tables.input import FILE_NAME, Input, match_names, parse_facets
 from clfeval.tables.layouts import wide
 from clfeval.tables.lazy_imports import nw
 from clfeval.tables.peek import ColumnPeek, peek_columns
-from clfeval.tables.prediction import (
-    Columns,
-    ModelColumns,
-    Predictions,
-    open_source,
-    recognise,
-)
+from clfeval.tables.recognition import Predictions, open_source, recognise
 from clfeval.tables.row_selection import filter_columns, filtered_rows, find_bin_edges
-from clfeval.tables.scan import FILE_NAME, TableFile, file_of_frame
+from clfeval.tables.scan import TableFile, file_of_frame
 from clfeval.tables.source import open_sources, split_named_path, table_paths
 from clfeval.tables.unreadable_text import converting_engine_errors, with_delimiter_hint
 

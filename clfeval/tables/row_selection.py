@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from clfeval.errors import (
     join_texts,
     unknown_column,
 )
-from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.peek import ColumnPeek
@@ -221,7 +221,6 @@ def refuse_train_and_test(
 
 
 MOST = 20  # bins of a column
-_SPEC = re.compile(r"[-+0-9.eE,\s]+")
 
 
 def refuse_score_slices(name: str, column: ColumnPeek | None) -> None:
@@ -234,14 +233,6 @@ def refuse_score_slices(name: str, column: ColumnPeek | None) -> None:
             f"({len(column.texts)} in the first rows)"
         )
         raise bad_option(what, hint)
-
-
-def parse_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:
-    """Split an entry of --by into column and bins; the bins are "" if it has none."""
-    name, colon, spec = entry.rpartition(":")
-    if entry in columns or not colon or name not in columns or not _SPEC.fullmatch(spec):
-        return entry, ""
-    return name, spec
 
 
 def find_bin_edges(
@@ -290,16 +281,3 @@ def _numbers(file: str, column: str, texts: Mapping[str, int]) -> Counter[float]
     if not found:
         raise DataError.new("it has no numbers", "bad-number", file, None, column)
     return found
-
-
-def assign_bins(column: nw.Expr, edges: Sequence[float]) -> nw.Expr:
-    """Return the bin of each number as text: `under 40`, `40 to <65`, `65 or more`."""
-    number = column.cast(nw.Float64)
-    texts = [f"{low:g} to <{high:g}" for low, high in pairwise(edges)] + [f"{edges[-1]:g} or more"]
-    found = nw.when(number < edges[0]).then(nw.lit(f"under {edges[0]:g}"))
-    known = nw.when(number.is_nan() | number.is_null()).then(nw.lit(None, nw.String))
-    label = found.otherwise(nw.lit(texts[-1]))
-    for edge, text in zip(edges[:0:-1], texts[-2::-1], strict=True):
-        below = (number < edge) & (number >= edges[0])
-        label = nw.when(below).then(nw.lit(text)).otherwise(label)
-    return known.otherwise(label)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import groupby
+from itertools import groupby, pairwise
 from numbers import Number
 from typing import Any, Literal, TypeAlias
 
@@ -17,20 +17,19 @@ from clfeval.errors import DataError, Problem, not_a_table
 from clfeval.tables.cells import count_texts
 from clfeval.tables.csv import NAMES_HINT, CsvHead
 from clfeval.tables.foreign_files import refuse_result
+from clfeval.tables.input import FILE_NAME
 from clfeval.tables.json_records import first_record, json_frame, order_columns
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.source import SourceFile
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
-# verifies while parsing; `loose` turns invalid numbers into null, for the pass that names the
-# bad rows; `written` and `loose written` read `12.5%` and, if declared, a decimal comma.
-# `folded` is text in lower case, without spaces around it. `False/True` and the like are
-# 0/1 columns in any spelling, as the two texts; `bins (1.0, 2.0)` are numbers in bins.
+# verifies while parsing; `loose` turns invalid numbers into null, for the pass that names bad rows;
+# `written` and `loose written` read `12.5%` and, if declared, a decimal comma; `folded` is text in
+# lower case without outer spaces; `False/True` and the like are 0/1 columns in any spelling; `bins`.
 Reading = Literal[
     "bit", "integer", "number", "loose", "written", "loose written", "text", "folded",
     "0/1", "0.0/1.0", "false/true", "False/True", "FALSE/TRUE",
 ]  # fmt: skip
-FILE_NAME = "__clfeval_file"  # also in the numbered rows of a second pass
 # Columns that `watch` adds for the pass to sum: the bytes of the text fields (reading them makes
 # polars refuse rows that are too long), and whether the last field is absent (short rows end so).
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
@@ -101,8 +100,6 @@ def scan(
             for name, pair in bits.items()
         )
     if bins := {name: one for name, one in readings.items() if one.startswith("bins ")}:
-        from clfeval.tables.row_selection import assign_bins
-
         texts = dict.fromkeys(bins, "text")
         frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)
         return frame.with_columns(
@@ -385,6 +382,19 @@ def _distinct_hashes(frame: Frame) -> bool:
         native: pl.LazyFrame = frame.to_native()
         found = native.select(pl.all().hash().n_unique().alias("n"), pl.len().alias("rows"))
         return bool(found.select(pl.col("n") == pl.col("rows")).collect(engine="streaming").item())
-    name = frame.collect_schema().names()[0]
-    counted = frame.select(n=nw.col(name).n_unique(), rows=nw.len()).collect()
+    only = nw.col(frame.collect_schema().names()[0])
+    counted = frame.select(n=only.n_unique(), rows=nw.len()).collect()
     return bool(counted["n"].item() == counted["rows"].item())
+
+
+def assign_bins(column: nw.Expr, edges: Sequence[float]) -> nw.Expr:
+    """Return the bin of each number as text: `under 40`, `40 to <65`, `65 or more`."""
+    number = column.cast(nw.Float64)
+    texts = [f"{low:g} to <{high:g}" for low, high in pairwise(edges)] + [f"{edges[-1]:g} or more"]
+    known = nw.when(number.is_nan() | number.is_null()).then(nw.lit(None, nw.String))
+    label = nw.lit(texts[-1])
+    for edge, text in zip(edges[:0:-1], texts[-2::-1], strict=True):
+        below = (number < edge) & (number >= edges[0])
+        label = nw.when(below).then(nw.lit(text)).otherwise(label)
+    label = nw.when(number < edges[0]).then(nw.lit(f"under {edges[0]:g}")).otherwise(label)
+    return known.otherwise(label)

@@ -16,9 +16,9 @@ from clfeval.counts.group_rows import MISSING, RawPatterns, group_frame
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settings import CountSettings
 from clfeval.counts.value_checks import check_patterns, patterns_by_slice
+from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.input import Input
 from clfeval.tables.layouts import wide
-from clfeval.tables.prediction import Columns, ModelColumns
 from tests.engines import ENGINES
 from tests.reference import Row
 from tests.strategies import counts_of

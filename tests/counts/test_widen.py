@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.tables.columns import KEY, Columns, ModelColumns
 from clfeval.tables.layouts.long import DIFFERS, NAMELESS, TIMES, widen
-from clfeval.tables.prediction import KEY, Columns, ModelColumns
 from clfeval.tables.scan import collect
 from tests.engines import ENGINES
 

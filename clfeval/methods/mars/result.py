@@ -36,7 +36,7 @@ from clfeval.methods.mars.target_slices import (
     subset_exclusive_columns,
     sweep_thresholds,
 )
-from clfeval.methods.measurement.label_measures import compute_additional_measures
+from clfeval.methods.measurement.additional_measures import compute_additional_measures
 from clfeval.methods.provenance import (
     build_parameters,
     build_signature,

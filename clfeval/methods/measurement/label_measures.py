@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from itertools import pairwise
 from math import isfinite
 
@@ -12,9 +11,8 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.paired_estimates import DifferenceErrors, PairedEstimates, errors_of_kinds
-from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.document import Estimate, ResultWarning, Row
+from clfeval.document import Estimate
 from clfeval.inference.proportions import NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.resampling import percentile_limits, random_stream
 from clfeval.measures.confusion import Confusion
@@ -290,77 +288,3 @@ def _tables(patterns: PatternCounts) -> Confusion:
     truth, votes, n = patterns.truth[:, None], patterns.votes, patterns.n
     cells = (truth & votes, ~truth & votes, truth & ~votes, ~truth & ~votes)
     return Confusion(*((n @ one).astype(np.float64) for one in cells))
-
-
-TABLE = "measures"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AdditionalMeasures:
-    """Tables of requested measures. digests: of their scores; notes: caveats of named measures."""
-
-    tables: dict[str, list[Row]]
-    digests: tuple[str, ...] = ()
-    notes: tuple[ResultWarning, ...] = ()
-
-    def statistics(self, digest: str) -> str:
-        """Return the digest of a command's own statistics and of these scores."""
-        both = "".join([digest, *self.digests])
-        return sha256(both.encode()).hexdigest() if self.digests else digest
-
-
-def compute_additional_measures(
-    sample: Sample, names: Sequence[str], wanted: IntervalSettings
-) -> AdditionalMeasures:
-    """Compute the requested measures of all models in the table and its slices."""
-    if not names:
-        return AdditionalMeasures({})
-    # imported only if measures are requested
-    from clfeval.methods.measurement.metrics import (
-        caveat_notes,
-        label_measure_rows,
-        sort_measure_rows,
-        unscored_model_rows,
-    )
-    from clfeval.methods.measurement.requested_measures import (
-        NET_BENEFIT,
-        parse_measures,
-        set_row_units,
-    )
-
-    asked = set_row_units(parse_measures(names), sample.counted)
-    rows = [*label_measure_rows(sample, asked, wanted), *unscored_model_rows(sample, asked)]
-    of_scores = [one for one in asked if one.needs != "confusion" or one.name == NET_BENEFIT]
-    scored, digests = _of_scores(sample, of_scores, wanted) if of_scores else ([], [])
-    table = sort_measure_rows([*rows, *scored], sample, asked)
-    return AdditionalMeasures({TABLE: table}, tuple(sorted(digests)), tuple(caveat_notes(asked)))
-
-
-def _of_scores(
-    sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
-) -> tuple[list[Row], list[str]]:
-    """Return the rows of measures of scores, and the digests of these scores."""
-    counted, shown = sample.counted, sample.slices[None].models
-    if counted is None or all(model.kind == "label" for model in counted.models):
-        return [], []
-    from clfeval.counts.rows import read_scored_rows
-    from clfeval.methods.measurement.metrics import score_measure_rows
-
-    every = read_scored_rows(counted.kept)
-    names = [counted.models[i].name for i in every.models]
-
-    def one(j: int) -> tuple[list[Row], str] | None:
-        model, rows = names[j], list[Row]()
-        if model not in shown:  # merged into a group, which has no scores
-            return None
-        whole, place = every.ranked(j)
-        for label in sample.slices:
-            here = whole if label is None else every.within(whole, place, label)[0]
-            here = here.frozen()
-            rows += score_measure_rows(
-                label, model, here, sample.thresholds.get(model), asked, wanted
-            )
-        return rows, f"{model}{whole.digest()}"
-
-    found = [each for each in every.each(one) if each is not None]
-    return [row for rows, _ in found for row in rows], [digest for _, digest in found]

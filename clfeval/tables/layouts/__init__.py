@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clfeval.tables.prediction import Layout
-
-LayoutName = Literal["wide", "long", "probabilities", "counts"]
+    from clfeval.tables.columns import Layout
 
 
 def layouts() -> tuple[Layout, ...]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from clfeval.arrays import MOST
 from clfeval.errors import HEADER_ONLY, DataError, Problem, UsageError, list_names
 from clfeval.tables.cells import is_missing
+from clfeval.tables.columns import Columns
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.input import ColumnNames, Input, find_column
 from clfeval.tables.layouts import wide
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.peek import ColumnPeek
-from clfeval.tables.prediction import Columns
 from clfeval.tables.scan import TableFile, scan
 
 

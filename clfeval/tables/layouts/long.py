@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from clfeval.errors import HEADER_ONLY, DataError, bad_option, format_option
 from clfeval.tables.cells import known_labels, natural_sort_key
+from clfeval.tables.columns import KEY, WRONG, Also, Columns, Layout, Mode, ModelColumns, guess_kind
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.invalid_cells import (
     PLACE,
@@ -21,16 +22,6 @@ from clfeval.tables.invalid_cells import (
 )
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.peek import ColumnPeek
-from clfeval.tables.prediction import (
-    KEY,
-    WRONG,
-    Also,
-    Columns,
-    Layout,
-    Mode,
-    ModelColumns,
-    guess_kind,
-)
 from clfeval.tables.scan import Frame, TableFile, concatenate_frames, count_distinct_values, scan
 
 ANSWER_COLUMN, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"

@@ -17,6 +17,7 @@ from clfeval.tables.column_names import (
     refuse_two_truths,
     refuse_weight_columns,
 )
+from clfeval.tables.columns import KEY, Also, Columns, Layout, Mode, ModelColumns, guess_kind
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.invalid_cells import (
     ROW,
@@ -31,7 +32,6 @@ from clfeval.tables.invalid_cells import (
 )
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.peek import ColumnPeek, is_score
-from clfeval.tables.prediction import KEY, Also, Columns, Layout, Mode, ModelColumns, guess_kind
 from clfeval.tables.scan import Frame, TableFile, in_polars, scan
 
 PREFIXES = (
