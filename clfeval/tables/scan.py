@@ -25,7 +25,7 @@ from clfeval.tables.source import SourceFile
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns invalid numbers into null, for the pass that names bad rows;
 # `written` and `loose written` read `12.5%` and, if declared, a decimal comma; `folded` is text in
-# lower case without outer spaces; `False/True` and the like are 0/1 columns in any spelling; `bins`.
+# lower case without outer spaces; `False/True` and the like are 0/1 columns in any spelling; `bins`
 Reading = Literal[
     "bit", "integer", "number", "loose", "written", "loose written", "text", "folded",
     "0/1", "0.0/1.0", "false/true", "False/True", "FALSE/TRUE",
