@@ -1,1 +1,0 @@
-"""Comparisons: the difference of two sides, its significance and its verdict."""

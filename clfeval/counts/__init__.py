@@ -1,1 +1,0 @@
-"""Counting: the only part that reads rows, once and lazily; later steps use small arrays."""

@@ -1,1 +1,0 @@
-"""Inference: intervals and tests on counts."""

@@ -1,1 +1,0 @@
-"""Measures: their names, directions and formulas."""

@@ -1,1 +1,0 @@
-"""Methods of the commands: from counts to a Result."""

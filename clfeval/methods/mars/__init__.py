@@ -1,1 +1,0 @@
-"""MARS: unique detections and unique misses of each classifier."""

@@ -1,1 +1,0 @@
-"""The phi-delta plane: discrimination and bias of classifiers and features."""

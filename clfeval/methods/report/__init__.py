@@ -1,1 +1,0 @@
-"""`clfeval report`: the full assessment of a table of predictions."""

@@ -1,1 +1,0 @@
-"""JPT normalisation and tuning: measures of a classifier at other class ratios."""

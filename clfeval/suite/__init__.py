@@ -1,1 +1,0 @@
-"""Batches: a YAML file of runs, read completely, checked before computing, run in order."""

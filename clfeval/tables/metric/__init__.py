@@ -1,1 +1,0 @@
-"""Metric tables: models x metrics from a file or a data frame, in any layout."""
