@@ -25,8 +25,7 @@ from clfeval.compare.history.file import CODE, append_entries, read_history, ser
 from clfeval.compare.history.line import AcceptedLabel, HistoryEntry, result_lines
 from clfeval.compare.history.trend import trend_result
 from clfeval.document import Document, ResultWarning, Row, as_estimate
-from clfeval.errors import DataError, UsageError, bad_option, list_names, suggestion
-from clfeval.errors import format_option as given_option
+from clfeval.errors import DataError, UsageError, bad_option, format_option, list_names, suggestion
 from clfeval.formatting import NAMESAKES
 from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.options.declaration import Command, as_list
@@ -231,7 +230,7 @@ def _joined_report(
         if {one.code for one in error.problems} == {UNEQUAL_IDS}:  # no id is in both
             return None, {}
         if {one.code for one in error.problems} == {"conflicting-truth"}:
-            ignore = given_option("--ignore", str(_predictions_of(sides[0]).columns.id))
+            ignore = format_option("--ignore", str(_predictions_of(sides[0]).columns.id))
             error.hint = f"{error.hint}; if the ids only number the rows of each file, add {ignore}"
         raise
     return joined, {new: one for one, new in called[0].items()}

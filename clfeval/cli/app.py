@@ -14,8 +14,12 @@ from typer.core import TyperGroup
 from clfeval import COMMANDS, __version__
 from clfeval.cli.command import OTHERS, build_typer_command, find_declaration, find_option
 from clfeval.cli.error_output import error_from_typer, print_bug, print_error, wants_program_errors
-from clfeval.cli.guide import guide_names, print_guide
-from clfeval.cli.other_commands import refuse_unknown_command, suggest_other_commands
+from clfeval.cli.help_texts import (
+    guide_names,
+    print_guide,
+    refuse_unknown_command,
+    suggest_other_commands,
+)
 from clfeval.cli.output import abandon_stream, print_notes, register_ascii_handler
 from clfeval.errors import ClfevalError, ExitCode, UsageError, bad_option
 

@@ -15,10 +15,8 @@ import typer
 from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
-from clfeval.cli import complete
-from clfeval.cli import guide as explain
-from clfeval.cli.guide import EXAMPLE, write_example
-from clfeval.cli.other_commands import suggest_other_commands
+from clfeval.cli import complete, help_texts
+from clfeval.cli.help_texts import EXAMPLE, suggest_other_commands, write_example
 from clfeval.cli.output import OUTPUT, Output, print_result
 from clfeval.cli.run import (
     BATCH,
@@ -156,7 +154,7 @@ EAGER = (
                 "--explain",
                 help="Explain a heading, measure or code; measures lists all.",
                 metavar="NAME",
-                callback=explain.explain_name,
+                callback=help_texts.explain_name,
                 is_eager=True,
                 autocompletion=complete.complete_explain,
             ),

@@ -69,7 +69,7 @@ def complete_show(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the measures of the command by any of their names, and to sets of them."""
-    from clfeval.cli.guide import askable_measures
+    from clfeval.cli.help_texts import askable_measures
 
     return _with_prefix(askable_measures(str(ctx.info_name)).names, incomplete)
 

@@ -201,9 +201,9 @@ def show_history(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> 
         raise bad_option("history takes one file", f"clfeval history {name}")
 
     def compute() -> Document:
-        from clfeval.api.baseline import history_trend as trend_of
+        from clfeval.api.baseline import history_trend
 
-        return trend_of(name, trend.command, accept=trend.accept, label=trend.label)
+        return history_trend(name, trend.command, accept=trend.accept, label=trend.label)
 
     def said(result: Document) -> list[str]:
         label = trend.label or result.parameters["last"]

@@ -11,21 +11,17 @@ from typing import Any
 from clfeval.arrays import Floats, divide
 from clfeval.measures import (
     calibration,
+    class_averages,
     confusion,
+    decisions,
     desirability,
+    multiclass_scores,
+    multiclass_table,
     odds,
     polygon,
     probability,
     ranking,
 )
-from clfeval.measures import class_averages as averages
-from clfeval.measures import decisions as decision
-from clfeval.measures import decisions as selective
-from clfeval.measures import multiclass_scores as class_scores
-from clfeval.measures import multiclass_scores as top_label
-from clfeval.measures import multiclass_table as classes
-from clfeval.measures import odds as plane
-from clfeval.measures import ranking as top
 from clfeval.measures.record import Measure, Needs
 
 _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
@@ -45,8 +41,8 @@ _COVERAGE = (
 )  # fmt: skip
 
 _OF_CLASSES = {
-    **classes.OF_TABLES, **averages.AVERAGED, **class_scores.OF_PROBABILITIES,
-    **top_label.OF_TOP,
+    **multiclass_table.OF_TABLES, **class_averages.AVERAGED, **multiclass_scores.OF_PROBABILITIES,
+    **multiclass_scores.OF_TOP,
 }  # fmt: skip
 
 CATALOG: Mapping[str, Measure] = {
@@ -56,21 +52,21 @@ CATALOG: Mapping[str, Measure] = {
         odds.RATIOS,
         confusion.INFORMATION,
         odds.ODDS,
-        plane.UNBIASED,
+        odds.UNBIASED,
         confusion.INFORMATION_UNBIASED,
         odds.TUNED,
         odds.AT_PREVALENCE_MEASURES,
         confusion.MARGINS,
-        selective.SELECTIVE,
-        plane.PLANE,
+        decisions.SELECTIVE,
+        odds.PLANE,
         ranking.RANKING,
-        top.TOPS,
+        ranking.TOPS,
         probability.PROBABILITIES,
         probability.DECOMPOSITION,
         calibration.CALIBRATION,
-        decision.DECISIONS,
-        classes.TABLES,
-        class_scores.OF_MANY,
+        decisions.DECISIONS,
+        multiclass_table.TABLES,
+        multiclass_scores.OF_MANY,
         _COVERAGE,
         polygon.MEASURES,
         desirability.MEASURES,

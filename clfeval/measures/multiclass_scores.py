@@ -14,8 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
-from clfeval.measures import calibration
-from clfeval.measures import decisions as selective
+from clfeval.measures import calibration, decisions
 from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities
 from clfeval.measures.record import Measure, MulticlassDefinition
 
@@ -359,6 +358,6 @@ OF_TOP: Mapping[str, MulticlassDefinition] = {
     "ece": _top_label_definition(calibration.ece, "bins"),
     "mce": _top_label_definition(calibration.mce, "bins"),
     "ece_debiased": _top_label_definition(calibration.ece_debiased, "bins", "row"),
-    "aurc": _top_label_definition(selective.mean_risk),
-    "selective_accuracy": _top_label_definition(selective.confident_accuracy, "coverage"),
+    "aurc": _top_label_definition(decisions.mean_risk),
+    "selective_accuracy": _top_label_definition(decisions.confident_accuracy, "coverage"),
 }

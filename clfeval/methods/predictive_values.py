@@ -20,8 +20,7 @@ from clfeval.formatting import (
     join_words,
     quote_if_ambiguous,
 )
-from clfeval.methods.estimates import Cells, concatenate_counts
-from clfeval.methods.estimates import make_estimate as estimate_of
+from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate
 from clfeval.methods.options import Interval, Totals
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import Place, TunedModels
@@ -100,7 +99,7 @@ def _inverse_estimate(share: Estimate) -> Estimate:
         np.nan if one is None else 1 / one if one else np.inf
         for one in (share.high, share.value, share.low)
     )
-    return estimate_of(value, low, high)
+    return make_estimate(value, low, high)
 
 
 def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str = "") -> Answer:

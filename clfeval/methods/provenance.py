@@ -25,7 +25,7 @@ from clfeval.methods.design_effects import (
     cluster_summary,
     describe_independence,
 )
-from clfeval.options import declaration as options
+from clfeval.options import declaration
 
 # the bar separates parts, and one line is one signature
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
@@ -40,7 +40,9 @@ def build_parameters(
 ) -> dict[str, Any]:
     """Return parameters detected and parameters of the option groups, names in `order` first."""
     said = {
-        name: value for one in groups for name, value in options.document_parameters(one).items()
+        name: value
+        for one in groups
+        for name, value in declaration.document_parameters(one).items()
     }
     said |= found
     if "cluster" in said and "cluster" not in without.split():
@@ -58,7 +60,7 @@ def build_signature(
 ) -> str:  # fmt: skip
     """Join `key:value` parts: parameters, then the sha256 of the files and of the statistics."""
     said = {
-        name: value for one in groups for name, value in options.signature_settings(one).items()
+        name: value for one in groups for name, value in declaration.signature_settings(one).items()
     }
     said |= found
     data = "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from clfeval import formatting as words
+from clfeval import formatting
 from clfeval.document import Cell, Document, Estimate, Row
 from clfeval.formatting import DIGITS, format_count, format_number
 from clfeval.measures.catalog import CATALOG, measure_title
@@ -67,7 +67,7 @@ def format_cell(cell: Cell, digits: int = DIGITS, write: Write = format_number) 
     if isinstance(cell, float):
         return write(cell, digits)
     if isinstance(cell, list):
-        return " + ".join(map(words.quote_if_ambiguous, cell))
+        return " + ".join(map(formatting.quote_if_ambiguous, cell))
     return str(cell)
 
 
@@ -86,7 +86,7 @@ def draw_bar(share: float | None, wide: int = WIDE) -> str:
 
 def format_exact(cell: Cell) -> str:
     """Return a threshold or p-value with four significant digits, also close to 0 or 1."""
-    return words.format_exact(cell) if isinstance(cell, float) else format_cell(cell)
+    return formatting.format_exact(cell) if isinstance(cell, float) else format_cell(cell)
 
 
 def format_interval(cell: Cell, digits: int = DIGITS, write: Write = format_number) -> str:
@@ -126,7 +126,7 @@ def format_class_counts(result: Document) -> str:
     summary, others = result.summary, len(result.parameters["negative"])
     if summary["rows"] is None:
         return "models with different class totals"
-    name = words.quote_if_ambiguous(str(result.parameters["positive"]))
+    name = formatting.quote_if_ambiguous(str(result.parameters["positive"]))
     name = f"class {name}" if name[:1].isdigit() else name
     which = "" if name == "positive" else f" ({name})"
     merged = f" ({others} other classes)" if others > 1 else ""
@@ -163,7 +163,7 @@ def majority_class_note(prevalences: Sequence[Cell]) -> str:
     known = sorted({max(p, 1 - p) for p in prevalences if isinstance(p, (int, float))})
     if not known:
         return ""
-    ends = dict.fromkeys(words.format_close(share, DIGITS) for share in (known[0], known[-1]))
+    ends = dict.fromkeys(formatting.format_close(share, DIGITS) for share in (known[0], known[-1]))
     return f"always predicting the majority class: accuracy {' to '.join(ends)}"
 
 
@@ -183,4 +183,4 @@ def evenly_spaced(values: Sequence[T], most: int) -> set[T]:
 
 def join_names(cell: Cell) -> str:
     """Return the names in a cell as one text, in which commas of names cannot mislead."""
-    return ", ".join(map(words.quote_if_ambiguous, cell)) if isinstance(cell, list) else ""
+    return ", ".join(map(formatting.quote_if_ambiguous, cell)) if isinstance(cell, list) else ""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.document import Cell, Document, Row, as_estimate, cell_value
-from clfeval.measures import odds as plane
+from clfeval.measures import odds
 from clfeval.measures.odds import BOUNDARIES, LEAN
 from clfeval.pages.formatting import (
     format_class_counts,
@@ -30,7 +30,7 @@ from clfeval.pages.shared_columns import (
 from clfeval.schema import Column, Page, Source, Table, TableView, columns_of_kind
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
-CORNERS = tuple(plane.CORNERS)
+CORNERS = tuple(odds.CORNERS)
 CLASSIFIERS, FEATURES = "mode=classifiers", "mode=features"
 THRESHOLD = Column("threshold", "cut?")
 PLACE = columns_of_kind("signed", "phi delta")

@@ -1,14 +1,25 @@
-"""Columns that tables of several pages have, and what they mean."""
+"""Columns and tables that pages share: comparisons, requested measures, prevalence, baselines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.document import Document, Row, as_estimate
-from clfeval.formatting import quote_if_ambiguous
+from clfeval.document import Document, Row, as_estimate, sort_value
+from clfeval.formatting import format_class_ratio, format_close, format_share, quote_if_ambiguous
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.formatting import INFINITE, REASONS
-from clfeval.schema import Column, Source, Table, TableView, columns_of_kind, comparison_rows
+from clfeval.schema import (
+    BASELINE,
+    CHANGES,
+    MOST_CHANGES,
+    Column,
+    Rank,
+    Source,
+    Table,
+    TableView,
+    columns_of_kind,
+    comparison_rows,
+)
 
 MAX_COMPARISON_ROWS, PAIRED = 20, 20  # rows shown; differences between models shown by default
 
@@ -152,3 +163,96 @@ def measure_tables(
     yield TableView(MEASURED.name, "Requested measures", columns, mine, MAX_ROWS, rank="asked",
                     name=name,
                 note=note)  # fmt: skip
+
+
+AT_PREVALENCE = "at_prevalence"
+PREVALENCE_TABLE = Table(AT_PREVALENCE, (
+    MODEL, Column("chosen_by", "text?"), Column("threshold", "cut?"),
+    Column("population", "text", among=("sample", "1:1", "target")),
+    *columns_of_kind("prevalence", "prevalence"), *columns_of_kind("odds", "odds"),
+    *columns_of_kind("share", "sensitivity specificity ppv npv"),
+    *columns_of_kind("amount", "alarms alarms_per_case"),
+    *columns_of_kind("estimate", "net_benefit"),
+))  # fmt: skip
+PREVALENCE_MEANINGS: Mapping[str, str] = {
+    "at_prevalence.chosen_by": "the rule that chose the threshold; values are expected on new data",
+    "alarms": "rows predicted positive per 1,000 rows",
+    "alarms_per_case": "rows predicted positive per true positive, 1 / PPV",
+    "ppv": "share of predicted positives that are positive",
+    "population": "the sample as counted, balanced classes (1:1), a target, or one of the sweep",
+}
+PREVALENCE_HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
+CHOSEN_BY_WORDS = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
+PREVALENCE_COLUMNS: Mapping[str, Source] = {
+    "PPV ↑": "ppv", "NPV ↑": "npv", "alarms\n/ case": "alarms_per_case",
+    "alarms\n/ 1,000": "alarms", "net\nbenefit ↑": "net_benefit", "sens. ↑": "sensitivity",
+    "spec. ↑": "specificity",
+}  # fmt: skip
+
+
+def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
+    """Return the table of PPV, NPV and alarms at each prevalence."""
+    rows = sorted(rows, key=lambda row: float(str(row["prevalence"])))
+    order = list(dict.fromkeys(row["odds"] for row in rows))
+    columns: dict[str, Source] = {"model": "model"}
+    every = {row["chosen_by"] for row in rows}
+    columns |= {"chosen by": "chosen_by"} if len(every) > 1 else {}
+    columns |= {"prevalence": "prevalence"} if len(order) > 1 else {}
+    by = any(sort_value(row["net_benefit"]) is not None for row in rows)
+    cut = any(row["threshold"] is not None for row in rows)
+    columns |= {"threshold": "threshold"} if cut else {}
+    columns |= {
+        head: name for head, name in PREVALENCE_COLUMNS.items() if name != "net_benefit" or by
+    }
+    title = "Predictive values"
+    if len(order) == 1:
+        share = format_share(float(str(rows[0]["prevalence"])))
+        title += f" at prevalence {share} ({format_class_ratio(order[0])})"
+    note = CHOSEN_BY_WORDS.get(str(next(iter(every))), "") if len(every) == 1 else ""
+    note = f"threshold of the {note}; values expected on new data" if note else ""
+    return TableView(
+        AT_PREVALENCE, title, columns, rows, rank=rank, lead="ppv", write=format_close, note=note,
+        legend=("alarms", "alarms_per_case"), places=[""] * len(rows),
+        total=len(rows),
+    )  # fmt: skip
+
+
+MAX_NEWLY_WRONG = 10  # rows that are newly wrong, of all models
+MAX_CHANGES = 15  # changes, where nobody asks for all
+
+PAIRED_NOTE = "new - old, on the same rows"
+PARTLY_PAIRED_NOTE = "new - old, on the same rows or, where not paired, on independent samples"
+
+
+def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
+    """Return tables of changes tested together or limited, worst first; none without baseline.
+
+    every: all of them, else the first.
+    """
+    found = comparison_rows(result, BASELINE)
+    if not found:
+        return []
+    limited = {gate.measure for gate in result.gates}
+    rows = [row for row in found if row["p_adjusted"] is not None or row["measure"] in limited]
+    paired = [bool(row["paired"]) for row in rows]
+    shown = [
+        TableView(
+            "comparisons", "Change since the baseline", {
+                "model": "model", "measure": "measure", "old": "old", "new": "new",
+                "change": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
+            }, rows or found, None if every else MAX_CHANGES,
+            "p: adjusted (Benjamini-Hochberg) over these measures and models; –: not adjusted",
+            rank="asked", lead="difference", whole=True, name=BASELINE, total=len(found),
+            more="--show baseline; all measures: --format csv --show comparisons",
+            words={} if not any(paired) else {
+                "change": PAIRED_NOTE if all(paired) else PARTLY_PAIRED_NOTE},
+        )
+    ]  # fmt: skip
+    if changes := result.tables.get(CHANGES):
+        shown.append(
+            TableView(CHANGES, "Rows predicted correctly before, incorrectly now",
+                  "model id truth before after", changes, MAX_NEWLY_WRONG, rank="asked",
+                  lead="model",
+                  note=f"at most {MOST_CHANGES} rows per model", total=len(changes))
+        )  # fmt: skip
+    return shown

@@ -20,8 +20,8 @@ from clfeval.tables.row_selection import (
     filtered_rows,
     find_bin_edges,
     refuse_train_and_test,
+    run_files,
 )
-from clfeval.tables.run_files import run_files
 from clfeval.tables.scan import TableFile, file_of_frame
 from clfeval.tables.source import open_sources, refuse_named_tables, table_paths
 from clfeval.tables.unreadable_text import (

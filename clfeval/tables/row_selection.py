@@ -1,4 +1,4 @@
-"""Selection of rows by `--where`, and bins of numeric columns for `--by`."""
+"""Which rows: conditions of `--where`, bins of numeric columns of `--by`, files as runs."""
 
 from __future__ import annotations
 
@@ -281,3 +281,16 @@ def _numbers(file: str, column: str, texts: Mapping[str, int]) -> Counter[float]
     if not found:
         raise DataError.new("it has no numbers", "bad-number", file, None, column)
     return found
+
+
+def run_files(files: Sequence[TableFile]) -> tuple[TableFile, ...]:
+    """Return files with their names as runs, numbered if equal; UsageError for a single file."""
+    if len(files) < 2:
+        what = "--run-files needs several files, but only one is given"
+        raise bad_option(what, "name several files, or add --run COLUMN")
+    often, numbers, found = Counter(file.shown for file in files), Counter[str](), []
+    for file in files:
+        numbers[file.shown] += 1
+        number = f" ({numbers[file.shown]})" if often[file.shown] > 1 else ""
+        found.append(replace(file, run=f"{file.shown}{number}"))
+    return tuple(found)

@@ -68,9 +68,9 @@ def as_html(
 
 def as_page(result: Document, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
     """Return a whole HTML page with the tables and plots."""
-    from clfeval.views.plots import draw_plots as drawn
+    from clfeval.views.plots import draw_plots
 
-    plots = drawn(result, (PLOTS,), width=WIDTH)
+    plots = draw_plots(result, (PLOTS,), width=WIDTH)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'

@@ -14,7 +14,6 @@ from clfeval.formatting import DIGITS, format_count, format_number, join_names, 
 from clfeval.gate import GateState
 from clfeval.options.dialect import reword_for_python
 from clfeval.pages import SUITE, page_of
-from clfeval.pages.baseline import baseline_tables
 from clfeval.pages.formatting import (
     ABSENT,
     INFINITE,
@@ -26,6 +25,7 @@ from clfeval.pages.formatting import (
     format_interval,
     independence_note,
 )
+from clfeval.pages.shared_columns import baseline_tables
 from clfeval.schema import (
     ALL,
     BASELINE,

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from clfeval.cli.complete import complete_measure, complete_ranked
-from clfeval.cli.guide import askable_measures
+from clfeval.cli.help_texts import askable_measures
 from clfeval.measures.catalog import CATALOG, find_measure
 from tests.process.program import clfeval
 from tests.texts import check_text

@@ -19,8 +19,7 @@ from clfeval.lazy_rows import LazyRows
 from clfeval.methods.comparison_answer import comparison_rows
 from clfeval.methods.design_effects import cluster_summary
 from clfeval.methods.estimates import rows_from_columns
-from clfeval.methods.mars import best_subsets as coverage
-from clfeval.methods.mars import cluster_divisors as clustered
+from clfeval.methods.mars import best_subsets, cluster_divisors
 from clfeval.methods.mars.answer import MEASURE, mars_answer
 from clfeval.methods.mars.best_subsets import ChosenSubset, SubsetScores
 from clfeval.methods.mars.cross_validation import cross_validate_best, cross_validate_within_effort
@@ -147,13 +146,13 @@ def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
         "pairs": _pair_rows(views),
     }
     if options.subsets is not None:
-        scores = [coverage.score_subsets_up_to(view.counts, options.subsets) for view in views]
+        scores = [best_subsets.score_subsets_up_to(view.counts, options.subsets) for view in views]
         tables["subsets"] = subset_table(list(zip(views, scores, strict=True)))
     if options.best is not None:
-        chosen = ((view, coverage.best_subsets(view.counts, options.best)) for view in views)
+        chosen = ((view, best_subsets.best_subsets(view.counts, options.best)) for view in views)
         tables["best"] = [row for view, choices in chosen for row in _best_rows(view, choices)]
     if (most := options.max_effort) is not None:
-        within = ((view, coverage.best_within_effort(view.counts, most)) for view in views)
+        within = ((view, best_subsets.best_within_effort(view.counts, most)) for view in views)
         tables["max_effort"] = [
             _chosen_subset_row(view, choice,
                                cross_validate_within_effort(view.counts, choice, most, view.folds))
@@ -171,7 +170,7 @@ def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
 def summarize_detections(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
     """Return rows, positives, negatives, and target rows detected by some model or by none."""
     target = counts.targets(options.target)
-    ttp = coverage.total_detected(target)
+    ttp = best_subsets.total_detected(target)
     totals = {
         "rows": counts.n.sum(), "positives": counts.n[counts.truth].sum(),
         "negatives": counts.n[~counts.truth].sum(), "found": np.asarray(ttp),
@@ -184,7 +183,7 @@ def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | N
     models, view = views[0].counts.models, views[0]
     cells = np.concatenate([_confusion_cells(one) for one in views], axis=1)
     tp, fp, fn, tn = cells
-    each, rates = coverage.model_combinations(len(models), 1), concat_rate_divisors(views)
+    each, rates = best_subsets.model_combinations(len(models), 1), concat_rate_divisors(views)
     return rows_from_columns(
         {
             "slice": [one.label for one in views for _ in models],
@@ -195,7 +194,7 @@ def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | N
             "precision": view.shares("precision", tp, tp + fp, rates.get("precision")),
             "recall": view.shares("recall", tp, tp + fn, rates.get("recall")),
             **subset_exclusive_columns(
-                views, [coverage.score_subsets(one.counts, each) for one in views]
+                views, [best_subsets.score_subsets(one.counts, each) for one in views]
             ),
         }
     )
@@ -212,7 +211,7 @@ def _confusion_cells(view: TargetSlice) -> Counts:
 
 
 def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
-    twos = coverage.model_combinations(len(views[0].counts.models), 2)
+    twos = best_subsets.model_combinations(len(views[0].counts.models), 2)
     both: list[list[Any]] = []
     p_values: list[float] = []
     for view in views:
@@ -220,8 +219,8 @@ def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
         only = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
         alone_n = from_units(counts.hit_n @ only, counts.unit)
         both += [alone_n[pair].tolist() for pair in twos]
-        p_values += [clustered.sign_test_p(counts, *only.T[pair]) for pair in twos]
-    scores = [coverage.score_subsets(view.counts, twos) for view in views]
+        p_values += [cluster_divisors.sign_test_p(counts, *only.T[pair]) for pair in twos]
+    scores = [best_subsets.score_subsets(view.counts, twos) for view in views]
     return rows_from_columns(
         {
             **subset_columns(views, scores),

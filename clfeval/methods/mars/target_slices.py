@@ -14,8 +14,7 @@ from clfeval.document import Estimate
 from clfeval.inference.resampling import random_stream
 from clfeval.lazy_rows import CellColumns
 from clfeval.methods.estimates import Estimates, share_estimates
-from clfeval.methods.mars import best_subsets as coverage
-from clfeval.methods.mars import cluster_divisors as clustered
+from clfeval.methods.mars import best_subsets, cluster_divisors
 from clfeval.methods.mars.best_subsets import SubsetScores
 from clfeval.methods.mars.options import MarsOptions
 
@@ -37,7 +36,7 @@ class TargetSlice:
     ) -> TargetSlice:
         """Build the counts of a slice by target class, with each group merged into one model."""
         counts = patterns.grouped(options.group, options.target).targets(options.target)
-        return cls(label, counts, options, coverage.total_detected(counts))
+        return cls(label, counts, options, best_subsets.total_detected(counts))
 
     @property
     def folds(self) -> np.random.Generator:
@@ -92,7 +91,7 @@ def _concat_subset_divisors(
     """Return the divisors of the counts of subsets, of all slices concatenated."""
     return _concatenate_by_name(
         [
-            clustered.subset_divisors(
+            cluster_divisors.subset_divisors(
                 view.counts, mine.members, view.options.occlusion, level=view.options.confidence
             )
             for view, mine in zip(views, scores, strict=True)
@@ -103,7 +102,9 @@ def _concat_subset_divisors(
 def concat_rate_divisors(views: Sequence[TargetSlice]) -> Mapping[str, Floats]:
     """Return the divisors of accuracy, precision and recall, of all slices concatenated."""
     found = (
-        clustered.model_rate_divisors(one.counts, one.options.target, level=one.options.confidence)
+        cluster_divisors.model_rate_divisors(
+            one.counts, one.options.target, level=one.options.confidence
+        )
         for one in views
     )
     return _concatenate_by_name(list(found))

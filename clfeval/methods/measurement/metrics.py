@@ -13,7 +13,7 @@ from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import concatenate_counts
-from clfeval.methods.measurement import label_measures as hard
+from clfeval.methods.measurement import label_measures
 from clfeval.methods.measurement import score_measures as scored
 from clfeval.methods.measurement.decision_curves import (
     fill_calibration_columns,
@@ -125,18 +125,18 @@ def label_measure_rows(
     patterns, who = sample.patterns, list(zip(labels, counts.models, strict=True))
     owned = {label: one.clusters for label, one in patterns.items()}
     sizes = {label: 0.0 if one is None else one.size for label, one in owned.items()}
-    sure = hard.LabelLimitSettings(
+    sure = label_measures.LabelLimitSettings(
         wanted,
         [f"{model}\0{label or ''}" for label, model in who],
         [TableResampler.from_patterns(patterns.get(label), model) for label, model in who],
         [sizes.get(label, 0.0) for label in labels],
     )  # fmt: skip
-    found = {one.name: hard.estimate_label_measure(one, counts, sure) for one in labelled}
+    found = {one.name: label_measures.estimate_label_measure(one, counts, sure) for one in labelled}
     for i, (label, model) in enumerate(who):
         for name, one in found.items():
             known = one.at(i)
             if model in uncut and name not in OF_TRUTH:
-                known = none, nan, hard.NONE
+                known = none, nan, label_measures.NONE
             rows.append(_measure_row(label, model, name, *known))
     return rows
 
@@ -179,7 +179,7 @@ def missing_score_rows(
     """Return undefined rows of measures that need scores, without those of the default set."""
     none = Estimate(None, reason="needs_scores")
     return [
-        _measure_row(label, model, one.name, none, nan, hard.NONE)
+        _measure_row(label, model, one.name, none, nan, label_measures.NONE)
         for one in asked
         if one.by != "default" and (one.needs != "confusion" or one.name == NET_BENEFIT)
     ]
@@ -191,15 +191,21 @@ def _net_benefit_estimate(
     """Return the net benefit at the threshold t; default limits if the bootstrap has none."""
     m = len(counts.scores)
     if m and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1):
-        return scored.MeasureEstimate(Estimate(None, reason=scored.PROBABILITIES), nan, hard.NONE)
+        return scored.MeasureEstimate(
+            Estimate(None, reason=scored.PROBABILITIES), nan, label_measures.NONE
+        )
     value, error = net_benefit(counts, t, wanted.level)
-    method = hard.NONE
+    method = label_measures.NONE
     if value.value is not None and wanted.how == "bootstrap":
         known = scored.estimate_score_measure(CATALOG[AT_RISK].given(t=t), counts, wanted, name)
         if known.value.low is not None:
             return known
     if value.low is not None:
-        method = hard.WEIGHED if counts.clusters is None else f"{hard.WEIGHED}, design effect"
+        method = (
+            label_measures.WEIGHED
+            if counts.clusters is None
+            else f"{label_measures.WEIGHED}, design effect"
+        )
     return scored.MeasureEstimate(value, error, method)
 
 

@@ -21,7 +21,7 @@ from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.thresholds import FLAGGED_MEASURE, RATES, estimate_measures
 from clfeval.methods.roc import MOST_POINTS
 from clfeval.methods.threshold_optimism import INFINITE
-from clfeval.options import values as notation
+from clfeval.options import values
 
 FLAG = "--abstain"
 COSTS = ("fp", "fn", "abstain")
@@ -46,7 +46,7 @@ def parse_zones(texts: Sequence[str], flag: str = FLAG) -> tuple[AbstentionZone,
 
 def _of_share(text: str, flag: str) -> AbstentionZone:
     try:
-        share = notation.parse_share(flag, [text.strip()])
+        share = values.parse_share(flag, [text.strip()])
     except UsageError as error:
         what = f"{flag} '{text}' is neither a share of the rows nor costs"
         raise bad_option(what, f"for example {EXAMPLE}") from error
@@ -68,7 +68,7 @@ def _of_costs(text: str, flag: str) -> AbstentionZone | None:
         raise bad_option(what, f"for example {flag} cost:fp=1,fn=5,abstain=0.2")
     each = []
     for key in COSTS:
-        value = notation.parse_share(flag, [next(v for k, v in given.items() if k.strip() == key)])
+        value = values.parse_share(flag, [next(v for k, v in given.items() if k.strip() == key)])
         if not (isfinite(value) and value > 0):
             raise bad_option(f"{flag} {text}: {key} must be above 0, not {value:g}")
         each.append(value)

@@ -26,7 +26,7 @@ from clfeval.measures.class_averages import (
 from clfeval.measures.record import Measure, MulticlassDefinition
 from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import Limits, make_estimate
-from clfeval.methods.measurement import label_measures as hard
+from clfeval.methods.measurement import label_measures
 from clfeval.methods.measurement.decision_curves import perfect_calibration_values
 from clfeval.methods.measurement.label_measures import EXACT, INFLUENCE, NONE
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
@@ -340,12 +340,12 @@ def _each_class(
         patterns.classes, each.tp, each.fp, each.fn, each.tn, each.tp + each.fn,
         each.fp + each.tn, patterns.unit, sums,
     )  # fmt: skip
-    sure = hard.LabelLimitSettings(
+    sure = label_measures.LabelLimitSettings(
         wanted, [f"{name}\0{one}" for one in patterns.classes], again, [many] * size,
     )  # fmt: skip
     found = {}
     for one in asked:
-        all_of = hard.estimate_label_measure(one, counts, sure)
+        all_of = label_measures.estimate_label_measure(one, counts, sure)
         found[one.name] = [
             MeasureEstimate(*three)
             for three in zip(all_of.values, all_of.errors.tolist(), all_of.methods, strict=True)

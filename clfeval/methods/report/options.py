@@ -24,7 +24,7 @@ from clfeval.methods.options import (
     measure_option,
     reference_option,
 )
-from clfeval.options import values as notation
+from clfeval.options import values
 from clfeval.options.declaration import Command, Opt, as_list, to_float
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
         Opt(
             "Run other commands too: mars,phidelta,tune-jpt,mlcps, or all.",
             MEASURES, flags=("--with",), metavar="COMMAND,...",
-            parse=notation.parse_words, accept=_accept_methods, takes=str | Sequence[str] | None,
+            parse=values.parse_words, accept=_accept_methods, takes=str | Sequence[str] | None,
         ),
     ] = ()  # fmt: skip
     thresholds: Annotated[

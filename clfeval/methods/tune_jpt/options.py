@@ -24,7 +24,7 @@ from clfeval.methods.options import (
     margin_option,
     reference_option,
 )
-from clfeval.options import values as notation
+from clfeval.options import values
 from clfeval.options.declaration import Command, Opt, as_list
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         Mapping[str, Sequence[float]],
         Opt(
             "TP,FP,FN,TN of a published 2 x 2 table; repeat.",
-            NUMBERS, metavar="TP,FP,FN,TN", parse=notation.parse_counts, accept=_by_model,
+            NUMBERS, metavar="TP,FP,FN,TN", parse=values.parse_counts, accept=_by_model,
             takes=Mapping[str, Sequence[float]] | Sequence[float] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
@@ -111,7 +111,7 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         Opt(
             "Sensitivity of a published test, with --specificity.",
             NUMBERS,
-            parse=notation.parse_share,
+            parse=values.parse_share,
         ),
     ] = None
     specificity: Annotated[
@@ -119,7 +119,7 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         Opt(
             "Specificity of a published test, with --sensitivity.",
             NUMBERS,
-            parse=notation.parse_share,
+            parse=values.parse_share,
         ),
     ] = None
     sweep: Annotated[

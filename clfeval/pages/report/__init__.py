@@ -6,11 +6,10 @@ from dataclasses import replace
 
 from clfeval.document import Document
 from clfeval.formatting import format_count
-from clfeval.pages import prevalence
+from clfeval.pages import shared_columns
 from clfeval.pages.formatting import format_class_counts, join_names
 from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
-from clfeval.pages.report import comparisons as compared
-from clfeval.pages.report import thresholds as cutting
+from clfeval.pages.report import comparisons, thresholds
 from clfeval.pages.report.charts import page_charts
 from clfeval.pages.report.sections import page_tables
 from clfeval.pages.shared_columns import CELLS, MEASURED, MODEL, SLICE
@@ -75,9 +74,9 @@ TABLES = (
                        Column("treat_all", "number", "treat all"),
                        Column("gain", "estimate", "gain over treat-all and treat-none"),
                        Column("helps", "flag?"))),
-    *cutting.TABLES,
-    prevalence.TABLE,
-    *compared.TABLES,
+    *thresholds.TABLES,
+    shared_columns.PREVALENCE_TABLE,
+    *comparisons.TABLES,
     Table("distribution",
           (SLICE, MODEL, *columns_of_kind("text", "class"), *columns_of_kind("number", "from to"),
                            *columns_of_kind("weight", "rows"), *columns_of_kind("part?", "share"))),
@@ -106,6 +105,7 @@ PAGE = Page(
     "report", TABLES, headline, page_tables, page_charts, beyond=other_commands_hint,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
-    glossary={**prevalence.MEANINGS, **REPORT, **compared.MEANINGS, **cutting.MEANINGS},
-    headings={**REPORT_HEADINGS, **prevalence.HEADINGS, **cutting.HEADINGS},
+    glossary={**shared_columns.PREVALENCE_MEANINGS, **REPORT, **comparisons.MEANINGS,
+              **thresholds.MEANINGS},
+    headings={**REPORT_HEADINGS, **shared_columns.PREVALENCE_HEADINGS, **thresholds.HEADINGS},
 )  # fmt: skip

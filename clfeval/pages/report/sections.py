@@ -14,7 +14,6 @@ from clfeval.pages.formatting import (
     majority_class_note,
     threshold_note,
 )
-from clfeval.pages.prevalence import NAME, prevalence_table
 from clfeval.pages.report.classes import class_tables
 from clfeval.pages.report.comparisons import best_model_tables, comparison_tables, slice_tables
 from clfeval.pages.report.model_order import (
@@ -24,7 +23,12 @@ from clfeval.pages.report.model_order import (
     sort_models,
 )
 from clfeval.pages.report.thresholds import threshold_tables
-from clfeval.pages.shared_columns import measure_tables, requested_rows
+from clfeval.pages.shared_columns import (
+    AT_PREVALENCE,
+    measure_tables,
+    prevalence_table,
+    requested_rows,
+)
 from clfeval.schema import Source, TableView
 
 THRESHOLD_HINT = " (change it with --threshold T)"
@@ -54,7 +58,7 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         yield from best_model_tables(result)
         return
     yield from threshold_tables(result)
-    if values := result.whole(NAME):
+    if values := result.whole(AT_PREVALENCE):
         names = [row["model"] for row in sort_models(result.whole("models"), "balanced_accuracy")]
         rules = list(dict.fromkeys(row["chosen_by"] for row in values))
         yield prevalence_table(sorted(values, key=lambda row: (

@@ -11,7 +11,7 @@ from clfeval.document import Cell, Document, Estimate, Row, cell_value
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import TUNABLE
-from clfeval.pages import prevalence
+from clfeval.pages import shared_columns
 from clfeval.pages.formatting import format_class_counts, join_names
 from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
 from clfeval.pages.shared_columns import CELLS, MODEL, SLICE
@@ -99,7 +99,7 @@ TABLES = (
         Column("fixed_value", "estimate", "value at the fixed threshold"),
         Column("corrected", "estimate", "corrected value"),
     )),
-    prevalence.TABLE,
+    shared_columns.PREVALENCE_TABLE,
     Table("cutoffs", (
         MODEL, MEASURE, *columns_of_kind("odds", "odds"), *columns_of_kind("cut?", "threshold"),
         Column("rule", "text", among=RULES),
@@ -297,7 +297,7 @@ PAGE = Page(
         "chosen-threshold": ("thresholds", "cutoffs"),
         "one-sided-measure": ("thresholds", "cutoffs"),
     },
-    glossary={**prevalence.MEANINGS, **TUNE_JPT,
-              "models.alarms_per_case": prevalence.MEANINGS["alarms_per_case"]},
-    headings={**TUNE_JPT_HEADINGS, **prevalence.HEADINGS},
+    glossary={**shared_columns.PREVALENCE_MEANINGS, **TUNE_JPT,
+              "models.alarms_per_case": shared_columns.PREVALENCE_MEANINGS["alarms_per_case"]},
+    headings={**TUNE_JPT_HEADINGS, **shared_columns.PREVALENCE_HEADINGS},
 )  # fmt: skip

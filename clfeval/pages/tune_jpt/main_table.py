@@ -10,8 +10,7 @@ from clfeval.formatting import format_count, format_share
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.pages.formatting import format_exact, majority_class_note
-from clfeval.pages.prevalence import NAME, prevalence_table
-from clfeval.pages.shared_columns import difference_tables
+from clfeval.pages.shared_columns import AT_PREVALENCE, difference_tables, prevalence_table
 from clfeval.pages.tune_jpt.sections import (
     describe_costs,
     detail_tables,
@@ -31,7 +30,7 @@ EXPLAINED = ("tar", "ic", "net_benefit")
 
 def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order; the first answer decides which one is the main table."""
-    look, rows = TableContext(result), result.whole(NAME)
+    look, rows = TableContext(result), result.whole(AT_PREVALENCE)
     main = _main_table(look)
     predictive = [one.code for one in result.answer[:1]] == ["at-prevalence"]
     yield from expected_count_tables(look, [str(row["model"]) for row in main.rows or ()])

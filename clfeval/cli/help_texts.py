@@ -1,4 +1,4 @@
-"""The built-in guides: one for each command, and for tables, gates and numbers."""
+"""Help by name: guides, explanations, examples, and words that mean another command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from textwrap import TextWrapper
@@ -14,13 +15,71 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from clfeval import COMMANDS
 from clfeval.cli.output import detect_screen, print_result
-from clfeval.errors import UsageError, bad_option, format_command_line, suggestion
-from clfeval.options.declaration import Command
+from clfeval.compare.gates.limits import Gates
+from clfeval.errors import (
+    UsageError,
+    bad_option,
+    format_command_line,
+    say_which_have_it,
+    suggestion,
+)
+from clfeval.options.declaration import Command, Option, options_of
+from clfeval.options.dialect import MEANT
 from clfeval.output_files import Draft
 
 if TYPE_CHECKING:
     from clfeval.methods.measurement.requested_measures import AvailableMeasures
+
+Find = Callable[[str, str], Option | None]  # returns the option of a command by its flag
+NO_TABLE = ("batch", "history")
+
+
+@contextmanager
+def suggest_other_commands(command: str, words: Sequence[str], find: Find) -> Iterator[None]:
+    """Raise UsageError for an option that other commands have, naming them; words: arguments."""
+    try:
+        yield
+    except Exception as error:  # recognised by its attributes: its class is not public
+        flag = getattr(error, "option_name", "")
+        every = (*COMMANDS, *NO_TABLE)
+        owners = [(one, o) for one in every if flag.startswith("--") and (o := find(one, flag))]
+        shells = [one for one, option in owners if option.opt.shell]
+        own = dict(owners).get(command)
+        if (not owners and flag not in MEANT) or (own and own.opt.shell):
+            raise  # second case: the command has the option, and another error occurred
+        if not owners:
+            what = f"{command} has no {flag}"
+            raise UsageError.new(what, "command-line", hint=f"use {MEANT[flag]}") from None
+        if own or not shells:
+            owner, option = (command, own) if own else owners[0]
+            where = "result.check" if option in options_of(Gates) else f"clfeval.{owner}"
+            where = where.replace("-", "_")
+            what = f"{flag} exists in Python and in batches only"
+            hint = f"in Python {where}({option.name}=...), in a batch {option.key}: ..."
+            raise UsageError.new(what, "command-line", hint=hint) from None
+        raise _command_error(
+            f"{command} has no {flag}: {say_which_have_it(shells)}", [shells[0], *words]
+        ) from None
+
+
+def refuse_unknown_command(words: Sequence[str], find: Find) -> None:
+    """Raise for an unknown command that is an option or a file, with the command to run."""
+    word, flag = words[0], f"--{words[0]}"
+    if word == "suite":
+        raise _command_error(f"clfeval has no command '{word}'", ["batch", *words[1:]])
+    if any((option := find(one, flag)) and option.opt.shell for one in COMMANDS):
+        what = f"clfeval has no command '{word}': report has {flag}"
+        raise _command_error(what, ["report", flag, *words[1:]])
+    if os.path.isfile(word):
+        command = "batch" if word.endswith((".yaml", ".yml")) else "report"
+        raise _command_error(f"'{word}' is a file, not a command", [command, *words])
+
+
+def _command_error(what: str, words: Sequence[str]) -> UsageError:
+    return UsageError.new(what, "command-line", hint=format_command_line(["clfeval", *words]))
+
 
 FOLDER = Path(__file__).parent.parent / "guide"
 COMMAND = re.compile(r"^\$ .+$", re.MULTILINE)  # in a block of a guide
@@ -149,17 +208,21 @@ def _laid_out(parts: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterato
 
 def askable_measures(command: str) -> AvailableMeasures:
     """Return the measures that can be requested from a command."""
-    from clfeval.methods.measurement import requested_measures as asked
+    from clfeval.methods.measurement import requested_measures
 
     if command == "tune-jpt":
         from clfeval.methods.tune_jpt.requested_measures import TUNE_JPT_MEASURES
 
         return TUNE_JPT_MEASURES
     if command == "mlcps":
-        from clfeval.methods.mlcps import answer as folded
+        from clfeval.methods.mlcps import answer
 
-        return folded.MLCPS_MEASURES
-    return asked.OF_PREDICTIONS if command == "report" else asked.OF_TWO_CLASSES
+        return answer.MLCPS_MEASURES
+    return (
+        requested_measures.OF_PREDICTIONS
+        if command == "report"
+        else requested_measures.OF_TWO_CLASSES
+    )
 
 
 TABLES = Path(__file__).parent.parent / "example"
