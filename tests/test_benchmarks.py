@@ -14,14 +14,7 @@ from clfeval.document import Answer, Estimate
 from tests.benchmarks.claims import SEED, run, said
 from tests.benchmarks.claims.__main__ import cells
 from tests.benchmarks.claims.planted_faults import UNAFFECTED, WORSE, in_two_tenths
-from tests.benchmarks.claims.populations import (
-    FAULTS,
-    Sample,
-    against_old,
-    equal,
-    join,
-    sample,
-)
+from tests.benchmarks.claims.populations import FAULTS, Sample, against_old, equal, join, sample
 from tests.benchmarks.claims.reports import report_of
 from tests.benchmarks.coverage.__main__ import topics
 

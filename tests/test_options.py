@@ -144,9 +144,7 @@ def of_shell(command: Command) -> Any:
         return build_typer_command(command.name)
 
 
-def test_help_lists_options_in_the_order_of_the_fields(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_help_lists_options_in_the_order_of_the_fields(capsys: pytest.CaptureFixture[str]) -> None:
     of_shell(PAINT).main(["--help-all"], standalone_mode=False)
     shown = capsys.readouterr().out
     flags = ("--hue", "--coats", "--dots", "--gloss", "--shade", "--mix", "--dry", "--walls")

@@ -326,8 +326,7 @@ def signature_of(command: Command) -> Signature:
     )
     on_open = Parameter("on_open", Parameter.KEYWORD_ONLY, default=None, annotation=OnOpen | None)
     return Signature(
-        [table, predictions, *map(_parameter, command.options()), on_open],
-        return_annotation=Result,
+        [table, predictions, *map(_parameter, command.options()), on_open], return_annotation=Result
     )
 
 

@@ -247,8 +247,7 @@ class BatchOptions:
     fail_fast: Annotated[bool, Opt("Stop at the first run that fails.", BATCHES)] = False
     dry_run: Annotated[bool, Opt("Check everything and compute nothing.", BATCHES)] = False
     label: Annotated[
-        str | None,
-        Opt("Label of the appended results: a week, a commit.", BATCHES),
+        str | None, Opt("Label of the appended results: a week, a commit.", BATCHES)
     ] = None
     accept: Annotated[bool, Opt("Accept the new results unless a gate is missed.", BATCHES)] = False
     print_schema: Annotated[

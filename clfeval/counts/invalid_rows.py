@@ -13,21 +13,9 @@ from clfeval.counts.doubtful_columns import (
     refuse_text_columns,
 )
 from clfeval.counts.doubtful_scores import refuse_multilabel_cells
-from clfeval.counts.settings import (
-    CountSettings,
-    declarable_labels,
-)
-from clfeval.errors import (
-    MAX_PROBLEMS,
-    DataError,
-    Problem,
-    format_option,
-)
-from clfeval.tables.cells import (
-    known_labels,
-    missing_word_hint,
-    natural_sort_key,
-)
+from clfeval.counts.settings import CountSettings, declarable_labels
+from clfeval.errors import MAX_PROBLEMS, DataError, Problem, format_option
+from clfeval.tables.cells import known_labels, missing_word_hint, natural_sort_key
 from clfeval.tables.invalid_cells import (
     FILE,
     PLACE,

@@ -301,12 +301,7 @@ def resolve_settings(opened: Predictions) -> CountSettings:
     rows = {name: everywhere[name] for name in classes}
     if classes:
         refuse_similar_labels(
-            settled.name,
-            columns.truth,
-            rows,
-            roles,
-            columns.models,
-            predicted=settled.predicted,
+            settled.name, columns.truth, rows, roles, columns.models, predicted=settled.predicted
         )
         kinds = {model.name: model.kind for model in columns.models}
         scored = any(kind == "score" and name not in unsure for name, kind in kinds.items())

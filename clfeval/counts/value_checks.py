@@ -23,20 +23,9 @@ from clfeval.counts.group_rows import MISSING, RawPatterns
 from clfeval.counts.invalid_rows import ROW_HINTS, check_ids, refuse_invalid_rows, refuse_same_rows
 from clfeval.counts.label_checks import refuse_similar_labels
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.settings import (
-    CountSettings,
-    raw_values_of,
-    resolve_positive,
-    with_model_kinds,
-)
+from clfeval.counts.settings import CountSettings, raw_values_of, resolve_positive, with_model_kinds
 from clfeval.counts.slices import slice_rows
-from clfeval.errors import (
-    HEADER_ONLY,
-    DataError,
-    UsageError,
-    list_names,
-    unknown_model,
-)
+from clfeval.errors import HEADER_ONLY, DataError, UsageError, list_names, unknown_model
 from clfeval.tables.cells import (
     as_text,
     count_texts,
@@ -45,11 +34,7 @@ from clfeval.tables.cells import (
     natural_sort_key,
 )
 from clfeval.tables.input import ColumnNames, find_column
-from clfeval.tables.invalid_cells import (
-    FILE,
-    count_blank,
-    read_numbered_rows,
-)
+from clfeval.tables.invalid_cells import FILE, count_blank, read_numbered_rows
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.peek import is_score
 

@@ -233,9 +233,7 @@ PARAMETERS: Mapping[str, Parameter] = {
 }  # fmt: skip
 STAKES = ("fp", "fn", "tp", "tn")  # of which `stakes` are made
 _OF_ONE = {
-    ("top_k_accuracy", "k"): Parameter(
-        "number of the most probable classes", 1, inf, 2, whole=True
-    ),
+    ("top_k_accuracy", "k"): Parameter("number of the most probable classes", 1, inf, 2, whole=True)
 }
 
 

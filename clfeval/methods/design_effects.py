@@ -70,12 +70,12 @@ ROWS, OF_A_CLASS = 30, 5  # minimum of a slice that is tested
 CLUSTERED = {  # in addition to the methods of independent rows
     "rows that share clusters": "counts divided by the design effect and (t/z)² (Korn and Graubard "
     "1998), DeLong by clusters (Obuchowski 1997), bootstrap of clusters; p-values by sign tests of "
-    "clusters",
+    "clusters"
 }
 WEIGHED = {
     "rows with sampling weights": "influence values with squared weights (Binder 1983); counts "
     "scaled to the effective sample size (Kish 1965) and divided by (t/z)²; Bayesian bootstrap "
-    "(Rubin 1981)",
+    "(Rubin 1981)"
 }
 _CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
 

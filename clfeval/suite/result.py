@@ -64,8 +64,7 @@ def suite_result(plan: Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Do
         answer=tuple(_answer(outcomes, dry=dry)),
         warnings=tuple(
             ResultWarning(
-                "gates-replaced",
-                f"run '{run.name}' replaces {' and '.join(run.lost)} of defaults",
+                "gates-replaced", f"run '{run.name}' replaces {' and '.join(run.lost)} of defaults"
             )
             for run in plan.runs
             if run.lost

@@ -100,11 +100,7 @@ def suite_schema(output: type) -> dict[str, Any]:
                     {
                         "type": "object",
                         "required": ["file"],
-                        "properties": {
-                            "file": TEXT,
-                            "label": TEXT,
-                            "accept": {"type": "boolean"},
-                        },
+                        "properties": {"file": TEXT, "label": TEXT, "accept": {"type": "boolean"}},
                         "additionalProperties": False,
                     },
                 ],

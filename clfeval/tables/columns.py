@@ -8,11 +8,7 @@ from itertools import chain
 from typing import Literal, cast
 
 from clfeval.tables.cells import spell_as_truth
-from clfeval.tables.input import (
-    Input,
-    Kind,
-    LayoutName,
-)
+from clfeval.tables.input import Input, Kind, LayoutName
 from clfeval.tables.invalid_cells import Check, Suspicion
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.peek import ColumnPeek, are_mostly_numbers

@@ -76,8 +76,7 @@ class Input:
         Literal[".", ","], Opt("Decimal sign of numbers in a text table.", READING, signed="dec")
     ] = "."
     fold_labels: Annotated[
-        bool,
-        Opt("Merge labels that differ only in case or outer spaces.", READING, signed="fold"),
+        bool, Opt("Merge labels that differ only in case or outer spaces.", READING, signed="fold")
     ] = False
     where: Annotated[
         str | None,
@@ -89,8 +88,7 @@ class Input:
         ),
     ] = None
     renormalize: Annotated[
-        bool,
-        Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm"),
+        bool, Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm")
     ] = False
     dry_run: Annotated[
         bool,
@@ -138,10 +136,7 @@ class Input:
     ] = ()  # fmt: skip
     kind: Annotated[
         Kind | None,
-        Opt(
-            "Content of the model columns: labels or scores; default: recognised.",
-            COLUMNS,
-        ),
+        Opt("Content of the model columns: labels or scores; default: recognised.", COLUMNS),
     ] = None
     threshold: Annotated[
         Mapping[str | None, float],

@@ -9,10 +9,7 @@ from typing import Any
 
 from clfeval.errors import DataError
 from clfeval.tables.cells import FRAME
-from clfeval.tables.input import (
-    FILE_NAME,
-    Input,
-)
+from clfeval.tables.input import FILE_NAME, Input
 from clfeval.tables.join import open_joined
 from clfeval.tables.peek import peek_columns
 from clfeval.tables.recognition import Predictions, open_source, recognise

@@ -359,10 +359,7 @@ def count_distinct_values(
 
 
 def all_distinct(
-    files: Sequence[TableFile],
-    column: str,
-    null_values: Sequence[str],
-    first: Collection[str] = (),
+    files: Sequence[TableFile], column: str, null_values: Sequence[str], first: Collection[str] = ()
 ) -> bool:
     """Return whether no value of a column repeats, ignoring missing ones; hashes may collide."""
     if all(text.isdecimal() for text in first) and len(files) == 1 and files[0].head:

@@ -103,10 +103,7 @@ def test_the_layouts_of_one_table() -> None:
 @pytest.mark.parametrize("threshold", [None, 0.25, 0.5])
 @pytest.mark.parametrize(
     ("table", "positive", "columns"),
-    [
-        ("digits", "8", ["logreg:8", "knn:8", "forest:8"]),
-        ("wine", "class_1", [".pred_class_1"]),
-    ],
+    [("digits", "8", ["logreg:8", "knn:8", "forest:8"]), ("wine", "class_1", [".pred_class_1"])],
 )
 def test_more_than_two_classes(
     table: str, positive: str, columns: list[str], threshold: float | None

@@ -25,8 +25,7 @@ def test_no_order_of_rows_changes_a_byte(places: int | None) -> None:
     scores = {f"m{j}": (truth + dice.normal(0, 1, 4000)).round(2) for j in range(3)}
     weights = dice.gamma(2, 1, 4000) + 0.01
     frame = pl.DataFrame({"truth": truth, **scores}).with_columns(
-        w=weights if places is None else weights.round(places),
-        site=dice.integers(0, 3, 4000),
+        w=weights if places is None else weights.round(places), site=dice.integers(0, 3, 4000)
     )
     options: dict[str, Any] = {
         "weight": "w", "interval": "none", "threshold": 0.5, "model": ["m0", "m1", "m2"],

@@ -12,15 +12,7 @@ import pytest
 import clfeval as package
 from clfeval.errors import MAX_PROBLEMS
 from clfeval.pages.codes import ERRORS
-from tests.process.program import (
-    ESCAPE,
-    NEEDS_BASH,
-    NEEDS_FULL,
-    clfeval,
-    on_terminal,
-    piped,
-    shell,
-)
+from tests.process.program import ESCAPE, NEEDS_BASH, NEEDS_FULL, clfeval, on_terminal, piped, shell
 from tests.process.test_boundary import broken
 from tests.texts import check_text, numbers_in, problem_places
 

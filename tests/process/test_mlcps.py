@@ -10,11 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.process.program import (
-    Done,
-    clfeval,
-    on_terminal,
-)
+from tests.process.program import Done, clfeval, on_terminal
 from tests.texts import check_text, problem_places
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

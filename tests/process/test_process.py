@@ -11,15 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.program import (
-    NEEDS_BASH,
-    NEEDS_FULL,
-    WIDE,
-    clfeval,
-    many_models,
-    python,
-    shell,
-)
+from tests.process.program import NEEDS_BASH, NEEDS_FULL, WIDE, clfeval, many_models, python, shell
 from tests.texts import check_text, problem_places
 from tests.thoroughness import thinned
 

@@ -10,16 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.process.program import (
-    Done,
-    on_terminal,
-)
-from tests.process.program import (
-    clfeval_in_lines as clfeval,
-)
-from tests.process.program import (
-    piped_in_lines as piped,
-)
+from tests.process.program import Done, on_terminal
+from tests.process.program import clfeval_in_lines as clfeval
+from tests.process.program import piped_in_lines as piped
 from tests.texts import check_text, problem_places
 
 SCORES = Path(__file__).parents[2] / "fixtures" / "breast-cancer" / "scores.csv"

@@ -167,11 +167,7 @@ READ: list[tuple[str, str | None, dict[str, Confusion]]] = [
         )
         for one, other in (("rf", "gb"), ("rf0", "rf1"), ("a_1", "b_0"))
     ),
-    (
-        "truth,rf no,rf yes\nyes,.3,.7\nno,.8,.2\nyes,.6,.4\nno,.4,.6\n",
-        "yes",
-        {"rf": (1, 1, 1, 1)},
-    ),
+    ("truth,rf no,rf yes\nyes,.3,.7\nno,.8,.2\nyes,.6,.4\nno,.4,.6\n", "yes", {"rf": (1, 1, 1, 1)}),
     # of the index of a frame: both bits in six of twelve rows
     *(
         (f"{name},target,pred_rf\n{ROW_NUMBERS}", None, {"pred_rf": (2, 2, 4, 4)})
@@ -237,9 +233,7 @@ def test_a_word_for_missing_that_has_a_column_of_probabilities_is_a_class() -> N
 
 
 @pytest.mark.parametrize("pair", [("no", "yes"), ("0.0", "1.0")])
-def test_bits_among_other_labels_of_truth_are_asked_about(
-    pair: tuple[str, str],
-) -> None:
+def test_bits_among_other_labels_of_truth_are_asked_about(pair: tuple[str, str]) -> None:
     no, yes = pair
     write("t.csv", f"truth,pred\n{yes},1\n{no},0\n{no},1\n{yes},0\n")
     done = program("report", "t.csv", "--positive", yes, "-q")

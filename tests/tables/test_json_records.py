@@ -8,16 +8,7 @@ import polars as pl
 import pytest
 
 from clfeval.api.mars import mars
-from tests.tables.door import (
-    EXPECTED,
-    FRAME,
-    counted,
-    opened,
-    packed,
-    refusal,
-    told,
-    write,
-)
+from tests.tables.door import EXPECTED, FRAME, counted, opened, packed, refusal, told, write
 
 CONTENT = json.dumps(FRAME.to_dicts()).encode()
 RESULT = mars(FRAME).to_json()

@@ -15,16 +15,7 @@ import pyarrow as pa
 import pytest
 
 from tests.tables.door import packed
-from tests.tables.metric_door import (
-    FILES,
-    FRAMES,
-    WAYS,
-    Shown,
-    read,
-    read_metrics,
-    rows_of,
-    shown,
-)
+from tests.tables.metric_door import FILES, FRAMES, WAYS, Shown, read, read_metrics, rows_of, shown
 
 MODELS, METRICS = ("rf", "no", "01"), ("f1", "acc", "mcc")
 VALUES = [[0.9, 0.8, -0.25], [0.7, 0.6, 0.5], [1.0, 0.0, 1e-5]]

@@ -18,8 +18,7 @@ RF_SVM = (("rf", "svm"), ("f1", "acc"), [[0.5, 1.0], [0.25, 0.0]])
 
 
 @pytest.mark.parametrize(
-    "header",
-    ["model,f1,acc", "Classifier,f1,acc", " SYSTEM ,f1,acc", "whatever,f1,acc", ",f1,acc"],
+    "header", ["model,f1,acc", "Classifier,f1,acc", " SYSTEM ,f1,acc", "whatever,f1,acc", ",f1,acc"]
 )
 def test_the_models_are_in_a_column_of_that_name_or_of_text(header: str) -> None:
     assert shown(read(f"{header}\nrf,.5,1\nsvm,.25,0\n")) == RF_SVM

@@ -142,8 +142,7 @@ SPELLINGS = (
 @pytest.mark.parametrize(
     ("spelling", "name"),
     thinned(
-        product(SPELLINGS, SETS),
-        [(one, SETS[i % len(SETS)]) for i, one in enumerate(SPELLINGS)],
+        product(SPELLINGS, SETS), [(one, SETS[i % len(SETS)]) for i, one in enumerate(SPELLINGS)]
     ),
 )
 def test_ordinary_tables_raise_no_question(spelling: Any, name: str) -> None:

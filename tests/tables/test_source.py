@@ -123,10 +123,7 @@ def test_files_may_order_their_columns_differently() -> None:
 
 def test_files_may_differ_in_format() -> None:
     first, second = FRAME[:2], FRAME[2:]
-    names = [
-        write("a.csv", encoded(first, "csv")),
-        write("b.parquet", encoded(second, "parquet")),
-    ]
+    names = [write("a.csv", encoded(first, "csv")), write("b.parquet", encoded(second, "parquet"))]
     assert counted(names) == EXPECTED
 
 

@@ -148,8 +148,7 @@ def test_features_are_ranked_and_the_strongest_is_marked() -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"reference": "svm", "prevalence": (0.01,)}, {"curve": True}, {"by": ("svm",)}],
+    "options", [{"reference": "svm", "prevalence": (0.01,)}, {"curve": True}, {"by": ("svm",)}]
 )
 def test_whatever_may_be_shown_has_a_name_to_ask_for_it(options: dict[str, Any]) -> None:
     result = cancer(SCORES if "curve" in options else LABELS, **options)

@@ -128,8 +128,7 @@ class Gates:
     """Limits that a result must meet, else the program exits with 1."""
 
     fail_under: Annotated[
-        tuple[str, ...],
-        _limit_option("Exit 1 if METRIC, or METRIC.low, is below VALUE."),
+        tuple[str, ...], _limit_option("Exit 1 if METRIC, or METRIC.low, is below VALUE.")
     ] = ()
     fail_over: Annotated[
         tuple[str, ...], _limit_option("Exit 1 if METRIC is above VALUE; repeat.")

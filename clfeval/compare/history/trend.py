@@ -136,10 +136,7 @@ MAX_SENTENCES = 5  # sentences
 ROWS_DIFFER_EACH_LABEL = Answer(
     "events", "Each label has different rows: changes may come from the rows or the models."
 )
-WHY = {
-    ROWS: ", where the rows changed",
-    MODEL: ", where the model changed and the rows did not",
-}
+WHY = {ROWS: ", where the rows changed", MODEL: ", where the model changed and the rows did not"}
 
 
 def trend_answer(

@@ -141,10 +141,7 @@ def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
     ]
     members = {member for names in options.group.values() for member in names}
     thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
-    tables: dict[str, Rows] = {
-        "models": _model_rows(views, thresholds),
-        "pairs": _pair_rows(views),
-    }
+    tables: dict[str, Rows] = {"models": _model_rows(views, thresholds), "pairs": _pair_rows(views)}
     if options.subsets is not None:
         scores = [best_subsets.score_subsets_up_to(view.counts, options.subsets) for view in views]
         tables["subsets"] = subset_table(list(zip(views, scores, strict=True)))

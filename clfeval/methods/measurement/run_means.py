@@ -65,10 +65,7 @@ class Runs:
         """Return how the runs of a sample share rows; DataError if the truth of a row differs."""
         names, counted = list(sample.runs), sample.counted
         if counted is None:
-            return cls(
-                names,
-                unknown=f"{COUNTS}, so the means have no confidence intervals",
-            )
+            return cls(names, unknown=f"{COUNTS}, so the means have no confidence intervals")
         if counted.kept.settled.columns.id is None:
             text = "means over runs have no confidence interval; add --id COLUMN"
             return cls(names, unknown=text)

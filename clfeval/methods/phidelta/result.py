@@ -150,11 +150,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         answer, notes = _add_runs(tables, sample, options, level)
     else:
         answer = classifier_answer(
-            tables,
-            sample.patterns.get(None),
-            level,
-            options.reference,
-            options.margin.get("delta"),
+            tables, sample.patterns.get(None), level, options.reference, options.margin.get("delta")
         )
     measured = compute_additional_measures(
         sample, options.measure, IntervalSettings(level, totals=options.totals)

@@ -184,10 +184,7 @@ SCORED = "roc_auc"  # of models with scores
 LABELS = "Labels show neither calibration nor performance at other thresholds."
 MAX_LISTED = 6  # identical models, by name
 MOST_RANGES = 3  # ranges of thresholds listed at most
-FEW, MIN_OPTIMISM = (
-    3,
-    0.0005,
-)  # models, or sentences, and optimism from which it is reported
+FEW, MIN_OPTIMISM = (3, 0.0005)  # models, or sentences, and optimism from which it is reported
 
 
 def report_answer(

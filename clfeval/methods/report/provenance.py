@@ -31,7 +31,7 @@ OF_MORE_CLASSES = {
 }
 _EVERY = "every measure in `metrics`"
 ASKED_FOR = {  # listed before the default methods, used where the bootstrap has no limits
-    "bootstrap": {_EVERY: "percentile bootstrap of rows"},
+    "bootstrap": {_EVERY: "percentile bootstrap of rows"}
 }
 
 

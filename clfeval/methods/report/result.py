@@ -29,11 +29,7 @@ from clfeval.document import (
 from clfeval.lazy_rows import RowsBySlice
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
-from clfeval.methods.comparison_answer import (
-    OperatingPoint,
-    comparison_answers,
-    explain_untested,
-)
+from clfeval.methods.comparison_answer import OperatingPoint, comparison_answers, explain_untested
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.metrics import (
     caveat_notes,
@@ -51,11 +47,7 @@ from clfeval.methods.measurement.requested_measures import (
     parse_measures,
     set_row_units,
 )
-from clfeval.methods.provenance import (
-    class_totals,
-    clipped_note,
-    prefix_threshold,
-)
+from clfeval.methods.provenance import class_totals, clipped_note, prefix_threshold
 from clfeval.methods.report.answer import (
     report_answer,
     sample_notes,

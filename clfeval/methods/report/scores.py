@@ -49,14 +49,7 @@ from clfeval.methods.report.slice_tests import ComplementEstimate, Key, Retest, 
 
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
 CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")
-TABLES = (
-    *CUTS,
-    "calibration",
-    "thresholds",
-    "decision",
-    "distribution",
-    "curves",
-)
+TABLES = (*CUTS, "calibration", "thresholds", "decision", "distribution", "curves")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

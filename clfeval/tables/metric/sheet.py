@@ -186,9 +186,7 @@ def no_rows_error(grid: Grid, why: str) -> DataError:
 def select_models(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
     """Return the sheet with some of its models, given by index."""
     return replace(
-        sheet,
-        models=[sheet.models[i] for i in models],
-        places=sheet.places.kept(models),
+        sheet, models=[sheet.models[i] for i in models], places=sheet.places.kept(models)
     )
 
 

@@ -123,11 +123,7 @@ def test_of_two_points_equally_near_the_delta_axis_the_higher_gives_the_threshol
     """
     positives, negatives = [2, 1, 1, 1, 3, 1], [3, 0, 3, 3, 2, 4]  # at 0/8, 1/8, ..
     frame = pl.DataFrame(
-        {
-            "truth": [1] * 6 + [0] * 6,
-            "s": [i / 8 for i in range(6)] * 2,
-            "n": positives + negatives,
-        }
+        {"truth": [1] * 6 + [0] * 6, "s": [i / 8 for i in range(6)] * 2, "n": positives + negatives}
     )
     row = curves(frame, weight="n")["s"]
     assert row["break_even_threshold"] == 4 / 8

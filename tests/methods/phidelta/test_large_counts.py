@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 import clfeval
-from tests.methods.phidelta.byhand import (
-    EVERY,
-    Cells,
-    counted,
-    counts_frame,
-    one,
-    value,
-    whole,
-)
+from tests.methods.phidelta.byhand import EVERY, Cells, counted, counts_frame, one, value, whole
 
 HAND = Cells(40, 10, 20, 90)
 

@@ -14,14 +14,7 @@ import clfeval
 from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
 from tests import reference as ref
-from tests.methods.phidelta.byhand import (
-    EVERY,
-    Cells,
-    Line,
-    counts_frame,
-    models,
-    whole,
-)
+from tests.methods.phidelta.byhand import EVERY, Cells, Line, counts_frame, models, whole
 from tests.reference import Row
 from tests.strategies import frame_of, tables
 from tests.thoroughness import examples

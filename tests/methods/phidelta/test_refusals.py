@@ -80,9 +80,7 @@ def test_fractional_weights_in_one_class_or_one_run_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"threshold": 0.4}, {"weight": "n"}],
-    ids=lambda options: next(iter(options)),
+    "options", [{"threshold": 0.4}, {"weight": "n"}], ids=lambda options: next(iter(options))
 )
 def test_options_that_counts_cannot_follow_are_not_passed_over(options: dict[str, Any]) -> None:
     """A threshold for labels is refused as having nothing to act on; counts have even less."""

@@ -9,15 +9,7 @@ import pytest
 
 import clfeval
 from tests.methods.phidelta.byhand import counted
-from tests.methods.phidelta.repeats import (
-    COUNTS,
-    EXPECTED,
-    LONG,
-    WIDE,
-    cells,
-    refusal,
-    runs,
-)
+from tests.methods.phidelta.repeats import COUNTS, EXPECTED, LONG, WIDE, cells, refusal, runs
 from tests.texts import problem_places
 
 TABLES = {"wide": WIDE, "wide without id": WIDE.drop("id"), "long": LONG, "counts": COUNTS}

@@ -139,10 +139,7 @@ def test_clusters_in_both_parts_go_together() -> None:
     found = clfeval.report(frame, by=["site"], **options)
     one, other = parts(frame, "x", **options)
     says = (p >= 0.5).astype(int)
-    for metric, each in (
-        ("accuracy", (says == truth).astype(float)),
-        ("brier", (p - truth) ** 2),
-    ):
+    for metric, each in (("accuracy", (says == truth).astype(float)), ("brier", (p - truth) ** 2)):
         sums = []
         for part in ("x", "y"):
             mine = site == part

@@ -66,8 +66,7 @@ def test_a_difference_is_that_of_the_slice_alone_and_q_is_benjamini_and_hochberg
 
 
 @pytest.mark.parametrize(
-    ("gain", "verdicts"),
-    [(2.5, ["better", "undecided", "undecided"]), (0.0, ["undecided"] * 3)],
+    ("gain", "verdicts"), [(2.5, ["better", "undecided", "undecided"]), (0.0, ["undecided"] * 3)]
 )
 def test_the_sentence_names_slices_in_which_one_model_differs(
     gain: float, verdicts: list[str]

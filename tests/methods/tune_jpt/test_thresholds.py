@@ -23,9 +23,7 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.roc import RocPoints, candidate_points, roc_points
 from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.methods.tune_jpt.tables import Formula, measure_formulas
-from clfeval.methods.tune_jpt.thresholds import (
-    _at_odds,
-)
+from clfeval.methods.tune_jpt.thresholds import _at_odds
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
 
