@@ -73,7 +73,7 @@ class InputFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ResultWarning:
+class ResultNote:
     """A warning or note on a result, with its code."""
 
     code: str
@@ -102,7 +102,7 @@ class Document:
     summary: Mapping[str, Any]
     tables: Mapping[str, Rows]
     gates: tuple[Gate, ...] = ()
-    warnings: tuple[ResultWarning, ...] = ()
+    warnings: tuple[ResultNote, ...] = ()
     answer: tuple[Answer, ...] = ()
     version: str = __version__
     methods: Mapping[str, Document] = field(default_factory=dict)
@@ -180,22 +180,19 @@ class Document:
             raise ValueError(f"schema {kind}/{number} is too new for this program ({SCHEMA})")
         try:
             parts = {
-                "inputs": tuple(
-                    record_from_known_keys(InputFile, item) for item in document["inputs"]
-                ),
+                "inputs": tuple(read_record(InputFile, item) for item in document["inputs"]),
                 "tables": {
                     name: [
                         {key: _restore_estimate(cell) for key, cell in row.items()} for row in rows
                     ]
                     for name, rows in document["tables"].items()
                 },
-                "gates": tuple(record_from_known_keys(Gate, gate) for gate in document["gates"]),
+                "gates": tuple(read_record(Gate, gate) for gate in document["gates"]),
                 "warnings": tuple(
-                    record_from_known_keys(ResultWarning, warning)
-                    for warning in document["warnings"]
+                    read_record(ResultNote, warning) for warning in document["warnings"]
                 ),
                 "answer": tuple(
-                    record_from_known_keys(
+                    read_record(
                         Answer, {**sentence, "models": _check_model_names(sentence["models"])}
                     )
                     for sentence in document.get("answer", ())
@@ -204,7 +201,7 @@ class Document:
                     name: cls.from_dict(one) for name, one in document.get("methods", {}).items()
                 },
             }
-            return record_from_known_keys(
+            return read_record(
                 cls, {"version": document["version"], **document, **parts, "python": True}
             )
         except (KeyError, TypeError, AttributeError) as error:
@@ -299,7 +296,7 @@ def _field_types(record: type) -> Mapping[str, tuple[Any, bool]]:
             for name, text in types.items()}  # fmt: skip
 
 
-def record_from_known_keys(record: type[T], item: Mapping[str, Any]) -> T:
+def read_record(record: type[T], item: Mapping[str, Any]) -> T:
     """Build a record from the keys known to this version, ignoring others of later versions.
 
     Raises TypeError for a value that is not of the type its field declares.
@@ -331,5 +328,5 @@ def refuse_nonfinite(word: str) -> Any:
 def _restore_estimate(cell: Any) -> Cell:
     """Turn `{"value", "low", "high", "reason"}` back into an Estimate."""
     if isinstance(cell, dict) and set(cell) == {"value", "low", "high", "reason"}:
-        return record_from_known_keys(Estimate, cell)
+        return read_record(Estimate, cell)
     return cell  # type: ignore[no-any-return]

@@ -99,7 +99,7 @@ def format_with_brackets(
     return f"{write(value, DIGITS)} [{', '.join(ends)}]"
 
 
-def format_with_interval(
+def with_interval(
     value: float, low: float | None, high: float | None, level: float = 0.95,
     write: Callable[[float, int], str] = format_number,
 ) -> str:  # fmt: skip
@@ -119,7 +119,7 @@ def format_difference(
     value: float, low: float | None, high: float | None, level: float = 0.95
 ) -> str:
     """Write a difference with its sign and interval: `+0.060 (95% CI -0.010 to 0.129)`."""
-    return f"{'+' * (value > 0)}{format_with_interval(value, low, high, level)}"
+    return f"{'+' * (value > 0)}{with_interval(value, low, high, level)}"
 
 
 def format_p_value(p: float) -> str:
@@ -132,7 +132,7 @@ def format_count(count: float, thing: str) -> str:
     return f"{count:,.10g} {thing}{'s' * (count != 1)}"
 
 
-def escape_unprintable(text: str) -> str:
+def printable(text: str) -> str:
     """Write text on one line, with unprintable characters as escapes."""
     if text.isprintable():
         return text
@@ -141,12 +141,12 @@ def escape_unprintable(text: str) -> str:
 
 def escape_control_characters(text: str) -> str:
     """Escape characters that control a terminal or the text direction; line ends are kept."""
-    return _STEERING.sub(lambda found: escape_unprintable(found[0]), text)
+    return _STEERING.sub(lambda found: printable(found[0]), text)
 
 
-def quote_if_ambiguous(name: str) -> str:
+def quoted_name(name: str) -> str:
     """Return a name for a sentence, in quotes if it has spaces at its ends, a comma, or `and`."""
-    name = escape_unprintable(name)
+    name = printable(name)
     misleads = name != name.strip() or any(sign in name for sign in JOINING)
     return f"'{name}'" if misleads else name
 
@@ -160,7 +160,7 @@ def join_words(names: Sequence[str], *, most: int = 4, word: str = "and") -> str
 
 def join_names(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
     """Join names of models or features, with ambiguous ones in quotes."""
-    return join_words([quote_if_ambiguous(name) for name in names], most=most, word=word)
+    return join_words([quoted_name(name) for name in names], most=most, word=word)
 
 
 def describe_ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -> str:
@@ -187,5 +187,5 @@ def describe_ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -
 def describe_reference(model: str, given: str) -> str:
     """Return the name of the reference in a sentence; given: the option's value."""
     if given.endswith(NAMESAKES):
-        return f"the models with these names in {quote_if_ambiguous(given.removesuffix(NAMESAKES))}"
-    return quote_if_ambiguous(model)
+        return f"the models with these names in {quoted_name(given.removesuffix(NAMESAKES))}"
+    return quoted_name(model)

@@ -55,7 +55,7 @@ Sign = Literal["best", "equal", ""]  # among rows
 Rank = Literal["asked", "main", "detail"]  # by an option; needed by every reader; the rest
 
 
-def columns_of_kind(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
+def cols(kind: str, names: str, **more: Any) -> tuple[Column, ...]:
     """Declare several columns of one kind."""
     return tuple(Column(name, kind, **more) for name in names.split())
 
@@ -68,15 +68,15 @@ VERDICTS = ("worse", "better", "changed", "equivalent", "not worse", "undecided"
 COMMON = (
     Table(COMPARISONS, (
         Column("against", "text", among=("reference", "slice", "run", "baseline", "label")),
-        *columns_of_kind("slice", "slice"), *columns_of_kind("text", "measure model reference"),
-        *columns_of_kind("estimate", "old new difference"), Column("p", "p?"),
+        *cols("slice", "slice"), *cols("text", "measure model reference"),
+        *cols("estimate", "old new difference"), Column("p", "p?"),
         Column("p_adjusted", "p?", "p, adjusted"),
         Column("difference_adjusted", "estimate", "simultaneous difference"),
-        Column("verdict", "text", among=(None, *VERDICTS)), *columns_of_kind("flag", "paired"),
+        Column("verdict", "text", among=(None, *VERDICTS)), *cols("flag", "paired"),
         Column("rows", "weight?"), Column("se", "number?", "standard error"),
-        *columns_of_kind("number?", "detectable"), *columns_of_kind("text?", "method"),
+        *cols("number?", "detectable"), *cols("text?", "method"),
     )),
-    Table(CHANGES, (*columns_of_kind("text", "model id truth before after"),)),
+    Table(CHANGES, (*cols("text", "model id truth before after"),)),
 )  # fmt: skip
 
 

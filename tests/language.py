@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from clfeval.document import Answer, ResultWarning
+from clfeval.document import Answer, ResultNote
 from clfeval.errors import Problem
 
 PAGE = Path(__file__).parent.parent / "clfeval" / "guide" / "words.md"
@@ -94,7 +94,7 @@ def _without_models(answer: Answer) -> str:
 
 def pytest_configure() -> None:
     _watch(Answer, _without_models)
-    _watch(ResultWarning, lambda warning: warning.message)
+    _watch(ResultNote, lambda warning: warning.message)
     _watch(Problem, lambda problem: problem.what)
 
 

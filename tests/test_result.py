@@ -16,7 +16,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import parse_limit
-from clfeval.document import SCHEMA, SCHEMA_VERSION, Estimate, Gate, InputFile, ResultWarning, Row
+from clfeval.document import SCHEMA, SCHEMA_VERSION, Estimate, Gate, InputFile, ResultNote, Row
 from clfeval.lazy_rows import LazyRows
 from tests.thoroughness import examples
 
@@ -40,7 +40,7 @@ RESULTS = st.builds(
             Gate, TEXT, TEXT, st.none() | TEXT, NUMBER, st.none() | NUMBER, st.booleans(), TEXT
         )
     ),
-    warnings=st.tuples(st.builds(ResultWarning, TEXT, TEXT)),
+    warnings=st.tuples(st.builds(ResultNote, TEXT, TEXT)),
     version=TEXT,
 )
 
@@ -132,7 +132,7 @@ def test_keys_added_later_under_the_same_schema_are_read_over(where: str) -> Non
     whole = small(
         inputs=(InputFile("t.csv", None, 3),),
         gates=(Gate("fail-under", "recall", "a", 0.1, 0.5, True),),
-        warnings=(ResultWarning("one-model", "one model"),),
+        warnings=(ResultNote("one-model", "one model"),),
     )
     document = whole.to_dict()
     place = {

@@ -24,7 +24,7 @@ from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import CODE, append_entries, read_history, series_key
 from clfeval.compare.history.line import AcceptedLabel, HistoryEntry, result_lines
 from clfeval.compare.history.trend import trend_result
-from clfeval.document import Document, ResultWarning, Row, as_estimate
+from clfeval.document import Document, ResultNote, Row, as_estimate
 from clfeval.errors import DataError, UsageError, bad_option, format_option, list_names, suggestion
 from clfeval.formatting import NAMESAKES
 from clfeval.measures.catalog import equivalent_names, find_measure
@@ -160,7 +160,7 @@ def table_baseline(
         if joined is not None and rows >= SHARED * max(here, there):
             left = f"{there - rows:,} of {name} and {here - rows:,} of this table are left out"
             text = f"changes are paired on the {rows:,} shared rows: {left}"
-            notes = (ResultWarning("baseline-rows", text),) if here + there > 2 * rows else ()
+            notes = (ResultNote("baseline-rows", text),) if here + there > 2 * rows else ()
             return Baseline.from_results(
                 result, EarlierResult(before, name, notes), but, how=f" on {rows:,} shared rows",
                 shared=_changes(joined, (result, before), names),
@@ -174,7 +174,7 @@ def table_baseline(
             how = f" ({why}; not paired)"
             why += "; intervals and p-values account for these"
     text = f"rows of {name} and of this table are not paired: {why}"
-    earlier = EarlierResult(before, name, (ResultWarning("baseline-unpaired", text),))
+    earlier = EarlierResult(before, name, (ResultNote("baseline-unpaired", text),))
     return Baseline.from_results(result, earlier, but, how=how, shared=shared)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from clfeval.api.entry import public_function
 from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.counts.count import count_predictions
-from clfeval.document import InputFile, ResultWarning
+from clfeval.document import InputFile, ResultNote
 from clfeval.errors import DataError, Problem, UsageError, bad_option, list_names, quote_word
 from clfeval.measures.catalog import measure_of_column
 from clfeval.methods.mlcps.answer import DEFAULT, parse_measure_names
@@ -116,23 +116,21 @@ def _read_metric_table(
         table, said, wanted=wanted, transpose=options.transpose, check=check, unfit=left_out
     )
     on_open(found)
-    notes = [ResultWarning("partly-read", note) for note in found.notes]
+    notes = [ResultNote("partly-read", note) for note in found.notes]
     if found.dropped:
         models = f"{found.dropped} model{'s' * (found.dropped > 1)}"
-        notes.append(ResultWarning("dropped", f"{models} with missing values left out"))
+        notes.append(ResultNote("dropped", f"{models} with missing values left out"))
     for why in dict.fromkeys(map(explain_unfit, found.unfit)):
         names = [name for name in found.unfit if explain_unfit(name) == why]
         notes.append(
-            ResultWarning(
-                "left-out", f"metrics left out of the polygon: {list_names(names)}: {why}"
-            )
+            ResultNote("left-out", f"metrics left out of the polygon: {list_names(names)}: {why}")
         )
     if found.splits:
         text = (
             f"the scores use means over {len(found.splits)} splits; splits share training rows, so "
             "their spread is not a confidence interval"
         )
-        notes.append(ResultWarning("splits", text))
+        notes.append(ResultNote("splits", text))
     return MetricValues(
         name=found.name,
         models=found.models,

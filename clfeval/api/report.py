@@ -18,7 +18,7 @@ from clfeval.counts.count import Sample, read_sample
 from clfeval.counts.doubtful_scores import refuse_multilabel
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.row_digests import truth_digest
-from clfeval.document import Document, ResultWarning
+from clfeval.document import Document, ResultNote
 from clfeval.errors import UsageError, bad_option, format_command_line
 from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.methods.measurement.requested_measures import DEFAULT
@@ -29,7 +29,7 @@ from clfeval.options.declaration import Command, as_list, changed_options
 from clfeval.tables.foreign_files import holds_result
 from clfeval.tables.input import Input
 from clfeval.tables.prediction import open_predictions
-from clfeval.tables.source import split_named_path, table_paths
+from clfeval.tables.source import split_path, table_paths
 
 
 def saved_result(given: Any) -> Document | None:
@@ -38,7 +38,7 @@ def saved_result(given: Any) -> Document | None:
         return replace(given, gates=(), again=True)
     if not (saved := saved_files(given)):
         return None
-    files = [split_named_path(path)[1] for path in table_paths(given)]
+    files = [split_path(path)[1] for path in table_paths(given)]
     if len(files) > 1:
         hint = format_command_line(["clfeval", "report", files[0], "--baseline", files[1]])
         raise bad_option("report takes one saved result; use --baseline to compare two", hint)
@@ -48,7 +48,7 @@ def saved_result(given: Any) -> Document | None:
 
 def saved_files(given: Any) -> list[str]:
     """Return the files that hold a saved result."""
-    files = [split_named_path(path)[1] for path in table_paths(given)]
+    files = [split_path(path)[1] for path in table_paths(given)]
     return [file for file in files if Path(file).is_file() and holds_result(Path(file))]
 
 
@@ -110,14 +110,14 @@ def _mlcps(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.mlcps.options import MlcpsOptions
     from clfeval.methods.mlcps.result import mlcps_result
 
-    counted, notes = _need_predictions(sample, "mlcps"), list[ResultWarning]()
+    counted, notes = _need_predictions(sample, "mlcps"), list[ResultNote]()
     options = _options_like_report(MlcpsOptions, asked, source="predictions")
     if sample.roles.cluster is not None:
         options = replace(options, interval="none")
         text = "MLcps has no intervals here: its bootstrap assumes rows without clusters"
-        notes.append(ResultWarning("no-cluster-bootstrap", text))
+        notes.append(ResultNote("no-cluster-bootstrap", text))
     if sample.roles.by:
-        notes.append(ResultWarning("whole-table", "MLcps is computed on all rows, not by slice"))
+        notes.append(ResultNote("whole-table", "MLcps is computed on all rows, not by slice"))
     options = options.over(DEFAULT)
     given = measure_predictions(counted, DEFAULT, options)
     found = mlcps_result(given, options, sample.roles, other=None)

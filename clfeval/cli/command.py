@@ -32,7 +32,7 @@ from clfeval.errors import bad_option, format_command_line
 from clfeval.methods.options import INTERVALS
 from clfeval.options.declaration import COLUMNS, READING, Command, Option, build_group
 from clfeval.tables.input import command_of
-from clfeval.tables.source import split_named_path
+from clfeval.tables.source import split_path
 
 if TYPE_CHECKING:
     from clfeval.compare.baseline.changes import Baseline
@@ -228,7 +228,7 @@ def compute_command(command: Command, tables: Sequence[str], given: Mapping[str,
         return table_baseline(function, tables or None, asked, limits, result, last, hear)
 
     others = [read[one.name] for one in options if one.opt.reads and read.get(one.name)]
-    paths = [*(split_named_path(one)[1] for one in tables), *others]
+    paths = [*(split_path(one)[1] for one in tables), *others]
     dry = bool(given["dry_run"])
     run_command(
         command.name, paths, output, limits, computed, history=history, dry=dry, beside=beside

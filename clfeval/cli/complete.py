@@ -24,9 +24,9 @@ def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the models: named files, names in a long table, or columns without a role."""
-    from clfeval.tables.source import split_named_path
+    from clfeval.tables.source import split_path
 
-    called = [split_named_path(name)[0] for name in ctx.params.get("tables") or ctx.args]
+    called = [split_path(name)[0] for name in ctx.params.get("tables") or ctx.args]
     if any(called):  # one file per model
         return _with_prefix((name for name in called if name), incomplete)
     columns, rows = _read_head_of_first(ctx)
@@ -138,9 +138,9 @@ def _expand_path(name: str) -> str | None:
     """Return the file that a word names, with ~ and $NAME expanded, which shells do later."""
     import glob
 
-    from clfeval.tables.source import split_named_path
+    from clfeval.tables.source import split_path
 
-    name = split_named_path(name)[1]
+    name = split_path(name)[1]
     for path in (name, os.path.expanduser(os.path.expandvars(name))):
         if os.path.isfile(path):
             return path

@@ -177,9 +177,9 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
             for term, said in zip(terms, known, strict=True)
         ]
     if not parts:
-        from clfeval.methods.measurement.requested_measures import refuse_misleading_measure
+        from clfeval.methods.measurement.requested_measures import refuse_measure
 
-        refuse_misleading_measure(name, "--explain")
+        refuse_measure(name, "--explain")
         every = f"{ctx.command_path} --explain {ALL} lists every name"
         known_here = [one for here in (page, *others.values()) for one in explainable_names(here)]
         hint = suggestion(name, known_here) or every

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from clfeval.errors import UsageError, bad_option
-from clfeval.formatting import DIGITS, MOST_DIGITS, escape_unprintable
+from clfeval.formatting import DIGITS, MOST_DIGITS, printable
 from clfeval.interrupt import CleanupState
 from clfeval.options.declaration import Opt
 from clfeval.views.files import FORMATS, OutputRequest, check_names, render_format
@@ -192,7 +192,7 @@ def print_notes(*said: str) -> None:
     """Write lines to stderr, folded for a terminal, with control characters escaped."""
     if said and sys.stderr is not None:
         try:
-            lines = [line for text in said for line in _fold_line(escape_unprintable(text))]
+            lines = [line for text in said for line in _fold_line(printable(text))]
             print("\n".join(lines), file=sys.stderr, flush=True)  # noqa: T201
         except OSError:  # a closed or full stderr must not lose the result
             abandon_stream("stderr")
@@ -246,7 +246,7 @@ def _spin(tables: Sequence[str], done: threading.Event) -> None:
     from rich.text import Text
 
     console = Console(stderr=True)
-    with console.status(Text(escape_unprintable(f"reading {', '.join(tables)}"))):
+    with console.status(Text(printable(f"reading {', '.join(tables)}"))):
         CleanupState.restoring = RESTORING
         done.wait()
     CleanupState.restoring = b""

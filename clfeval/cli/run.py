@@ -36,7 +36,7 @@ from clfeval.errors import ExitCode, bad_option
 from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Opt, build_group
 from clfeval.pages import DRY_RUN, HISTORY, SUITE
-from clfeval.tables.source import split_named_path
+from clfeval.tables.source import split_path
 from clfeval.views.files import SavedFiles, table_or_first
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ def _findings(one: RunOutcome, config: str) -> list[Finding]:
     """Return the annotations of a run; those without a file refer to the YAML file."""
     from clfeval.views.ci import bug_findings, error_findings, gate_findings
 
-    tables = (split_named_path(path)[1] for path in one.run.files)
+    tables = (split_path(path)[1] for path in one.run.files)
     found = gate_findings(one.gates, [*filter(os.path.isfile, tables), config], ())
     if one.fault is not None:
         found += error_findings(one.fault)

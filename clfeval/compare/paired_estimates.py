@@ -251,7 +251,7 @@ def errors_of_rows(
 
     V = sum n f f' parts / (parts - 1) / M² over rows; over clusters of their totals; of weights sum
     w² f f'. s_ij² = V_ii + V_jj - 2 V_ij. Degrees of freedom: of a variance of terms with that
-    kurtosis (see `covariance_from_influence`), at most fewest - 1.
+    kurtosis (see `influence_covariance`), at most fewest - 1.
 
     weights (n,): frequencies, with `sampling` sampling weights. owners (n,): the cluster of each
     row, numbered from 0. flips (k, k): squares added to those of f_i - f_j, of half a row more in

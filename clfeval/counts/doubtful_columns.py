@@ -23,7 +23,7 @@ from clfeval.errors import DataError, Problem, format_option, list_names
 from clfeval.tables.cells import as_text, guess_positive, missing_word_hint
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.input import IF_MODEL, ColumnNames, Kind, find_column
-from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, read_numbered_rows
+from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, numbered_rows
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.peek import is_score
 
@@ -118,7 +118,7 @@ def _are_complementary(settled: CountSettings, one: str, two: str) -> bool:
     written = settled.columns.written
     total = column_as_number(one, written) + column_as_number(two, written)
     odd = ((total - 1).abs() >= 2 * HALF) & total.is_not_nan()
-    frames = (read_numbered_rows(file, settled.columns.null_values) for file in settled.files)
+    frames = (numbered_rows(file, settled.columns.null_values) for file in settled.files)
     found = pl.concat(frame.select(odd.alias("odd")) for frame in frames)
     return found.filter("odd").collect().is_empty()
 
@@ -201,7 +201,7 @@ def refuse_mixed_answers(settled: CountSettings, known: Sequence[str]) -> None:
     if not columns.answer:
         return
     text, answer = pl.col(columns.naming).cast(pl.String), pl.col(columns.answer).cast(pl.String)
-    frames = [read_numbered_rows(file, columns.null_values) for file in settled.files]
+    frames = [numbered_rows(file, columns.null_values) for file in settled.files]
     found = (
         pl.concat([frame.select(text.alias("m"), answer.alias("a")) for frame in frames])
         .drop_nulls()
@@ -333,7 +333,7 @@ def _out_of_range_problem(settled: CountSettings, model: ModelColumns, what: str
     values = [column_as_number(name, settled.columns.written) for name in model.columns]
     out = [(value < 0) | ((value > 1) & value.is_not_nan()) for value in values]
     rows = [
-        read_numbered_rows(file, settled.columns.null_values)
+        numbered_rows(file, settled.columns.null_values)
         .select(FILE, ROW, *(one.alias(f"{i}") for i, one in enumerate(out)))
         .filter(pl.any_horizontal(f"{i}" for i in range(len(out))))
         .head(1)
@@ -368,7 +368,7 @@ def _worst_sum(settled: CountSettings, model: ModelColumns) -> tuple[str, int, f
     written = settled.columns.written
     total = reduce(add, (column_as_number(name, written) for name in model.columns))
     rows = [
-        read_numbered_rows(file, settled.columns.null_values)
+        numbered_rows(file, settled.columns.null_values)
         .select(FILE, ROW, total.alias("sum"), (total - 1).abs().alias("off"))
         .filter(pl.col("off").is_not_nan())
         .sort("off", descending=True)

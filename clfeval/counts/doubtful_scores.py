@@ -14,13 +14,7 @@ from clfeval.formatting import format_count
 from clfeval.tables.cells import as_text
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.input import DEFAULT_THRESHOLD, ColumnNames, find_column
-from clfeval.tables.invalid_cells import (
-    FILE,
-    ROW,
-    column_as_number,
-    column_as_text,
-    read_numbered_rows,
-)
+from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text, numbered_rows
 from clfeval.tables.lazy_imports import pl
 
 if TYPE_CHECKING:
@@ -44,7 +38,7 @@ def refuse_stray_scores(settled: CountSettings, models: Iterable[ModelColumns]) 
         if settled.columns.naming:
             mine = pl.col(settled.columns.naming) == model.name
         rows = pl.concat(
-            read_numbered_rows(file, settled.columns.null_values)
+            numbered_rows(file, settled.columns.null_values)
             .filter(mine & number.is_not_nan())
             .select(FILE, ROW, pl.col(column).alias(VALUE), number.alias("number"))
             for file in settled.files
@@ -224,7 +218,7 @@ def _first(
     for column in columns:
         text = column_as_text(column).str.strip_chars()
         for file in settled.files:
-            frame = read_numbered_rows(file, settled.columns.null_values).filter(text.is_in(wanted))
+            frame = numbered_rows(file, settled.columns.null_values).filter(text.is_in(wanted))
             for place in frame.select(FILE, ROW).head(1).collect().rows():
                 return (*place, column)
     return settled.name, None, columns[0]

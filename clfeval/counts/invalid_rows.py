@@ -24,7 +24,7 @@ from clfeval.tables.invalid_cells import (
     Suspicion,
     duplicate_id,
     missing_cell,
-    read_numbered_rows,
+    numbered_rows,
     run_checks,
 )
 from clfeval.tables.lazy_imports import pl
@@ -97,7 +97,7 @@ def refuse_invalid_rows(
         known, unknown, settled.roles.missing == "error", wrong, weights,
         settled.columns.written, settled.columns.fold, settled.columns.bits,
     )  # fmt: skip
-    parts = [read_numbered_rows(file, settled.columns.null_values) for file in settled.files]
+    parts = [numbered_rows(file, settled.columns.null_values) for file in settled.files]
     hints = ROW_HINTS | ({"missing-value": "every row needs a cluster"} if lost else {})
     looks = settled.layout.checks(settled.columns, suspicion, parts)
     raise_found_problems(settled.files, looks, hints, declared=declarable_labels(settled, unknown))
@@ -140,7 +140,7 @@ def refuse_rows_without_run(settled: CountSettings) -> None:
     """Raise for the rows without a run."""
     hints = {"missing-value": "every row needs a run"}
     for file in settled.files:
-        frame = read_numbered_rows(file, settled.columns.null_values)
+        frame = numbered_rows(file, settled.columns.null_values)
         raise_found_problems(
             [file], [(frame, [missing_cell(str(settled.columns.run), frame)])], hints
         )
@@ -155,7 +155,7 @@ def check_ids(
     if not all_distinct(files, column, null_values, peek.texts if peek else ()):
         row = [column] if run is None else [column, run]
         wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
-        frame = pl.concat([read_numbered_rows(file, null_values).select(wanted) for file in files])
+        frame = pl.concat([numbered_rows(file, null_values).select(wanted) for file in files])
         if len(files) > 1 and run is None:
             refuse_same_rows(files, column, frame)
         raise_found_problems(files, [(frame, [duplicate_id(*row)])], hints)

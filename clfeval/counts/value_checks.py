@@ -34,7 +34,7 @@ from clfeval.tables.cells import (
     natural_sort_key,
 )
 from clfeval.tables.input import ColumnNames, find_column
-from clfeval.tables.invalid_cells import FILE, count_blank, read_numbered_rows
+from clfeval.tables.invalid_cells import FILE, count_blank, numbered_rows
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.peek import is_score
 
@@ -169,7 +169,7 @@ def refuse_invalid_patterns(
         and row_id is None
     ):
         nulls = settled.columns.null_values
-        frames = [read_numbered_rows(file, nulls).select(FILE, cluster) for file in settled.files]
+        frames = [numbered_rows(file, nulls).select(FILE, cluster) for file in settled.files]
         refuse_same_rows(settled.files, cluster, pl.concat(frames))
 
 

@@ -95,7 +95,7 @@ class CovarianceEstimate:
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
 
-def covariance_from_influence(
+def influence_covariance(
     f: ArrayLike | Influence, n: ArrayLike, *, fewest: float = np.inf,
     clusters: SamplingUnits | None = None,
 ) -> CovarianceEstimate:  # fmt: skip
@@ -154,7 +154,7 @@ def smaller_class_size(n: ArrayLike, clusters: SamplingUnits | None = None) -> f
 
 def degrees_of_freedom(parts: float, kurtosis: Floats, fewest: float) -> Floats:
     """Return degrees of freedom 2 parts / (kurtosis - 1), at most fewest - 1: see
-    `covariance_from_influence`.
+    `influence_covariance`.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return drop_small_df(np.minimum(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))

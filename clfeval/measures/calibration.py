@@ -43,12 +43,12 @@ def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> F
     Errors: ValueError for scores outside 0..1.
     Source: Cox 1958, Biometrika 45:562; Van Calster et al. 2019, BMC Medicine 17:230.
     """
-    return np.asarray(fit_line(*_scores_with_log_odds(scores, positives, negatives))[1])
+    return np.asarray(fit_line(*_finite_scores(scores, positives, negatives))[1])
 
 
 def calibration_intercept(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the intercept a of the regression of `calibration_slope`; best 0; else as there."""
-    return np.asarray(fit_line(*_scores_with_log_odds(scores, positives, negatives))[0])
+    return np.asarray(fit_line(*_finite_scores(scores, positives, negatives))[0])
 
 
 def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -57,11 +57,11 @@ def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Count
     Above 0 probabilities are too low, below 0 too high; best 0; NaN with one class. Else as
     `calibration_slope`.
     """
-    return fit_intercept(*_scores_with_log_odds(scores, positives, negatives))
+    return fit_intercept(*_finite_scores(scores, positives, negatives))
 
 
 @cache_last_call
-def _scores_with_log_odds(scores: Counts, positives: Counts, negatives: Counts) -> Any:
+def _finite_scores(scores: Counts, positives: Counts, negatives: Counts) -> Any:
     """Return log odds, positives and negatives of scores with log odds, as three arrays."""
     inner, found = has_log_odds(scores), np.empty(3, object)
     for i, one in enumerate((log_odds(scores), positives, negatives)):
@@ -78,16 +78,16 @@ def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Inf
     Source: Huber 1967, Fifth Berkeley Symposium 1:221.
     """
     counts = scores, positives, negatives
-    _, mean, steep = _sandwich(*_scores_with_log_odds(*counts)).tolist()
-    return _line_influence(*counts, fit_line(*_scores_with_log_odds(*counts)), -mean * steep, steep)
+    _, mean, steep = _sandwich(*_finite_scores(*counts)).tolist()
+    return _line_influence(*counts, fit_line(*_finite_scores(*counts)), -mean * steep, steep)
 
 
 def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept, M (y - mu) / sum w - mean times that on the slope."""
     counts = scores, positives, negatives
-    level, mean, steep = _sandwich(*_scores_with_log_odds(*counts)).tolist()
+    level, mean, steep = _sandwich(*_finite_scores(*counts)).tolist()
     return _line_influence(
-        *counts, fit_line(*_scores_with_log_odds(*counts)), level + mean**2 * steep, -mean * steep
+        *counts, fit_line(*_finite_scores(*counts)), level + mean**2 * steep, -mean * steep
     )
 
 
@@ -114,8 +114,8 @@ def _sandwich(x: Floats, positives: Counts, negatives: Counts) -> Floats:
 def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept at slope 1: M (y - mu) / sum n mu (1 - mu)."""
     counts = scores, positives, negatives
-    ab = np.array([fit_intercept(*_scores_with_log_odds(*counts)), 1.0])
-    x, pos, neg = _scores_with_log_odds(*counts)
+    ab = np.array([fit_intercept(*_finite_scores(*counts)), 1.0])
+    x, pos, neg = _finite_scores(*counts)
     return _line_influence(*counts, ab, fisher_information(x, pos, neg, *ab.tolist())[0], 0.0)
 
 

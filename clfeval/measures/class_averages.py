@@ -13,7 +13,7 @@ import numpy as np
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.measures import confusion
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.record import Measure, MulticlassDefinition
+from clfeval.measures.record import Measure, Multiclass
 
 # macro     mean over the classes where it is defined
 # weighted  mean over these classes, weighted by their true rows
@@ -137,14 +137,12 @@ _RATES = (
 )  # fmt: skip
 
 # the measures of each class against the rest, by id
-AVERAGED: Mapping[str, MulticlassDefinition] = {
+AVERAGED: Mapping[str, Multiclass] = {
     **{
-        measure.id: MulticlassDefinition(None, None, measure.undefined, parts=measure.share)
+        measure.id: Multiclass(None, None, measure.undefined, parts=measure.share)
         for measure in confusion.MEASURES
         if measure.id in _RATES
     },
-    "f1": MulticlassDefinition(None, None, ("nothing_positive",), parts=_f_parts),
-    "f_beta": MulticlassDefinition(
-        None, None, ("nothing_positive",), parts=_f_parts, takes=("beta",)
-    ),
+    "f1": Multiclass(None, None, ("nothing_positive",), parts=_f_parts),
+    "f_beta": Multiclass(None, None, ("nothing_positive",), parts=_f_parts, takes=("beta",)),
 }

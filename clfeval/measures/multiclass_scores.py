@@ -16,7 +16,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.measures import calibration, decisions
 from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities
-from clfeval.measures.record import Measure, MulticlassDefinition
+from clfeval.measures.record import Measure, Multiclass
 
 _EXACT, _ROUNDING = 2.0**53, 1e-13  # pairs from which on two sums of equal terms may differ
 
@@ -291,20 +291,20 @@ def _top_share(truth: Ints, p: Floats, n: Counts, k: int = 2) -> tuple[Counts, C
     return n[..., in_top_k(truth, p, k) > 0].sum(axis=-1), n.sum(axis=-1)
 
 
-def _mean_measure(loss: Callable[..., Floats], **more: object) -> MulticlassDefinition:
+def _mean_measure(loss: Callable[..., Floats], **more: object) -> Multiclass:
     of, influence = partial(mean_row_loss, loss), partial(mean_row_loss_influence, loss)
-    return MulticlassDefinition(of, influence, _FEW, **more)  # type: ignore[arg-type]
+    return Multiclass(of, influence, _FEW, **more)  # type: ignore[arg-type]
 
 
-def _skill_measure(loss: RowLoss, prior: Prior) -> MulticlassDefinition:
+def _skill_measure(loss: RowLoss, prior: Prior) -> Multiclass:
     influence = partial(row_skill_influence, loss, prior)
-    return MulticlassDefinition(partial(row_skill, loss, prior), influence, _SINGLE)
+    return Multiclass(partial(row_skill, loss, prior), influence, _SINGLE)
 
 
 # multiclass versions of the measures of two-class scores, by id
-OF_PROBABILITIES: Mapping[str, MulticlassDefinition] = {
-    "roc_auc": MulticlassDefinition(roc_auc, roc_auc_influence, _SINGLE),
-    "roc_auc_ovr": MulticlassDefinition(roc_auc_ovr, roc_auc_ovr_influence, _SINGLE, takes=("by",)),
+OF_PROBABILITIES: Mapping[str, Multiclass] = {
+    "roc_auc": Multiclass(roc_auc, roc_auc_influence, _SINGLE),
+    "roc_auc_ovr": Multiclass(roc_auc_ovr, roc_auc_ovr_influence, _SINGLE, takes=("by",)),
     "log_loss": _mean_measure(log_losses),
     "brier": _mean_measure(half_squares),
     "brier_sum": _mean_measure(squared_sums),
@@ -347,14 +347,12 @@ def top_label_measure(
     return measure(largest[order], counts * right, counts * ~right, **given)
 
 
-def _top_label_definition(measure: MeasureFunction, *takes: str) -> MulticlassDefinition:
-    return MulticlassDefinition(
-        partial(top_label_measure, measure), None, ("too_few_rows",), takes=takes
-    )
+def _top_label_definition(measure: MeasureFunction, *takes: str) -> Multiclass:
+    return Multiclass(partial(top_label_measure, measure), None, ("too_few_rows",), takes=takes)
 
 
 # measures of two classes that apply to the most probable of more, by id
-OF_TOP: Mapping[str, MulticlassDefinition] = {
+OF_TOP: Mapping[str, Multiclass] = {
     "ece": _top_label_definition(calibration.ece, "bins"),
     "mce": _top_label_definition(calibration.mce, "bins"),
     "ece_debiased": _top_label_definition(calibration.ece_debiased, "bins", "row"),

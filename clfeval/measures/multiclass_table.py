@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Counts, Floats, divide
-from clfeval.measures.record import IntervalKind, Measure, MulticlassDefinition, ScaleKind
+from clfeval.measures.record import IntervalKind, Measure, Multiclass, ScaleKind
 
 
 def accuracy(n: Counts) -> Floats:
@@ -250,28 +250,28 @@ def _check_costs(n: Counts, costs: ArrayLike) -> Floats:
 
 _FEW, _EXPECTED_AGREEMENT_ONE = ("too_few_rows",), ("expected_agreement_one",)
 # multiclass versions of the measures of 2 x 2 tables, by id; for others see `class_averages`
-OF_TABLES: Mapping[str, MulticlassDefinition] = {
-    "accuracy": MulticlassDefinition(
+OF_TABLES: Mapping[str, Multiclass] = {
+    "accuracy": Multiclass(
         accuracy, accuracy_influence, _FEW, share=lambda n: (_diagonal(n).sum(axis=-1), _total(n))
     ),
-    "error_rate": MulticlassDefinition(
+    "error_rate": Multiclass(
         error_rate, error_rate_influence, _FEW,
         share=lambda n: (_total(n) - _diagonal(n).sum(axis=-1), _total(n)),
     ),
-    "balanced_accuracy": MulticlassDefinition(
+    "balanced_accuracy": Multiclass(
         balanced_accuracy, balanced_accuracy_influence, ("class_absent",)
     ),
-    "mcc": MulticlassDefinition(mcc, mcc_influence, ("zero_margin",)),
-    "kappa": MulticlassDefinition(kappa, kappa_influence, _EXPECTED_AGREEMENT_ONE),
-    "expected_cost": MulticlassDefinition(expected_cost, expected_cost_influence, _FEW,
+    "mcc": Multiclass(mcc, mcc_influence, ("zero_margin",)),
+    "kappa": Multiclass(kappa, kappa_influence, _EXPECTED_AGREEMENT_ONE),
+    "expected_cost": Multiclass(expected_cost, expected_cost_influence, _FEW,
                                           takes=("costs",)),
-    "no_information_rate": MulticlassDefinition(no_information_rate, None, _FEW, share=lambda n: (
+    "no_information_rate": Multiclass(no_information_rate, None, _FEW, share=lambda n: (
         np.asarray(n).sum(axis=-1).max(axis=-1), _total(n))),
 }  # fmt: skip
 
 
 def _ordinal_measure(
-    name: str, title: str, form: MulticlassDefinition, best: Literal["max", "min"], low: float,
+    name: str, title: str, form: Multiclass, best: Literal["max", "min"], low: float,
     high: float,
     formula: str, source: str = "textbook", *,
     interval: IntervalKind = "influence", scale: ScaleKind = "log",
@@ -287,26 +287,26 @@ _COHEN = "Cohen 1968, Psychological Bulletin 70:213"
 # measures of C x C tables only; ordered: of classes with a declared order
 TABLES = (
     _ordinal_measure("kappa_linear", "linear kappa",
-            MulticlassDefinition(partial(kappa, power=1), partial(kappa_influence, power=1),
+            Multiclass(partial(kappa, power=1), partial(kappa_influence, power=1),
                                  _EXPECTED_AGREEMENT_ONE),
             "max", -1, 1, "1 - sum w n / sum w e, w the distance of the classes", _COHEN,
             scale="fisher"),
     _ordinal_measure("kappa_quadratic", "quadratic kappa",
-            MulticlassDefinition(partial(kappa, power=2), partial(kappa_influence, power=2),
+            Multiclass(partial(kappa, power=2), partial(kappa_influence, power=2),
                                  _EXPECTED_AGREEMENT_ONE),
             "max", -1, 1, "1 - sum w n / sum w e, w the squared distance of the classes", _COHEN,
             scale="fisher"),
     _ordinal_measure("ordinal_mae", "ordinal MAE",
-                     MulticlassDefinition(ordinal_mae, ordinal_mae_influence, _FEW),
+                     Multiclass(ordinal_mae, ordinal_mae_influence, _FEW),
             "min", 0, inf, "mean distance of class positions"),
     _ordinal_measure("ordinal_mse", "ordinal MSE",
-                     MulticlassDefinition(ordinal_mse, ordinal_mse_influence, _FEW),
+                     Multiclass(ordinal_mse, ordinal_mse_influence, _FEW),
             "min", 0, inf, "mean squared distance of class positions"),
     _ordinal_measure("ordinal_rmse", "ordinal RMSE",
-                     MulticlassDefinition(ordinal_rmse, ordinal_rmse_influence, _FEW),
+                     Multiclass(ordinal_rmse, ordinal_rmse_influence, _FEW),
             "min", 0, inf, "square root of the ordinal MSE"),
     _ordinal_measure("accuracy_within_1", "accuracy within 1",
-            MulticlassDefinition(accuracy_within_1, accuracy_within_1_influence, _FEW,
+            Multiclass(accuracy_within_1, accuracy_within_1_influence, _FEW,
                       share=lambda n: ((n * _within_one_cells(n)).sum(axis=(-2, -1)), _total(n))),
             "max", 0, 1, "share of rows at most one class off", interval="share",
             scale="logit"),

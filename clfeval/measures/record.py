@@ -30,7 +30,7 @@ ScaleKind = Literal["identity", "logit", "fisher", "log"]
 
 
 @dataclass(frozen=True, slots=True)
-class MulticlassDefinition:
+class Multiclass:
     """A measure of C classes, two or more.
 
     of: its function: of the table n (..., C, C) where the measure needs a confusion or classes; of
@@ -48,7 +48,7 @@ class MulticlassDefinition:
     parts: Callable[..., tuple[Any, Any]] | None = None
     takes: tuple[str, ...] = ()
 
-    def given(self, **settings: Any) -> MulticlassDefinition:
+    def given(self, **settings: Any) -> Multiclass:
         """Return the definition with the given settings filled in."""
         mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
         if not mine:
@@ -109,7 +109,7 @@ class Measure:
     influence: Callable[..., Influence] | None = None
     scale: ScaleKind = "identity"
     caveat: str | None = None
-    classes: MulticlassDefinition | None = None
+    classes: Multiclass | None = None
     ordered: bool = False
 
     @property

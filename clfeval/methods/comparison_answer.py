@@ -38,7 +38,7 @@ from clfeval.formatting import (
     format_p_value,
     join_names,
     join_words,
-    quote_if_ambiguous,
+    quoted_name,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.design_effects import enough_rows
@@ -204,7 +204,7 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
     d, found, model = (
         as_estimate(row["difference"]),
         row["verdict"],
-        quote_if_ambiguous(str(row["model"])),
+        quoted_name(str(row["model"])),
     )
     size = f"in {title}: {_format_difference(row, level)}"
     if found in (BETTER, WORSE):
@@ -261,7 +261,7 @@ def _operating_point(
     if not changed:
         who, not_, word = "no model", "", " or "
         if len(models) == 1:
-            who, not_, word = quote_if_ambiguous(models[0]), "not ", " or "
+            who, not_, word = quoted_name(models[0]), "not ", " or "
         text = f"{at.where}, {who} is {not_}significantly different from {to} in "
         text += f"{word.join(OPERATING_POINT)}."
         yield Answer("operating-point", text, (), OPERATING_POINT[0])
@@ -271,7 +271,7 @@ def _operating_point(
     changed.sort(key=lambda row: first[str(row["model"])] is not row)
     if len(models) == 1:
         parts = [_detection_difference(row, to, level, at) for row in changed]
-        text = f"{at.where}, {quote_if_ambiguous(models[0])} {' and '.join(parts)}"
+        text = f"{at.where}, {quoted_name(models[0])} {' and '.join(parts)}"
         others = [one for one in OPERATING_POINT if one not in {row["measure"] for row in changed}]
         text += f"; {others[0]} is not significantly different" if others else ""
     else:
@@ -310,7 +310,7 @@ def _other_measure_answer(
 def _list_differences(rows: Sequence[Row], level: float) -> str:
     """Return the phrase that lists models with higher or lower values of measures."""
     parts = [
-        f"{quote_if_ambiguous(str(row['model']))} has "
+        f"{quoted_name(str(row['model']))} has "
         f"{'higher' if (as_estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
         f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})" for row in rows
     ]  # fmt: skip
@@ -350,5 +350,5 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
             f"{kind} in {join_names(some, most=FEW_SLICES)}" for kind, some in told.items() if some
         ]
         how = f"{join_words(parts)} compared with" if parts else "not significantly different from"
-        text = f"{start}{quote_if_ambiguous(models[0])} is {how} {to}"
+        text = f"{start}{quoted_name(models[0])} is {how} {to}"
     yield Answer("within", f"{text}.", models, lead)

@@ -13,10 +13,10 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.prediction_counts import PredictionCounts
-from clfeval.document import ResultWarning
+from clfeval.document import ResultNote
 from clfeval.errors import format_option
 from clfeval.inference.clusters import design_effect, rate_divisors, share_divisor
-from clfeval.inference.influence import covariance_from_influence, partial_derivatives
+from clfeval.inference.influence import influence_covariance, partial_derivatives
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.multiclass_table import accuracy_influence
 from clfeval.measures.record import Measure
@@ -205,19 +205,19 @@ def _of_accuracies(patterns: ClassPatterns) -> Floats:
     """Return the design effects of accuracies."""
     each = accuracy_influence(patterns.tables)
     moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
-    return covariance_from_influence(moved, patterns.n, clusters=patterns.clusters).effect
+    return influence_covariance(moved, patterns.n, clusters=patterns.clusters).effect
 
 
-def cluster_notes(counted: PredictionCounts) -> list[ResultWarning]:
+def cluster_notes(counted: PredictionCounts) -> list[ResultNote]:
     """Return warnings on few clusters, or on a column that may identify clusters."""
     clusters = counted.patterns.clusters
     if isinstance(clusters, ClusterCounts):
         if len(clusters) < 2:
             text = "all rows are in one cluster: intervals cannot be computed"
-            return [ResultWarning("few-clusters", text)]
+            return [ResultNote("few-clusters", text)]
         if len(clusters) < ENOUGH:
             text = f"only {len(clusters)} clusters: intervals are approximate"
-            return [ResultWarning("few-clusters", text)]
+            return [ResultNote("few-clusters", text)]
         n = counted.patterns.n.astype(np.float64)
         alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item()
         if alike < ENOUGH:
@@ -226,7 +226,7 @@ def cluster_notes(counted: PredictionCounts) -> list[ResultWarning]:
                 f"{len(clusters)} clusters of unequal {size} are equivalent to {alike:.0f} equal "
                 "ones: intervals are approximate"
             )
-            return [ResultWarning("few-clusters", text)]
+            return [ResultNote("few-clusters", text)]
         return []
     name = counted.kept.shared()
     if name is None:
@@ -235,4 +235,4 @@ def cluster_notes(counted: PredictionCounts) -> list[ResultWarning]:
         f"'{name}' repeats: if rows with the same value are correlated, intervals are too narrow; "
         f"add {format_option('--cluster', name)}"
     )
-    return [ResultWarning("may-share", text)]
+    return [ResultNote("may-share", text)]

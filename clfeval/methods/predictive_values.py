@@ -16,9 +16,9 @@ from clfeval.formatting import (
     format_close,
     format_exact,
     format_share,
-    format_with_interval,
     join_words,
-    quote_if_ambiguous,
+    quoted_name,
+    with_interval,
 )
 from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate
 from clfeval.methods.options import Interval, Totals
@@ -114,7 +114,7 @@ def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str =
     names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
     ppv, npv, alarms, each, benefit = (as_estimate(row[name]) for name in names)
     name = str(row["model"])
-    who = "the model" if name == "model" else quote_if_ambiguous(name)
+    who = "the model" if name == "model" else quoted_name(name)
     if most:
         text = f"{prevalence_phrase(row)}, {who} has the {most}{f' ({cut})' * bool(cut)}"
     else:
@@ -125,7 +125,7 @@ def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str =
         text += f"{', but' * bool(most)} predicts no positives: PPV is undefined."
         return Answer("at-prevalence", text, (name,), "ppv")
     said = [
-        f"{title} {format_with_interval(one.value, one.low, one.high, level, format_close)}"
+        f"{title} {with_interval(one.value, one.low, one.high, level, format_close)}"
         for title, one in (("PPV", ppv), ("NPV", npv)) if one.value is not None
     ]  # fmt: skip
     if same:
@@ -138,7 +138,7 @@ def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str =
     text += f"{':' if most else ' has'} {' and '.join(said)}. "
     text += f"It raises {format_close(alarms.value, 1)} alarms per {ROWS:,} rows{per}."
     if benefit.value is not None:
-        ends = format_with_interval(benefit.value, benefit.low, benefit.high, level, format_close)
+        ends = with_interval(benefit.value, benefit.low, benefit.high, level, format_close)
         text += f" Its net benefit is {ends}; that of treat-none is 0."
     return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)
 

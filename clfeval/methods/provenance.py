@@ -13,7 +13,7 @@ from clfeval import __version__
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import from_units
 from clfeval.counts.prediction_counts import PredictionCounts
-from clfeval.document import Answer, InputFile, ResultWarning
+from clfeval.document import Answer, InputFile, ResultNote
 from clfeval.errors import join_texts, list_names, quote_name
 from clfeval.formatting import format_count, format_exact
 from clfeval.measures.population import Population
@@ -130,20 +130,18 @@ def slice_totals(sample: Sample, label: str | None) -> tuple[Any, Any, Populatio
     return positives, negatives, Population.from_counts(positives, negatives, counts.unit)
 
 
-def exclusion_notes(files: Sequence[InputFile], blank: int, apart: int = 0) -> list[ResultWarning]:
+def exclusion_notes(files: Sequence[InputFile], blank: int, apart: int = 0) -> list[ResultNote]:
     """Return warnings on excluded rows and blank lines; apart: rows without a match in a join."""
     dropped, said = sum(file.dropped for file in files) - apart, []
     if apart:
         were = "was" if apart == 1 else "were"
         text = f"{format_count(apart, 'row')} {were} excluded: the id is missing in some file"
-        said.append(ResultWarning("dropped", text))
+        said.append(ResultNote("dropped", text))
     if dropped:
         rows, were = ("row", "was") if dropped == 1 else ("rows", "were")
-        said.append(
-            ResultWarning("dropped", f"{dropped} {rows} with missing values {were} excluded")
-        )
+        said.append(ResultNote("dropped", f"{dropped} {rows} with missing values {were} excluded"))
     if blank:
-        said.append(ResultWarning("blank-lines", f"{blank} blank line{'s' * (blank > 1)} skipped"))
+        said.append(ResultNote("blank-lines", f"{blank} blank line{'s' * (blank > 1)} skipped"))
     return said
 
 
@@ -155,7 +153,7 @@ def _as_well(counted: PredictionCounts, model: str) -> str:
     return f"; any threshold {' and '.join(said)} gives the same labels" if said else ""
 
 
-def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultWarning]:
+def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultNote]:
     """Return a warning on rows where models gave the true class probability 0, if any."""
     some = sorted(
         ((from_units(rows, unit), name) for name, rows in lost.items() if rows), reverse=True
@@ -164,19 +162,19 @@ def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultWarni
         return []
     each = [f"{format_count(rows, 'row')} of {quote_name(name)}" for rows, name in some]
     text = "probability 0 of the true class is replaced by 2**-52 for log_loss"
-    return [ResultWarning("clipped", f"in {join_texts(each, MAX_LISTED)}, {text}")]
+    return [ResultNote("clipped", f"in {join_texts(each, MAX_LISTED)}, {text}")]
 
 
-def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultWarning]:
+def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:
     """Return warnings on exclusions, columns and ties; clusters: whether the command uses them."""
     said = cluster_notes(counted) if clusters else []
     apart = sum(file.lost for file in counted.kept.settled.files)
     said += exclusion_notes(counted.files, counted.blank_rows, apart)
     if (off := counted.kept.settled.rounding) > ROUNDED:
         text = f"weights differ too much and are rounded, the smallest by up to {off:.1g} of it"
-        said.append(ResultWarning("rounded-weights", text))
+        said.append(ResultNote("rounded-weights", text))
     text = "has numbers other than labels and is read as scores"
-    said += [ResultWarning("read-as-scores", f"'{name}' {text}") for name in counted.reread]
+    said += [ResultNote("read-as-scores", f"'{name}' {text}") for name in counted.reread]
     for model in counted.models:
         cut = counted.thresholds[model.name]
         if model.beside:
@@ -189,16 +187,14 @@ def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[
                     "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
                 )
                 text = f"{pair}: {what} of {format_exact(cut)} or more are positive"
-            said.append(ResultWarning("labels-and-scores", text + _as_well(counted, model.name)))
+            said.append(ResultNote("labels-and-scores", text + _as_well(counted, model.name)))
     if counted.positive in ("0", "false", "False", "FALSE") and any(
         model.kind == "score" for model in counted.models
     ):
-        said.append(
-            ResultWarning("score-direction", f"high scores should mean '{counted.positive}'")
-        )
+        said.append(ResultNote("score-direction", f"high scores should mean '{counted.positive}'"))
     text = "several classes are equally probable; the first is used"
     largest = [name for name in counted.ties if counted.thresholds[name] is None]
     for name in largest:
         rows = format_count(counted.ties[name], "row")
-        said.append(ResultWarning("argmax-ties", f"in {rows} of '{name}' {text}"))
+        said.append(ResultNote("argmax-ties", f"in {rows} of '{name}' {text}"))
     return said

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clfeval.document import Document
-from clfeval.schema import Page, Table, TableView, columns_of_kind
+from clfeval.schema import Page, Table, TableView, cols
 
 READING = {"column": "column", "read as": "taken", "reason": "why"}
 TABLES = (
-    Table("reading", columns_of_kind("text", "column taken why"), when=""),
+    Table("reading", cols("text", "column taken why"), when=""),
     Table("ambiguities", (
-        *columns_of_kind("text", "code"), *columns_of_kind("text?", "file"),
-        *columns_of_kind("whole?", "row"), *columns_of_kind("text?", "column"),
-        *columns_of_kind("text", "text"), *columns_of_kind("text?", "hint"),
+        *cols("text", "code"), *cols("text?", "file"),
+        *cols("whole?", "row"), *cols("text?", "column"),
+        *cols("text", "text"), *cols("text?", "hint"),
     ), when=""),
-    Table("plan", columns_of_kind("text", "what value"), when=""),
+    Table("plan", cols("text", "what value"), when=""),
 )  # fmt: skip
 
 

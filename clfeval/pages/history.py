@@ -17,7 +17,7 @@ from clfeval.schema import (
     Source,
     Table,
     TableView,
-    columns_of_kind,
+    cols,
     comparison_rows,
 )
 
@@ -27,15 +27,15 @@ GATE_MISSED = "gate missed"
 CURVES = 8  # models of a chart
 TABLES = (
     Table("steps",
-          (*columns_of_kind("text", "model measure"), *columns_of_kind("text?", "since cause")),
+          (*cols("text", "model measure"), *cols("text?", "since cause")),
           when=""),
-    Table("events", columns_of_kind("text", "label model changed"), when=""),
+    Table("events", cols("text", "label model changed"), when=""),
     Table("history", (
-        *columns_of_kind("text", "label model measure"), *columns_of_kind("estimate", "value"),
-        *columns_of_kind("number?", "se"),
-        *columns_of_kind("estimate", "change"), Column("marks", "text*"),
-        *columns_of_kind("flag", "accepted"),
-        *columns_of_kind("flag?", "met"),
+        *cols("text", "label model measure"), *cols("estimate", "value"),
+        *cols("number?", "se"),
+        *cols("estimate", "change"), Column("marks", "text*"),
+        *cols("flag", "accepted"),
+        *cols("flag?", "met"),
     ), when=""),
 )  # fmt: skip
 GLOSSARY = {

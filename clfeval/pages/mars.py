@@ -38,7 +38,7 @@ from clfeval.schema import (
     Source,
     Table,
     TableView,
-    columns_of_kind,
+    cols,
     is_present,
 )
 
@@ -51,7 +51,7 @@ CUTS = {"threshold": "thresholds", "top": "numbers of top rows"}
 MEASURES = (("shine_through", "ShineThrough"), ("occlusion", "Occlusion"))
 
 ROWS = (
-    *columns_of_kind("weight", "rows positives negatives"),
+    *cols("weight", "rows positives negatives"),
     Column("found", "weight", "detected by any", best="max"),
     Column("missed_by_all", "weight", "missed by all", best="min"),
 )
@@ -63,15 +63,15 @@ ALONE = (
     Column("exclusive_fp", "weight", "unique misses", "target=negative", best="min"),
     Column("occlusion", "share"),
 )
-REACH = (*columns_of_kind("text+", "models"), Column("covered", "weight", "detected"),
-         Column("effort", "weight", "flagged"), *columns_of_kind("share", "yield"),
+REACH = (*cols("text+", "models"), Column("covered", "weight", "detected"),
+         Column("effort", "weight", "flagged"), *cols("share", "yield"),
          *ALONE)  # fmt: skip
 CORRECTED = (Column("corrected", "bare", best="max"),
              Column("corrected_yield", "bare", "corrected yield", best="max"))  # fmt: skip
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
 TABLES = (
-    Table("models", (SLICE, MODEL, *columns_of_kind("cut?", "threshold"), *CELLS,
-                     *columns_of_kind("share", "accuracy"), Column("precision", "share", "PPV ↑"),
+    Table("models", (SLICE, MODEL, *cols("cut?", "threshold"), *CELLS,
+                     *cols("share", "accuracy"), Column("precision", "share", "PPV ↑"),
                      Column("recall", "share", "sensitivity ↑"), *ALONE), "", least=1),
     Table("pairs", (SLICE, *REACH, Column("first_alone", "weight", "unique to first"),
                     Column("second_alone", "weight", "unique to second"),
@@ -79,13 +79,13 @@ TABLES = (
     Table("subsets", (SLICE, *REACH)),
     Table("best", (SLICE, SIZE, GAIN, METHOD, *REACH, *CORRECTED)),
     Table("max_effort", (SLICE, SIZE, METHOD, *REACH, *CORRECTED)),
-    Table("slices", (*columns_of_kind("text", "slice"), *ROWS)),
+    Table("slices", (*cols("text", "slice"), *ROWS)),
     Table("sweep", (SLICE, Column("threshold", "cut", when="sweep=threshold"),
                     Column("top", "cut", "top rows", "sweep=top"), MODEL,
                     Column("found", "weight", "detected by any"),
                     Column("hits", "weight", "detected"), *ALONE)),
     Table("exclusive", (MODEL, Column("list", "text", among=("found", "missed")),
-                        *columns_of_kind("text", "file"), Column("id", "text", when="one"),
+                        *cols("text", "file"), Column("id", "text", when="one"),
                         Column("row", "count", when="one"))),
     MEASURED,
 )  # fmt: skip

@@ -27,26 +27,26 @@ from clfeval.pages.shared_columns import (
     difference_tables,
     measure_tables,
 )
-from clfeval.schema import Column, Page, Source, Table, TableView, columns_of_kind
+from clfeval.schema import Column, Page, Source, Table, TableView, cols
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
 CORNERS = tuple(odds.CORNERS)
 CLASSIFIERS, FEATURES = "mode=classifiers", "mode=features"
 THRESHOLD = Column("threshold", "cut?")
-PLACE = columns_of_kind("signed", "phi delta")
-RATES = columns_of_kind("share", "sensitivity specificity")
+PLACE = cols("signed", "phi delta")
+RATES = cols("share", "sensitivity specificity")
 POPULATION_COLUMNS = (
-    *columns_of_kind("prevalence", "prevalence"),
+    *cols("prevalence", "prevalence"),
     Column("odds", "odds", "positives:negatives"),
 )
 BOUNDS = {"minimum": -1, "maximum": 1}
 TILTED_COLUMNS = (Column("phi_b", "doubled"), Column("delta_b", "signed"))
 FEATURE = (
-    *columns_of_kind("text", "feature column"),
+    *cols("text", "feature column"),
     Column("kind", "text", among=("binary", "numeric", "category", "term")),
-    *columns_of_kind("cut?", "cut"), Column("rule", "text", among=(None, ">=", ">", "soft")),
-    *columns_of_kind("weight", "rows missing"),
-    *columns_of_kind("weight?", "support tp fp fn tn sensitivity"),
+    *cols("cut?", "cut"), Column("rule", "text", among=(None, ">=", ">", "soft")),
+    *cols("weight", "rows missing"),
+    *cols("weight?", "support tp fp fn tn sensitivity"),
     Column("fpr", "weight?", "share of negatives"), *PLACE,
     Column("corrected_delta", "signed", "corrected δ", when="cut=best"),
     Column("role", "text", among=(None, "covariant", "contravariant", "pervasive", "rare")),
@@ -56,62 +56,62 @@ FEATURE = (
 TABLES = (
     Table("models", (
         SLICE, MODEL, THRESHOLD, *CELLS, *RATES, *PLACE,
-        *columns_of_kind("text?", "reading reading_withheld"),
-        *columns_of_kind("share", "accuracy_u error_u precision_u npv_u f1_u"),
-        *columns_of_kind("signed", "mcc_u"),
-        *columns_of_kind("share", "mutual_information_u accuracy error_rate"),
-        Column("precision", "share", "PPV ↑"), *columns_of_kind("share", "npv f1"),
-        *columns_of_kind("signed", "mcc"), *columns_of_kind("share", "mutual_information"),
+        *cols("text?", "reading reading_withheld"),
+        *cols("share", "accuracy_u error_u precision_u npv_u f1_u"),
+        *cols("signed", "mcc_u"),
+        *cols("share", "mutual_information_u accuracy error_rate"),
+        Column("precision", "share", "PPV ↑"), *cols("share", "npv f1"),
+        *cols("signed", "mcc"), *cols("share", "mutual_information"),
         *TILTED_COLUMNS,
         Column("region_sensitivity", "share", "sensitivity"),
         Column("region_specificity", "share", "specificity"),
     ), CLASSIFIERS, 1),
     Table("run_spread", (
-        MODEL, *columns_of_kind("count", "runs"),
+        MODEL, *cols("count", "runs"),
         Column("phi_mean", "signed", "mean φ"), Column("phi_sd", "number?", "SD of φ"),
         Column("delta_mean", "signed", "mean δ"), Column("delta_sd", "number?", "SD of δ"),
-        *columns_of_kind("number?", "covariance"),
+        *cols("number?", "covariance"),
         Column("accuracy_u_mean", "share", "mean unbiased accuracy"),
         Column("accuracy_u_sd", "number?", "SD of unbiased accuracy"),
         Column("bias", "text", among=(None, "low", "towards positive", "towards negative")),
-        Column("variance", "text", among=(None, "low", "high")), *columns_of_kind("text", "method"),
+        Column("variance", "text", among=(None, "low", "high")), *cols("text", "method"),
     ), f"{CLASSIFIERS}?"),
-    Table("runs", (MODEL, *columns_of_kind("text", "run"), THRESHOLD, *CELLS, *RATES, *PLACE,
-                   *columns_of_kind("share", "accuracy_u")), f"{CLASSIFIERS}?"),
+    Table("runs", (MODEL, *cols("text", "run"), THRESHOLD, *CELLS, *RATES, *PLACE,
+                   *cols("share", "accuracy_u")), f"{CLASSIFIERS}?"),
     Table("curves", (
-        SLICE, MODEL, *columns_of_kind("signed", "gini"), *columns_of_kind("share", "roc_auc"),
+        SLICE, MODEL, *cols("signed", "gini"), *cols("share", "roc_auc"),
         Column("best_threshold", "cut?", "at threshold"), Column("best_phi", "number?", "its φ"),
         Column("best_delta", "number?", "largest δ"),
         Column("break_even_threshold", "cut?", "threshold at φ = 0"),
-        Column("break_even_delta", "number?", "δ at φ = 0"), *columns_of_kind("count", "points"),
+        Column("break_even_delta", "number?", "δ at φ = 0"), *cols("count", "points"),
     ), f"{CLASSIFIERS}?"),
     Table("curve",
-          (SLICE, MODEL, THRESHOLD, *CELLS[:2], *columns_of_kind("part", "sensitivity specificity"),
-                    *columns_of_kind("number", "phi delta", more=BOUNDS)), f"{CLASSIFIERS}?"),
+          (SLICE, MODEL, THRESHOLD, *CELLS[:2], *cols("part", "sensitivity specificity"),
+                    *cols("number", "phi delta", more=BOUNDS)), f"{CLASSIFIERS}?"),
     Table("populations", (SLICE, MODEL, *POPULATION_COLUMNS, *TILTED_COLUMNS,
-                          *columns_of_kind("share", "accuracy"),
+                          *cols("share", "accuracy"),
                           Column("precision", "share", "PPV ↑"),
-                          *columns_of_kind("share", "npv mutual_information")),
+                          *cols("share", "npv mutual_information")),
           f"{CLASSIFIERS}?"),
     replace(MEASURED, when=f"{CLASSIFIERS}?"),
     Table("features", FEATURE, FEATURES),
     Table("selected", FEATURE, f"{FEATURES}?"),
     Table("implications", (
-        *columns_of_kind("text", "feature"), Column("implication", "text", among=IMPLICATIONS),
-        *columns_of_kind("weight", "support"), *columns_of_kind("share", "confidence"),
+        *cols("text", "feature"), Column("implication", "text", among=IMPLICATIONS),
+        *cols("weight", "support"), *cols("share", "confidence"),
     ), FEATURES),
     Table("corners", (*POPULATION_COLUMNS, Column("corner", "text", among=CORNERS),
-                      *columns_of_kind("number", "phi_b", more={"minimum": -2, "maximum": 2}),
-                      *columns_of_kind("number", "delta_b", more=BOUNDS)), "", 4),
+                      *cols("number", "phi_b", more={"minimum": -2, "maximum": 2}),
+                      *cols("number", "delta_b", more=BOUNDS)), "", 4),
     Table("isometrics", (
         Column("measure", "text", among=(
             "sensitivity", "specificity", "accuracy", "precision", "npv", "mutual_information",
         )),
-        *columns_of_kind("part", "value"), *POPULATION_COLUMNS,
-        *columns_of_kind("count", "branch point"),
-        *columns_of_kind("number", "phi delta", more=BOUNDS),
-        *columns_of_kind("number", "phi_b", more={"minimum": -2, "maximum": 2}),
-        *columns_of_kind("number", "delta_b", more=BOUNDS),
+        *cols("part", "value"), *POPULATION_COLUMNS,
+        *cols("count", "branch point"),
+        *cols("number", "phi delta", more=BOUNDS),
+        *cols("number", "phi_b", more={"minimum": -2, "maximum": 2}),
+        *cols("number", "delta_b", more=BOUNDS),
     )),
 )  # fmt: skip
 

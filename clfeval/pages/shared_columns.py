@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.document import Document, Row, as_estimate, sort_value
-from clfeval.formatting import format_class_ratio, format_close, format_share, quote_if_ambiguous
+from clfeval.formatting import format_class_ratio, format_close, format_share, quoted_name
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.formatting import INFINITE, REASONS
 from clfeval.schema import (
@@ -17,13 +17,13 @@ from clfeval.schema import (
     Source,
     Table,
     TableView,
-    columns_of_kind,
+    cols,
     comparison_rows,
 )
 
 MAX_COMPARISON_ROWS, PAIRED = 20, 20  # rows shown; differences between models shown by default
 
-SLICE, MODEL = columns_of_kind("slice", "slice") + columns_of_kind("text", "model")
+SLICE, MODEL = cols("slice", "slice") + cols("text", "model")
 CELLS = tuple(
     Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
     for name in ("tp", "fp", "fn", "tn")
@@ -78,7 +78,7 @@ def difference_tables(result: Document) -> Iterator[TableView]:
     ]
     if not (rows := rows or runs):
         return
-    title = f"Differences from {quote_if_ambiguous(reference)} on the same rows" if reference else (
+    title = f"Differences from {quoted_name(reference)} on the same rows" if reference else (
         "Differences between models")  # fmt: skip
     title = f"{title.removesuffix(' on the same rows')} in means over runs" if runs else title
     columns: dict[str, Source] = (
@@ -99,10 +99,10 @@ def difference_tables(result: Document) -> Iterator[TableView]:
 LABELS = "the model has labels only"
 MAX_ROWS = 30  # rows of a table shown to a person; files get them all
 COLUMNS = (
-    SLICE, MODEL, *columns_of_kind("text", "measure estimator"), *columns_of_kind("text?", "class"),
-    *columns_of_kind("estimate", "value"),
-    Column("se", "number?", "standard error"), *columns_of_kind("text", "method"),
-    *columns_of_kind("number?", "calibrated_mean calibrated_high", when="?"),
+    SLICE, MODEL, *cols("text", "measure estimator"), *cols("text?", "class"),
+    *cols("estimate", "value"),
+    Column("se", "number?", "standard error"), *cols("text", "method"),
+    *cols("number?", "calibrated_mean calibrated_high", when="?"),
     Column("p", "p?", when="?"),
 )  # fmt: skip
 MEASURED = Table("measures", COLUMNS)
@@ -169,10 +169,10 @@ AT_PREVALENCE = "at_prevalence"
 PREVALENCE_TABLE = Table(AT_PREVALENCE, (
     MODEL, Column("chosen_by", "text?"), Column("threshold", "cut?"),
     Column("population", "text", among=("sample", "1:1", "target")),
-    *columns_of_kind("prevalence", "prevalence"), *columns_of_kind("odds", "odds"),
-    *columns_of_kind("share", "sensitivity specificity ppv npv"),
-    *columns_of_kind("amount", "alarms alarms_per_case"),
-    *columns_of_kind("estimate", "net_benefit"),
+    *cols("prevalence", "prevalence"), *cols("odds", "odds"),
+    *cols("share", "sensitivity specificity ppv npv"),
+    *cols("amount", "alarms alarms_per_case"),
+    *cols("estimate", "net_benefit"),
 ))  # fmt: skip
 PREVALENCE_MEANINGS: Mapping[str, str] = {
     "at_prevalence.chosen_by": "the rule that chose the threshold; values are expected on new data",

@@ -9,7 +9,7 @@ from clfeval.document import Document
 from clfeval.formatting import format_count
 from clfeval.gate import GateState, Severity
 from clfeval.pages.dry_run import READING
-from clfeval.schema import Column, Page, Source, Table, TableView, columns_of_kind
+from clfeval.schema import Column, Page, Source, Table, TableView, cols
 
 STATES = (
     "computed", "gates met", "gate missed", "not computed", "left out", "ready", "ambiguous",
@@ -19,24 +19,24 @@ COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS, WARNED = STATES
 RUN = Column("run", "text")
 TABLES = (
     Table("runs", (
-        RUN, *columns_of_kind("text", "command"), *columns_of_kind("text?", "input"),
-        Column("state", "text", among=STATES), *columns_of_kind("count", "code"),
-        *columns_of_kind("count?", "rows"),
-        *columns_of_kind("count", "gates missed warnings"), *columns_of_kind("text?", "answer"),
+        RUN, *cols("text", "command"), *cols("text?", "input"),
+        Column("state", "text", among=STATES), *cols("count", "code"),
+        *cols("count?", "rows"),
+        *cols("count", "gates missed warnings"), *cols("text?", "answer"),
     ), when=""),
-    Table("answers", (RUN, *columns_of_kind("text", "code text"))),
+    Table("answers", (RUN, *cols("text", "code text"))),
     Table("gates", (
-        RUN, *columns_of_kind("text", "kind metric"), *columns_of_kind("text?", "model slice"),
-        *columns_of_kind("number", "limit"),
-        *columns_of_kind("text?", "limit_text"), *columns_of_kind("number?", "value"),
-        *columns_of_kind("count?", "among"),
+        RUN, *cols("text", "kind metric"), *cols("text?", "model slice"),
+        *cols("number", "limit"),
+        *cols("text?", "limit_text"), *cols("number?", "value"),
+        *cols("count?", "among"),
         Column("severity", "text", among=get_args(Severity)),
-        Column("state", "text?", among=get_args(GateState)), *columns_of_kind("flag?", "passed"),
-        *columns_of_kind("text?", "reason"), *columns_of_kind("text", "text"),
+        Column("state", "text?", among=get_args(GateState)), *cols("flag?", "passed"),
+        *cols("text?", "reason"), *cols("text", "text"),
     ), when=""),
-    Table("problems", (RUN, *columns_of_kind("text", "text")), when=""),
-    Table("reading", (RUN, *columns_of_kind("text", "column taken why"))),
-    Table("files", (RUN, *columns_of_kind("text", "use file"))),
+    Table("problems", (RUN, *cols("text", "text")), when=""),
+    Table("reading", (RUN, *cols("text", "column taken why"))),
+    Table("files", (RUN, *cols("text", "use file"))),
 )  # fmt: skip
 GLOSSARY = {
     "run": "name in the YAML file, with the values of the matrix or the file",

@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import zip_longest
 
 from clfeval import __version__
-from clfeval.document import Answer, Document, ResultWarning, Row, short_answer
+from clfeval.document import Answer, Document, ResultNote, Row, short_answer
 from clfeval.errors import ExitCode, list_names
 from clfeval.formatting import format_count
 from clfeval.pages import SUITE
@@ -16,7 +16,7 @@ from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MET, MISSED, WARNED
 from clfeval.suite.keys import names_a_file
 from clfeval.suite.running import Plan, RunOutcome, describe_input, display_path
 from clfeval.suite.runs import RunLink
-from clfeval.tables.source import split_named_path
+from clfeval.tables.source import split_path
 
 MAX_OUTCOME_LINES = 100  # lines of errors of one run, at most
 
@@ -63,7 +63,7 @@ def suite_result(plan: Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Do
         gates=() if dry else tuple(gate for one in outcomes for gate in one.gates),
         answer=tuple(_answer(outcomes, dry=dry)),
         warnings=tuple(
-            ResultWarning(
+            ResultNote(
                 "gates-replaced", f"run '{run.name}' replaces {' and '.join(run.lost)} of defaults"
             )
             for run in plan.runs
@@ -101,7 +101,7 @@ def _files(one: RunOutcome, plan: Plan) -> list[Row]:
     """Return rows of the files that a run would read and write."""
     run, history = one.run, plan.history
     reads = [describe_input(run)] if isinstance(run.input, RunLink) else []
-    reads += [display_path(run, split_named_path(path)[1]) for path in run.files]
+    reads += [display_path(run, split_path(path)[1]) for path in run.files]
     beside = [v for k, v in run.options.items() if names_a_file(run.keys.option(k))]
     reads += [display_path(run, path) for path in beside if isinstance(path, str)]
     pairs = [("read", path) for path in reads]

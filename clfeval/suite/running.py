@@ -50,7 +50,7 @@ from clfeval.suite.runs import Run, RunLink, build_runs
 from clfeval.tables.cells import FRAME
 from clfeval.tables.input import Input
 from clfeval.tables.peek import Read
-from clfeval.tables.source import display_name, split_named_path
+from clfeval.tables.source import display_name, split_path
 from clfeval.views.files import OutputRequest, SavedFiles, table_or_first
 
 LOOKED_AT = 100  # runs whose tables are checked if a YAML file has errors, at most
@@ -338,7 +338,7 @@ def describe_input(run: Run) -> str:
     """Return the text on the input of a run: files relative to the YAML file, or by name."""
     if isinstance(run.input, RunLink):
         return f"{run.input.run}: {run.input.table or 'its first table'}"
-    shown = [display_path(run, split_named_path(path)[1]) for path in run.files]
+    shown = [display_path(run, split_path(path)[1]) for path in run.files]
     return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
 
 

@@ -32,7 +32,7 @@ from clfeval.suite.keys import (
 from clfeval.suite.outputs import output_paths, safe_file_name
 from clfeval.suite.reading import BatchDeclaration
 from clfeval.tables.input import Input
-from clfeval.tables.source import split_named_path
+from clfeval.tables.source import split_path
 
 _OF_SHELL = re.compile(r"\$([A-Za-z_]\w*)")
 
@@ -168,14 +168,14 @@ class Run:
         """Every file it reads, by name or pattern: table, others, baseline."""
         given = [self.options.get(one.name) for one in self.keys.files]
         others = [one for value in given for one in as_list(value) if isinstance(one, str)]
-        return (*(split_named_path(path)[1] for path in self.files), *others)
+        return (*(split_path(path)[1] for path in self.files), *others)
 
     @property
     def wide(self) -> tuple[str, ...]:
         """The patterns of `inputs`, which may match other files in a later run."""
         several = self.given.get("inputs", _NOTHING)
         texts = (one for one in as_list(several.value) if isinstance(one, str))
-        return tuple(split_named_path(resolve_path(several, one))[1] for one in texts)
+        return tuple(split_path(resolve_path(several, one))[1] for one in texts)
 
 
 def build_runs(sheet: BatchDeclaration, output: type, wrong: BatchErrors) -> list[Run]:

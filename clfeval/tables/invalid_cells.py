@@ -133,7 +133,7 @@ def escape_braces(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def read_numbered_rows(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
+def numbered_rows(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
     """Read a table with row numbers (header is row 1), text files as text, without blank lines."""
     if file.head is not None:
         text: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()

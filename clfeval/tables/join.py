@@ -21,7 +21,7 @@ from clfeval.tables.peek import ColumnPeek, peek_columns
 from clfeval.tables.recognition import Predictions, open_source, recognise
 from clfeval.tables.row_selection import filter_columns, filtered_rows, find_bin_edges
 from clfeval.tables.scan import TableFile, file_of_frame
-from clfeval.tables.source import open_sources, split_named_path, table_paths
+from clfeval.tables.source import open_sources, split_path, table_paths
 from clfeval.tables.unreadable_text import converting_engine_errors, with_delimiter_hint
 
 QUALIFIED_NAME = "{}:{}"  # a column, or one model of several, of a file
@@ -281,7 +281,7 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
     if isinstance(tables, Mapping):
         pairs = [(str(name), table) for name, table in tables.items()]
     elif paths := table_paths(tables):
-        pairs = [split_named_path(path) for path in paths]
+        pairs = [split_path(path) for path in paths]
     files: list[tuple[str | None, TableFile]] = []
     with ExitStack() as stack:
         for name, table in pairs:

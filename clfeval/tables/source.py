@@ -103,7 +103,7 @@ def display_name(name: str) -> str:
     return Path(name).name.encode(errors="replace").decode()
 
 
-def split_named_path(text: str) -> tuple[str | None, str]:
+def split_path(text: str) -> tuple[str | None, str]:
     """Split `NAME=FILE` into name and path; no name if the whole text is an existing path."""
     parts = text.split("=")
     if len(parts) == 1 or not parts[0] or os.path.exists(text) or glob.glob(text):
@@ -131,7 +131,7 @@ def table_paths(table: Any) -> list[str]:
 
 def refuse_named_tables(table: Any) -> None:
     """Raise for named tables without --join."""
-    given = [split_named_path(path)[0] for path in table_paths(table)]
+    given = [split_path(path)[0] for path in table_paths(table)]
     if isinstance(table, Mapping):
         given = [
             name

@@ -10,7 +10,7 @@ from math import ceil, floor
 
 from rich.cells import cell_len, set_cell_size
 
-from clfeval.formatting import escape_unprintable
+from clfeval.formatting import printable
 from clfeval.schema import Point
 
 GAP = 3
@@ -38,7 +38,7 @@ def key_lines(
     """Return the lines of the key, side by side if many; numbers that do not fit are left out."""
     if not entries:
         return []
-    names = [escape_unprintable(entry.name) for entry in entries]
+    names = [printable(entry.name) for entry in entries]
     longest = max(cell_len(name) for name in (headings[0], *names))
     wide = _number_widths(headings, entries)
     while wide and 2 + min(longest, SHORTEST) + sum(wide) > width:

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from clfeval.document import Document, Gate, InputFile, Row, as_estimate
 from clfeval.errors import ClfevalError, ExitCode
-from clfeval.formatting import escape_unprintable
+from clfeval.formatting import printable
 from clfeval.gate import GateState
 from clfeval.pages import SUITE
 from clfeval.pages.formatting import format_cell, format_interval
@@ -53,7 +53,7 @@ def gate_findings(
             same = (gate.kind, gate.metric, model, gate.limit_text or repr(gate.limit), *of)
             severity = "major" if level == "error" else "minor"
             found.append(
-                Finding(level, gate.kind, escape_unprintable(str(gate)), file, None, severity, same)
+                Finding(level, gate.kind, printable(str(gate)), file, None, severity, same)
             )
     return found
 
@@ -63,10 +63,10 @@ def error_findings(error: ClfevalError) -> list[Finding]:
     severity = "critical" if error.exit_code == ExitCode.DATA else "blocker"
     found = []
     for part in error.parts or (error,):
-        hint = f"\nhint: {escape_unprintable(part.hint)}" if part.hint else ""
+        hint = f"\nhint: {printable(part.hint)}" if part.hint else ""
         for one in part.problems:
             column = f"column '{one.column}': " if one.column is not None else ""
-            text = f"{escape_unprintable(f'{column}{one.what}')}{hint}"
+            text = f"{printable(f'{column}{one.what}')}{hint}"
             name, row = one.place
             same = (one.code, str(row), str(one.column), one.what)
             place = name and _relative_path(name)
@@ -76,7 +76,7 @@ def error_findings(error: ClfevalError) -> list[Finding]:
 
 def bug_findings(lines: Sequence[str]) -> list[Finding]:
     """Return the annotation of a bug: the last line of its traceback."""
-    what = escape_unprintable(lines[-1] if lines else "unknown")
+    what = printable(lines[-1] if lines else "unknown")
     return [Finding("error", "bug", f"a bug in clfeval: {what}", None, None, "blocker", (what,))]
 
 
@@ -106,9 +106,7 @@ def github_lines(findings: Sequence[Finding]) -> Iterator[str]:
         elif said[one.level] <= MAX_ANNOTATIONS:
             where = {"file": one.file, "line": one.row, "title": f"clfeval [{one.code}]"}
             given = {
-                key: _escape_message(escape_unprintable(str(v)))
-                for key, v in where.items()
-                if v is not None
+                key: _escape_message(printable(str(v))) for key, v in where.items() if v is not None
             }
             held = (f"{k}={v.replace(':', '%3A').replace(',', '%2C')}" for k, v in given.items())
             yield f"::{one.level} {','.join(held)}::{_escape_message(one.text)}"
@@ -116,7 +114,7 @@ def github_lines(findings: Sequence[Finding]) -> Iterator[str]:
 
 def _escape_message(text: str) -> str:
     """Return a message escaped, in which there may be line breaks."""
-    lines = (escape_unprintable(line).replace("%", "%25") for line in text.split("\n"))
+    lines = (printable(line).replace("%", "%25") for line in text.split("\n"))
     return "%0A".join(lines)
 
 
@@ -243,17 +241,17 @@ def _case_xml(case: _TestCase, run: str) -> str:
     if case.tag:
         type_ = "" if case.tag == "skipped" else f" type={_quote_attribute(case.kind)}"
         first, _, more = case.text.partition("\n")
-        text = "\n".join(escape(escape_unprintable(line)) for line in case.text.split("\n"))
+        text = "\n".join(escape(printable(line)) for line in case.text.split("\n"))
         message = _quote_attribute(f"{first} ..." if more else first)
         inside = f"<{case.tag} message={message}{type_}>{text}</{case.tag}>"
     inside += _output_xml(case.beside)
-    name = _quote_attribute(escape_unprintable(case.name))
+    name = _quote_attribute(printable(case.name))
     start = f"<testcase classname={_quote_attribute(f'clfeval.{run}')} name={name}"
     return f"{start}>{inside}</testcase>\n" if inside else f"{start}/>\n"
 
 
 def _output_xml(lines: Sequence[str]) -> str:
-    text = "\n".join(escape(escape_unprintable(line)) for line in lines)
+    text = "\n".join(escape(printable(line)) for line in lines)
     return f"<system-out>{text}</system-out>\n" if lines else ""
 
 
@@ -270,4 +268,4 @@ def _change_text(row: Row) -> str:
 
 def _quote_attribute(text: str) -> str:
     """Return an XML attribute, with characters that XML may not hold as escapes."""
-    return quoteattr(escape_unprintable(text))
+    return quoteattr(printable(text))

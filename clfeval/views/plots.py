@@ -11,7 +11,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from clfeval.document import Document
-from clfeval.formatting import DIGITS, escape_unprintable, format_count, format_number
+from clfeval.formatting import DIGITS, format_count, format_number, printable
 from clfeval.pages import page_of
 from clfeval.pages.formatting import draw_bar
 from clfeval.schema import ALL, FEW_NAMED_CURVES, MOST_NAMED, PLOTS, Chart, Point, Series
@@ -102,8 +102,8 @@ def draw_bars(chart: Chart, *, width: int, color: bool) -> list[str]:
     at = list(range(0, int(most) + 1, max(1, -(-int(most) // 6))))
     _set_axis(figure, "x", (0, most), (at, [str(tick) for tick in at]))
     # plotext puts the limits in the middle of the first and the last line: one line is one bar
-    cut = shorten_names_apart([escape_unprintable(name) for name, _ in order], width // 3)
-    labels = [f"{cut[escape_unprintable(name)]} {value:g}" for name, value in order]
+    cut = shorten_names_apart([printable(name) for name, _ in order], width // 3)
+    labels = [f"{cut[printable(name)]} {value:g}" for name, value in order]
     _set_axis(figure, "y", (1, max(len(order), 2)), (places, labels))
     return _figure_lines(figure, color)
 
@@ -159,8 +159,8 @@ def _reference_lines(chart: Chart) -> list[tuple[str, Series]]:
 
 def _key_lines(chart: Chart, width: int) -> list[str]:
     named, others = _mark_curves(chart)
-    cut = shorten_names_apart([escape_unprintable(one.name) for _, one in named], width // 3)
-    names = [f"{marker} {cut[escape_unprintable(one.name)]}" for marker, one in named]
+    cut = shorten_names_apart([printable(one.name) for _, one in named], width // 3)
+    names = [f"{marker} {cut[printable(one.name)]}" for marker, one in named]
     if chart.x.ends:  # curves that fall into one are drawn over one another
         covers = (_covering_marker(one, named[:i]) for i, (_, one) in enumerate(named))
         names = [name + cover for name, cover in zip(names, covers, strict=True)]
@@ -169,9 +169,7 @@ def _key_lines(chart: Chart, width: int) -> list[str]:
     notes = ["   ".join(name.replace(" ", TIE) for name in names)]
     for note in chart.key:
         notes.append(
-            note.text.format(
-                *(shorten_name(escape_unprintable(name), width // 3) for name in note.names)
-            )
+            note.text.format(*(shorten_name(printable(name), width // 3) for name in note.names))
         )
     return fold_notes(notes, width=width)
 
@@ -275,7 +273,7 @@ def _shade_block(value: float, top: float) -> str:
 def draw_profile(chart: Chart, *, width: int, **_: object) -> list[str]:
     """Draw every value as a bar with its number, models side by side."""
     shown = len(chart.series[0].values)
-    names = [escape_unprintable(name) for name in chart.names[:shown]]
+    names = [printable(name) for name in chart.names[:shown]]
     cells = {
         one.name: [
             "?" if v is None else f"{draw_bar(v, CELLS)} {format_number(v, DIGITS)}"
@@ -295,7 +293,7 @@ def draw_profile(chart: Chart, *, width: int, **_: object) -> list[str]:
     lines = fold_notes([chart.title], width=width)
     for start in range(0, len(models), fit):
         here = models[start : start + fit]
-        lines += ["", line("", [shorten_name(escape_unprintable(model), widest) for model in here])]
+        lines += ["", line("", [shorten_name(printable(model), widest) for model in here])]
         lines.append(line("", [f"0{'1':>{CELLS - 1}}" for _ in here]))
         for i, name in enumerate(names):
             lines.append(line(shorten_name(name, wide), [cells[model][i] for model in here]))
@@ -318,10 +316,10 @@ def draw_radars(chart: Chart, *, width: int, color: bool) -> list[str]:
         values = [value or 0.0 for value in one.values]
         canvas = draw_radar(values, chart.weights, radius, marker_color(one.letter))
         words = f" {one.words}" if one.words else ""
-        name = shorten_name(escape_unprintable(one.name), canvas.columns - 2 - len(words))
+        name = shorten_name(printable(one.name), canvas.columns - 2 - len(words))
         heads.append(f"{one.letter} {name}{words}")
         panels.append(canvas.render(color=color))
-    names = [f"{i} {shorten_name(escape_unprintable(m), width // 2)}".replace(" ", TIE)
+    names = [f"{i} {shorten_name(printable(m), width // 2)}".replace(" ", TIE)
              for i, m in enumerate(chart.names, start=1)]  # fmt: skip
     weighted = ", scaled by weight" if len(set(chart.weights)) > 1 else ""
     key = f"rays, clockwise from the top{weighted}: {'   '.join(names)}"

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from clfeval.document import Document, short_answer
-from clfeval.formatting import DIGITS, escape_unprintable
+from clfeval.formatting import DIGITS, printable
 from clfeval.pages import page_of
 from clfeval.schema import Point
 from clfeval.views.canvas import shorten_names_apart
@@ -178,14 +178,12 @@ def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: 
 
 def _safe_text(text: str, style: str = "") -> Text:
     """Return text without markup and control characters; line breaks are kept."""
-    return Text("\n".join(map(escape_unprintable, text.split("\n"))), style=style)
+    return Text("\n".join(map(printable, text.split("\n"))), style=style)
 
 
 def fit_table(part: TextTable, width: int | None) -> TextTable:
     """Return a table that fits; one of details has intervals next to or under their values."""
-    strips = (
-        replace(strip, cells=tuple(map(escape_unprintable, strip.cells))) for strip in part.strips
-    )
+    strips = (replace(strip, cells=tuple(map(printable, strip.cells))) for strip in part.strips)
     part = replace(part, strips=tuple(strips))
     if part.main:
         lines = _in_lines(part, width)

@@ -11,11 +11,7 @@ import pytest
 import statsmodels.api as sm
 
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
-from clfeval.inference.influence import (
-    confidence_limits,
-    covariance_from_influence,
-    smaller_class_size,
-)
+from clfeval.inference.influence import confidence_limits, influence_covariance, smaller_class_size
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds
 
@@ -38,20 +34,20 @@ def weighed(weights: Any) -> RowWeights:
 def test_a_mean_by_hand() -> None:
     """Values 1, 2, 2, 5: mean 2.5, s² = (2.25 + .25 + .25 + 6.25) / 3 = 3."""
     f, n = np.array([1, 2, 5]) - 2.5, np.array([1, 2, 1])
-    found = covariance_from_influence(f, n)
+    found = influence_covariance(f, n)
     assert found.covariance.tolist() == [[pytest.approx(3 / 4, abs=1e-15)]]
     assert found.errors == pytest.approx([math.sqrt(3 / 4)])
     assert (found.effect.tolist(), found.size) == ([1], 4)
     # the kurtosis: 4 x (1.5⁴ + 2 x .5⁴ + 2.5⁴) over 9²
     kurtosis = 4 * (1.5**4 + 2 * 0.5**4 + 2.5**4) / 9**2
     assert found.df.tolist() == [pytest.approx(2 * 4 / (kurtosis - 1))]
-    assert covariance_from_influence(f, n, fewest=2).df.tolist() == [1]
+    assert influence_covariance(f, n, fewest=2).df.tolist() == [1]
 
 
 def test_clusters_by_hand() -> None:
     """Rows 1, 2 | 2, 5: sums of f are -2 and 2, and 2 / 1 x (4 + 4) / 16 = 1."""
     f = np.array([1, 2, 2, 5]) - 2.5
-    found = covariance_from_influence(f, np.ones(4), clusters=clustered([0, 0, 1, 1]))
+    found = influence_covariance(f, np.ones(4), clusters=clustered([0, 0, 1, 1]))
     assert found.covariance.tolist() == [[pytest.approx(1, abs=1e-15)]]
     assert found.effect.tolist() == [pytest.approx(1 / (3 / 4))]
     assert (found.df.tolist(), found.size) == ([1], 2)
@@ -59,7 +55,7 @@ def test_clusters_by_hand() -> None:
 
 def test_weights_by_hand() -> None:
     """Weights .5 and 1.5 of values 0 and 4: mean 3, f -3 and 1."""
-    found = covariance_from_influence([-3, 1], [0.5, 1.5], clusters=weighed([0.5, 1.5]))
+    found = influence_covariance([-3, 1], [0.5, 1.5], clusters=weighed([0.5, 1.5]))
     size = 2**2 / (0.25 + 2.25)
     assert found.size == pytest.approx(size)
     expected = (0.25 * 9 + 2.25 * 1) / 4 * size / (size - 1)
@@ -70,9 +66,9 @@ def test_rows_are_clusters_of_one_row_and_weights_of_one() -> None:
     rng = np.random.default_rng(1)
     f = rng.normal(size=(3, 20))
     f -= f.mean(axis=1, keepdims=True)
-    rows = covariance_from_influence(f, np.ones(20))
-    each = covariance_from_influence(f, np.ones(20), clusters=clustered(range(20)))
-    alike = covariance_from_influence(f, np.ones(20), clusters=weighed(np.ones(20)))
+    rows = influence_covariance(f, np.ones(20))
+    each = influence_covariance(f, np.ones(20), clusters=clustered(range(20)))
+    alike = influence_covariance(f, np.ones(20), clusters=weighed(np.ones(20)))
     np.testing.assert_allclose(rows.covariance, np.cov(f) / 20, rtol=1e-12)
     np.testing.assert_allclose(each.covariance, rows.covariance, rtol=1e-12)
     np.testing.assert_allclose(alike.covariance, rows.covariance, rtol=1e-12)
@@ -102,7 +98,7 @@ def test_statsmodels(seed: int, ends: int) -> None:
 
     names = ("brier", "calibration_intercept", "calibration_slope")
     f = [np.asarray(CATALOG[name].influence(p, pos, neg)) for name in names]  # type: ignore[misc]
-    found = covariance_from_influence(f, n, clusters=clusters)
+    found = influence_covariance(f, n, clusters=clusters)
     loss = (truth - p) ** 2
     robust = {"cov_type": "cluster", "cov_kwds": {"groups": codes}}
     mean = sm.OLS(loss, np.ones(120)).fit(**robust)
@@ -115,26 +111,24 @@ def test_statsmodels(seed: int, ends: int) -> None:
     expected = line.cov_params() * c / (c - 1)
     np.testing.assert_allclose(found.covariance[1:, 1:], expected, rtol=1e-9)
     line = model.fit(**fit, cov_type="HC0")
-    alone = covariance_from_influence(f, n)
+    alone = influence_covariance(f, n)
     np.testing.assert_allclose(alone.covariance[1:, 1:], line.cov_params() * 120 / 119, rtol=1e-9)
     assert alone.errors[0] == pytest.approx(sm.OLS(loss, np.ones(120)).fit().bse[0], rel=1e-12)
 
     w = rng.random(120) + 0.1
     line = sm.WLS(loss, np.ones(120), weights=w).fit(cov_type="HC0")
     g = w.sum() ** 2 / (w**2).sum()
-    found = covariance_from_influence(
-        loss - (w * loss).sum() / w.sum(), w, clusters=RowWeights(w, w**2)
-    )
+    found = influence_covariance(loss - (w * loss).sum() / w.sum(), w, clusters=RowWeights(w, w**2))
     assert found.errors[0] == pytest.approx(line.bse[0] * math.sqrt(g / (g - 1)), rel=1e-8)
 
 
 def test_too_few_to_vary() -> None:
-    assert np.isnan(covariance_from_influence([0.0], [1]).covariance).all()
-    alone = covariance_from_influence([-1.0, 1.0], [1, 1], clusters=clustered([0, 0]))
+    assert np.isnan(influence_covariance([0.0], [1]).covariance).all()
+    alone = influence_covariance([-1.0, 1.0], [1, 1], clusters=clustered([0, 0]))
     assert np.isnan(alone.covariance).all()
     assert np.isnan(alone.df).all()
     with pytest.raises(ValueError, match="differ"):
-        covariance_from_influence([1.0, 2.0], [1])
+        influence_covariance([1.0, 2.0], [1])
 
 
 def test_the_smaller_class_by_hand() -> None:
@@ -147,7 +141,7 @@ def test_the_smaller_class_by_hand() -> None:
 
 
 def test_kinds_without_rows_have_no_say() -> None:
-    found = covariance_from_influence([-1.0, 1.0, np.nan], [2, 2, 0])
+    found = influence_covariance([-1.0, 1.0, np.nan], [2, 2, 0])
     assert found.covariance[0, 0] == pytest.approx(4 / 4 / 3)
 
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from clfeval.counts.scores import ScoreCounts
-from clfeval.inference.influence import covariance_from_influence
+from clfeval.inference.influence import influence_covariance
 from clfeval.inference.rank_statistics import delong_auc
 from clfeval.inference.slice_complement import PowerSums, RankedPairs
 
@@ -91,7 +91,7 @@ def test_the_mean_outside_is_that_of_its_rows(seed: int) -> None:
     assert found is not None
     values = np.repeat(x[~part], times[~part])
     mean = values.mean()
-    direct = covariance_from_influence(x[~part] - mean, times[~part], fewest=5)
+    direct = influence_covariance(x[~part] - mean, times[~part], fewest=5)
     assert found[0] + 0.2 == pytest.approx(mean, abs=1e-13)
     assert found[1].errors == pytest.approx([values.std(ddof=1) / math.sqrt(len(values))], 1e-11)
     assert found[1].df == pytest.approx(direct.df, rel=1e-9)

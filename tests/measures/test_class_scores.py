@@ -14,7 +14,7 @@ from sklearn import metrics
 from clfeval.arrays import Counts, Floats, Ints
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.multiclass_scores import clipped_weight, roc_auc_by_class
-from clfeval.measures.record import MulticlassDefinition
+from clfeval.measures.record import Multiclass
 
 Rows = tuple[Ints, Floats, Counts]
 # all of the catalogue that are smooth; those of the largest probability: see test_top_label
@@ -27,7 +27,7 @@ NAMES = [
 ]
 
 
-def form_of(name: str, **settings: Any) -> MulticlassDefinition:
+def form_of(name: str, **settings: Any) -> Multiclass:
     form = CATALOG[name].given(**settings).classes
     assert form is not None
     return form

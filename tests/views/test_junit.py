@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 import clfeval
-from clfeval.document import Gate, ResultWarning
-from clfeval.formatting import escape_unprintable
+from clfeval.document import Gate, ResultNote
+from clfeval.formatting import printable
 from clfeval.views.ci import as_junit, gate_findings
 from tests.texts import check_text
 
@@ -26,7 +26,7 @@ GATES = (
 )
 
 
-def result_of(*gates: Gate, notes: tuple[ResultWarning, ...] = ()) -> clfeval.Result:
+def result_of(*gates: Gate, notes: tuple[ResultNote, ...] = ()) -> clfeval.Result:
     result = clfeval.mars(pl.DataFrame({"truth": [1, 0, 1], "rf": [1, 0, 1], "svm": [1, 0, 0]}))
     return replace(result, gates=gates, warnings=notes)
 
@@ -71,7 +71,7 @@ def test_a_reader_finds_a_case_for_each_gate_in_order(tmp_path: Path) -> None:
 
 def test_the_suite_tells_where_the_numbers_come_from_and_its_notes(tmp_path: Path) -> None:
     result = result_of(
-        *GATES, notes=(ResultWarning("small-class", "few rows"), ResultWarning("x", "<b> & c"))
+        *GATES, notes=(ResultNote("small-class", "few rows"), ResultNote("x", "<b> & c"))
     )
     (suite,) = suites(read(result, tmp_path))
     found = [(one.name, one.value) for one in suite.properties()]
@@ -102,7 +102,7 @@ def test_a_skipped_gate_is_skipped_and_one_that_warns_only_says_so(tmp_path: Pat
 
 def test_each_run_has_its_suite(tmp_path: Path) -> None:
     gates = [replace(gate, run=f"run of {gate.model}") for gate in GATES]
-    result = result_of(*gates, notes=(ResultWarning("x", "said once"),))
+    result = result_of(*gates, notes=(ResultNote("x", "said once"),))
     document = read(result, tmp_path)
     assert [(one.name, one.tests) for one in suites(document)] == [
         ("clfeval run of rf", 1), ("clfeval run of svm", 2), ("clfeval run of None", 1),
@@ -117,8 +117,8 @@ def test_every_name_is_read_back(name: str) -> None:
     gate = Gate("fail-under", "recall", name, 0.5, 0.25, False)
     text = as_junit(result_of(gate))
     (case,) = cases(JUnitXml.fromstring(text.encode()))
-    assert case.name == f"{escape_unprintable(name)}: recall fail-under 0.5"
-    assert case.result[0].message == escape_unprintable(str(gate))
+    assert case.name == f"{printable(name)}: recall fail-under 0.5"
+    assert case.result[0].message == printable(str(gate))
 
 
 def test_without_gates_it_is_an_empty_document() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.document import ResultWarning
+from clfeval.document import ResultNote
 from clfeval.pages.tune_jpt import PAGE
 from clfeval.views.plots import draw_plots
 from clfeval.views.table_layout import layout_table, sort_tables
@@ -164,7 +164,7 @@ def test_thresholds_of_a_few_models_are_drawn() -> None:
 
 
 def test_notes_stay_in_the_document() -> None:
-    assert all(isinstance(one, ResultWarning) for one in six().warnings)
+    assert all(isinstance(one, ResultNote) for one in six().warnings)
     assert '"epa-one-sided"' in six(prevalence=0.01).to_json()
 
 

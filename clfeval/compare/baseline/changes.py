@@ -13,8 +13,8 @@ from clfeval.compare.baseline.read import (
     Labelled,
     better_direction,
     check_comparable,
-    model_or_feature_name,
     rows_by_label,
+    subject_name,
     tested_measures,
 )
 from clfeval.compare.change import (
@@ -26,7 +26,7 @@ from clfeval.compare.change import (
     change_of_independent,
     comparison_row,
 )
-from clfeval.document import Answer, Cell, Document, Estimate, ResultWarning, Row, as_estimate
+from clfeval.document import Answer, Cell, Document, Estimate, ResultNote, Row, as_estimate
 from clfeval.errors import list_names
 from clfeval.formatting import (
     format_count,
@@ -34,7 +34,7 @@ from clfeval.formatting import (
     format_p_value,
     join_names,
     join_words,
-    quote_if_ambiguous,
+    quoted_name,
 )
 from clfeval.measures.catalog import CATALOG, equivalent_names
 from clfeval.schema import CHANGES, COMPARISONS
@@ -86,9 +86,7 @@ def change_answers(
     for place, model in enumerate(models[:MODELS]):
         mine = [row for row in tested if row["model"] == model]
         yield _model_answer(
-            mine,
-            f"{start}, {quote_if_ambiguous(model)}" if not place else quote_if_ambiguous(model),
-            lead,
+            mine, f"{start}, {quoted_name(model)}" if not place else quoted_name(model), lead
         )
     also, others = models[MODELS:], [one for one in every if one not in models]
     parts = [f"{join_names(also)} also changed significantly"] if also else []
@@ -181,7 +179,7 @@ class Baseline:
     names: Mapping[str, str] = field(default_factory=dict)
     shared: Mapping[tuple[str, str, str | None], Change] = field(default_factory=dict)
     changes: Sequence[Row] = ()
-    notes: tuple[ResultWarning, ...] = ()
+    notes: tuple[ResultNote, ...] = ()
     level: float = LEVEL
 
     @classmethod
@@ -205,7 +203,7 @@ class Baseline:
         if names:
             pairs = list_names([f"{new} was {old}" for new, old in names.items()])
             text = f"models with identical numbers are treated as one: {pairs}"
-            notes.append(ResultWarning("baseline-renamed", text))
+            notes.append(ResultNote("baseline-renamed", text))
         sides = {
             "models only in the baseline": sorted({*gone} - {*names.values()}),
             "models only in this result": [one for one in new if one not in names],
@@ -213,7 +211,7 @@ class Baseline:
         if was and (
             said := [f"{what}: {list_names(some)}" for what, some in sides.items() if some]
         ):
-            notes.append(ResultWarning("baseline-models", "; ".join(said)))
+            notes.append(ResultNote("baseline-models", "; ".join(said)))
         level = result.parameters.get("level") or LEVEL
         return cls(before, name, names=names, notes=(*notes, *known), level=level, **more)
 
@@ -241,7 +239,7 @@ class Baseline:
         return [
             one for one, row in rows_by_label(self.before, part).items()
             if one not in kept and not {*row}.isdisjoint(equivalent_names(metric))
-            and (model is None or fnmatchcase(model_or_feature_name(row), model))
+            and (model is None or fnmatchcase(subject_name(row), model))
         ]  # fmt: skip
 
     def shown(self, result: Document) -> Document:
@@ -290,7 +288,7 @@ class Baseline:
             )
         return {
             "prevalence": change_of_independent(then, now, level=self.level),
-            f"mean score of {quote_if_ambiguous(leader)}": mean,
+            f"mean score of {quoted_name(leader)}": mean,
         }  # fmt: skip
 
 

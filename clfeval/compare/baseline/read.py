@@ -19,7 +19,7 @@ from clfeval.document import (
     POPULATIONS,
     Cell,
     Document,
-    ResultWarning,
+    ResultNote,
     Row,
     Rows,
     settings_of,
@@ -42,13 +42,11 @@ def rows_by_label(result: Document, part: str | None = None) -> Labelled:
     )
     several = bool(len(rows)) and rows[0].get("population") == POPULATIONS[0]
     found = {
-        f"{model_or_feature_name(row)} at {row['odds']}"
-        if several
-        else model_or_feature_name(row): row
+        f"{subject_name(row)} at {row['odds']}" if several else subject_name(row): row
         for row in rows
     }
     if len(found) < len(rows):
-        twice = Counter(map(model_or_feature_name, rows)).most_common(1)[0][0]
+        twice = Counter(map(subject_name, rows)).most_common(1)[0][0]
         raise UsageError.new(f"the result contains '{twice}' twice", "baseline")
     more = _by_measure(tidy)
     return {label: {**more.get(label, {}), **row} for label, row in found.items()}
@@ -78,7 +76,7 @@ def _by_measure(tidy: Rows) -> dict[str, dict[str, Cell]]:
     return found
 
 
-def model_or_feature_name(row: Row) -> str:
+def subject_name(row: Row) -> str:
     """Return the name of a model or feature."""
     return str(row.get("model", row.get("feature")))
 
@@ -130,7 +128,7 @@ class EarlierResult(NamedTuple):
 
     result: Document
     name: str
-    notes: tuple[ResultWarning, ...] = ()
+    notes: tuple[ResultNote, ...] = ()
 
 
 def baseline_kind(name: str | PathLike[str]) -> BaselineKind | None:
@@ -204,7 +202,7 @@ def _of_lines(asked: HistoryBaseline, result: Document) -> EarlierResult | None:
         there = [one for one in same if one in labels] or same[-1:]
         text = f"the rows are the same as in {join_names(there)}"
         text += "" if {*same} & {*labels} else f"; they are compared with {name}"
-        notes = [ResultWarning("baseline-same-rows", text)]
+        notes = [ResultNote("baseline-same-rows", text)]
     return EarlierResult(lines_to_result(kept), name, tuple(notes))
 
 
@@ -240,7 +238,7 @@ def differing_settings(ours: Document, theirs: Document) -> dict[str, str]:
 
 def check_comparable(
     result: Document, baseline: Document, but: Collection[str] = ()
-) -> Iterator[ResultWarning]:
+) -> Iterator[ResultNote]:
     """Refuse a baseline with other settings, except `but`; yield warnings on random numbers."""
     every = {
         key: one for key, one in differing_settings(result, baseline).items() if key not in but
@@ -250,4 +248,4 @@ def check_comparable(
         hint = "make the baseline with the same options"
         raise UsageError.new(what, "baseline", hint=hint)
     for one in (every[key] for key in _RANDOM_SETTINGS if key in every):
-        yield ResultWarning("baseline-seed", f"{one}; this alone changes bootstrap intervals")
+        yield ResultNote("baseline-seed", f"{one}; this alone changes bootstrap intervals")

@@ -35,16 +35,7 @@ from clfeval.compare.gates.limit_tests import (
     value_gate,
 )
 from clfeval.compare.gates.limits import Gates, Limit
-from clfeval.document import (
-    Answer,
-    Cell,
-    Document,
-    Estimate,
-    Gate,
-    ResultWarning,
-    Row,
-    shorten_answer,
-)
+from clfeval.document import Answer, Cell, Document, Estimate, Gate, ResultNote, Row, shorten_answer
 from clfeval.errors import ErrorCollector, UsageError
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
@@ -75,7 +66,7 @@ def _evaluate_without_baseline(result: Document, limits: Sequence[Limit], gates:
     result = evaluate_limits(result, left, None, gates)
     skips = gates.baseline_missing == "skip"
     what = "its gates are skipped" if skips else "the gate is missed"
-    said = ResultWarning("baseline-missing", f"the baseline '{name}' does not exist: {what}")
+    said = ResultNote("baseline-missing", f"the baseline '{name}' does not exist: {what}")
     missing = Gate("baseline", name, None, 0.0, None, skips, NO_BASELINE)
     return replace(result, gates=(*result.gates, missing), warnings=(*result.warnings, said))
 
@@ -293,9 +284,7 @@ def _best_of_any(gates: Sequence[Gate]) -> Gate:
     return replace(max(worst.values(), key=slack), among=len(worst))
 
 
-def _direction_warnings(
-    looked: _GateRows, targets: Sequence[_LimitTarget]
-) -> Iterator[ResultWarning]:
+def _direction_warnings(looked: _GateRows, targets: Sequence[_LimitTarget]) -> Iterator[ResultNote]:
     """Yield warnings on limits that fail better values, unless both ends have one; UsageError."""
     for target in targets:
         limit, metric = target.limit, target.metric
@@ -316,4 +305,4 @@ def _direction_warnings(
                 raise UsageError.new(text, "bad-gate", hint=f"use {instead}")
             text = f"--{limit.kind} {limit.metric}{part}: {what} values are better; did you mean " \
                    f"--{other} {limit.metric}{part}={limit.limit:g}?"  # fmt: skip
-            yield ResultWarning("gate-turned", text)
+            yield ResultNote("gate-turned", text)

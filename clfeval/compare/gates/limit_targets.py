@@ -7,12 +7,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from clfeval import COMMANDS
-from clfeval.compare.baseline.read import (
-    Labelled,
-    model_or_feature_name,
-    rows_by_label,
-    slice_names,
-)
+from clfeval.compare.baseline.read import Labelled, rows_by_label, slice_names, subject_name
 from clfeval.compare.gates.limits import Limit
 from clfeval.document import Cell, Document, Estimate, Row
 from clfeval.errors import UsageError, list_names, suggestion
@@ -57,12 +52,10 @@ def match_slices(limit: Limit, known: Sequence[str]) -> list[str]:
 
 def match_models(rows: Labelled, model: str, kind: str) -> dict[str, Row]:
     """Return the rows of a model, or of the models that match a pattern."""
-    found = {k: row for k, row in rows.items() if model in (k, model_or_feature_name(row))}
-    found = found or {
-        k: row for k, row in rows.items() if fnmatchcase(model_or_feature_name(row), model)
-    }
+    found = {k: row for k, row in rows.items() if model in (k, subject_name(row))}
+    found = found or {k: row for k, row in rows.items() if fnmatchcase(subject_name(row), model)}
     if not found:
-        names = list(dict.fromkeys(model_or_feature_name(row) for row in rows.values()))
+        names = list(dict.fromkeys(subject_name(row) for row in rows.values()))
         hint = suggestion(model, names) or f"models: {list_names(names)}"
         raise UsageError.new(f"--{kind}: no model '{model}'", "unknown-model", hint=hint)
     return found

@@ -8,14 +8,7 @@ from dataclasses import dataclass, field, fields
 from math import isclose, isfinite
 from typing import Any
 
-from clfeval.document import (
-    Document,
-    Estimate,
-    Row,
-    record_from_known_keys,
-    refuse_nonfinite,
-    settings_of,
-)
+from clfeval.document import Document, Estimate, Row, read_record, refuse_nonfinite, settings_of
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 LINE_KIND = "clfeval.history"
@@ -201,13 +194,13 @@ def parse_line(text: str) -> HistoryEntry:
                 "data": tuple(said.get("data", ())),
                 "settings": settings_of(said.get("settings", "")),
                 "measures": {
-                    name: record_from_known_keys(HistoryMeasure, one) for name,
+                    name: read_record(HistoryMeasure, one) for name,
                     one in said["measures"].items()
                 },
             }  # fmt: skip
             if any(type(one) is not bool for one in said.get("gates", {}).values()):
                 raise TypeError("'gates' must hold true or false only")
-        return record_from_known_keys(record, parts)
+        return read_record(record, parts)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(str(error)) from None
 

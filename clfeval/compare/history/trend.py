@@ -23,7 +23,7 @@ from clfeval.compare.change import UNDECIDED, Change, change_of_independent
 from clfeval.compare.history.file import HistoryLines
 from clfeval.compare.history.line import HistoryLine, same_rows, same_values
 from clfeval.document import Answer, Document, Estimate, InputFile, Row, as_estimate, cell_value
-from clfeval.formatting import join_names, join_words, quote_if_ambiguous
+from clfeval.formatting import join_names, join_words, quoted_name
 from clfeval.inference.distributions import critical_value
 from clfeval.pages import HISTORY, page_of
 from clfeval.schema import COMPARISONS, gateable_names
@@ -170,10 +170,7 @@ def trend_answer(
 def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]:
     """Yield the sentence on prevalence and mean score, if prevalence changed significantly."""
     model = str(changes[0]["model"])
-    titles = {
-        "prevalence": "prevalence",
-        "mean_score": f"mean score of {quote_if_ambiguous(model)}",
-    }
+    titles = {"prevalence": "prevalence", "mean_score": f"mean score of {quoted_name(model)}"}
     found = {
         titles[str(row["measure"])]: Change(
             as_estimate(row["old"]), as_estimate(row["new"]), as_estimate(row["difference"]),
@@ -188,7 +185,7 @@ def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]
 def _reference_name(row: Row, accepted: Mapping[str, HistoryLine]) -> str:
     held, label = accepted.get(str(row["model"])), str(row["reference"])
     mark = " (accepted)" if held is not None and held.label == label else ""
-    return f"{quote_if_ambiguous(label)}{mark}"
+    return f"{quoted_name(label)}{mark}"
 
 
 def _since_answer(steps: Sequence[Row], *, always: bool) -> Iterator[Answer]:
@@ -197,8 +194,8 @@ def _since_answer(steps: Sequence[Row], *, always: bool) -> Iterator[Answer]:
         cause, model = str(row["cause"]), str(row["model"])
         why = WHY.get(cause, f", where {cause} changed" if cause else "")
         why = "" if always and cause == ROWS else why
-        text = f"{sentence_title(str(row['measure']))} of {quote_if_ambiguous(model)} changed at "
-        yield Answer("since", f"{text}{quote_if_ambiguous(str(row['since']))}{why}.", (model,),
+        text = f"{sentence_title(str(row['measure']))} of {quoted_name(model)} changed at "
+        yield Answer("since", f"{text}{quoted_name(str(row['since']))}{why}.", (model,),
                      str(row["measure"]))  # fmt: skip
 
 
@@ -207,12 +204,12 @@ def _nothing_compared_answer(
 ) -> Iterator[Answer]:
     """Yield the sentence on different settings, or on nothing to compare with."""
     if other:
-        text = f"The settings of {join_names(other)} at {quote_if_ambiguous(last)} differ from "
+        text = f"The settings of {join_names(other)} at {quoted_name(last)} differ from "
         yield Answer("other-settings", f"{text}those before, so nothing is compared.", tuple(other))
     elif not changes:
-        text = f"There is no earlier label to compare {quote_if_ambiguous(last)} with."
+        text = f"There is no earlier label to compare {quoted_name(last)} with."
         if any(line.label == last for line in accepted.values()):
-            text = f"{quote_if_ambiguous(last)} is the accepted label, "
+            text = f"{quoted_name(last)} is the accepted label, "
             text += "and there is no later label to compare."
         yield Answer("nothing-before", text)
 
@@ -228,7 +225,7 @@ def _events_answer(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Ans
     mine = [row for row in events if row["changed"] == MODEL]
     for model in [*models][:3]:
         at = [str(row["label"]) for row in mine if row["model"] == model]
-        parts.append(f"{quote_if_ambiguous(model)} changed at {join_names(at)} on unchanged rows")
+        parts.append(f"{quoted_name(model)} changed at {join_names(at)} on unchanged rows")
     if parts:
         yield Answer("events", f"{join_words(parts)}.", tuple(models))
 
@@ -243,7 +240,7 @@ def _absent_models_answer(
     for code, names, where in (("gone", gone, "at"), ("new", new, "before")):
         if names:
             verb = "has" if len(names) == 1 else "have"
-            text = f"{join_names(names)} {verb} no line {where} {quote_if_ambiguous(last)}."
+            text = f"{join_names(names)} {verb} no line {where} {quoted_name(last)}."
             yield Answer(code, text, tuple(names))
 
 

@@ -21,7 +21,7 @@ from clfeval.counts.settings import raw_values_of, resolve_positive
 from clfeval.errors import HEADER_ONLY, DataError, quote_name
 from clfeval.tables.cells import as_text, count_texts, distinct_texts, is_missing, natural_sort_key
 from clfeval.tables.input import Input
-from clfeval.tables.invalid_cells import Check, read_numbered_rows
+from clfeval.tables.invalid_cells import Check, numbered_rows
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import TableFile, collect
 
@@ -359,5 +359,5 @@ def raise_problems(
 ) -> None:
     """Run the checks over the files, and raise the problems they detect, if any."""
     if checks:
-        frame = pl.concat([read_numbered_rows(file, null_values) for file in files])
+        frame = pl.concat([numbered_rows(file, null_values) for file in files])
         raise_found_problems(files, [(frame, checks)], _HINTS)

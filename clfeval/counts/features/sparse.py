@@ -32,7 +32,7 @@ from clfeval.tables.invalid_cells import (
     bad_number,
     column_as_text,
     missing_value,
-    read_numbered_rows,
+    numbered_rows,
 )
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import Frame, Reading, TableFile, collect, concatenate_frames, scan
@@ -264,7 +264,7 @@ def check_sparse_rows(table: FeatureTable) -> None:
 def _unknown_rows(row: str, classes: ClassTable) -> Check:
     """Return the check for entries whose row is not in the table of classes."""
     known = pl.concat(
-        [read_numbered_rows(file).select(column_as_text(classes.row)) for file in classes.files]
+        [numbered_rows(file).select(column_as_text(classes.row)) for file in classes.files]
     )
     bad = (
         ~column_as_text(row).is_in(known.collect().to_series().implode())

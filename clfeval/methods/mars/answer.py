@@ -11,13 +11,7 @@ import numpy as np
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts, from_units
 from clfeval.document import Answer, Estimate, Row, Rows, cell_value, whole_table_rows
-from clfeval.formatting import (
-    describe_ties,
-    format_number,
-    format_with_interval,
-    join_names,
-    quote_if_ambiguous,
-)
+from clfeval.formatting import describe_ties, format_number, join_names, quoted_name, with_interval
 from clfeval.inference.proportions import holm
 from clfeval.methods.estimates import share_estimates
 from clfeval.methods.mars.cluster_divisors import (
@@ -108,7 +102,7 @@ def _within_effort_answer(
     measure, share = MEASURE[options.target], _detected_share(counts, covered, names, options)
     limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", options.target, one=False)
     text = (
-        f"Of all sets that {limit}, {' + '.join(map(quote_if_ambiguous, names))} detects the most: "
+        f"Of all sets that {limit}, {' + '.join(map(quoted_name, names))} detects the most: "
         f"{covered:,.10g} ({_format_rate(share, options)}; {_corrected_phrase(chosen[0], counts)})"
         f", and {_flagging_phrase(f'{effort:,.10g} rows', options.target, one=True)}."
     )
@@ -134,7 +128,7 @@ def _format_count(n: Counts | float, counts: TargetCounts) -> str:
 
 def _format_rate(share: Estimate, options: MarsOptions) -> str:
     """Format the sensitivity or specificity with its interval."""
-    size = format_with_interval(share.value or 0.0, share.low, share.high, options.level)
+    size = with_interval(share.value or 0.0, share.low, share.high, options.level)
     return f"{TITLE[options.target]} {size}".replace(" (", ", ").removesuffix(")")
 
 
@@ -206,7 +200,7 @@ def _best_pair_answer(
         np.array([float(str(row[name])) for row in pairs]) for name in ("covered", "effort")
     )
     row = pairs[np.lexsort((effort, -covered))[0]]
-    names, alone = tuple(row["models"]), quote_if_ambiguous(counts.models[best])
+    names, alone = tuple(row["models"]), quoted_name(counts.models[best])
     members = [counts.models.index(name) for name in names]
     n, together, mine = counts.hit_n, counts.hits[:, members].any(axis=1), counts.hits[:, best]
     gained, lost = (n[one].sum().item() for one in (together & ~mine, mine & ~together))
@@ -219,7 +213,7 @@ def _best_pair_answer(
     found, flagged = (float(str(row[name])) for name in ("covered", "effort"))
     measure, share = MEASURE[options.target], _detected_share(counts, found, names, options)
     text = (
-        f"The best pair on these rows, {' + '.join(map(quote_if_ambiguous, names))}, detects "
+        f"The best pair on these rows, {' + '.join(map(quoted_name, names))}, detects "
         f"{found:,.10g} ({_format_count(gained - lost, counts)} more than {alone}{chance}) and "
         f"{_flagging_phrase(f'{flagged:,.10g}', options.target, one=True)}"
     )

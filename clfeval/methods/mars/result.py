@@ -13,7 +13,7 @@ from clfeval.counts.evaluated_rows import list_exclusive
 from clfeval.counts.patterns import CELLS, PatternCounts, from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.scores import merge_group_scores, rank_scores, read_scores
-from clfeval.document import Document, Estimate, ResultWarning, Row, Rows
+from clfeval.document import Document, Estimate, ResultNote, Row, Rows
 from clfeval.errors import UsageError, unknown_model
 from clfeval.lazy_rows import LazyRows
 from clfeval.methods.comparison_answer import comparison_rows
@@ -268,9 +268,7 @@ def _best_rows(view: TargetSlice, choices: list[ChosenSubset]) -> list[Row]:
     return rows
 
 
-def _sweep_table(
-    counted: PredictionCounts, options: MarsOptions
-) -> tuple[Rows, list[ResultWarning]]:
+def _sweep_table(counted: PredictionCounts, options: MarsOptions) -> tuple[Rows, list[ResultNote]]:
     target, masks = read_scores(counted.kept, options.target)
     if options.sweep == "top":
         everything, _ = read_scores(counted.kept, "all")
@@ -283,7 +281,7 @@ def _sweep_table(
     warnings = []
     if len(cuts) < len(every):
         text = f"the sweep has {len(cuts):,} of {len(every):,} thresholds; add --points all for all"
-        warnings.append(ResultWarning("cuts-thinned", text))
+        warnings.append(ResultNote("cuts-thinned", text))
     rows: list[Row] = []
     for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
         part = target.where(mask)
@@ -327,18 +325,18 @@ def sweep_rows(
     return [row for at_cut in zip(*by_model, strict=True) for row in at_cut]
 
 
-def _top_notes(counted: PredictionCounts, options: MarsOptions) -> Iterator[ResultWarning]:
+def _top_notes(counted: PredictionCounts, options: MarsOptions) -> Iterator[ResultNote]:
     if counted.top is None:
         return
     count, rows = counted.top.count, counted.patterns.rows
     tied = [f"'{name}' {number:g}" for name, number in counted.top.taken.items() if number > count]
     if count > rows:
-        yield ResultWarning(
+        yield ResultNote(
             "top-takes-all", f"--top {options.top} flags every row: the table has {rows}"
         )
     if tied:
         text = f"scores are tied at --top {count:g}, so more rows are flagged: {', '.join(tied)}"
-        yield ResultWarning("ties-at-cut", text)
+        yield ResultNote("ties-at-cut", text)
 
 
 def _check_groups(counted: PredictionCounts, options: MarsOptions) -> None:
@@ -362,23 +360,23 @@ def _warnings(
     options: MarsOptions,
     tables: Mapping[str, Rows],
     whole: Mapping[str, Any],
-) -> Iterator[ResultWarning]:
+) -> Iterator[ResultNote]:
     if tables.get("best") or tables.get("max_effort"):
-        yield ResultWarning("chosen-models", CHOSEN_NOTE)
+        yield ResultNote("chosen-models", CHOSEN_NOTE)
     if options.max_effort is not None and not tables["max_effort"]:
-        yield ResultWarning(
+        yield ResultNote(
             "nothing-affordable", f"every model flags more than {options.max_effort:g} rows"
         )
     targets = whole[f"{options.target}s"]
     if not targets:
-        yield ResultWarning("no-target", f"the table has no {options.target} rows")
+        yield ResultNote("no-target", f"the table has no {options.target} rows")
     elif not whole["found"]:
-        yield ResultWarning(
+        yield ResultNote(
             "nothing-detected", f"no model detects any of the {targets} {options.target}s"
         )
     if len(counted.models) == 1:
-        yield ResultWarning("one-model", "with only one model, every detection is unique to it")
+        yield ResultNote("one-model", "with only one model, every detection is unique to it")
     if options.sweep is not None and counted.patterns.clusters is not None:
         why = "fractional weights" if counted.patterns.fractional else "clustered rows"
-        yield ResultWarning("sweep-unsure", f"a sweep has no confidence intervals for {why}")
+        yield ResultNote("sweep-unsure", f"a sweep has no confidence intervals for {why}")
     yield from counting_notes(counted)

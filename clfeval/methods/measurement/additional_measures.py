@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from clfeval.counts.count import Sample
-from clfeval.document import ResultWarning, Row
+from clfeval.document import ResultNote, Row
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 
@@ -20,7 +20,7 @@ class AdditionalMeasures:
 
     tables: dict[str, list[Row]]
     digests: tuple[str, ...] = ()
-    notes: tuple[ResultWarning, ...] = ()
+    notes: tuple[ResultNote, ...] = ()
 
     def statistics(self, digest: str) -> str:
         """Return the digest of a command's own statistics and of these scores."""

@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, ResultWarning, Row, as_estimate
+from clfeval.document import Estimate, ResultNote, Row, as_estimate
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.design_effects import TableResampler
@@ -263,11 +263,11 @@ def sort_measure_rows(
     )  # fmt: skip
 
 
-def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultWarning]:
+def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultNote]:
     """Return warnings with the caveats of measures requested by name."""
     named = {one.measure.id: one.measure for one in asked if one.by == "name"}
     return [
-        ResultWarning("caveat", f"{measure.title}: {measure.caveat}")
+        ResultNote("caveat", f"{measure.title}: {measure.caveat}")
         for measure in named.values()
         if measure.caveat
     ]

@@ -150,11 +150,11 @@ def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
         names = (one.id for one in CATALOG.values() if one.ordered and one.id in OF_TWO)
         yield from (RequestedMeasure(one, CATALOG[OF_TWO[one]], {}, "set") for one in names)
         return
-    refuse_misleading_measure(name, flag)
+    refuse_measure(name, flag)
     yield _parse_measure(text, name, settings, flag)
 
 
-def refuse_misleading_measure(name: str, flag: str = FLAG) -> None:
+def refuse_measure(name: str, flag: str = FLAG) -> None:
     """Raise UsageError for a misleading or ambiguous measure, with an alternative."""
     key = normalize_name(name)
     if key in REFUSED:

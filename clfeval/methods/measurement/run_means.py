@@ -19,15 +19,15 @@ from clfeval.compare.change import (
 )
 from clfeval.compare.families import ALL_PAIRS, family_pairs, joint_maximum_p_values
 from clfeval.counts.count import Sample
-from clfeval.document import Answer, Estimate, ResultWarning, Row, as_estimate
+from clfeval.document import Answer, Estimate, ResultNote, Row, as_estimate
 from clfeval.formatting import (
     describe_ties,
     format_count,
     format_number,
-    format_with_interval,
     join_names,
     join_words,
-    quote_if_ambiguous,
+    quoted_name,
+    with_interval,
 )
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.resampling import random_stream
@@ -240,7 +240,7 @@ def run_answers(
     models = [one.model for one in ranked if one.mean.value == found.value]
     best = "has a" if len(mine) == 1 else "has the highest" if len(models) == 1 else (
         "have the highest")  # fmt: skip
-    size = format_with_interval(found.value or 0.0, found.low, found.high, level or 0.95)
+    size = with_interval(found.value or 0.0, found.low, found.high, level or 0.95)
     apart = "" if first.sd is None else f", SD {format_number(first.sd)}"
     over = format_count(first.runs, "run")
     text = f"{join_names(models)} {best} mean {measure.title} over {over}: {size}"
@@ -281,15 +281,14 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
         text = f"{len(told):,} of {format_count(len(rows), 'pair')} of models "
         text += f"differ{'s' * (len(told) == 1)} significantly in mean {title} over runs{rule}"
         shown = [
-            f"{quote_if_ambiguous(one)} above {quote_if_ambiguous(other)}"
-            for one, other in pairs[:MAX_LISTED]
+            f"{quoted_name(one)} above {quoted_name(other)}" for one, other in pairs[:MAX_LISTED]
         ]
         text += f": {', '.join(shown)}" if shown else ""
         more = len(pairs) - len(shown)
         text += f" and {more:,} more" if more else ""
         yield Answer("compared", f"{text}.", (), lead)
         return
-    reference = quote_if_ambiguous(str(rows[0]["reference"]))
+    reference = quoted_name(str(rows[0]["reference"]))
     found = [
         f"{join_names([str(row['model']) for row in mine])} "
         f"{'is' if len(mine) == 1 else 'are'} significantly {kind} than {reference}"
@@ -307,14 +306,14 @@ def _best_first(row: Row) -> tuple[str, str]:
 
 def run_notes(
     lead: str, values: RunValues, runs: Runs, cluster: str | None, level: float | None
-) -> Iterator[ResultWarning]:
+) -> Iterator[ResultNote]:
     """Yield warnings on missing intervals, their assumptions, and runs that means exclude."""
     if len(runs.names) == 1:
-        yield ResultWarning(
+        yield ResultNote(
             "runs-dependent", "there is only one run: variation between runs is unknown"
         )
     elif runs.kind is None and level is not None:
-        yield ResultWarning("runs-dependent", runs.unknown)
+        yield ResultNote("runs-dependent", runs.unknown)
     left = {
         run
         for (metric, _), mine in values.items() if metric == lead
@@ -323,7 +322,7 @@ def run_notes(
     if left:
         text = f"{CATALOG[lead].title} is undefined in, and its means exclude, run"
         names = join_words([one for one in runs.names if one in left], most=MAX_LISTED)
-        yield ResultWarning("runs-left-out", f"{text}{'s' * (len(left) > 1)} {names}")
+        yield ResultNote("runs-left-out", f"{text}{'s' * (len(left) > 1)} {names}")
     if runs.kind == FOLDS and cluster is not None and level is not None:
         text = f"intervals over runs assume independent runs, even if they share '{cluster}'"
-        yield ResultWarning("runs-dependent", text)
+        yield ResultNote("runs-dependent", text)

@@ -14,7 +14,7 @@ from clfeval.inference.distributions import tail_probability
 from clfeval.inference.influence import (
     CovarianceEstimate,
     confidence_limits,
-    covariance_from_influence,
+    influence_covariance,
     smaller_class_size,
 )
 from clfeval.inference.rank_statistics import AucInterval
@@ -103,7 +103,7 @@ def _of_one_class(
 def _uncertainty(each: Influence, counts: ScoreCounts) -> CovarianceEstimate:
     n = _class_rows(counts.positives, counts.negatives)
     owned = counts.clusters
-    return covariance_from_influence(each, n, fewest=smaller_class_size(n, owned), clusters=owned)
+    return influence_covariance(each, n, fewest=smaller_class_size(n, owned), clusters=owned)
 
 
 @cache_last_call

@@ -13,10 +13,10 @@ from clfeval.formatting import (
     format_close,
     format_count,
     format_number,
-    format_with_interval,
     join_names,
     join_words,
-    quote_if_ambiguous,
+    quoted_name,
+    with_interval,
 )
 from clfeval.lazy_rows import LazyRows
 from clfeval.measures.catalog import CATALOG, equivalence_formula, match_measure
@@ -33,7 +33,7 @@ from clfeval.methods.measurement.requested_measures import (
     measure_arguments,
     parse_measure_settings,
     parse_measures,
-    refuse_misleading_measure,
+    refuse_measure,
     suggest_measure,
 )
 
@@ -106,7 +106,7 @@ def _of_set(name: str) -> list[str]:
 
 def _parse_measure_name(text: str) -> str:
     name, _, settings = text.strip().partition(":")
-    refuse_misleading_measure(name, FLAG)
+    refuse_measure(name, FLAG)
     measure = find_measure_by_name(name)
     if measure is None:
         what = f"{FLAG}: '{name}' is not a measure"
@@ -156,7 +156,7 @@ def mlcps_answer(
     value = as_estimate(rows[0].get(score))
     numbers = (score, value.value, value.low, value.high)
     if result.summary["models"] == 1:
-        name = f"{quote_if_ambiguous(best[0])} is the only model"
+        name = f"{quoted_name(best[0])} is the only model"
         text = f"{name}, so there is no ranking; its {_format_score(result, rows[0])}."
         return (Answer("one-model", text, best, *numbers),)
     if score == "desirability" and not value.value:
@@ -192,7 +192,7 @@ def _format_score(result: Document, row: Row) -> str:
     title = "desirability" if score == "desirability" else "MLcps"
     if value.value is None:
         return f"{title} is undefined"
-    words = f"{title}: {format_with_interval(value.value, value.low, value.high, level)}"
+    words = f"{title}: {with_interval(value.value, value.low, value.high, level)}"
     part = score == "mlcps" and share is not None and value.low is None
     return f"{words} ({format_number(share or 0.0)} of the maximum)" if part else words
 
@@ -240,7 +240,7 @@ def _stability_answers(
 ) -> Iterator[Answer]:  # fmt: skip
     """Yield sentences on the conditions under which the same model is first; equal: tied models."""
     by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
-    who = quote_if_ambiguous(best[0]) if one else "one of them"
+    who = quoted_name(best[0]) if one else "one of them"
     said = [*_order_claims(result, best, by=by)]
     if not by and one:
         said += _weight_claims(result, best[0], result.tables["ranks"][places[0]])
@@ -303,7 +303,7 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
     if shares:
         share = next(cell_value(row["share"]) or 0.0 for row in shares if row["model"] == best)
         where = f"with {format_close(100 * share, 1)}% of random weights"
-        yield _stability_claim(quote_if_ambiguous(best), share >= MOSTLY, where)
+        yield _stability_claim(quoted_name(best), share >= MOSTLY, where)
         return
     if rank["weight_dependent"] is False:
         yield True, "in this order with any positive weights"
@@ -317,8 +317,7 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
                 changes.setdefault((winner, how), []).append(str(row["metric"]))
     if changes:
         said = [
-            f"{quote_if_ambiguous(winner)} is first if "
-            f"{join_words(which, most=2, word='or')} is {how}"
+            f"{quoted_name(winner)} is first if {join_words(which, most=2, word='or')} is {how}"
             for (winner, how), which in changes.items()
         ]
         yield False, said[0].replace("is doubled", "has double weight")
@@ -344,9 +343,7 @@ def _pareto_phrase(rows: Sequence[Row]) -> str:
     if not below:
         return ""
     if len(rows) == 1:
-        return (
-            f", but {quote_if_ambiguous(str(rows[0]['dominated_by']))} dominates it in every metric"
-        )
+        return f", but {quoted_name(str(rows[0]['dominated_by']))} dominates it in every metric"
     return f", but {join_names(below)} {'is' if len(below) == 1 else 'are'} not on the Pareto front"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.evaluated_rows import JointCounts
 from clfeval.counts.prediction_counts import PredictionCounts
-from clfeval.document import InputFile, ResultWarning
+from clfeval.document import InputFile, ResultNote
 from clfeval.errors import DataError, Problem, UsageError, list_names
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.probability import clipped_weight, mean_loss
@@ -148,7 +148,7 @@ class MetricValues:
     fewest: int = 0
     lenient: bool = False  # the metrics come from a result of clfeval, not from the user
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
-    notes: tuple[ResultWarning, ...] = ()
+    notes: tuple[ResultNote, ...] = ()
 
     @property
     def resamples(self) -> int | None:
@@ -184,7 +184,7 @@ def measure_models(
             raise fractional_weights_error(drawn=True)
         drawn = 0
         text = "no intervals: weights that are not whole numbers cannot be bootstrapped"
-        notes += [ResultWarning("resamples", text)] if resamples is None else []
+        notes += [ResultNote("resamples", text)] if resamples is None else []
     values = make_evaluator(joint, names, counted.row)(joint.n[None])[0]
     sizes = [joint.n[rows].sum().item() for rows in (joint.truth, ~joint.truth)]
     prevalence = sizes[0] / sum(sizes) if sum(sizes) else None
@@ -199,13 +199,13 @@ def measure_models(
                            why=why)  # fmt: skip
         ends = closed_form_limits(joint, names, level=level)
         if why:
-            notes.append(ResultWarning("unseen-errors", f"{', '.join(why)}: {ROOM}"))
+            notes.append(ResultNote("unseen-errors", f"{', '.join(why)}: {ROOM}"))
     if len(others := counted.negative) > 1:
         text = f"measures compare '{counted.positive}' with the other {len(others)} classes"
-        notes.append(ResultWarning("merged-classes", f"{text} together: {list_names(others)}"))
+        notes.append(ResultNote("merged-classes", f"{text} together: {list_names(others)}"))
     if resamples is None and drawn < RESAMPLES and not joint.fractional:
         text = f"only {drawn} bootstrap samples for speed; --resamples N sets the number"
-        notes.append(ResultWarning("resamples", text))
+        notes.append(ResultNote("resamples", text))
     columns = _score_columns(joint) if "log_loss" in names else []
     lost = {model: clipped_weight(p, joint.truth, joint.n).item()
             for model, p in zip(models, columns, strict=False)}  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.document import Document, ResultWarning
+from clfeval.document import Document, ResultNote
 from clfeval.errors import bad_option, list_names, unknown_model
 from clfeval.measures.catalog import measure_of_column
 from clfeval.methods.mlcps.answer import mlcps_answer
@@ -98,36 +98,34 @@ def _format_pairs(values: dict[str, Any]) -> str:
     )
 
 
-def ranking_notes(ranking: Ranking) -> Iterator[ResultWarning]:
+def ranking_notes(ranking: Ranking) -> Iterator[ResultNote]:
     """Yield notes on ranks that depend on the order of the metrics, on ties and on goals."""
     names, orders, best = ranking.given.models, ranking.orders, ranking.best
     if orders is not None and ranking.main == "mlcps" and len(names) > 1:
         if len(orders.winners) > 1 and set(orders.winners) != set(best):
             winners = list_names([names[i] for i in orders.winners], 5)
             text = f"the first rank depends on the order of the metrics: {winners}"
-            yield ResultWarning("order", f"{text}; order-free scores do not")
+            yield ResultNote("order", f"{text}; order-free scores do not")
         if not orders.everything:
             text = f"only {orders.looked_at:,} orders of the metrics were evaluated"
-            yield ResultWarning("some-orders", f"{text}; further ranks may depend on the order")
+            yield ResultNote("some-orders", f"{text}; further ranks may depend on the order")
     if ranking.weights.any() and np.isnan(ranking.scores["normalised"]).all():
-        yield ResultWarning(
-            "no-area", "no neighbouring metrics have weights above 0, so MLcps is 0"
-        )
+        yield ResultNote("no-area", "no neighbouring metrics have weights above 0, so MLcps is 0")
     if len(best) > 1:
-        yield ResultWarning(
+        yield ResultNote(
             "tie", f"tied for the first rank: {list_names([names[i] for i in best], 5)}"
         )
     for wish in ranking.options.desirability:
         yield from _wish_notes(wish, ranking.given)
     if ranking.failed:
-        yield ResultWarning(
+        yield ResultNote(
             "resamples-lost",
             f"MLcps is undefined in up to {ranking.failed} of {ranking.given.resamples} bootstrap "
             "samples of a model; its interval leaves them out",
         )
 
 
-def _wish_notes(wish: DesirabilityGoal, given: MetricValues) -> Iterator[ResultWarning]:
+def _wish_notes(wish: DesirabilityGoal, given: MetricValues) -> Iterator[ResultNote]:
     """Yield notes on values outside the assumed range of a goal, and on a wrong direction."""
     measure, values = (
         measure_of_column(wish.metric),
@@ -136,7 +134,7 @@ def _wish_notes(wish: DesirabilityGoal, given: MetricValues) -> Iterator[ResultW
     if wish.assumed and wish.low is not None and wish.high is not None:
         outside = int(((values < wish.low) | (values > wish.high)).sum())
         if outside:
-            yield ResultWarning(
+            yield ResultNote(
                 "wish-range",
                 f"'{wish.metric}': {outside} of {len(values)} values are outside the range of the "
                 f"measure, {wish.low:g} to {wish.high:g}; give low and high",
@@ -145,7 +143,7 @@ def _wish_notes(wish: DesirabilityGoal, given: MetricValues) -> Iterator[ResultW
     if measure is not None and measure.best == against:
         less = "lower" if against == "min" else "higher"
         text = f"the goal is to {wish.goal} '{wish.metric}', but {less} values are better"
-        yield ResultWarning("wish-direction", text)
+        yield ResultNote("wish-direction", text)
 
 
 def mlcps_result(
@@ -176,9 +174,7 @@ def mlcps_result(
         there = rank_models(other, apply_scales(other, scales), options, all_orders=False)
         tables["agreement"], tables["compared"], absent = compare_rankings(ranking, there)
         notes += absent
-        of_other = [
-            ResultWarning(note.code, f"{other.name}: {note.message}") for note in other.notes
-        ]
+        of_other = [ResultNote(note.code, f"{other.name}: {note.message}") for note in other.notes]
     result = Document(
         command="mlcps", signature=ranking_signature(ranking, said, other),
         inputs=given.inputs + (other.inputs if other is not None else ()),

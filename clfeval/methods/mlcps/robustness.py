@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.document import Estimate, ResultWarning, Row
+from clfeval.document import Estimate, ResultNote, Row
 from clfeval.errors import DataError, list_names
 from clfeval.inference.rank_statistics import kendall_tau_b, spearman
 from clfeval.measures.catalog import equivalence_formula
@@ -186,7 +186,7 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
     return rows
 
 
-def redundancy_notes(rows: Sequence[Row]) -> Iterator[ResultWarning]:
+def redundancy_notes(rows: Sequence[Row]) -> Iterator[ResultNote]:
     """Return notes on metrics that count twice, and on opposite ones."""
     for opposite, words in (
         (False, "are redundant and count double"),
@@ -196,7 +196,7 @@ def redundancy_notes(rows: Sequence[Row]) -> Iterator[ResultWarning]:
         if found:
             pairs = [f"'{row['first']}' and '{row['second']}'" for row in found[:3]]
             more = f", and {len(found) - 3} more pairs" if len(found) > 3 else ""
-            yield ResultWarning("redundant", f"{', '.join(pairs)}{more} {words}")
+            yield ResultNote("redundant", f"{', '.join(pairs)}{more} {words}")
 
 
 def _correlations(values: Floats) -> Floats:
@@ -215,7 +215,7 @@ def _correlations(values: Floats) -> Floats:
 
 def compare_rankings(
     here: Ranking, there: Ranking
-) -> tuple[list[Row], list[Row], list[ResultWarning]]:
+) -> tuple[list[Row], list[Row], list[ResultNote]]:
     """Return the agreement by each score and metric, both ranks of each model, and missing models.
 
     Only models of both tables are compared; their ranks are those among them.
@@ -276,11 +276,9 @@ def _rank_rows(names: Sequence[str], here: Floats, there: Floats) -> list[Row]:
     ]  # fmt: skip
 
 
-def _missing_model_notes(
-    here: Ranking, there: Ranking, names: Collection[str]
-) -> list[ResultWarning]:
+def _missing_model_notes(here: Ranking, there: Ranking, names: Collection[str]) -> list[ResultNote]:
     parts = []
     for where, ranking in (("here", here), ("there", there)):
         if alone := [name for name in ranking.given.models if name not in names]:
             parts.append(f"models only {where}: {list_names(alone, 5)}")
-    return [ResultWarning("different-models", f"not compared: {'; '.join(parts)}")] if parts else []
+    return [ResultNote("different-models", f"not compared: {'; '.join(parts)}")] if parts else []

@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.document import ResultWarning
+from clfeval.document import ResultNote
 from clfeval.errors import DataError, Problem, UsageError, list_names, suggestion
 from clfeval.measures.catalog import is_negated_loss, lower_is_better_by_name, measure_of_column
 from clfeval.methods.mlcps.metric_values import MetricValues
@@ -36,7 +36,7 @@ def explain_unfit(metric: str) -> str:
 
 def make_scales(
     given: MetricValues, options: MlcpsOptions
-) -> tuple[tuple[Scale, ...], list[ResultWarning]]:
+) -> tuple[tuple[Scale, ...], list[ResultNote]]:
     """Return the scales of the polygon's metrics, in the order of the table, and notes.
 
     A metric of weight 0 is left out; so is, with a note, one that has no scale but a desirability.
@@ -159,7 +159,7 @@ def _is_count_column(given: MetricValues, place: int, options: MlcpsOptions) -> 
 
 def _scale_notes(
     given: MetricValues, options: MlcpsOptions, scales: Sequence[Scale]
-) -> Iterator[ResultWarning]:
+) -> Iterator[ResultNote]:
     dropped, scaled = options.zero_weight == "drop", {scale.metric for scale in scales}
     removed = [m for m in given.metrics if options.weight.get(m) == 0 and dropped]
     assumed = (m for m in given.metrics if m in scaled and m not in options.direction)
@@ -174,26 +174,26 @@ def _scale_notes(
          "not a known measure, higher is assumed to be better: {}"),
     ):  # fmt: skip
         if names:
-            yield ResultWarning(code, text.format(list_names(names)))
+            yield ResultNote(code, text.format(list_names(names)))
     if options.weight and options.desirability:
         text = (
             "--metric-weight affects only MLcps; set the weights of D in the file of --desirability"
         )
-        yield ResultWarning("weights", text)
+        yield ResultNote("weights", text)
     for scale in scales:
         if scale.metric in options.rescale and given.models:
             d = scale.of(given.values[:, scale.place])
             if d.max() < NARROW or d.min() > 1 - NARROW:
                 ends = f"{scale.low:g}:{scale.high:g}"
                 text = f"'{scale.metric}': all values are close to one bound of {ends}"
-                yield ResultWarning("narrow", f"{text}, so it hardly affects the ranking")
+                yield ResultNote("narrow", f"{text}, so it hardly affects the ranking")
         measure = measure_of_column(scale.metric)
         if measure is not None and scale.low is None and scale.best == "max" and measure.low < 0:
             low = f"{measure.low:g}" if isfinite(measure.low) else "minus infinity"
             text = f"'{scale.metric}' can be as low as {low} and is not rescaled"
             if low == "-1":
                 text += f"; --rescale {scale.metric}=-1:1 maps chance to 0.5"
-            yield ResultWarning("other-scale", text)
+            yield ResultNote("other-scale", text)
 
 
 def _zero_weight_phrase(removed: Sequence[str], options: MlcpsOptions) -> str:

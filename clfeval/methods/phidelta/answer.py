@@ -15,9 +15,9 @@ from clfeval.formatting import (
     format_count,
     format_exact,
     format_number,
-    format_with_interval,
     join_names,
-    quote_if_ambiguous,
+    quoted_name,
+    with_interval,
 )
 from clfeval.measures.odds import LEAN
 from clfeval.methods.comparison_answer import tied_with_best
@@ -73,7 +73,7 @@ def _best_model_answer(
     if any((as_estimate(r["delta"]).low, as_estimate(r["delta"]).high) != (low, high)
            for r in ranked[: len(leaders)]):  # fmt: skip
         low = high = None
-    size = format_with_interval(value, low, high, level or 0.95)
+    size = with_interval(value, low, high, level or 0.95)
     text = f"{name} ha{'s' if one else 've'} the largest δ: {size}"
     if len(leaders) == len(ranked):
         text = f"{name} has δ {size}" if one else f"All models have the same δ: {size}"
@@ -111,10 +111,7 @@ def _on_curves(curves: Sequence[Row], level: float | None) -> list[Answer]:
     if not ranked:
         return []
     leaders, gini = _leading_models(ranked, "gini"), as_estimate(ranked[0]["gini"])
-    value, has = (
-        format_with_interval(_value_or_zero(gini), gini.low, gini.high, level or 0.95),
-        "has",
-    )
+    value, has = (with_interval(_value_or_zero(gini), gini.low, gini.high, level or 0.95), "has")
     if len(leaders) > 1:
         value, has, gini = (
             f"{format_number(_value_or_zero(gini))} each",
@@ -134,9 +131,9 @@ def _ppv_answer(name: str, populations: Sequence[Row], level: float | None) -> l
     if row is None or precision.value is None:
         return []
     value, low, high = precision.value, precision.low, precision.high
-    size = format_with_interval(value, low, high, level or 0.95, format_close)
+    size = with_interval(value, low, high, level or 0.95, format_close)
     at = f"{format_exact(float(str(row['prevalence'])))} ({row['odds']})"
-    text = f"At prevalence {at} the PPV of {quote_if_ambiguous(name)} is {size}."
+    text = f"At prevalence {at} the PPV of {quoted_name(name)} is {size}."
     return [Answer("right", text, (name,), "precision", value, low, high)]
 
 
@@ -174,7 +171,7 @@ def _bias_answers(ranked: Sequence[Row], column: str, level: float | None) -> li
             text += f"significantly {side} {sign * LEAN:g}"
             if len(rows) == 1:
                 phi = as_estimate(rows[0][column])
-                size = format_with_interval(phi.value or 0.0, phi.low, phi.high, level or 0.95)
+                size = with_interval(phi.value or 0.0, phi.low, phi.high, level or 0.95)
                 text += f" ({size.replace(' (', ', ').removesuffix(')')})"
             text += "."
             said.append(Answer(code, text, tuple(names), "phi"))
@@ -244,7 +241,7 @@ def _strongest_feature_answer(
         return Answer("none-discriminates", text, (), "delta", value)
     if alike > 1:
         left = [f"{alike - len(names):,} more"] if alike > len(names) else []
-        *others, last = [*map(quote_if_ambiguous, names), *left]
+        *others, last = [*map(quoted_name, names), *left]
         text = f"{', '.join(others)} and {last} have the strongest association with the class: |δ| "
         chosen = any(row.get("corrected_delta", row["delta"]) != row["delta"] for row in best)
         text += (
@@ -255,12 +252,12 @@ def _strongest_feature_answer(
     if row["rule"] in (">", ">=") and isinstance(row["cut"], float):
         cut = f" ({row['rule']} {row['cut']:.4g})"
     side = "positive" if value > 0 else "negative"
-    text = f"{quote_if_ambiguous(names[0])}{cut} has the strongest association with the class: "
-    text += f"δ {format_with_interval(value, low, high, level)}"
+    text = f"{quoted_name(names[0])}{cut} has the strongest association with the class: "
+    text += f"δ {with_interval(value, low, high, level)}"
     corrected = as_estimate(row.get("corrected_delta"))
     if corrected.value is not None and corrected != delta:
         value, low, high = corrected.value, corrected.low, corrected.high
-        text += f" on these rows, corrected {format_with_interval(value, low, high, level)}"
+        text += f" on these rows, corrected {with_interval(value, low, high, level)}"
     text += f"{chance}; it is {'higher' if row['rule'] == 'soft' else 'more frequent'} in "
     text += f"{side} rows."
     return Answer("strongest-feature", text, (names[0],), "delta", value, low, high)

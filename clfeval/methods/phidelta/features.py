@@ -16,7 +16,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.features import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import from_units, safe_for_products
-from clfeval.document import Cell, Document, Estimate, ResultWarning, Row, Rows
+from clfeval.document import Cell, Document, Estimate, ResultNote, Row, Rows
 from clfeval.errors import UsageError, list_names
 from clfeval.inference.p_values import benjamini_hochberg, proportions_p_value, smirnov_p_value
 from clfeval.inference.proportions import combine_proportions
@@ -353,31 +353,31 @@ def feature_result(
 
 def _warnings(
     counted: CountedFeatures, ranked: RankedFeatures, options: FeatureOptions, selected: Rows
-) -> list[ResultWarning]:
+) -> list[ResultNote]:
     said = exclusion_notes(counted.files, counted.blank_rows)
     if counted.nameless:
         text = f"{counted.nameless:,} entries lack a row or a feature and are left out"
-        said.append(ResultWarning("dropped", text))
+        said.append(ResultNote("dropped", text))
     if options.cut == "best":
         text = "thresholds are chosen on these rows; the corrected δ is expected on new data"
-        said.append(ResultWarning("chosen-cuts", text))
+        said.append(ResultNote("chosen-cuts", text))
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:
         lack, its = ("feature has", "its") if gaps == 1 else ("features have", "their")
         text = f"{gaps:,} {lack} missing values, which are left out of {its} counts"
-        said.append(ResultWarning("feature-gaps", text))
+        said.append(ResultNote("feature-gaps", text))
     if ranked.constant.any():
         names = [n for n, c in zip(ranked.counts.names, ranked.constant, strict=True) if c]
         text = f"constant features, true in every row or in no row: {list_names(names, 5)}"
-        said.append(ResultWarning("constant-features", text))
+        said.append(ResultNote("constant-features", text))
     if counted.entries:
         text = "only rows with an entry count; --truth-table (Python, batches) adds others"
-        said.append(ResultWarning("rows-from-entries", text))
+        said.append(ResultNote("rows-from-entries", text))
     unsure = sum(_covers_zero(row.get("corrected_delta", row["delta"])) for row in selected)
     if unsure:
         text = (
             f"{unsure:,} of the {len(selected):,} selected features are not significantly "
             "different from chance (δ 0); a lower --phi-max excludes more of them"
         )
-        said.append(ResultWarning("unsure-selected", text))
+        said.append(ResultNote("unsure-selected", text))
     return said

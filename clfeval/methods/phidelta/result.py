@@ -9,7 +9,7 @@ from typing import Any
 from clfeval.compare.families import ALL_PAIRS
 from clfeval.counts.count import Sample
 from clfeval.counts.slices import slice_label
-from clfeval.document import Answer, Document, ResultWarning, Row, Rows
+from clfeval.document import Answer, Document, ResultNote, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.measures.population import BALANCED
 from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_comparison_rows
@@ -81,20 +81,20 @@ def plane_tables(plane: PlaneOptions) -> dict[str, Rows]:
 
 def isometric_notes(
     plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | None
-) -> list[ResultWarning]:
+) -> list[ResultNote]:
     """Return notes on lines that do not exist in the diamond, and on their class ratio."""
     drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
     said = []
     if not plane.populations and plane.isometrics.keys() - {"sensitivity", "specificity"}:
         at = f"for the sample's ratio add --prevalence {odds or 'P:N'}"
         said.append(
-            ResultWarning("lines-at-one-to-one", f"lines are for balanced classes (1:1); {at}")
+            ResultNote("lines-at-one-to-one", f"lines are for balanced classes (1:1); {at}")
         )
     for name, values in plane.isometrics.items():
         lost = [f"{value:g}" for value in values if (name, value) not in drawn]
         if lost:
             text = f"{name} {', '.join(lost)} has no line: at most a corner has this value"
-            said.append(ResultWarning("no-line", text))
+            said.append(ResultNote("no-line", text))
     return said
 
 
@@ -145,7 +145,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         )
     if plane.interval == "bootstrap":
         found["interval_methods"] |= {"phi, delta, measures ending in _u": "percentile bootstrap"}
-    notes = list[ResultWarning]()
+    notes = list[ResultNote]()
     if sample.runs:
         answer, notes = _add_runs(tables, sample, options, level)
     else:
@@ -238,7 +238,7 @@ def _curve_tables(
 
 def _add_runs(
     tables: dict[str, Rows], sample: Sample, options: ClassifierOptions, level: float | None
-) -> tuple[tuple[Answer, ...], list[ResultWarning]]:
+) -> tuple[tuple[Answer, ...], list[ResultNote]]:
     """Add the tables of runs; return their sentences and notes."""
     models, runs = sample.slices[None].models, Runs.from_sample(sample)
     each = PlaneCounts.from_slices(sample.runs, level)
@@ -280,17 +280,17 @@ def _check_reference(sample: Sample, options: ClassifierOptions) -> None:
         )
 
 
-def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> list[ResultWarning]:
-    said: list[ResultWarning] = []
+def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> list[ResultNote]:
+    said: list[ResultNote] = []
     counts = sample.slices[None]
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.all():
             text = f"no row is {name}: φ, δ and all measures of both classes are undefined"
-            said.append(ResultWarning("single-class", text))
+            said.append(ResultNote("single-class", text))
     if odds is None and not said:
         text = "the models have different class totals: compare their φ and δ only"
-        said.append(ResultWarning("different-totals", text))
+        said.append(ResultNote("different-totals", text))
     if options.curve:
         text = "the largest δ of a curve is chosen on these rows; expect less on new data"
-        said.append(ResultWarning("chosen-threshold", text))
+        said.append(ResultNote("chosen-threshold", text))
     return said + (counting_notes(sample.counted) if sample.counted is not None else [])

@@ -8,24 +8,17 @@ from math import isfinite
 from clfeval.compare.change import BETTER, CHANGED, VERDICTS, WORSE
 from clfeval.compare.families import POWER, BestSet, detectable_difference
 from clfeval.counts.count import Sample
-from clfeval.document import (
-    Answer,
-    ResultWarning,
-    Row,
-    as_estimate,
-    shorten_answer,
-    whole_table_rows,
-)
+from clfeval.document import Answer, ResultNote, Row, as_estimate, shorten_answer, whole_table_rows
 from clfeval.formatting import (
     describe_ties,
     format_count,
     format_exact,
     format_number,
     format_p_value,
-    format_with_interval,
     join_names,
     join_words,
-    quote_if_ambiguous,
+    quoted_name,
+    with_interval,
 )
 from clfeval.lazy_rows import rows_where
 from clfeval.measures.catalog import CATALOG
@@ -78,7 +71,7 @@ def _no_worse_answer(model: str, tested: Sequence[Row]) -> Answer:
     if not tested:
         text = f"No slice is large enough for a test: {ROWS} rows, or {OF_A_CLASS} of a class, "
         return Answer("slices", f"{text}are needed inside and outside the slice.", (model,))
-    text = f"{quote_if_ambiguous(model)} is not significantly worse inside than outside "
+    text = f"{quoted_name(model)} is not significantly worse inside than outside "
     text += "the slice" if len(slices) == 1 else f"any of {format_count(len(slices), 'slice')}"
     text += f" (by {join_words(titles, most=4, word='or')})."
     return Answer("slices", text, (model,), str(tested[0]["measure"]))
@@ -99,7 +92,7 @@ def _worse_slices_answer(
                 _format_comparison(row, sizes[label]) for row in here if row["verdict"] == kind
             ]
             said += [f"{words}: {join_words(values)}"] if values else []
-        text = f"In {label}, {quote_if_ambiguous(model)} is {'; '.join(said)}"
+        text = f"In {label}, {quoted_name(model)} is {'; '.join(said)}"
         for kinds, words in (
             ((BETTER,), "significantly better"), (UNCHANGED, "not significantly different")
         ):  # fmt: skip
@@ -137,7 +130,7 @@ AREA = "roc_auc"
 
 def score_notes(
     models: Sequence[Row], lost: Mapping[str, float], positive: str
-) -> Iterator[ResultWarning]:
+) -> Iterator[ResultNote]:
     """Yield warnings on models that rank in reverse, or gave observed outcomes probability 0."""
     areas = {str(row["model"]): as_estimate(row.get(AREA)).high for row in models}
     turned = [model for model, high in areas.items() if high is not None and high < 0.5]
@@ -146,16 +139,16 @@ def score_notes(
         text = (
             f"{join_names(turned)} {verb} in reverse; check whether high scores mean '{positive}'"
         )
-        yield ResultWarning("backwards", text)
+        yield ResultNote("backwards", text)
     if impossible := [model for model, rows in lost.items() if rows]:
         text = f"{join_names(impossible)} gave probability 0 to some observed outcomes; "
         text += "slope and CITL exclude these rows"
-        yield ResultWarning("impossible", text)
+        yield ResultNote("impossible", text)
 
 
-def sample_notes(sample: Sample) -> list[ResultWarning]:
+def sample_notes(sample: Sample) -> list[ResultNote]:
     """Return warnings on small classes, scores without a threshold, and the counting of rows."""
-    counts, said = sample.slices[None], list[ResultWarning]()
+    counts, said = sample.slices[None], list[ResultNote]()
     about = "about " if counts.fractional else ""
     both = (counts.positives, counts.negatives)
     for name, totals, sizes in zip(
@@ -163,10 +156,10 @@ def sample_notes(sample: Sample) -> list[ResultWarning]:
     ):
         if not totals.all():
             text = f"no {name} row: measures that need both classes are undefined"
-            said.append(ResultWarning("single-class", text))
+            said.append(ResultNote("single-class", text))
         elif min(sizes) < 30:
             text = f"{about}{format_count(min(sizes), f'{name} row')}: estimates from them "
-            said.append(ResultWarning("small-class", f"{text}are imprecise"))
+            said.append(ResultNote("small-class", f"{text}are imprecise"))
     if sample.counted is None:
         return said
     uncut = sample.counted.uncut.values()
@@ -176,7 +169,7 @@ def sample_notes(sample: Sample) -> list[ResultWarning]:
             f"scores from {format_exact(low)} to {format_exact(high)} are not probabilities; add "
             "--threshold T for measures of predicted positives"
         )
-        said.append(ResultWarning("no-threshold", text))
+        said.append(ResultNote("no-threshold", text))
     return said + counting_notes(sample.counted)
 
 
@@ -233,7 +226,7 @@ def _best_model_answer(
     top = as_estimate(ranked[0][lead])
     value, title = top.value or 0.0, CATALOG[lead].title
     leaders = [str(row["model"]) for row in ranked if as_estimate(row[lead]).value == value]
-    size = format_with_interval(value, top.low, top.high, level or 0.95)
+    size = with_interval(value, top.low, top.high, level or 0.95)
     has = "has" if len(leaders) == 1 else "have"
     first, more = f"{join_names(leaders)} {has} the highest {title}: {size}.", ""
     if len(ranked) == 1:
@@ -270,7 +263,7 @@ def _corrected_answer(first: Row, lead: str, tested: BestSet) -> Answer:
     if high is not None and high - was >= MIN_OPTIMISM:
         high -= bias
     name, title, size = str(first["model"]), CATALOG[lead].title, format_number(value)
-    text = f"Corrected for selection, the {title} of {quote_if_ambiguous(name)} is {size}."
+    text = f"Corrected for selection, the {title} of {quoted_name(name)} is {size}."
     return Answer("corrected", text, (name,), lead, value, low, high)
 
 
@@ -283,13 +276,11 @@ def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[An
     row = next(row for row in ranked if row["model"] == most)
     one, own = as_estimate(row["net_benefit"]), as_estimate(ranked[0]["net_benefit"]).value or 0.0
     value, at = (
-        format_with_interval(one.value or 0.0, one.low, one.high),
+        with_interval(one.value or 0.0, one.low, one.high),
         format_exact(float(str(row["threshold"]))),
     )
-    text = (
-        f"At threshold {at}, {quote_if_ambiguous(most)} has significantly higher net benefit than "
-    )
-    text += f"{quote_if_ambiguous(best)}: {value} compared with {format_number(own)}."
+    text = f"At threshold {at}, {quoted_name(most)} has significantly higher net benefit than "
+    text += f"{quoted_name(best)}: {value} compared with {format_number(own)}."
     return [Answer("worth", text, (most,), "net_benefit", one.value, one.low, one.high)]
 
 
@@ -304,7 +295,7 @@ def _decision_curve_answer(
     if not mine or level is None:
         return []
     at = [float(str(row["threshold"])) for row in mine if row["helps"]]
-    what = "its net benefit" if its else f"the net benefit of {quote_if_ambiguous(best)}"
+    what = "its net benefit" if its else f"the net benefit of {quoted_name(best)}"
     if not at:
         text = f"At no threshold does {what} significantly exceed treat-all and treat-none."
         return [Answer("helps-nowhere", text, (best,), "net_benefit")]

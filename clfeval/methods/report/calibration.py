@@ -14,7 +14,7 @@ from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.patterns import from_units
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_value
-from clfeval.formatting import format_count, format_number, join_names, quote_if_ambiguous
+from clfeval.formatting import format_count, format_number, join_names, quoted_name
 from clfeval.inference.calibration_tests import ScoreTests, clustered_score_tests, score_tests
 from clfeval.inference.distributions import critical_value
 from clfeval.inference.proportions import holm
@@ -210,7 +210,7 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     text = BACKWARDS if _interval_faults(slope, 0, "backwards", "") == ["backwards"] else verdict
     if text == UNSURE:
         fact = f"adjusted p = {format_number(p or 0.0)}; {fact.replace(', ', ', unadjusted ')}"
-    return verdict, f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({fact})", measure
+    return verdict, f"{text.format(quoted_name(str(row['model'])), fault)} ({fact})", measure
 
 
 def _explain_undefined_slope(area: float | None, shift: Estimate) -> str:

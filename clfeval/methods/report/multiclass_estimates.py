@@ -14,7 +14,7 @@ from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters_and_weights import Owned
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.document import Estimate, Row
-from clfeval.inference.influence import confidence_limits, covariance_from_influence
+from clfeval.inference.influence import confidence_limits, influence_covariance
 from clfeval.inference.proportions import MIN_ERRORS_FROM_END, NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.rank_statistics import auc_score_limits
 from clfeval.measures.class_averages import (
@@ -23,7 +23,7 @@ from clfeval.measures.class_averages import (
     class_average,
     one_vs_rest_tables,
 )
-from clfeval.measures.record import Measure, MulticlassDefinition
+from clfeval.measures.record import Measure, Multiclass
 from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import Limits, make_estimate
 from clfeval.methods.measurement import label_measures
@@ -135,7 +135,7 @@ def multiclass_probability_rows(
         yield {**row, **calibrated.get(part.metric, {})}
 
 
-def _multiclass_form(one: RequestedMeasure) -> MulticlassDefinition:
+def _multiclass_form(one: RequestedMeasure) -> Multiclass:
     assert one.measure.classes is not None
     return one.measure.classes
 
@@ -162,7 +162,7 @@ def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMe
                        influence(n)[place], share)  # fmt: skip
 
 
-def _share_counts(form: MulticlassDefinition, *counts: Counts) -> tuple[float, float] | None:
+def _share_counts(form: Multiclass, *counts: Counts) -> tuple[float, float] | None:
     if form.share is None:
         return None
     part, whole = form.share(*counts)
@@ -195,7 +195,7 @@ def _measure_estimates(
     f[[part.estimator == "macro" or part.measure.id in OVER_CLASSES for part in parts]] *= (
         kinds.wider
     )
-    found = covariance_from_influence(f, n, clusters=clusters)
+    found = influence_covariance(f, n, clusters=clusters)
     drawn = _bootstrap_limits(parts, kinds, wanted)
     known = []
     for part, error, freedom in zip(parts, found.errors.tolist(), found.df.tolist(), strict=True):
@@ -304,7 +304,7 @@ def _near_best(
     assert part.influence is not None
     more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2
     value, scale = float(part.of(more)), part.measure.set_on
-    error = covariance_from_influence(part.influence(more), more.reshape(-1)).errors[0]
+    error = influence_covariance(part.influence(more), more.reshape(-1)).errors[0]
     ends = confidence_limits(value, error, scale=scale, low=part.measure.low, high=1, level=level)
     low, other = (float(end) for end in ends)
     if isnan(low):

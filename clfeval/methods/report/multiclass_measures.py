@@ -20,7 +20,7 @@ from clfeval.methods.measurement.requested_measures import (
     is_two_class_measure,
     parse_measure_settings,
     parse_measures,
-    refuse_misleading_measure,
+    refuse_measure,
     unknown_measure,
 )
 
@@ -117,7 +117,7 @@ def _is_computable(measure: Measure) -> bool:
 
 
 def _parse_measure(text: str, name: str, settings: str, classes: Sequence[str]) -> RequestedMeasure:
-    refuse_misleading_measure(name)
+    refuse_measure(name)
     measure = find_measure_by_name(name)
     if measure is None or measure.classes is None or not _is_computable(measure):
         known = AvailableMeasures(

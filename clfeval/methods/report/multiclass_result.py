@@ -17,9 +17,9 @@ from clfeval.counts.clusters_and_weights import subtract_part
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import from_units
 from clfeval.counts.prediction_counts import PredictionCounts
-from clfeval.document import Answer, Document, Estimate, ResultWarning, Row, shorten_answer
+from clfeval.document import Answer, Document, Estimate, ResultNote, Row, shorten_answer
 from clfeval.errors import UsageError, format_option
-from clfeval.formatting import escape_unprintable
+from clfeval.formatting import printable
 from clfeval.measures.multiclass_scores import clipped_weight
 from clfeval.methods.comparison_answer import comparison_answers, explain_untested
 from clfeval.methods.design_effects import class_sizes, cluster_summary
@@ -53,7 +53,7 @@ from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 from clfeval.methods.report.provenance import report_provenance
 from clfeval.methods.report.slice_complements import multiclass_slice_sizes
 from clfeval.methods.report.slice_tests import (
-    ComplementEstimate,
+    Complement,
     Key,
     SliceEstimates,
     SliceSize,
@@ -113,7 +113,7 @@ def multiclass_result(
 
     def rest_of(
         models: Collection[str], labels: Iterable[str], without: Sequence[str]
-    ) -> dict[Key, ComplementEstimate]:
+    ) -> dict[Key, Complement]:
         """Return the measures of the rows outside a slice and some other slices."""
         found, wanted = list[Row](), use_default_intervals(options.certainty)
         for label in labels:
@@ -304,7 +304,7 @@ def _confusion_rows(label: str | None, patterns: ClassPatterns) -> Iterator[Row]
             }  # fmt: skip
 
 
-def _warnings(patterns: ClassPatterns) -> Iterator[ResultWarning]:
+def _warnings(patterns: ClassPatterns) -> Iterator[ResultNote]:
     """Yield warnings on classes without rows, with few rows, or never predicted."""
     rows = class_sizes(patterns, len(patterns.classes))
     said = patterns.tables.sum(axis=(0, 1))
@@ -318,7 +318,7 @@ def _warnings(patterns: ClassPatterns) -> Iterator[ResultWarning]:
             name for name, there in zip(patterns.classes, which.tolist(), strict=True) if there
         ]
         if names:
-            listed = ", ".join(f"'{escape_unprintable(name)}'" for name in names[:MAX_LISTED])
+            listed = ", ".join(f"'{printable(name)}'" for name in names[:MAX_LISTED])
             left = len(names) - MAX_LISTED
             listed += f" and {left:,} more" if left > 0 else ""
-            yield ResultWarning(code, what.format(listed))
+            yield ResultNote(code, what.format(listed))

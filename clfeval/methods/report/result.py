@@ -78,12 +78,7 @@ from clfeval.methods.report.slice_complements import (
     slice_complements,
     slice_sizes,
 )
-from clfeval.methods.report.slice_tests import (
-    ComplementEstimate,
-    Key,
-    SliceEstimates,
-    slice_test_measures,
-)
+from clfeval.methods.report.slice_tests import Complement, Key, SliceEstimates, slice_test_measures
 
 OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
@@ -166,7 +161,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
 
         def retest(
             model: str, labels: Sequence[str], without: Sequence[str]
-        ) -> dict[Key, ComplementEstimate]:
+        ) -> dict[Key, Complement]:
             some = slice_complements(sample, labels, without)
             rest = dict(label_complement_estimates(sample, some, of_slices, options.certainty))
             return {**rest, **scored.retest(model, labels, without)}

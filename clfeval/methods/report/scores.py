@@ -45,7 +45,7 @@ from clfeval.methods.report.model_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.slice_complements import ComplementScores
-from clfeval.methods.report.slice_tests import ComplementEstimate, Key, Retest, slice_test_measures
+from clfeval.methods.report.slice_tests import Complement, Key, Retest, slice_test_measures
 
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
 CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")
@@ -66,7 +66,7 @@ class ScoreResults:
     digests: Sequence[str] = ()
     lost: Mapping[str, float] = field(default_factory=dict)
     same: list[list[str]] = field(default_factory=list)
-    beside: dict[Key, ComplementEstimate] = field(default_factory=dict)
+    beside: dict[Key, Complement] = field(default_factory=dict)
     tables: Mapping[str, Rows] = field(default_factory=dict)
     baselines: Sequence[Row] = ()
     inside: Mapping[str, Mapping[str, PairedEstimates]] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def compute_score_results(
         return _of_model(sample, every, j, names[j], asked, held, options, by, inner)
 
     measures, digests, lost = list[Row](), list[str](), dict.fromkeys(names, 0.0)
-    beside, baselines, tests = dict[Key, ComplementEstimate](), list[Row](), list[Row]()
+    beside, baselines, tests = dict[Key, Complement](), list[Row](), list[Row]()
     moved_in: dict[str, dict[str, dict[str, tuple[float, Floats]]]] = {
         one.name: {} for one in inner
     }
@@ -135,9 +135,7 @@ def compute_score_results(
     }
     rest = [each for each in asked if each.name not in {one.name for one in by}]
 
-    def retest(
-        model: str, labels: Sequence[str], without: Sequence[str]
-    ) -> dict[Key, ComplementEstimate]:
+    def retest(model: str, labels: Sequence[str], without: Sequence[str]) -> dict[Key, Complement]:
         if model not in names:
             return {}
         j, parts = names.index(model), {
@@ -196,7 +194,7 @@ class _ModelScoreResults:
     tables: Tables
     tests: list[Row]
     moved: dict[str, tuple[float, Floats]]
-    beside: dict[Key, ComplementEstimate]
+    beside: dict[Key, Complement]
     baselines: Sequence[Row]
     inside: dict[tuple[str, str], tuple[float, Floats]]
 
@@ -207,7 +205,7 @@ def _of_model(
     inner: Sequence[RequestedMeasure],
 ) -> _ModelScoreResults:  # fmt: skip
     whole, place = every.ranked(j)
-    measures, beside = list[Row](), dict[Key, ComplementEstimate]()
+    measures, beside = list[Row](), dict[Key, Complement]()
     tables, baselines = Tables(), list[Row]()
     cut = sample.thresholds.get(model)
     everybody, of = ComplementScores(model, whole, cut), np.empty(len(whole.scores), np.int64)

@@ -33,7 +33,7 @@ from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import class_rows
 from clfeval.methods.report.model_estimates import score_influence
 from clfeval.methods.report.slice_tests import (
-    ComplementEstimate,
+    Complement,
     Key,
     Sizes,
     SliceSize,
@@ -138,7 +138,7 @@ def _shared_clusters(one: Owned | None, other: Owned | None) -> tuple[np.ndarray
 
 def label_complement_estimates(
     sample: Sample, others: Sample, held: Sequence[RequestedMeasure], wanted: IntervalSettings
-) -> Iterator[tuple[Key, ComplementEstimate]]:
+) -> Iterator[tuple[Key, Complement]]:
     """Yield the measures of the labels of rows outside a slice."""
     rho = dict[Key, float]()
     for label, left in others.patterns.items():
@@ -174,7 +174,7 @@ class ComplementScores:
         at: Ints,
         held: Sequence[RequestedMeasure],
         wanted: IntervalSettings,
-    ) -> Iterator[tuple[Key, ComplementEstimate]]:
+    ) -> Iterator[tuple[Key, Complement]]:
         """Yield the measures of the complement of a slice; at: indices of its scores."""
         wanted, anew = use_default_intervals(wanted), list[RequestedMeasure]()
         for one in held:
@@ -184,7 +184,7 @@ class ComplementScores:
             if value is None:
                 anew.append(one)
             else:
-                yield (label, self.model, one.name), ComplementEstimate(value)
+                yield (label, self.model, one.name), Complement(value)
         if any(map(takes_scores, anew)):
             yield from self._anew(label, part, anew, wanted)
 
@@ -240,7 +240,7 @@ class ComplementScores:
         part: ScoreCounts,
         held: Sequence[RequestedMeasure],
         wanted: IntervalSettings,
-    ) -> Iterator[tuple[Key, ComplementEstimate]]:
+    ) -> Iterator[tuple[Key, Complement]]:
         left, rho = self.whole.beyond(part).frozen(), dict[Key, float]()
         places = _shared_clusters(part.clusters, left.clusters)
         if len(places[0]):

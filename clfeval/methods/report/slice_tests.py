@@ -73,14 +73,14 @@ Sizes = Mapping[str, tuple[SliceSize, SliceSize]]  # of each slice, and of the o
 
 
 @dataclass(frozen=True, slots=True)
-class ComplementEstimate:
+class Complement:
     """A measure of the rows outside a slice; rho: its correlation with that of the slice."""
 
     value: Estimate
     rho: float = 0.0
 
 
-Retest = Callable[[str, Sequence[str], Sequence[str]], Mapping[Key, ComplementEstimate]]
+Retest = Callable[[str, Sequence[str], Sequence[str]], Mapping[Key, Complement]]
 
 
 def slice_test_measures(
@@ -100,12 +100,12 @@ def use_default_intervals(wanted: IntervalSettings) -> IntervalSettings:
 
 def complement_estimates(
     rows: Iterable[Row], rho: Mapping[Key, float]
-) -> Iterator[tuple[Key, ComplementEstimate]]:
+) -> Iterator[tuple[Key, Complement]]:
     """Yield measures of the rows outside a slice, from rows named by `slice`."""
     for row in rows:
         if row["estimator"] in ESTIMATORS:
             key = str(row["slice"]), str(row["model"]), str(row["measure"])
-            yield key, ComplementEstimate(as_estimate(row["value"]), rho.get(key, 0.0))
+            yield key, Complement(as_estimate(row["value"]), rho.get(key, 0.0))
 
 
 def shared_cluster_correlation(
@@ -154,7 +154,7 @@ class SliceEstimates:
         """The models, in their order."""
         return list(dict.fromkeys(model for model, _ in self.values))
 
-    def changes(self, model: str, rest: Mapping[Key, ComplementEstimate]) -> Changes:
+    def changes(self, model: str, rest: Mapping[Key, Complement]) -> Changes:
         """Return differences slice - complement, by square-and-add; p with enough rows."""
         found = Changes()
         for one in self.held:
@@ -179,9 +179,7 @@ class SliceEstimates:
                                                 rows=self.sizes[label][0].rows)  # fmt: skip
         return found
 
-    def judged(
-        self, model: str, rest: Mapping[Key, ComplementEstimate], retest: Retest | None
-    ) -> Changes:
+    def judged(self, model: str, rest: Mapping[Key, Complement], retest: Retest | None) -> Changes:
         """Return the changes of a model, adjusted over slices and measures by Benjamini-Hochberg.
 
         The worst slice that is significantly worse is excluded from the complement of all others of
@@ -211,7 +209,7 @@ class SliceEstimates:
         return changes
 
     def tables(
-        self, rest: Mapping[Key, ComplementEstimate], judged: Sequence[str], retest: Retest | None,
+        self, rest: Mapping[Key, Complement], judged: Sequence[str], retest: Retest | None,
         positives: Mapping[str, Any],
     ) -> tuple[dict[str, list[Row]], list[Row]]:  # fmt: skip
         """Return the tables of slices and of extremes, and rows of `comparisons`.

@@ -15,8 +15,8 @@ from clfeval.formatting import (
     format_exact,
     format_number,
     format_percent,
-    format_with_interval,
-    quote_if_ambiguous,
+    quoted_name,
+    with_interval,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.options import Interval
@@ -91,7 +91,7 @@ def _model_answers(
 def _cutoff_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the threshold of a rule, and values expected on new data."""
     model, code = str(row["model"]), "best-cut"
-    name, rule = quote_if_ambiguous(model), _name_rule(row, level)
+    name, rule = quoted_name(model), _name_rule(row, level)
     honest, value, limited = (as_estimate(row[key]) for key in ("corrected", "value", "limited"))
     measure = str(row["measure"]).partition(":")[0]
     title = CATALOG[measure].title
@@ -168,7 +168,7 @@ def _abstention_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the effect of abstention."""
     model, code = str(row["model"]), "abstention"
     name, accuracy, before = (
-        quote_if_ambiguous(model), as_estimate(row["accuracy"]),
+        quoted_name(model), as_estimate(row["accuracy"]),
         as_estimate(row["accuracy_of_all"]),
     )  # fmt: skip
     coverage = as_estimate(row["coverage"]).value
@@ -199,7 +199,7 @@ def _format_estimate(one: Estimate, level: float) -> str:
     """Write a value with its confidence interval."""
     if one.value is None:
         return "undefined" if one.reason != "infinite" else "infinite"
-    return format_with_interval(one.value, one.low, one.high, level)
+    return with_interval(one.value, one.low, one.high, level)
 
 
 def _format_threshold(cut: object) -> str:

@@ -18,9 +18,9 @@ from clfeval.formatting import (
     format_count,
     format_exact,
     format_share,
-    format_with_interval,
     join_names,
-    quote_if_ambiguous,
+    quoted_name,
+    with_interval,
 )
 from clfeval.measures.catalog import CATALOG, measure_title
 from clfeval.measures.confusion import Confusion
@@ -170,7 +170,7 @@ class TuneAnswers:
         margin = (self.parameters["margin"] or {}).get(self.measure)
         if margin is None or contest is None or contest.get("verdict") is None:
             return
-        leader, kind = quote_if_ambiguous(str(contest["leader"])), contest["verdict"]
+        leader, kind = quoted_name(str(contest["leader"])), contest["verdict"]
         equal, open_ = (contest[name] for name in ("equivalent", "possibly_better"))
         alike = [str(name) for name in equal] if isinstance(equal, list) else []
         maybe = [str(name) for name in open_] if isinstance(open_, list) else []
@@ -362,7 +362,7 @@ def _leading_models(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
 def _subject_and_verb(names: Sequence[str], verb: str) -> str:
     """Return names with a verb, in the plural where there are several."""
     if len(names) == 1:
-        return f"{quote_if_ambiguous(names[0])} {verb}"
+        return f"{quoted_name(names[0])} {verb}"
     return f"{join_names(names, most=NAMES)} {'have' if verb == 'has' else verb.removesuffix('s')}"
 
 
@@ -372,7 +372,7 @@ def _with_limits(cell: Estimate, level: float) -> str:
     low, high = cell.low, cell.high
     if low is not None or high is not None:  # a limit that is lacking is infinite
         low, high = (-inf if low is None else low), (inf if high is None else high)
-    return format_with_interval(value, low, high, level, _format_number)
+    return with_interval(value, low, high, level, _format_number)
 
 
 def _format_number(value: float, digits: int) -> str:

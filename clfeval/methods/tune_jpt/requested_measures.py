@@ -17,7 +17,7 @@ from clfeval.methods.measurement.requested_measures import (
     find_measure_by_name,
     format_measure_name,
     parse_measure_settings,
-    refuse_misleading_measure,
+    refuse_measure,
     suggest_measure,
 )
 
@@ -54,7 +54,7 @@ def _of_set(flag: str, name: str) -> list[str]:
 
 def _parse_measure_name(flag: str, text: str) -> str:
     name, _, settings = text.strip().partition(":")
-    refuse_misleading_measure(name, flag)
+    refuse_measure(name, flag)
     known, measure = match_measure(name, TUNABLE), find_measure_by_name(name)
     if measure is None:
         what = f"{flag}: '{name}' is not a measure"

@@ -14,9 +14,9 @@ import numpy as np
 from clfeval.arrays import MOST
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.document import Document, InputFile, ResultWarning, Row, Rows, sort_value
+from clfeval.document import Document, InputFile, ResultNote, Row, Rows, sort_value
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_model
-from clfeval.formatting import format_class_ratio, quote_if_ambiguous
+from clfeval.formatting import format_class_ratio, quoted_name
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.methods.options import check_reference
@@ -219,7 +219,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
 def tuning_notes(
     given: Sample, options: TuneOptions, tables: Mapping[str, Rows], failed: int,
     unbounded: Sequence[str],
-) -> tuple[ResultWarning, ...]:  # fmt: skip
+) -> tuple[ResultNote, ...]:  # fmt: skip
     """Return the notes, the most important first."""
     counts, chosen = given.slices[None], "thresholds" in tables
     several = len(counts.models) > 1
@@ -227,14 +227,12 @@ def tuning_notes(
     one_sided = " and ".join(CATALOG[name].title for name in options.tuned if name in _ONE_SIDE)
     aimed = options.populations or options.prevalence_range or options.prevalence_beta
 
-    def those(holding: Mapping[str, object]) -> list[ResultWarning]:
+    def those(holding: Mapping[str, object]) -> list[ResultNote]:
         known = {"failed": failed, "resamples": options.resamples,
                  "unbounded": list_names(unbounded), "one_sided": one_sided,
                  "models": len(counts.models), "compared": options.compared}  # fmt: skip
         return [
-            ResultWarning(code, _NOTES[code].format(**known))
-            for code, yes in holding.items()
-            if yes
+            ResultNote(code, _NOTES[code].format(**known)) for code, yes in holding.items() if yes
         ]
 
     unpaired = several and given.sampled and not given.patterns and "winners" in tables
@@ -254,12 +252,12 @@ def tuning_notes(
                 "no-target": not aimed,
             }
         ),
-        ResultWarning("advice", _ADVICE),
+        ResultNote("advice", _ADVICE),
         *(counting_notes(given.counted) if given.counted else ()),
     )
 
 
-def _missing_class_notes(given: Sample) -> list[ResultWarning]:
+def _missing_class_notes(given: Sample) -> list[ResultNote]:
     """Return notes on slices, and on models of tables of counts, that lack a class."""
     out = []
     for label, counts in given.slices.items():
@@ -267,16 +265,16 @@ def _missing_class_notes(given: Sample) -> list[ResultWarning]:
             lost = [m for m, n in zip(counts.models, totals.tolist(), strict=True) if not n]
             if lost and len(lost) == len(counts.models):
                 out.append(
-                    ResultWarning("single-class", f"{label} has no {name} row, so nothing is tuned")
+                    ResultNote("single-class", f"{label} has no {name} row, so nothing is tuned")
                 )
             elif lost:
                 where = f" in {label}" if label else ""
                 text = f"{list_names(lost)}: no {name} row{where}, so nothing is tuned"
-                out.append(ResultWarning("single-class", text))
+                out.append(ResultNote("single-class", text))
     return out
 
 
-def _small_class_notes(given: Sample) -> list[ResultWarning]:
+def _small_class_notes(given: Sample) -> list[ResultNote]:
     """Return a note on the size of the smaller class, of the table and of slices, if too small."""
     few = {}
     for label in given.slices:
@@ -285,9 +283,7 @@ def _small_class_notes(given: Sample) -> list[ResultWarning]:
             few[label] = min(both)
     if not few:
         return []
-    slices = [
-        f"{n:,.10g} in {quote_if_ambiguous(label)}" for label, n in few.items() if label is not None
-    ]
+    slices = [f"{n:,.10g} in {quoted_name(label)}" for label, n in few.items() if label is not None]
     whole = [f"{few[None]:,.10g}"] if None in few else []
     where = ", ".join([*whole, *slices[:_MAX_NAMED]])
     left = len(slices) - _MAX_NAMED
@@ -296,10 +292,10 @@ def _small_class_notes(given: Sample) -> list[ResultWarning]:
         f"with fewer than {ENOUGH} rows in the smaller class, measures at other prevalences tend "
         f"to be too high; here it has {where}{more}"
     )
-    return [ResultWarning("small-class", text)]
+    return [ResultNote("small-class", text)]
 
 
-def _one_sided(rows: Rows) -> list[ResultWarning]:
+def _one_sided(rows: Rows) -> list[ResultNote]:
     """Return a note where one of the two odds dominates EPA, with the worst case."""
     worst: tuple[float, Row] | None = None
     targets = [row for row in rows if row["population"] == "target"]
@@ -318,7 +314,7 @@ def _one_sided(rows: Rows) -> list[ResultWarning]:
     at = f" at {format_class_ratio(row['odds'])}" if row["odds"] is not None else ""
     text = f"one term dominates EPA: {epa} of {row['model']}{at} is the mean of PPV odds {ppv} and "
     text += f"NPV odds {npv}"
-    return [ResultWarning("epa-one-sided", text)]
+    return [ResultNote("epa-one-sided", text)]
 
 
 NAMES = ("TP", "FP", "FN", "TN")

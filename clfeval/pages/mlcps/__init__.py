@@ -6,33 +6,22 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from clfeval.document import Document, Row, cell_value
-from clfeval.formatting import format_count, quote_if_ambiguous
+from clfeval.formatting import format_count, quoted_name
 from clfeval.pages.formatting import format_cell, join_names, majority_class_note
 from clfeval.pages.glossary import MLCPS, MLCPS_HEADINGS
 from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
 from clfeval.pages.shared_columns import MODEL
-from clfeval.schema import (
-    Axis,
-    Chart,
-    Column,
-    Json,
-    Note,
-    Page,
-    Point,
-    Series,
-    Table,
-    columns_of_kind,
-)
+from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, cols
 
 BOOT, BY_D = "resamples", "ranked_by=desirability"
 VALUE: Json = {"properties": {"value": {"type": "number"}}}
 TABLES = (
     Table("models", (
-        MODEL, *columns_of_kind("mlcps_area", "mlcps"), Column("rank", "rank", best="min"),
-        *columns_of_kind("mlcps_share", "normalised"),
-        *columns_of_kind("mlcps_area", "order_free lowest highest"),
-        *columns_of_kind("mlcps_share", "mean"), Column("sd", "mlcps_share", "SD", best="min"),
-        *columns_of_kind("flag", "pareto"), *columns_of_kind("text?", "dominated_by"),
+        MODEL, *cols("mlcps_area", "mlcps"), Column("rank", "rank", best="min"),
+        *cols("mlcps_share", "normalised"),
+        *cols("mlcps_area", "order_free lowest highest"),
+        *cols("mlcps_share", "mean"), Column("sd", "mlcps_share", "SD", best="min"),
+        *cols("flag", "pareto"), *cols("text?", "dominated_by"),
         Column("desirability", "share", when=BY_D, more=VALUE),
         Column("dealbreakers", "text*", when=BY_D),
         Column("first", "bare", when=BOOT, more={
@@ -48,53 +37,53 @@ TABLES = (
         "else": {"properties": {"dominated_by": {"type": "string"}}},
     }),
     Table("ranks", (
-        MODEL, *columns_of_kind("rank", "mlcps order_free lowest highest mean"),
+        MODEL, *cols("rank", "mlcps order_free lowest highest mean"),
         Column("sd", "rank", "SD"),
         Column("desirability", "rank", when=BY_D),
-        *columns_of_kind("rank", "best_over_orders worst_over_orders"),
-        *columns_of_kind("flag?", "order_dependent weight_dependent"),
+        *cols("rank", "best_over_orders worst_over_orders"),
+        *cols("flag?", "order_dependent weight_dependent"),
     ), "", 1),
     Table("metrics", (
-        *columns_of_kind("text", "metric"), Column("direction", "text", among=("max", "min")),
-        *columns_of_kind("number?", "low high"), *columns_of_kind("weight", "weight"),
-        *columns_of_kind("number", "least average most"),
+        *cols("text", "metric"), Column("direction", "text", among=("max", "min")),
+        *cols("number?", "low high"), *cols("weight", "weight"),
+        *cols("number", "least average most"),
         Column("winner_without", "text?", more={"description": "null: no polygon without it"}),
-        *columns_of_kind("count?", "moved_without"), *columns_of_kind("text?", "winner_doubled"),
-        *columns_of_kind("count?", "moved_doubled"),
+        *cols("count?", "moved_without"), *cols("text?", "winner_doubled"),
+        *cols("count?", "moved_doubled"),
     ), ""),
     Table("profile", (
-        MODEL, *columns_of_kind("text", "metric"), Column("value", "estimate", more=VALUE),
+        MODEL, *cols("text", "metric"), Column("value", "estimate", more=VALUE),
         Column("d", "part", more={"description": "the ray before weighting"}),
         Column("sd", "weight?", "SD", "?",
                more={"description": "of the value over splits, as the table gives it"}),
     ), ""),
     Table("redundant", (
-        *columns_of_kind("text", "first second"),
+        *cols("text", "first second"),
         Column("why", "text", among=("identical", "same measure", "correlated", "opposite")),
-        Column("r", "correlation?"), *columns_of_kind("text", "note"),
+        Column("r", "correlation?"), *cols("text", "note"),
     ), ""),
-    Table("dominance", (MODEL, *columns_of_kind("text+", "dominated_by"))),
+    Table("dominance", (MODEL, *cols("text+", "dominated_by"))),
     Table("splits", (
         Column("split", "text", more={"pattern": r"^split\d+$"}), MODEL,
-        *columns_of_kind("mlcps_split", "mlcps"),
+        *cols("mlcps_split", "mlcps"),
         Column("normalised", "mlcps_split", more={"properties": {"value": {"maximum": 1}}}),
-        *columns_of_kind("rank", "rank"),
+        *cols("rank", "rank"),
     ), least=1),
-    Table("weights", (MODEL, *columns_of_kind("mlcps_won", "share share_order_free")), "draws", 1),
+    Table("weights", (MODEL, *cols("mlcps_won", "share share_order_free")), "draws", 1),
     Table("desirability", (
-        MODEL, *columns_of_kind("text", "metric goal"), *columns_of_kind("number", "value"),
+        MODEL, *cols("text", "metric goal"), *cols("number", "value"),
         Column("d", "mlcps_place", more={"properties": {"value": {"maximum": 1}}}),
-        *columns_of_kind("weight", "weight"), *columns_of_kind("flag", "dealbreaker"),
+        *cols("weight", "weight"), *cols("flag", "dealbreaker"),
     ), BY_D, 1),
     Table("agreement", (
-        *columns_of_kind("text", "measure"), Column("models", "count", more={"minimum": 2}),
+        *cols("text", "measure"), Column("models", "count", more={"minimum": 2}),
         Column("kendall", "mlcps_agreement", "Kendall's τ"),
         Column("spearman", "mlcps_agreement", "Spearman's ρ"),
-        *columns_of_kind("text*", "top_here top_there"), *columns_of_kind("flag", "same_top"),
+        *cols("text*", "top_here top_there"), *cols("flag", "same_top"),
     ), "compare", 1),
     Table("compared",
-          (MODEL, *columns_of_kind("mlcps_place", "here there"),
-           *columns_of_kind("rank", "rank_here rank_there"),
+          (MODEL, *cols("mlcps_place", "here there"),
+           *cols("rank", "rank_here rank_there"),
                        Column("moved", "whole?")), "compare", 2),
 )  # fmt: skip
 
@@ -195,9 +184,7 @@ def _read_words(result: Document) -> str:
     read, counted = format_count(summary["metrics"], "metric"), ""
     if result.parameters["from"] == "predictions" and files:
         positive = result.parameters.get("positive")
-        counted = (
-            f" (positive: {quote_if_ambiguous(str(positive))})" if positive is not None else ""
-        )
+        counted = f" (positive: {quoted_name(str(positive))})" if positive is not None else ""
         read = format_count(files[0].rows, "row")
     return f"MLcps of {names}: {format_count(summary['models'], 'model')}, {read}{counted}"
 
@@ -207,12 +194,12 @@ def _metric_lines(result: Document) -> Iterator[str]:
     parameters = result.parameters
     weights = parameters["weights"].items()
     if weights:
-        weighted = [f"{quote_if_ambiguous(name)} (weight {w:g})" if w != 1
-                    else quote_if_ambiguous(name) for name, w in weights]  # fmt: skip
+        weighted = [f"{quoted_name(name)} (weight {w:g})" if w != 1
+                    else quoted_name(name) for name, w in weights]  # fmt: skip
         scales = [(metric, scale) for metric, scale in parameters["scales"].items()
                   if scale is not None and list(scale) != [0, 1]]  # fmt: skip
         rescaled = _fit_names(
-            [f"{quote_if_ambiguous(metric)} from {format_range(scale)}" for metric, scale in scales]
+            [f"{quoted_name(metric)} from {format_range(scale)}" for metric, scale in scales]
         )
         said = f"; rescaled: {rescaled}" if scales else ""
         yield f"Metrics in order: {_fit_names(weighted)}{said}"

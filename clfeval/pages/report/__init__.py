@@ -13,29 +13,29 @@ from clfeval.pages.report import comparisons, thresholds
 from clfeval.pages.report.charts import page_charts
 from clfeval.pages.report.sections import page_tables
 from clfeval.pages.shared_columns import CELLS, MEASURED, MODEL, SLICE
-from clfeval.schema import Column, Page, Table, columns_of_kind
+from clfeval.schema import Column, Page, Table, cols
 
 THRESHOLD = Column("threshold", "cut?")
 BEYOND = "for other commands on these rows, add --with mars, or --with all"
 # measures of one class against the rest; else, without a positive class, of all classes
 _TWO, _MULTICLASS = "positive", "classes"
 OF_SCORES = (
-    *columns_of_kind("share", "roc_auc brier", when="?"),
-    *columns_of_kind("estimate", "brier_skill", when="+curves"),
-    *columns_of_kind("amount", "log_loss", when="?"),
-    *columns_of_kind("signed", "overconfidence", when=f"{_MULTICLASS}?"),
-    *columns_of_kind("share", "top_k_accuracy", when=f"{_MULTICLASS}?"),
-    *columns_of_kind("estimate",
+    *cols("share", "roc_auc brier", when="?"),
+    *cols("estimate", "brier_skill", when="+curves"),
+    *cols("amount", "log_loss", when="?"),
+    *cols("signed", "overconfidence", when=f"{_MULTICLASS}?"),
+    *cols("share", "top_k_accuracy", when=f"{_MULTICLASS}?"),
+    *cols("estimate",
                      "calibration_slope calibration_intercept calibration_in_the_large oe_ratio "
         "net_benefit",
         when="+curves"),
 )  # fmt: skip
-HARD = (*columns_of_kind("share", "sensitivity specificity precision npv", when=_TWO),
-        *columns_of_kind("share", "balanced_accuracy"), *columns_of_kind("signed", "mcc"),
-        *columns_of_kind("share", "f1"),
-        *columns_of_kind("signed", "kappa"), *columns_of_kind("share", "accuracy"),
-        *columns_of_kind("signed", "kappa_quadratic", when=f"{_MULTICLASS}?"),
-        *columns_of_kind("amount", "ordinal_mae", when=f"{_MULTICLASS}?"))  # fmt: skip
+HARD = (*cols("share", "sensitivity specificity precision npv", when=_TWO),
+        *cols("share", "balanced_accuracy"), *cols("signed", "mcc"),
+        *cols("share", "f1"),
+        *cols("signed", "kappa"), *cols("share", "accuracy"),
+        *cols("signed", "kappa_quadratic", when=f"{_MULTICLASS}?"),
+        *cols("amount", "ordinal_mae", when=f"{_MULTICLASS}?"))  # fmt: skip
 TABLES = (
     Table("models", (
         SLICE, MODEL, replace(THRESHOLD, when=_TWO),
@@ -44,33 +44,33 @@ TABLES = (
     ), "", 1),
     replace(MEASURED, when="", least=1),
     Table("confusion",
-          (SLICE, MODEL, *columns_of_kind("text", "truth predicted"),
-           *columns_of_kind("weight", "rows"),
+          (SLICE, MODEL, *cols("text", "truth predicted"),
+           *cols("weight", "rows"),
                         Column("share", "part?", "share of true class")), ""),
     Table("calibration", (
-        SLICE, MODEL, *columns_of_kind("count", "bin"), *columns_of_kind("part", "from to"),
-        *columns_of_kind("weight", "rows"),
-        Column("mean_score", "part", "mean score"), *columns_of_kind("share", "observed"),
+        SLICE, MODEL, *cols("count", "bin"), *cols("part", "from to"),
+        *cols("weight", "rows"),
+        Column("mean_score", "part", "mean score"), *cols("share", "observed"),
     )),
     Table("calibration_tests", (
-        MODEL, *columns_of_kind("text", "test"), *columns_of_kind("number?", "statistic df"),
-        *columns_of_kind("p?", "p p_adjusted"),
-        *columns_of_kind("text", "method"), *columns_of_kind("weight", "contradicted"),
-        *columns_of_kind("count?", "groups_off"),
-        *columns_of_kind("part?", "largest_gap"),
+        MODEL, *cols("text", "test"), *cols("number?", "statistic df"),
+        *cols("p?", "p p_adjusted"),
+        *cols("text", "method"), *cols("weight", "contradicted"),
+        *cols("count?", "groups_off"),
+        *cols("part?", "largest_gap"),
     )),
-    Table("curves", (SLICE, MODEL, THRESHOLD, *columns_of_kind("weight", "tp fp"),
-                     *columns_of_kind("part?", "sensitivity fpr precision flagged"),
-                     *columns_of_kind("weight?", "lift"))),
+    Table("curves", (SLICE, MODEL, THRESHOLD, *cols("weight", "tp fp"),
+                     *cols("part?", "sensitivity fpr precision flagged"),
+                     *cols("weight?", "lift"))),
     Table("thresholds", (
-        SLICE, MODEL, *columns_of_kind("cut", "threshold"), *CELLS,
-        *columns_of_kind("part", "flagged"),
-        *columns_of_kind("share", "sensitivity specificity precision npv f1"),
-        *columns_of_kind("signed", "mcc"),
+        SLICE, MODEL, *cols("cut", "threshold"), *CELLS,
+        *cols("part", "flagged"),
+        *cols("share", "sensitivity specificity precision npv f1"),
+        *cols("signed", "mcc"),
     )),
     Table("decision",
-          (SLICE, MODEL, *columns_of_kind("part", "threshold"),
-           *columns_of_kind("estimate", "net_benefit"),
+          (SLICE, MODEL, *cols("part", "threshold"),
+           *cols("estimate", "net_benefit"),
                        Column("treat_all", "number", "treat all"),
                        Column("gain", "estimate", "gain over treat-all and treat-none"),
                        Column("helps", "flag?"))),
@@ -78,8 +78,8 @@ TABLES = (
     shared_columns.PREVALENCE_TABLE,
     *comparisons.TABLES,
     Table("distribution",
-          (SLICE, MODEL, *columns_of_kind("text", "class"), *columns_of_kind("number", "from to"),
-                           *columns_of_kind("weight", "rows"), *columns_of_kind("part?", "share"))),
+          (SLICE, MODEL, *cols("text", "class"), *cols("number", "from to"),
+                           *cols("weight", "rows"), *cols("part?", "share"))),
 )  # fmt: skip
 
 

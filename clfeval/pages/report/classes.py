@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from clfeval.document import Document, Row, as_estimate, cell_value
-from clfeval.formatting import escape_unprintable, format_count, quote_if_ambiguous
+from clfeval.formatting import format_count, printable, quoted_name
 from clfeval.pages.formatting import format_exact
 from clfeval.pages.report.model_order import (
     CALIBRATION_TESTS,
@@ -95,9 +95,7 @@ def _each_class(result: Document, model: str) -> Iterator[TableView]:
     found: dict[str, dict[str, object]] = {}
     for row in result.whole("measures"):
         if row["model"] == model and row["estimator"] == "class":
-            mine = found.setdefault(
-                str(row["class"]), {"class": escape_unprintable(str(row["class"]))}
-            )
+            mine = found.setdefault(str(row["class"]), {"class": printable(str(row["class"]))})
             mine[str(row["measure"])] = row["value"]
     counts = dict.fromkeys(found, 0.0)
     for row in result.whole("confusion"):
@@ -114,7 +112,7 @@ def _each_class(result: Document, model: str) -> Iterator[TableView]:
         "class": "class", "recall ↑": "sensitivity", "precision ↑": "precision", "F1 ↑": "f1",
         "rows": "rows",
     }  # fmt: skip
-    title = f"Per-class results of {quote_if_ambiguous(model)}"
+    title = f"Per-class results of {quoted_name(model)}"
     first = f"{title}, lowest F1 first" if few is not rows else title
     yield TableView(
         "measures", first, columns, few, rank="main", total=len(rows), name="worst classes",
@@ -140,7 +138,7 @@ def _confusions_table(confusion: Sequence[Row], model: str) -> Iterator[TableVie
     said = [_confusion_name(row) for row in wrong[:WORST]]
     if not said:
         return
-    title = f"Most frequent confusions of {quote_if_ambiguous(model)}"
+    title = f"Most frequent confusions of {quoted_name(model)}"
     if max(map(len, said)) > NARROW or len(said) < 3:
         lines: list[Row] = [{"first": text} for text in said[: WORST // 2]]
         columns: dict[str, Source] = {CONFUSED: "first"}
@@ -157,7 +155,7 @@ def _confusions_table(confusion: Sequence[Row], model: str) -> Iterator[TableVie
 
 def _confusion_name(row: Row) -> str:
     rows, share = cell_value(row["rows"]) or 0.0, cell_value(row["share"]) or 1.0
-    truth, said = escape_unprintable(str(row["truth"])), escape_unprintable(str(row["predicted"]))
+    truth, said = printable(str(row["truth"])), printable(str(row["predicted"]))
     every = format_count(round(rows / share, 9), "row")
     return f"{truth} predicted as {said}: {rows:,.10g} of {every}"
 
@@ -173,13 +171,13 @@ def _matrix_table(result: Document, confusion: Sequence[Row], model: str) -> Ite
         if row["model"] == model
     }
     rows: list[Row] = [
-        {"truth": escape_unprintable(truth), **{f"said {k}": cells.get((truth, said), "·")
+        {"truth": printable(truth), **{f"said {k}": cells.get((truth, said), "·")
                                    for k, said in enumerate(names)}}
         for truth in names
     ]  # fmt: skip
     columns: dict[str, Source] = {"truth": "truth"}
-    columns |= {escape_unprintable(name) + " " * k: f"said {k}" for k, name in enumerate(names)}
+    columns |= {printable(name) + " " * k: f"said {k}" for k, name in enumerate(names)}
     yield TableView(
-        "confusion", f"Confusion matrix of {quote_if_ambiguous(model)}: rows are true classes",
+        "confusion", f"Confusion matrix of {quoted_name(model)}: rows are true classes",
         columns, rows, name="matrix", right=tuple(columns)[1:], whole=True,
     )  # fmt: skip

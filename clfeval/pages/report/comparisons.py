@@ -11,12 +11,12 @@ from clfeval.formatting import (
     describe_reference,
     format_count,
     format_number,
-    quote_if_ambiguous,
+    quoted_name,
 )
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.formatting import column_heading, format_exact
 from clfeval.pages.shared_columns import MODEL
-from clfeval.schema import Column, Source, Table, TableView, columns_of_kind, comparison_rows
+from clfeval.schema import Column, Source, Table, TableView, cols, comparison_rows
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (
@@ -24,62 +24,62 @@ FAIRNESS = (
     "equality (specificity), predictive parity (precision), demographic parity "
     "(detection_prevalence)"
 )
-METRIC = columns_of_kind("text", "measure")
+METRIC = cols("text", "measure")
 TABLES = (
     Table("best", (
-        *METRIC, MODEL, *columns_of_kind("flag", "tied"), Column("p_first", "part", "P(first)"),
-        *columns_of_kind("rank", "rank_low rank_high"),
+        *METRIC, MODEL, *cols("flag", "tied"), Column("p_first", "part", "P(first)"),
+        *cols("rank", "rank_low rank_high"),
     )),
     Table("winner",
-          (*METRIC, MODEL, *columns_of_kind("estimate", "value"),
-           *columns_of_kind("number", "optimism"),
-                     *columns_of_kind("estimate", "corrected"))),
+          (*METRIC, MODEL, *cols("estimate", "value"),
+           *cols("number", "optimism"),
+                     *cols("estimate", "corrected"))),
     Table("mcnemar", (
-        MODEL, *columns_of_kind("text", "reference"),
+        MODEL, *cols("text", "reference"),
         Column("newly_right", "weight", "newly right"),
         Column("newly_wrong", "weight", "newly wrong"), Column("p", "p?"),
-        *columns_of_kind("text", "method"),
+        *cols("text", "method"),
     ), "reference?"),
     Table("together", (
-        *METRIC, *columns_of_kind("count", "models"),
+        *METRIC, *cols("count", "models"),
         Column("differ", "weight", "rows that differ"),
-        *columns_of_kind("number?", "statistic"), Column("p", "p?"),
-        *columns_of_kind("text", "method"),
+        *cols("number?", "statistic"), Column("p", "p?"),
+        *cols("text", "method"),
     ), "reference?"),
     Table("runs",
-          (*METRIC, MODEL, *columns_of_kind("text", "run"), *columns_of_kind("estimate", "value"),
+          (*METRIC, MODEL, *cols("text", "run"), *cols("estimate", "value"),
                    Column("se", "number?", "standard error"))),
     Table("run_spread", (
-        *METRIC, MODEL, *columns_of_kind("count", "runs"), *columns_of_kind("estimate", "mean"),
-        *columns_of_kind("number?", "sd"),
-        *columns_of_kind("text", "method"),
+        *METRIC, MODEL, *cols("count", "runs"), *cols("estimate", "mean"),
+        *cols("number?", "sd"),
+        *cols("text", "method"),
     )),
     Table("slices", (
-        *columns_of_kind("text", "slice"), MODEL, *columns_of_kind("weight", "rows"),
+        *cols("text", "slice"), MODEL, *cols("weight", "rows"),
         Column("positives", "weight", when="?"),
-        *columns_of_kind("estimate",
+        *cols("estimate",
                          "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
             when="?"),
         Column("q", "p?"), Column("worse", "text*"),
     )),
     Table("extremes", (
-        *METRIC, MODEL, *columns_of_kind("text", "largest smallest"),
-        *columns_of_kind("estimate", "gap"),
-        *columns_of_kind("count", "slices"),
+        *METRIC, MODEL, *cols("text", "largest smallest"),
+        *cols("estimate", "gap"),
+        *cols("count", "slices"),
     )),
     Table("baselines", (
-        *METRIC, MODEL, *columns_of_kind("number?", "value"),
-        *columns_of_kind("number", "observed"), Column("p", "p?"),
-        *columns_of_kind("text", "method"),
+        *METRIC, MODEL, *cols("number?", "value"),
+        *cols("number", "observed"), Column("p", "p?"),
+        *cols("text", "method"),
     )),
     Table("resolution", (
-        *METRIC, MODEL, *columns_of_kind("text", "reference"),
-        *columns_of_kind("number", "detectable wanted"),
+        *METRIC, MODEL, *cols("text", "reference"),
+        *cols("number", "detectable wanted"),
         Column("rows_needed", "count", "rows needed"),
     ), "reference?"),
     Table("changes", (
-        MODEL, *columns_of_kind("text", "reference file"), Column("id", "text", when="one"),
-        Column("row", "count", when="one"), *columns_of_kind("text", "truth before after"),
+        MODEL, *cols("text", "reference file"), Column("id", "text", when="one"),
+        Column("row", "count", when="one"), *cols("text", "truth before after"),
     ), "reference?"),
 )  # fmt: skip
 MEANINGS: Mapping[str, str] = {
@@ -157,8 +157,8 @@ def comparison_tables(result: Document) -> Iterator[TableView]:
         else:
             columns = {"measure": "measure", "model": "model", "minus": "reference", **SHORT}
         if len(pairs) == 1:
-            model = quote_if_ambiguous(str(rows[0]["model"]))
-            title = f"{model} minus {quote_if_ambiguous(*references)} on the same rows"
+            model = quoted_name(str(rows[0]["model"]))
+            title = f"{model} minus {quoted_name(*references)} on the same rows"
             columns.pop("model")
             note = "intervals and p: adjusted only for sensitivity and specificity together"
         for row in result.tables.get("together", ()):
@@ -200,7 +200,7 @@ def run_tables(result: Document) -> Iterator[TableView]:
         title = "Differences of means over runs, all pairs"
         less: dict[str, Source] = {"minus": "reference"}
         if len(references) == 1:
-            title, less = f"Differences from {quote_if_ambiguous(*references)}, means over runs", {}
+            title, less = f"Differences from {quoted_name(*references)}, means over runs", {}
         columns: dict[str, Source] = {"measure": "measure", "model": "model", **less, **SHORT}
         note = "intervals and p: adjusted for all comparisons of a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
@@ -248,7 +248,7 @@ def slice_tables(result: Document) -> Iterator[TableView]:
         SLICE_HEADS.get(name, column_heading(name)): partial(_format_marked, name=name)
         for name in rows[0] if isinstance(rows[0][name], Estimate)
     }  # fmt: skip
-    yield TableView("slices", f"Slices of {quote_if_ambiguous(best)}", {**columns, "q": "q"}, rows,
+    yield TableView("slices", f"Slices of {quoted_name(best)}", {**columns, "q": "q"}, rows,
                     FEW, note,
                 rank="asked", whole=True, places=[""] * len(rows))  # fmt: skip
     if inside := comparison_rows(result, "reference", inside=True):
@@ -263,7 +263,7 @@ def slice_tables(result: Document) -> Iterator[TableView]:
                     name="within")  # fmt: skip
     gaps = [row for row in comparison_rows(result, "slice", inside=True) if row["model"] == best]
     yield TableView("comparisons",
-                    f"Slices of {quote_if_ambiguous(best)}: inside compared with outside",
+                    f"Slices of {quoted_name(best)}: inside compared with outside",
                 {"measure": "measure", "slice": "slice", "in slice": "new", "outside": "old",
                  "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
                 gaps, 60, FAIRNESS, name="gaps")  # fmt: skip

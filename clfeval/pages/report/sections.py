@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from clfeval.document import Document, Row, as_estimate, cell_value
-from clfeval.formatting import quote_if_ambiguous
+from clfeval.formatting import quoted_name
 from clfeval.lazy_rows import rows_where
 from clfeval.pages.formatting import (
     evenly_spaced,
@@ -133,7 +133,7 @@ def _score_distribution(result: Document, model: str) -> TableView:
         )
     columns: dict[str, Source] = {"": "class", " ": "scores"}
     return TableView(
-        "distribution", f"Score distribution by class ({quote_if_ambiguous(model)})",
+        "distribution", f"Score distribution by class ({quoted_name(model)})",
         columns, lines, rank="main", more="", whole=True,
     )  # fmt: skip
 

@@ -9,43 +9,33 @@ from clfeval.formatting import format_percent
 from clfeval.pages.formatting import INFINITE, REASONS, format_exact
 from clfeval.pages.report.model_order import MAX_ROWS, sort_models
 from clfeval.pages.shared_columns import CELLS, MODEL, SLICE
-from clfeval.schema import (
-    Axis,
-    Chart,
-    Column,
-    Point,
-    Series,
-    Source,
-    Table,
-    TableView,
-    columns_of_kind,
-)
+from clfeval.schema import Axis, Chart, Column, Point, Series, Source, Table, TableView, cols
 
 RULES = ("score >= t", "never positive", "always positive")
 TABLES = (
     Table("cutoffs", (
-        SLICE, MODEL, *columns_of_kind("text", "chosen_by"), *columns_of_kind("cut?", "threshold"),
+        SLICE, MODEL, *cols("text", "chosen_by"), *cols("cut?", "threshold"),
         Column("threshold_low", "cut?"), Column("threshold_high", "cut?"),
         Column("rule", "text", among=(None, *RULES)), *(Column(one.name, "weight?", one.title)
                                                        for one in CELLS),
-        *columns_of_kind("text", "measure"), *columns_of_kind("estimate", "value"),
+        *cols("text", "measure"), *cols("estimate", "value"),
         Column("corrected", "estimate", "value on new data"),
         Column("limited", "estimate?", "constrained measure on new data"),
-        *columns_of_kind("share", "sensitivity specificity precision npv flagged"),
+        *cols("share", "sensitivity specificity precision npv flagged"),
     ), "best_threshold?"),
     Table("abstentions", (
-        SLICE, MODEL, *columns_of_kind("text", "chosen_by"),
-        *columns_of_kind("cut?", "threshold low high"),
-        *columns_of_kind("share", "coverage"),
+        SLICE, MODEL, *cols("text", "chosen_by"),
+        *cols("cut?", "threshold low high"),
+        *cols("share", "coverage"),
         *(Column(one.name, "weight?", one.title) for one in CELLS),
-        *columns_of_kind("share", "accuracy"),
+        *cols("share", "accuracy"),
         Column("accuracy_of_all", "share", "accuracy of all"),
-        *columns_of_kind("share", "sensitivity specificity precision npv"),
-        *columns_of_kind("number?", "cost cost_of_all aurc"),
+        *cols("share", "sensitivity specificity precision npv"),
+        *cols("number?", "cost cost_of_all aurc"),
     ), "abstain?"),
     Table("risk", (
-        SLICE, MODEL, *columns_of_kind("number", "distance"),
-        *columns_of_kind("part", "coverage risk"),
+        SLICE, MODEL, *cols("number", "distance"),
+        *cols("part", "coverage risk"),
     ), "abstain?"),
 )  # fmt: skip
 OF_RATES: Mapping[str, str] = {

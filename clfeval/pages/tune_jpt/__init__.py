@@ -36,7 +36,7 @@ from clfeval.schema import (
     Point,
     Series,
     Table,
-    columns_of_kind,
+    cols,
 )
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")
@@ -49,13 +49,10 @@ MEASURES = tuple(
 )
 WHO = (SLICE, MODEL)
 MEASURE = Column("measure", "measure")
-POPULATION_COLUMNS = (
-    *columns_of_kind("prevalence", "prevalence"),
-    *columns_of_kind("odds", "odds"),
-)
-MAYBE_AT = (*columns_of_kind("prevalence?", "prevalence"), *columns_of_kind("odds?", "odds"))
+POPULATION_COLUMNS = (*cols("prevalence", "prevalence"), *cols("odds", "odds"))
+MAYBE_AT = (*cols("prevalence?", "prevalence"), *cols("odds?", "odds"))
 POPULATION_KIND = Column("population", "text", among=POPULATIONS[:3])
-HERE = (*POPULATION_COLUMNS, *columns_of_kind("positive", "ratio"))
+HERE = (*POPULATION_COLUMNS, *cols("positive", "ratio"))
 # the cells are null where a class is absent, except in the sample, whose counts they are
 SAMPLE: Json = {
     "if": {"properties": {"population": {"const": "sample"}}},
@@ -64,53 +61,53 @@ SAMPLE: Json = {
 }
 TABLES = (
     Table("models", (
-        *WHO, POPULATION_KIND, *MAYBE_AT, *columns_of_kind("weight", "rows"),
+        *WHO, POPULATION_KIND, *MAYBE_AT, *cols("weight", "rows"),
         *(Column(cell.name, "weight?", cell.title, best=cell.best) for cell in CELLS),
         Column("threshold", "cut?"), *MEASURES,
     ), "", 1, SAMPLE),
     Table("expected", (
-        *WHO, POPULATION_KIND, *POPULATION_COLUMNS, *columns_of_kind("positive", "rows"),
-        *columns_of_kind("weight", "positives negatives"),
-        *columns_of_kind("amount", "tp fp fn tn flagged"),
+        *WHO, POPULATION_KIND, *POPULATION_COLUMNS, *cols("positive", "rows"),
+        *cols("weight", "positives negatives"),
+        *cols("amount", "tp fp fn tn flagged"),
     )),
     Table("sweep", (*WHO, *HERE, *MEASURES), least=2),
     Table("crossovers", (
-        SLICE, MEASURE, *columns_of_kind("text", "first second"),
-        *columns_of_kind("crossing", "crossing"),
-        *columns_of_kind("odds?", "odds"), *columns_of_kind("text?", "leads_below leads_above"),
-        *columns_of_kind("text", "verdict"),
+        SLICE, MEASURE, *cols("text", "first second"),
+        *cols("crossing", "crossing"),
+        *cols("odds?", "odds"), *cols("text?", "leads_below leads_above"),
+        *cols("text", "verdict"),
     )),
     Table("winners", (
         SLICE, MEASURE, Column("population", "text", among=("sample", "target", "sweep")), *HERE,
-        *columns_of_kind("text?", "leader"), *columns_of_kind("estimate", "value"),
-        *columns_of_kind("text?", "winner"),
-        *columns_of_kind("text*", "tied"),
+        *cols("text?", "leader"), *cols("estimate", "value"),
+        *cols("text?", "winner"),
+        *cols("text*", "tied"),
         Column("verdict", "text", among=(None, *VERDICTS), when="margin"),
         Column("least_lead", "number?", when="margin"),
-        *columns_of_kind("text*", "equivalent possibly_better", when="margin"),
+        *cols("text*", "equivalent possibly_better", when="margin"),
     )),
     Table("thresholds", (
         *WHO, MEASURE, Column("population", "text", among=POPULATIONS), *HERE,
         Column("threshold", "cut?", more={"description": "null: above every score"}),
         Column("rule", "text", among=(None, *RULES)),
-        *columns_of_kind("part?", "sensitivity specificity"),
-        *columns_of_kind("estimate", "value"),
+        *cols("part?", "sensitivity specificity"),
+        *cols("estimate", "value"),
         Column("fixed_threshold", "cut?", more={"description": "null: the largest class"}),
         Column("fixed_value", "estimate", "value at the fixed threshold"),
         Column("corrected", "estimate", "corrected value"),
     )),
     shared_columns.PREVALENCE_TABLE,
     Table("cutoffs", (
-        MODEL, MEASURE, *columns_of_kind("odds", "odds"), *columns_of_kind("cut?", "threshold"),
+        MODEL, MEASURE, *cols("odds", "odds"), *cols("cut?", "threshold"),
         Column("rule", "text", among=RULES),
     )),
     Table("ranges", (
-        *WHO, MEASURE, *columns_of_kind("estimate", "lowest"),
-        *columns_of_kind("prevalence", "lowest_at"),
-        *columns_of_kind("estimate", "highest"), *columns_of_kind("prevalence", "highest_at"),
+        *WHO, MEASURE, *cols("estimate", "lowest"),
+        *cols("prevalence", "lowest_at"),
+        *cols("estimate", "highest"), *cols("prevalence", "highest_at"),
     )),
     Table("simulated", (
-        *WHO, MEASURE, *columns_of_kind("number?", "mean median low high"),
+        *WHO, MEASURE, *cols("number?", "mean median low high"),
         Column("failed", "count", more={"description": "simulations in which it is undefined"}),
     )),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clfeval.document import Cell, Document, Estimate, Row, comparable_rows
-from clfeval.formatting import format_class_ratio, format_close, format_share, quote_if_ambiguous
+from clfeval.formatting import format_class_ratio, format_close, format_share, quoted_name
 from clfeval.lazy_rows import RowsBySlice, rows_where
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.formatting import ABSENT, column_title, format_exact
@@ -150,9 +150,7 @@ def format_prevalence(share: Cell) -> str:
 def format_some_names(names: Sequence[str]) -> str:
     """Return the names of some models, and the number of the rest."""
     left = len(names) - FEW
-    return ", ".join(map(quote_if_ambiguous, names[:FEW])) + (
-        f" and {left} more" if left > 0 else ""
-    )
+    return ", ".join(map(quoted_name, names[:FEW])) + (f" and {left} more" if left > 0 else "")
 
 
 def has_sample(result: Document) -> bool:

@@ -9,7 +9,7 @@ from heapq import nlargest, nsmallest
 from math import isclose
 
 from clfeval.document import Cell, Document, Estimate, Row, Rows, cell_value
-from clfeval.formatting import escape_unprintable
+from clfeval.formatting import printable
 from clfeval.pages.formatting import REASONS, format_cell, format_exact
 from clfeval.pages.phidelta import CORNERS, sort_by_column
 from clfeval.schema import Point
@@ -199,7 +199,7 @@ def model_scene(result: Document, population: Diamond) -> Scene:
         notes.append(f"[{first}]: largest δ of a curve; ({first}): threshold used")
     if len(best) > len(drawn):
         names = " and ".join(
-            f"{markers[name]}{TIE}{shorten_name(escape_unprintable(name), NAME)}" for name in drawn
+            f"{markers[name]}{TIE}{shorten_name(printable(name), NAME)}" for name in drawn
         )
         notes.append(f"curves and thresholds only of {names}: largest Gini"
                      f"{', the reference' * (len(drawn) > 1)}")  # fmt: skip
@@ -237,7 +237,7 @@ def add_key(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[Keye
     lost: dict[str, list[str]] = {}
     for entry, phi, delta in placed:
         if not defined_point(phi, delta):
-            name = shorten_name(escape_unprintable(entry.name), NAME).replace(" ", TIE)
+            name = shorten_name(printable(entry.name), NAME).replace(" ", TIE)
             lost.setdefault(_undefined_reason(phi, delta), []).append(f"'{name}'")
     for reason, names in lost.items():
         more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
