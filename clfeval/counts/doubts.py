@@ -272,8 +272,8 @@ def refuse_one_threshold(settled: Settled, ranges: Mapping[str, tuple[float, flo
 
 def refuse_other_scale(settled: Settled, ranges: Mapping[str, tuple[float, float]]) -> None:
     """Raise for a percentage as the threshold of probabilities, or the reverse."""
+    cut = settled.roles.threshold.get(None)
     for name, (low, high) in ranges.items():
-        cut = settled.roles.threshold.get(None)
         if cut is None or name in settled.roles.threshold:
             continue
         too_high = 0 <= low <= high <= 1 < cut
