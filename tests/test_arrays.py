@@ -148,6 +148,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "scikit-learn's keyword": (lambda: report(Y, LR, sample_weight=WEIGHT), TypeError, "weight="),
     "a gate": (lambda: report(Y, LR, fail_under=0.8), TypeError, ".check(fail_under="),
     "a shell's word": (lambda: report(Y, LR, odds="1:9"), TypeError, "prevalence='P:N'"),
+    "another order": (lambda: report(pd.Series(Y), pd.Series(LR)[::-1]), UsageError, ".to_numpy()"),
     "names in one text": (
         lambda: report(FRAME, ignore="group,weight"),
         UsageError,

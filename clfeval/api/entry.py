@@ -187,9 +187,10 @@ def _frame(columns: Mapping[str, Any]) -> Any:
 
         indexes = [one.index for one in columns.values() if isinstance(one, pd.Series)]
         for one in indexes[1:]:
-            if not one.equals(indexes[0]) and {*one} == {*indexes[0]}:
+            if not one.equals(indexes[0]) and one.isin(indexes[0]).all():
                 what = "the indexes of two Series have the same labels in different order"
-                hint = "bring them into one order: y_prob.loc[y_true.index]"
+                hint = "if rows belong together by index, give y_prob.loc[y_true.index]; if by " \
+                       "position, give y_prob.to_numpy()"  # fmt: skip
                 raise UsageError.new(what, "bad-option", hint=hint)
         return pd.DataFrame({name: getattr(one, "array", one) for name, one in columns.items()})
     import polars as pl

@@ -293,8 +293,8 @@ def refuse_threshold_of_other_scale(
     settled: CountSettings, ranges: Mapping[str, tuple[float, float]]
 ) -> None:
     """Raise for a percentage as the threshold of probabilities, or the reverse."""
+    cut = settled.roles.threshold.get(None)
     for name, (low, high) in ranges.items():
-        cut = settled.roles.threshold.get(None)
         if cut is None or name in settled.roles.threshold:
             continue
         too_high = 0 <= low <= high <= 1 < cut

@@ -192,18 +192,19 @@ def run_comparisons(
 
 
 def run_ties(
-    lead: str, values: RunValues, models: Sequence[str], runs: Runs, *, level: float, seed: int
-) -> dict[str, bool]:
-    """Return for each model whether its mean is not significantly different from the best mean.
+    lead: str, means: Sequence[RunMean], values: RunValues, models: Sequence[str], runs: Runs, *,
+    level: float, seed: int,
+) -> dict[str, bool]:  # fmt: skip
+    """Return for each model whether it is not significantly different from the best mean.
 
     Adjusted for all pairs of models; empty where tests are impossible, see `mean_over_runs`.
     """
-    mine = {key: runs_of for key, runs_of in values.items() if key[0] == lead}
-    means = {one.model: one.mean.value for one in run_means(mine, runs, None)}
-    known_means = {model: value for model, value in means.items() if value is not None}
+    sizes = {one.model: one.mean.value for one in means if one.metric == lead}
+    known_means = {model: value for model, value in sizes.items() if value is not None}
     if len(known_means) < 2:
         return {}
     best = max(known_means, key=lambda one: CATALOG[lead].sign * known_means[one])
+    mine = {key: of_runs for key, of_runs in values.items() if key[0] == lead}
     rows = run_comparisons(mine, models, runs, ALL_PAIRS, {}, level=level, seed=seed)
     found = {best: True}
     for row in rows:

@@ -79,7 +79,7 @@ def average_over_runs(
         one.metric == name and one.mean.value is not None for one in found
     )), LEADS[-1])  # fmt: skip
     tied = {} if level is None or options.reference is not None else run_ties(
-        lead, values, models, runs, level=level, seed=options.seed)  # fmt: skip
+        lead, found, values, models, runs, level=level, seed=options.seed)  # fmt: skip
     tables: dict[str, Sequence[Row]] = {
         "models": [
             row if row["slice"] is not None else {
