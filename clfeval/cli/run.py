@@ -36,6 +36,7 @@ from clfeval.errors import ExitCode, bad_option
 from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Opt, build_group
 from clfeval.pages import DRY_RUN, HISTORY, SUITE
+from clfeval.tables.lazy_imports import defer_parts_of_numpy
 from clfeval.tables.source import split_path
 from clfeval.views.files import SavedFiles, table_or_first
 
@@ -84,6 +85,7 @@ def run_command(
             import clfeval.tables.prediction  # noqa: F401  # first, or polars undoes the next line
 
             end_on_interrupt()
+            defer_parts_of_numpy()
             result = compute()
         if limited or gates.baseline is not None:
             from clfeval.compare.gates.evaluate import evaluate_gates
