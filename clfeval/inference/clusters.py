@@ -7,7 +7,6 @@ sum of r² over clusters, against k (n-k) / n for independent rows. Their ratio 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -62,16 +61,17 @@ def count_divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Fl
     return np.where(df > 0, found, np.where(np.isnan(size), np.nan, np.inf))
 
 
-def sum_variance_factor(variances: Sequence[ArrayLike], covariances: Sequence[ArrayLike]) -> Floats:
+def sum_variance_factor(variances: ArrayLike, covariances: ArrayLike) -> Floats:
     """Return the variance of a sum relative to independent parts: 1 + 2 cov / var.
 
     variances: of the parts; covariances: of every two. Range 0.05 to 2 for each further part; 1
     where no part varies.
     """
-    whole, shared = np.sum(variances, axis=0), 2 * np.sum(covariances, axis=0)
+    parts, shared = np.asarray(variances), 2 * np.sum(covariances, axis=0)
+    whole = parts.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(whole > 0, 1 + shared / whole, 1.0)
-    return np.clip(factor, _LEAST_FACTOR, _MOST_FACTOR * (len(variances) - 1))
+    return np.clip(factor, _LEAST_FACTOR, _MOST_FACTOR * (len(parts) - 1))
 
 
 def joint_shares(

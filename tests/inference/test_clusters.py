@@ -149,9 +149,7 @@ def test_parts_are_shares_with_their_covariance(seed: int) -> None:
     (effects, parts, cov), (tp, fp, p, n) = two_rates(x), x.T
     for i, (k, m) in enumerate(((tp, p), (fp, n))):
         effect, g = design_effect(*sums(k, m))
-        assert (effects[i, 0], parts[i, 0]) == pytest.approx(
-            (float(effect), float(g)), rel=1e-12
-        )
+        assert (effects[i, 0], parts[i, 0]) == pytest.approx((float(effect), float(g)), rel=1e-12)
     r1, r2 = tp - tp.sum() / p.sum() * p, fp - fp.sum() / n.sum() * n
     h = [g / (g - 1) for g in parts[:, 0]]
     assert cov[0, 0, 0] == pytest.approx(h[0] * (r1 @ r1) / p.sum() ** 2)

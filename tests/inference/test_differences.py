@@ -149,11 +149,6 @@ def test_counts_that_are_none_are_refused(k: int, n: int) -> None:
         combine_proportions(1, -1, 1, 2, k, n, level=0.95)
 
 
-def test_a_negative_z_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"\bz\b"):
-        wilson(1, 2, -1)
-
-
 # combinations of independent proportions
 
 
