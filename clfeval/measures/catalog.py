@@ -28,15 +28,13 @@ _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
 
 # measures of sets of models: of two counts of rows, numerator and denominator of the formula
 _COVERAGE = (
-    Measure("shine_through", "ShineThrough", divide, "patterns", "max", 0, 1, ("nothing_found",),
+    Measure("shine_through", "ShineThrough", divide, "patterns", ("nothing_found",), "share",
+            "target rows that only S detects / target rows that any model detects", _MARS),
+    Measure("occlusion", "Occlusion", divide, "patterns", ("nothing_found", "no_other_model"),
             "share",
-            "target rows that only S detects / target rows that any model detects",
-            _MARS),
-    Measure("occlusion", "Occlusion", divide, "patterns", "min", 0, 1,
-            ("nothing_found", "no_other_model"), "share",
             "target rows that S misses and all (rule any: some) other models detect / target rows"
-            " that any model detects", _MARS),
-    Measure("yield", "yield", divide, "patterns", "max", 0, 1, ("zero_margin",), "share",
+            " that any model detects", _MARS, best="min"),
+    Measure("yield", "yield", divide, "patterns", ("zero_margin",), "share",
             "detected / flagged rows", _MARS),
 )  # fmt: skip
 
@@ -47,32 +45,14 @@ _OF_CLASSES = {
 
 CATALOG: Mapping[str, Measure] = {
     measure.id: replace(measure, classes=_OF_CLASSES.get(measure.id, measure.classes))
-    for family in (
-        confusion.MEASURES,
-        odds.RATIOS,
-        confusion.INFORMATION,
-        odds.ODDS,
-        odds.UNBIASED,
-        confusion.INFORMATION_UNBIASED,
-        odds.TUNED,
-        odds.AT_PREVALENCE_MEASURES,
-        confusion.MARGINS,
-        decisions.SELECTIVE,
-        odds.PLANE,
-        ranking.RANKING,
-        ranking.TOPS,
-        probability.PROBABILITIES,
-        probability.DECOMPOSITION,
-        calibration.CALIBRATION,
-        decisions.DECISIONS,
-        multiclass_table.TABLES,
-        multiclass_scores.OF_MANY,
-        _COVERAGE,
-        polygon.MEASURES,
-        desirability.MEASURES,
+    for measure in (
+        *confusion.MEASURES, *odds.RATIOS, *confusion.INFORMATION, *odds.ODDS, *odds.UNBIASED,
+        *confusion.INFORMATION_UNBIASED, *odds.TUNED, *confusion.MARGINS, *decisions.SELECTIVE,
+        *odds.PLANE, *ranking.RANKING, *probability.PROBABILITIES, *probability.DECOMPOSITION,
+        *calibration.CALIBRATION, *decisions.DECISIONS, *multiclass_table.TABLES,
+        *multiclass_scores.OF_MANY, *_COVERAGE, *polygon.MEASURES, *desirability.MEASURES,
     )
-    for measure in family
-}
+}  # fmt: skip
 
 _AT_CUT = re.compile(r"([^@:]+)(?:@|:t(?:hreshold)?=)(0?\.\d+)")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
@@ -115,9 +95,9 @@ def threshold_hint(name: str) -> str | None:
     """Return a hint for a name with a threshold, as `sensitivity@0.1` or `f1:t=.2`, or None."""
     found = _AT_CUT.fullmatch(name.strip())
     measure = find_measure(found[1]) if found else None
-    if found is None or measure is None or measure.needs != "confusion":
-        return None
-    return f"use --threshold {found[2]} and the measure '{found[1]}'"
+    if found and measure and measure.needs == "confusion":
+        return f"use --threshold {found[2]} and the measure '{found[1]}'"
+    return None
 
 
 def measure_title(name: str, beta: float | None = None) -> str:
@@ -214,15 +194,12 @@ EQUIVALENCES: tuple[dict[str, str], ...] = (
 
 def measure_of_column(name: str) -> Measure | None:
     """Return the measure of a column, ignoring average, fold and parameters in its name."""
-    plain = normalize_name(_PARAMETERS.sub("", name))
-    while True:
+    plain, before = normalize_name(_PARAMETERS.sub("", name)), ""
+    found = _measure_unless_letter(plain)
+    while found is None and plain != before:
+        before, plain = plain, _SUFFIX.sub("", _PREFIX.sub("", plain))
         found = _measure_unless_letter(plain)
-        if found is not None:
-            return found
-        shorter = _SUFFIX.sub("", _PREFIX.sub("", plain))
-        if shorter == plain:
-            return None
-        plain = shorter
+    return found
 
 
 def _measure_unless_letter(plain: str) -> Measure | None:
@@ -246,20 +223,17 @@ def equivalence_formula(first: str, second: str) -> str | None:
     (one, where), (other, there) = _equivalence_entry(first), _equivalence_entry(second)
     if where != there:  # a measure on different rows is not equivalent
         return None
-    for line in EQUIVALENCES:
-        if one in line and other in line:
-            if line[one] == line[other]:
-                return f"both are {line[one]}"
-            return f"'{first}' is {line[one]}, '{second}' is {line[other]}"
-    return None
+    line = next((line for line in EQUIVALENCES if one in line and other in line), None)
+    if line is None:
+        return None
+    if line[one] == line[other]:
+        return f"both are {line[one]}"
+    return f"'{first}' is {line[one]}, '{second}' is {line[other]}"
 
 
 @cache
 def _equivalence_entry(name: str) -> tuple[str, str]:
-    """Return the name of a measure in EQUIVALENCES, and its prefix: test_, val_, ...
-
-    Averages over classes are measures of their own.
-    """
+    """Return the name of a measure in EQUIVALENCES, averages too, and its prefix: test_, val_."""
     whole = normalize_name(name)
     plain = _PREFIX.sub("", whole)
     found = _measure_unless_letter(plain)
