@@ -11,25 +11,13 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
 
-_NORMAL = NormalDist()
 _ROOT2 = math.sqrt(2)
 _MOST_STEPS = 60  # a bracket halved this often is as narrow as the numbers allow
 _MOST_ERRORS = 38.0  # standard errors beyond which a level is 1 as a float
 
 
-def normal_quantile(p: float) -> float:
-    """Return the x with P(X <= x) = p for a standard normal X; ValueError unless 0 < p < 1.
-
-    Range: real, 0 at p = 1/2; to 15 digits for 1e-300 <= p.
-    Source: Wichura 1988, Applied Statistics 37:477, as the standard library has it.
-    """
-    if not 0 < p < 1:
-        raise ValueError(f"the probability {p} is not between 0 and 1")
-    return _NORMAL.inv_cdf(p)
-
-
 def normal_quantile_array(p: Floats) -> Floats:
-    """Return `normal_quantile` of an array, (q,)."""
+    """Return the standard normal quantiles of probabilities, (q,)."""
     from scipy.special import ndtri
 
     return np.asarray(ndtri(p), np.float64)
@@ -43,8 +31,11 @@ def tail_probability(level: float) -> float:
 
 
 def critical_value(level: float) -> float:
-    """Return the z with P(-z <= X <= z) = level for a normal X; ValueError unless 0 < level < 1."""
-    return abs(normal_quantile(tail_probability(level)))
+    """Return the z with P(-z <= X <= z) = level for a normal X; ValueError unless 0 < level < 1.
+
+    To 15 digits. Source: Wichura 1988, Applied Statistics 37:477, as the standard library has it.
+    """
+    return abs(NormalDist().inv_cdf(tail_probability(level)))
 
 
 def simultaneous_level(level: float, *, comparisons: int = 1, turn: float = 0.0) -> float:

@@ -55,14 +55,7 @@ def has_unreliable_error(k: ArrayLike, n: ArrayLike) -> Bools:
 
 
 def combine_proportions(
-    a: ArrayLike,
-    b: ArrayLike,
-    k1: ArrayLike,
-    n1: ArrayLike,
-    k2: ArrayLike,
-    n2: ArrayLike,
-    *,
-    level: float,
+    a: ArrayLike, b: ArrayLike, *counts: ArrayLike, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return a p1 + b p2 of two independent binomial proportions and its interval.
 
@@ -78,7 +71,7 @@ def combine_proportions(
     """
     z = critical_value(level)
     value = down = up = least = most = np.zeros(())
-    for factor, k, n in ((a, k1, n1), (b, k2, n2)):
+    for factor, (k, n) in ((a, counts[:2]), (b, counts[2:])):
         weight = np.asarray(factor, np.float64)
         p, below, above = wilson_distances(k, n, z)
         value = value + weight * p

@@ -146,49 +146,44 @@ _LOWER_IS_BETTER = re.compile(
     r"v?ram|mem|mb|gb|watts?|joules?|kwh|carbon)(?:_|@|$)|^(?:1_|rank_|rank$)"
 )
 
-# the measures of a line are equivalent: each is a formula of the same quantity
-EQUIVALENCES: tuple[dict[str, str], ...] = (
-    {"roc_auc": "ROC AUC", "gini": "2 ROC AUC - 1"},
+# the measures of a line are equivalent: each is a formula of the same quantity; the averages that
+# are accuracy are so for rows with one class each
+_FORMULAS = (
+    {"ROC AUC": "roc_auc", "2 ROC AUC - 1": "gini"},
     {
-        "accuracy": "accuracy",
-        "tar": "accuracy",
-        "error_rate": "1 - accuracy",
-        "delta_b": "2 accuracy - 1",
-        "tor": "accuracy / (1 - accuracy)",
-        # for rows with one class each
-        "recall_weighted": "accuracy",
-        "recall_micro": "accuracy",
-        "precision_micro": "accuracy",
-        "f1_micro": "accuracy",
+        "accuracy": "accuracy tar recall_weighted recall_micro precision_micro f1_micro",
+        "1 - accuracy": "error_rate",
+        "2 accuracy - 1": "delta_b",
+        "accuracy / (1 - accuracy)": "tor",
     },
-    {"sensitivity": "sensitivity", "recall": "sensitivity", "fnr": "1 - sensitivity"},
-    {"specificity": "specificity", "fpr": "1 - specificity"},
+    {"sensitivity": "sensitivity recall", "1 - sensitivity": "fnr"},
+    {"specificity": "specificity", "1 - specificity": "fpr"},
     {
-        "precision": "precision",
-        "ppv": "precision",
-        "fdr": "1 - precision",
-        "ppv_odds": "precision / (1 - precision)",
+        "precision": "precision ppv",
+        "1 - precision": "fdr",
+        "precision / (1 - precision)": "ppv_odds",
     },
-    {"npv": "NPV", "for": "1 - NPV", "npv_odds": "NPV / (1 - NPV)"},
+    {"NPV": "npv", "1 - NPV": "for", "NPV / (1 - NPV)": "npv_odds"},
     {
-        "accuracy_u": "balanced accuracy",
-        "balanced_accuracy": "balanced accuracy",
-        "recall_macro": "balanced accuracy",
-        "j_index": "2 balanced accuracy - 1",
-        "delta": "2 balanced accuracy - 1",
-        "error_u": "1 - balanced accuracy",
+        "balanced accuracy": "accuracy_u balanced_accuracy recall_macro",
+        "2 balanced accuracy - 1": "j_index delta",
+        "1 - balanced accuracy": "error_u",
     },
-    {"f1": "F1", "f_beta": "F1", "jaccard": "F1 / (2 - F1)", "f_odds": "F1 / (1 - F1)"},
-    {"dor": "DOR", "dp": "sqrt(3)/π ln DOR"},
+    {"F1": "f1 f_beta", "F1 / (2 - F1)": "jaccard", "F1 / (1 - F1)": "f_odds"},
+    {"DOR": "dor", "sqrt(3)/π ln DOR": "dp"},
     {
-        "brier": "Brier",
-        "brier_sum": "2 Brier",
-        "brier_per_class": "2 Brier / C",
-        "brier_skill": "1 - Brier / Brier of the class shares",
+        "Brier": "brier",
+        "2 Brier": "brier_sum",
+        "2 Brier / C": "brier_per_class",
+        "1 - Brier / Brier of the class shares": "brier_skill",
     },
-    {"log_loss": "log loss", "log_loss_skill": "1 - log loss / log loss of the class shares"},
-    {"ordinal_mse": "ordinal MSE", "ordinal_rmse": "square root of the ordinal MSE"},
-    {"mutual_information": "mutual information", "ic": "mutual information / H(truth)"},
+    {"log loss": "log_loss", "1 - log loss / log loss of the class shares": "log_loss_skill"},
+    {"ordinal MSE": "ordinal_mse", "square root of the ordinal MSE": "ordinal_rmse"},
+    {"mutual information": "mutual_information", "mutual information / H(truth)": "ic"},
+)
+EQUIVALENCES: tuple[dict[str, str], ...] = tuple(
+    {name: formula for formula, names in line.items() for name in names.split()}
+    for line in _FORMULAS
 )
 
 

@@ -43,27 +43,21 @@ def minimize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Fl
 
 
 def target(
-    x: ArrayLike,
-    low: float,
-    target: float,
-    high: float,
-    *,
-    gamma_low: float = 1.0,
-    gamma_high: float = 1.0,
+    x: ArrayLike, low: float, target: float, high: float, *, gammas: tuple[float, float] = (1, 1)
 ) -> Floats:
     """Return the desirability of values of which one is best; 0..1.
 
-    d = ((x - low) / (target - low)) ** gamma_low      up to the target
-    d = ((x - high) / (target - high)) ** gamma_high   from the target on
-    d = 0 at or below low, at or above high; 1 at the target
+    d = ((x - low) / (target - low)) ** gamma   up to the target
+    d = ((x - high) / (target - high)) ** gamma   from the target on
+    d = 0 at or below low, at or above high; 1 at the target; gammas: those below and above it
 
     Errors: ValueError unless low < target < high and both exponents are above 0.
     """
     _need_rise("low", low, "target", target)
     _need_rise("target", target, "high", high)
     values = np.asarray(x, np.float64)
-    rising = _ramp(values - low, target - low, gamma_low)
-    falling = _ramp(high - values, high - target, gamma_high)
+    rising = _ramp(values - low, target - low, gammas[0])
+    falling = _ramp(high - values, high - target, gammas[1])
     return np.where(values <= target, rising, falling)
 
 

@@ -218,27 +218,21 @@ def _gradient_and_hessian(
     """Return gradient and curvature of the log likelihood: g0, g1, h00, h01, h11, (5, r)."""
     sums = np.zeros((5, len(at)))
     for start in range(0, z.shape[1], _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        sums += _block_gradient_sums(z[:, part], pos[:, part], neg[:, part], at, free)
+        x, positives, negatives = (one[:, start : start + _AT_ONCE] for one in (z, pos, neg))
+        mu = at[:, 1:] * x
+        mu += at[:, :1]
+        np.exp(np.negative(mu, out=mu), out=mu)
+        mu += 1
+        np.reciprocal(mu, out=mu)
+        w = positives + negatives
+        w *= mu
+        rest = positives - w
+        w -= np.multiply(w, mu, out=mu)
+        sums[0] += rest.sum(axis=1)
+        sums[2] += w.sum(axis=1)
+        if free:
+            sums[1] += np.multiply(rest, x, out=rest).sum(axis=1)
+            for power in (3, 4):
+                w *= x
+                sums[power] += w.sum(axis=1)
     return sums
-
-
-def _block_gradient_sums(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> Floats:
-    mu = at[:, 1:] * z
-    mu += at[:, :1]
-    np.exp(np.negative(mu, out=mu), out=mu)
-    mu += 1
-    np.reciprocal(mu, out=mu)
-    w = pos + neg
-    w *= mu
-    rest = pos - w
-    w -= np.multiply(w, mu, out=mu)
-    found = np.zeros((5, len(at)))
-    found[0], found[2] = rest.sum(axis=1), w.sum(axis=1)
-    if free:
-        found[1] = np.multiply(rest, z, out=rest).sum(axis=1)
-        w *= z
-        found[3] = w.sum(axis=1)
-        w *= z
-        found[4] = w.sum(axis=1)
-    return found

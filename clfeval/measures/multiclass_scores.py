@@ -16,7 +16,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.measures import calibration, decisions
-from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities
+from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities, mean_loss
 from clfeval.measures.record import Measure, Multiclass
 
 _EXACT, _ROUNDING = 2.0**53, 1e-13  # pairs from which on two sums of equal terms may differ
@@ -89,7 +89,7 @@ def mean_row_loss(
     loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: int
 ) -> Floats:
     """Return the mean loss over rows."""
-    return divide((n * loss(truth, p, **given)).sum(axis=-1), n.sum(axis=-1))
+    return mean_loss(loss(truth, p, **given), n)
 
 
 def mean_row_loss_influence(
@@ -97,7 +97,7 @@ def mean_row_loss_influence(
 ) -> Floats:
     """Return influence values f of a mean loss: the loss of a row minus the mean."""
     each = loss(truth, p, **given)
-    return np.asarray(each - divide((n * each).sum(axis=-1), n.sum(axis=-1)))
+    return np.asarray(each - mean_loss(each, n))
 
 
 def _brier_of_shares(share: Floats) -> tuple[Floats, Floats]:
