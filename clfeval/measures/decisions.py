@@ -10,7 +10,7 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, divide
+from clfeval.arrays import Bools, Counts, Floats, Influence, divide
 from clfeval.measures.probability import (
     check_probabilities,
     class_totals,
@@ -213,11 +213,8 @@ def overconfidence(scores: Counts, positives: Counts, negatives: Counts) -> Floa
 def overconfidence_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the overconfidence, that of a mean: max(p, 1 - p) - right - mean."""
     p, mean = check_probabilities(scores), overconfidence(scores, positives, negatives)
-
-    def each(at: Ints | slice, y: bool) -> Floats:
-        return np.asarray(np.maximum(p[at], 1 - p[at]) - ((p[at] >= 0.5) == y) - mean)
-
-    return Influence(len(p), each)
+    sure, yes = np.maximum(p, 1 - p), p >= HALF
+    return Influence(len(p), lambda at, y: sure[at] - (yes[at] == y) - mean)
 
 
 _YANIV = "El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605"

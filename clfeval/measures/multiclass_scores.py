@@ -16,7 +16,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.measures import calibration, decisions
-from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities, mean_loss
+from clfeval.measures.probability import MIN_PROBABILITY, Prior, check_probabilities, mean_loss
 from clfeval.measures.record import Measure, Multiclass
 
 _EXACT, _ROUNDING = 2.0**53, 1e-13  # pairs from which on two sums of equal terms may differ
@@ -109,9 +109,6 @@ def _log_loss_of_shares(share: Floats) -> tuple[Floats, Floats]:
     """Return the log loss of forecasting the class shares, (...), and its slope in each share."""
     each = -np.log(np.where(share > 0, share, 1.0))
     return (share * each).sum(axis=-1), each
-
-
-Prior = Callable[[Floats], tuple[Floats, Floats]]
 
 
 def row_skill(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:

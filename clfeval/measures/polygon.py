@@ -123,7 +123,12 @@ def areas_by_order(rays: ArrayLike, orders: ArrayLike) -> Floats:
             result[:, column] = polygon_area(given[:, order])
         return result
     first, second = np.triu_indices(n, 1)
-    beside = _orders_with(looked_at, first, second)
+    number = np.zeros((n, n), np.int64)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    pairs = number[looked_at, np.roll(looked_at, -1, axis=1)].ravel()
+    lengths = np.bincount(pairs, minlength=len(first))
+    # for each pair of rays the orders in which they are neighbours
+    beside = np.split(np.argsort(pairs, kind="stable") // n, np.cumsum(lengths)[:-1])
     d = _usable_rays(given)
     products = d[:, first] * d[:, second]
     # smallest product first: each order receives its own products in the order of `_ordered_sum`
@@ -153,16 +158,6 @@ def _ordered_sum(products: Floats) -> Floats:
     return result
 
 
-def _orders_with(orders: Ints, first: Ints, second: Ints) -> list[Ints]:
-    """Return, for each pair of rays, the indices of the orders in which they are neighbours."""
-    n = orders.shape[1]
-    number = np.zeros((n, n), np.int64)
-    number[first, second] = number[second, first] = np.arange(len(first))
-    pairs = number[orders, np.roll(orders, -1, axis=1)].ravel()
-    by_pair = np.argsort(pairs, kind="stable")
-    return np.split(by_pair // n, np.cumsum(np.bincount(pairs, minlength=len(first)))[:-1])
-
-
 _MLCPS = "Akshay et al. 2023, GigaScience 12: giad108"
 
 MEASURES = (
@@ -176,8 +171,7 @@ MEASURES = (
 
 
 Levels = NDArray[np.int32]
-_Words = NDArray[np.uint64]
-_Table = tuple[_Words, NDArray[np.int16]]  # sets as rows of bits, and the set of every rank
+_Table = tuple[NDArray[np.uint64], NDArray[np.int16]]  # sets as rows of bits, that of every rank
 
 _FEW, _MAX_JUDGES = 64, 1024  # judges at a time: at first, when most models leave, and in the end
 _PIECE = 4096  # models judged at a time: their sets fit the cache of a processor

@@ -134,27 +134,25 @@ def mean_loss_influence(
     return Influence(len(scores), lambda at, y: loss(scores[at], y) - mean)
 
 
-def _brier_of_share(share: Any) -> Floats:
-    """Return o (1 - o), the Brier score of always forecasting the share o of positives."""
-    return np.asarray(share * (1 - share))
+def _brier_of_share(share: Any) -> tuple[Floats, Floats]:
+    """Return o (1 - o), the Brier score of always forecasting the share o, and its slope in o."""
+    return np.asarray(share * (1 - share)), np.asarray(1 - 2 * share)
 
 
-def _log_loss_of_share(share: Any) -> Floats:
-    """Return the log loss of always forecasting the share of positives, 0 at 0 and 1."""
+def _log_loss_of_share(share: Any) -> tuple[Floats, Floats]:
+    """Return the log loss of always forecasting the share, 0 at 0 and 1, and its slope in it."""
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = [np.where(x > 0, x * np.log(x), 0.0) for x in (share, np.subtract(1, share))]
-    return np.asarray(0.0 - (parts[0] + parts[1]))
+        slope = np.log1p(-np.asarray(share)) - np.log(share)
+    return np.asarray(0.0 - (parts[0] + parts[1])), np.asarray(slope)
 
 
-def _logit(share: Any) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.log(share) - np.log1p(-np.asarray(share)))
+Prior = Callable[[Any], tuple[Floats, Floats]]  # a loss of a forecast share, and its slope
 
 
 def skill_score(
-    loss: Loss, prior: Callable[[Any], Floats],
-    scores: Counts, positives: Counts, negatives: Counts,
-) -> Floats:  # fmt: skip
+    loss: Loss, prior: Prior, scores: Counts, positives: Counts, negatives: Counts
+) -> Floats:
     """Return 1 - mean loss / loss of forecasting the sample's share of positives for every row.
 
     Range: up to 1, best 1; 0 for that forecast, below 0 for worse. NaN without rows of both
@@ -162,16 +160,15 @@ def skill_score(
     Source: Murphy 1988, Monthly Weather Review 116:2417; scikit-learn's `d2_log_loss_score`.
     """
     p, n = class_totals(positives, negatives)
-    reference = prior(divide(p, p + n))
+    reference, _ = prior(divide(p, p + n))
     both = (p > 0) & (n > 0)
     mean = mean_class_loss(loss, scores, positives, negatives)
     return np.asarray(1 - divide(mean, np.where(both, reference, np.nan)))
 
 
 def skill_score_influence(
-    loss: Loss, prior: Callable[[Any], Floats], slope: Callable[[Any], Floats],
-    scores: Counts, positives: Counts, negatives: Counts,
-) -> Influence:  # fmt: skip
+    loss: Loss, prior: Prior, scores: Counts, positives: Counts, negatives: Counts
+) -> Influence:
     """Return the influence on a skill score, a ratio of two losses.
 
     f = -(f_loss - L / R f_R) / R   f_R = slope(o) (y - o), with L the mean loss, R that of the
@@ -179,9 +176,9 @@ def skill_score_influence(
     """
     p, n = class_totals(positives, negatives)
     share = np.where((p > 0) & (n > 0), divide(p, p + n), np.nan)
-    reference = prior(share)
+    reference, slope = prior(share)
     mean = mean_class_loss(loss, scores, positives, negatives)
-    moved = {y: mean + divide(mean, reference) * slope(share) * (y - share) for y in (True, False)}
+    moved = {y: mean + divide(mean, reference) * slope * (y - share) for y in (True, False)}
     return Influence(len(scores), lambda at, y: (moved[y] - loss(scores[at], y)) / reference)
 
 
@@ -212,7 +209,7 @@ def brier_uncertainty(scores: Counts, positives: Counts, negatives: Counts) -> F
     """Return the uncertainty o (1 - o), o the share of positives, of any forecasts; 0..1/4."""
     check_probabilities(scores)
     p, n = class_totals(positives, negatives)
-    return _brier_of_share(divide(p, p + n))
+    return _brier_of_share(divide(p, p + n))[0]
 
 
 def uncertainty_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
@@ -259,11 +256,10 @@ def _mean_measure(
 
 
 def _skill_measure(
-    name: str, title: str, loss: Loss, prior: Any, slope: Any, formula: str, source: str,
-    *aliases: str,
-) -> Measure:  # fmt: skip
-    """Return the record of a skill score: of a loss and its prior with the slope in the share."""
-    influence = partial(skill_score_influence, loss, prior, slope)
+    name: str, title: str, loss: Loss, prior: Prior, formula: str, source: str, *aliases: str
+) -> Measure:
+    """Return the record of a skill score of a loss."""
+    influence = partial(skill_score_influence, loss, prior)
     return Measure(name, title, partial(skill_score, loss, prior), "probabilities",
                    ("single_class",), "influence", formula, source, aliases, low=-inf, scale="log",
                    influence=influence)  # fmt: skip
@@ -276,14 +272,13 @@ PROBABILITIES = (
                   "mean of -ln p, p the predicted probability of the true class", _GOOD,
                   ("cross_entropy", "logloss", "mn_log_loss"), best="min", high=inf, scale="log"),
     _skill_measure("log_loss_skill", "log loss skill", log_losses, _log_loss_of_share,
-                   lambda share: -_logit(share),
                    "1 - log loss / log loss of the sample's class shares", "textbook",
                    "d2_log_loss", "d2_log_loss_score"),
     _mean_measure("brier_sum", "Brier (sum)", lambda p, truth: 2 * squared_errors(p, truth),
                   "mean of sum (y - p)² over classes", _BRIER, best="min", high=2, scale="logit"),
     _skill_measure("brier_skill", "Brier skill", squared_errors, _brier_of_share,
-                   lambda share: 1 - 2 * share, "1 - Brier / Brier of the sample's class shares",
-                   _BRIER, "d2_brier", "d2_brier_score"),
+                   "1 - Brier / Brier of the sample's class shares", _BRIER, "d2_brier",
+                   "d2_brier_score"),
     _mean_measure("mean_score", "mean score", lambda p, _: check_probabilities(p),
                   "sum of the probabilities / M", "textbook", ("mean_risk", "mean_probability"),
                   best="none", scale="logit"),
