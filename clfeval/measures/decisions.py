@@ -167,9 +167,12 @@ def confident_accuracy(
 def _from_the_surest(confidence: Floats, right: Counts, wrong: Counts) -> tuple[Floats, Floats]:
     """Return errors and rows at each distinct confidence, in descending order."""
     order = np.argsort(-confidence, kind="stable")
-    counts = wrong[..., order], (right + wrong)[..., order]
-    missed, rows, _ = sum_at_scores(-confidence[order], *counts)
-    return missed * 1.0, rows * 1.0
+    first = distinct_starts(-confidence[order])
+    missed, rows = (
+        np.add.reduceat(part[..., order], first, axis=-1, dtype=np.float64)
+        for part in (wrong, right + wrong)
+    )
+    return missed, rows
 
 
 def _likelier_class(
