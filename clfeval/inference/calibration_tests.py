@@ -106,8 +106,8 @@ def clustered_score_tests(
         statistic = score @ np.linalg.solve(a, score) / max(effect, 1.0) * df / q
         found.append((statistic, df, fdtrc(df, clusters.size - 1, statistic / df)))
     n = groups @ rows
-    statistic, df, tails = np.array(found).T
     errors = np.sqrt(np.diag(sandwich)) / n
+    statistic, df, tails = np.array(found).T
     return ScoreTests(statistic, df, tails, BY_SANDWICH, score / n, errors)
 
 

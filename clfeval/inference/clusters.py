@@ -7,7 +7,6 @@ sum of r² over clusters, against k (n-k) / n for independent rows. Their ratio 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +14,7 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Floats
 from clfeval.inference.distributions import critical_value, student_quantile
 
-_MIN_VARIANCE_FACTOR, _MOST = (
-    0.05,
-    2.0,
-)  # of the variance: bounds of the effect of correlated shares
+_LEAST_FACTOR, _MOST_FACTOR = 0.05, 2.0  # of the variance of a sum: bounds of correlated shares
 _MOST_SUMS = 20_000  # a test beyond it takes the normal distribution
 _ROUNDING = 1e-9  # of numbers of clusters, of the largest difference: what rounding leaves
 
@@ -32,16 +28,13 @@ def design_effect(
     g = n² / nn   variance = g / (g-1) (kk - 2 p kn + p² nn) / n²   effect = variance n / (p (1-p))
 
     with kk, kn and nn the sums over clusters of k_c², k_c n_c and n_c², and p = k / n. The effect
-    is at least 1, and nn / n where k = 0 or k = n.
+    is at least 1, and nn / n where k = 0 or k = n. cautious: half a cluster more, half of its rows
+    positive: (m (1/2 - p))² / 2 more in the sum of squares, m = nn / n. heavy: lower bound of m.
 
-    cautious: (m (1/2 - p))² / 2 is added to the sum of squares, m = nn / n: half a cluster more,
-    half of its rows positive. heavy: lower bound of m.
-
-    Shapes: all broadcast. The effect is from 1 up, infinite where all rows are one cluster, NaN
-    where n = 0; g is from 1 up to the number of clusters, NaN where n = 0.
-    Source: the ratio estimator of cluster sampling, Cochran 1977, Sampling Techniques, section 9A;
-    g / (g-1) and g: Carter, Schnepel and Steigerwald 2017, Review of Economics and Statistics
-    99:698, for clusters of any size.
+    Shapes: all broadcast. The effect is from 1 up, infinite where all rows are one cluster; g from
+    1 up to the number of clusters; both NaN where n = 0.
+    Source: the ratio estimator, Cochran 1977, Sampling Techniques, section 9A; g: Carter, Schnepel
+    and Steigerwald 2017, Review of Economics and Statistics 99:698, for clusters of any size.
     """
     hits, rows, square, product, size = (np.asarray(x, np.float64) for x in (k, n, kk, kn, nn))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -58,9 +51,8 @@ def design_effect(
 def count_divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:
     """Return the divisor of counts effect (t / z)², with g - 1 degrees of freedom for t.
 
-    Shapes: both broadcast; from the effect up, infinite with fewer than two clusters.
-    Errors: ValueError unless 0 < level < 1.
-    Source: Korn and Graubard 1998, Survey Methodology 24:193.
+    Both broadcast; from the effect up, infinite with fewer than two clusters. ValueError unless
+    0 < level < 1. Source: Korn and Graubard 1998, Survey Methodology 24:193.
     """
     size, df = np.asarray(effect, np.float64), np.asarray(clusters, np.float64) - 1
     with np.errstate(invalid="ignore", over="ignore"):
@@ -69,54 +61,31 @@ def count_divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Fl
     return np.where(df > 0, found, np.where(np.isnan(size), np.nan, np.inf))
 
 
-def sum_variance_factor(
-    variances: tuple[ArrayLike, ...], covariances: tuple[ArrayLike, ...]
-) -> Floats:
+def sum_variance_factor(variances: ArrayLike, covariances: ArrayLike) -> Floats:
     """Return the variance of a sum relative to independent parts: 1 + 2 cov / var.
 
     variances: of the parts; covariances: of every two. Range 0.05 to 2 for each further part; 1
     where no part varies.
     """
-    whole = sum((np.asarray(v, np.float64) for v in variances), np.zeros(()))
-    shared = 2 * sum((np.asarray(c, np.float64) for c in covariances), np.zeros(()))
+    parts, shared = np.asarray(variances), 2 * np.sum(covariances, axis=0)
+    whole = parts.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.where(whole > 0, 1 + shared / whole, 1.0)
-    return np.clip(factor, _MIN_VARIANCE_FACTOR, _MOST * (len(variances) - 1))
-
-
-@dataclass(frozen=True, slots=True)
-class JointShares:
-    """Design effects and g of j shares of the same rows, (j, m), and covariances, (j, j, m)."""
-
-    effect: Floats
-    g: Floats
-    cov: Floats
-
-    def divisors(self, slopes: ArrayLike, *, level: float) -> Floats:
-        """Return the divisors of each share's counts for a function with these slopes, (j, m)."""
-        a = np.nan_to_num(np.asarray(slopes, np.float64))
-        sums = np.einsum("im,jm,ijm->ijm", a, a, np.nan_to_num(self.cov))
-        places = range(len(a))
-        shared = sum_variance_factor(
-            tuple(sums[i, i] for i in places),
-            tuple(sums[i, j] for i in places for j in places if i < j),
-        )
-        return count_divisor(self.effect, self.g, level=level) * shared
+    return np.clip(factor, _LEAST_FACTOR, _MOST_FACTOR * (len(parts) - 1))
 
 
 def joint_shares(
     sums: ArrayLike, totals: ArrayLike, parts: ArrayLike, wholes: ArrayLike,
     heavy: ArrayLike = 0.0,
-) -> JointShares:  # fmt: skip
-    """Return design effects and covariances of shares k / n that are sums of the same d counts.
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    """Return design effects and g (j, m), covariances (j, j, m) of shares k / n of the same rows.
 
-    k = part . x   n = whole . x   r = (part - (k/n) whole) . x_c   cov_ij = sum of r_i r_j
-    sqrt(h_i h_j) / (n_i n_j)   h = g / (g-1)
+    k = part . x   n = whole . x   r = (part - (k/n) whole) . x_c   h = g / (g-1)
+    cov_ij = sum of r_i r_j sqrt(h_i h_j) / (n_i n_j)
 
     Shapes: totals (m, d) are the counts x of m tables, sums (m, d, d) the sums over their clusters
-    of the products of any two; parts and wholes (j, m, d) or (j, 1, d) select the counts of
-    each share; heavy (j, m), as for `design_effect`. NaN where n = 0; cov is infinite in one
-    cluster.
+    of the products of any two; parts and wholes (j, m, d) or (j, 1, d) select the counts of each
+    share; heavy (j, m), as for `design_effect`. NaN where n = 0; cov is infinite in one cluster.
     Source: as for `design_effect`; the residuals are the influence values of a ratio.
     """
     s, x = np.asarray(sums, np.float64), np.asarray(totals, np.float64)
@@ -129,7 +98,7 @@ def joint_shares(
     effect, g = design_effect(k, n, kk, kn, nn, heavy=heavy)
     with np.errstate(divide="ignore", invalid="ignore"):
         residual = (a - (k / n)[..., None] * b) * (np.sqrt(g / (g - 1)) / n)[..., None]
-        return JointShares(effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual))
+        return effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual)
 
 
 def share_divisor(
@@ -147,40 +116,40 @@ def share_divisor(
         each = np.nan_to_num([s[:, every, every] / x[:, every] for every in (2, 3)])
     of = np.stack([w[..., [0, 2]].any(axis=-1), w[..., [1, 3]].any(axis=-1)])
     heavy = np.where(lone, np.where(of, each, 0.0).max(axis=0), 0.0)
-    found = joint_shares(s, x, np.asarray(part)[None], w[None], heavy=heavy)
-    (one,) = count_divisor(found.effect, found.g, level=level)
-    return np.asarray(one)
+    effect, g, _ = joint_shares(s, x, np.asarray(part)[None], w[None], heavy=heavy)
+    return np.asarray(count_divisor(effect, g, level=level)[0])
 
 
 def rate_divisors(sums: ArrayLike, totals: ArrayLike, slopes: ArrayLike, *, level: float) -> Floats:
     """Return divisors of counts for a function of TP / P, FP / N and optionally P / (P + N).
 
-    Shapes: totals (m, 4) are TP, FP, P and N, sums (m, 4, 4); slopes (2, m) or (3, m) are those of
-    the function along each share, the result has their shape.
+    totals (m, 4) are TP, FP, P and N, sums (m, 4, 4); slopes (2, m) or (3, m) are those of the
+    function along each share, the result has their shape.
     """
-    a = np.asarray(slopes, np.float64)
-    wholes = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]], np.float64)[: len(a)]
-    parts = np.eye(4)[: len(a)]
-    return joint_shares(sums, totals, parts[:, None], wholes[:, None]).divisors(a, level=level)
+    a = np.nan_to_num(np.asarray(slopes, np.float64))
+    wholes = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]], np.float64)[: len(a), None]
+    effect, g, cov = joint_shares(sums, totals, np.eye(4)[: len(a), None], wholes)
+    each = np.einsum("im,jm,ijm->ijm", a, a, np.nan_to_num(cov))
+    own, pairs = np.arange(len(a)), np.triu_indices(len(a), 1)
+    return count_divisor(effect, g, level=level) * sum_variance_factor(each[own, own], each[pairs])
 
 
 def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:
     """Return the correlation of TP / P and FP / N over clusters, (m,); 0 where one is constant."""
-    cov = joint_shares(sums, totals, np.eye(4)[:2, None], np.eye(4)[2:, None]).cov
+    _, _, cov = joint_shares(sums, totals, np.eye(4)[:2, None], np.eye(4)[2:, None])
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
     return np.where(np.isfinite(rho), np.clip(rho, -1, 1), 0.0)
 
 
 def flip_test(differences: ArrayLike) -> float:
-    """Return the exact two-sided p-value of the sign-flip permutation test of cluster differences.
+    """Return the exact two-sided p-value of the sign-flip permutation test of cluster differences,
+    (c,).
 
     p = P(|sum of s_c |d_c|| >= |sum of d_c|) with each sign s_c = 1 or -1 with probability 1/2
 
-    Normal approximation with continuity correction, variance sum d_c², where sum |d_c| exceeds
-    20,000 times the common unit of the differences.
-
-    Shapes: (c,); zeros have no effect. Range 0..1, 1 where all are zero.
+    Normal with continuity correction, variance sum d_c², where sum |d_c| exceeds 20,000 times the
+    common unit of the differences. Zeros have no effect. Range 0..1, 1 where all are zero.
     Source: the randomisation test of Fisher 1935, The Design of Experiments, section 21.
     """
     given = np.asarray(differences, np.float64)

@@ -11,26 +11,13 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
 
-_NORMAL = NormalDist()
 _ROOT2 = math.sqrt(2)
 _MOST_STEPS = 60  # a bracket halved this often is as narrow as the numbers allow
 _MOST_ERRORS = 38.0  # standard errors beyond which a level is 1 as a float
 
 
-def normal_quantile(p: float) -> float:
-    """Return the x with P(X <= x) = p for a standard normal X.
-
-    Range: real, 0 at p = 1/2; to 15 digits for 1e-300 <= p.
-    Errors: ValueError unless 0 < p < 1.
-    Source: Wichura 1988, Applied Statistics 37:477, as the standard library has it.
-    """
-    if not 0 < p < 1:
-        raise ValueError(f"the probability {p} is not between 0 and 1")
-    return _NORMAL.inv_cdf(p)
-
-
 def normal_quantile_array(p: Floats) -> Floats:
-    """Return `normal_quantile` of an array, (q,)."""
+    """Return the standard normal quantiles of probabilities, (q,)."""
     from scipy.special import ndtri
 
     return np.asarray(ndtri(p), np.float64)
@@ -44,22 +31,22 @@ def tail_probability(level: float) -> float:
 
 
 def critical_value(level: float) -> float:
-    """Return the z with P(-z <= X <= z) = level for a standard normal X.
+    """Return the z with P(-z <= X <= z) = level for a normal X; ValueError unless 0 < level < 1.
 
-    Errors: ValueError unless 0 < level < 1.
+    To 15 digits. Source: Wichura 1988, Applied Statistics 37:477, as the standard library has it.
     """
-    return abs(normal_quantile(tail_probability(level)))
+    return abs(NormalDist().inv_cdf(tail_probability(level)))
 
 
 def simultaneous_level(level: float, *, comparisons: int = 1, turn: float = 0.0) -> float:
     """Return the level of each interval for simultaneous coverage of `level`.
 
-    The level P(|X| <= c) of a normal X with comparisons (P(|X| > c) + turn/pi e**(-c²/2)) =
-    1 - level.
+    The level P(|X| <= c) of a normal X with comparisons (P(|X| > c) + turn/pi e**(-c²/2)) = 1 -
+    level.
 
     comparisons: how many families of intervals there are (Bonferroni). turn: how far, as an angle,
-    the direction turns in which the two errors of a family are added up, over all its intervals;
-    0 for one interval each; for sensitivity and specificity at all class ratios together pi/2.
+    the direction turns in which the two errors of a family are added up, over all its intervals; 0
+    for one interval each; for sensitivity and specificity at all class ratios together pi/2.
 
     Range: level..1, `level` for one interval.
     Errors: ValueError unless 0 < level < 1, comparisons >= 1 and turn >= 0.
@@ -81,20 +68,12 @@ def simultaneous_level(level: float, *, comparisons: int = 1, turn: float = 0.0)
     return 1 - math.erfc(float(c) / _ROOT2)
 
 
-def beta_quantiles(
-    tail: float, first: tuple[Floats, Floats], second: tuple[Floats, Floats]
-) -> tuple[Floats, Floats]:
-    """Return the quantiles `tail` of Beta(*first) and 1 - tail of Beta(*second), by scipy."""
-    from scipy.special import betainccinv, betaincinv
-
-    return betaincinv(*first, tail), betainccinv(*second, tail)
-
-
 def student_quantile(df: ArrayLike, *, level: float) -> Floats:
-    """Return the two-sided quantile of Student's t, as `critical_value` of the normal one.
+    """Return the two-sided quantile of Student's t, as `critical_value` of the normal one, by
+    scipy.
 
-    Shapes: as df, above 0, infinite for the normal one; NaN elsewhere. As scipy has it.
-    Errors: ValueError unless 0 < level < 1.
+    Shapes: as df, above 0, infinite for the normal one; NaN elsewhere. ValueError unless 0 < level
+    < 1.
     """
     free, tail = np.asarray(df, np.float64), tail_probability(level)
     if not np.isfinite(free).any():
@@ -111,7 +90,7 @@ def bisect(
 ) -> tuple[Floats, Floats]:
     """Return brackets of the point between `near` and `far` where `holds` becomes false.
 
-    Shapes: near and far broadcast, and `holds` treats every element by itself.
+    near and far broadcast, and `holds` treats every element by itself.
     """
     for _ in range(times):
         middle = (near + far) / 2
@@ -124,10 +103,9 @@ _MAX_EXACT_TOSSES = 1000  # tosses for which probabilities are exact
 
 
 def student_tail(df: ArrayLike, t: ArrayLike) -> Floats:
-    """Return P(T > t) of Student's t.
+    """Return P(T > t) of Student's t, 0..1/2.
 
     Shapes: df and t broadcast; t >= 0, df above 0, both may be infinite; NaN elsewhere.
-    Range: 0..1/2.
     """
     from scipy.special import ndtr, stdtr
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -38,27 +38,12 @@ def power_sums(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the weighted sums over rows of f f', (k, k), of f² and of f⁴, (k,) each.
 
-    values (k, m), or the Influence on one measure: f; counts (m,): kinds of 0 are ignored; each
-    (m,): the weights q.
+    values (k, m), or the Influence on one measure: f; counts and each (m,): kinds of 0 counts are
+    ignored; each: the weights q.
     """
     k = 1 if isinstance(values, Influence) else len(values)
-    products, second, fourth = np.zeros((k, k)), np.zeros(k), np.zeros(k)
-    for f, n in _value_blocks(values, counts, each):
-        squared = f * f
-        weighed = n * squared
-        sums = weighed.sum(axis=1)
-        second += sums
-        fourth += np.multiply(weighed, squared, out=squared).sum(axis=1)
-        # for one measure without a matrix product, whose idle threads wait at full speed
-        products += (f * n) @ f.T if k > 1 else sums
-    return products, second, fourth
-
-
-def _value_blocks(
-    values: Floats | Influence, counts: Floats, each: Floats
-) -> Iterator[tuple[Floats, Floats]]:
-    """Yield f (k, b) and q (b,) in blocks of kinds of rows."""
     m = values.m if isinstance(values, Influence) else len(counts)
+    products, second, fourth = np.zeros((k, k)), np.zeros(k), np.zeros(k)
     for first in range(0, len(counts), max(m, 1)):  # of an Influence the positives, the negatives
         for start in range(first, first + m, _BLOCK):
             part = slice(start, min(start + _BLOCK, first + m))
@@ -66,9 +51,17 @@ def _value_blocks(
             if not len(there):
                 continue
             if isinstance(values, Influence):
-                yield values.at(there + (start - first), not first)[None], each[part][there]
+                f = values.at(there + (start - first), not first)[None]
             else:
-                yield values[:, part][:, there], each[part][there]
+                f = values[:, part][:, there]
+            n, squared = each[part][there], f * f
+            weighed = n * squared
+            sums = weighed.sum(axis=1)
+            second += sums
+            fourth += np.multiply(weighed, squared, out=squared).sum(axis=1)
+            # for one measure without a matrix product, whose idle threads wait at full speed
+            products += (f * n) @ f.T if k > 1 else sums
+    return products, second, fourth
 
 
 _LEAST_FREE = 0.5  # as where one row has all the weight: t reaches 1e100 and more
@@ -77,11 +70,11 @@ _DUST = 1e-12  # of a value: what rounding leaves of an error of 0
 
 @dataclass(frozen=True, slots=True)
 class CovarianceEstimate:
-    """Covariance and degrees of freedom of k measures of one sample.
+    """Covariance (k, k) and degrees of freedom (k,) of k measures of one sample.
 
-    covariance (k, k), NaN with a single row or cluster. df (k,): degrees of freedom for Student's
-    t, NaN where nothing varies. effect (k,): design effect, 1 without clusters. size: rows,
-    clusters, or Kish's effective number of weighted rows.
+    covariance: NaN with a single row or cluster. df: of Student's t, NaN where nothing varies.
+    effect (k,): design effect, 1 without clusters. size: rows, clusters, or Kish's effective number
+    of rows.
     """
 
     covariance: Floats
@@ -101,20 +94,17 @@ def influence_covariance(
 ) -> CovarianceEstimate:  # fmt: skip
     """Return the covariances of k measures from influence values of m kinds of rows.
 
-    rows: V = M / (M - 1) sum n f f' / M², M = sum n
-    weights: V = g / (g - 1) sum q f f' / M², q the sums of squared weights, g = M² / sum q
-    clusters: V = C / (C - 1) sum over C clusters of F F' / M², F = sum n f over its rows
-
-    df = 2 m / (k - 1), with the kurtosis k = m sum f⁴ / (sum f²)² of m rows (or g, or clusters),
-    and at most clusters (or g) - 1 and `fewest` - 1, where fewest is that of `smaller_class_size`.
+    rows: V = M / (M - 1) sum n f f' / M², M = sum n weights: V = g / (g - 1) sum q f f' / M², q the
+    sums of squared weights, g = M² / sum q clusters: V = C / (C - 1) sum over C clusters of F F' /
+    M², F = sum n f over its rows df = 2 m / (k - 1), with the kurtosis k = m sum f⁴ / (sum f²)² of
+    m rows (or g, or clusters), and at most clusters (or g) - 1 and `fewest` - 1, where fewest is
+    that of `smaller_class_size`.
 
     Shapes: f (m,) or (k, m), or the Influence on one measure; n (m,), the rows of each kind, or
-    their weight; clusters: those of the rows, or their weights. Errors: ValueError where shapes
-    differ.
+    their weight; clusters: those of the rows, or their weights. ValueError where shapes differ.
     Source: Hampel 1974, Journal of the American Statistical Association 69:383; clusters: Liang and
     Zeger 1986, Biometrika 73:13; weights: Binder 1983, International Statistical Review 51:279;
-    Kish 1965, Survey Sampling, section 11.7; degrees of freedom: Satterthwaite 1946, Biometrics
-    Bulletin 2:110.
+    Kish 1965, Survey Sampling, section 11.7; df: Satterthwaite 1946, Biometrics Bulletin 2:110.
     """
     counts = np.asarray(n, np.float64)
     values = f if isinstance(f, Influence) else np.atleast_2d(np.asarray(f, np.float64))
@@ -131,18 +121,15 @@ def influence_covariance(
     together, size = mean_covariance(products, total, clusters.size), clusters.size
     rows = np.diag(covariance)
     effect = np.divide(np.diag(together), rows, out=np.full_like(rows, np.nan), where=rows > 0)
-    return CovarianceEstimate(
-        together, degrees_of_freedom(size, kurtosis, min(fewest, size)), effect, size
-    )
+    df = degrees_of_freedom(size, kurtosis, min(fewest, size))
+    return CovarianceEstimate(together, df, effect, size)
 
 
 def smaller_class_size(n: ArrayLike, clusters: SamplingUnits | None = None) -> float:
     """Return the rows of the smaller class, or its effective number of clusters.
 
     The least of P² / sum P_c² and the same of the negatives, P_c in a cluster; 0 for a class
-    without rows.
-
-    Shapes: n (2 m,), the rows of each kind, positives first, or their weight; clusters: as above.
+    without rows. n (2 m,): the rows of each kind, positives first, or their weight.
     """
     counts = np.asarray(n, np.float64)
     rows = counts.reshape(2, -1).sum(axis=1)
@@ -153,9 +140,7 @@ def smaller_class_size(n: ArrayLike, clusters: SamplingUnits | None = None) -> f
 
 
 def degrees_of_freedom(parts: float, kurtosis: Floats, fewest: float) -> Floats:
-    """Return degrees of freedom 2 parts / (kurtosis - 1), at most fewest - 1: see
-    `influence_covariance`.
-    """
+    """Return 2 parts / (kurtosis - 1), at most fewest - 1: see `influence_covariance`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return drop_small_df(np.minimum(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
 
@@ -180,9 +165,8 @@ def confidence_limits(
 
     g(value) -+ q error g'(value), back from g: g(x) = x, or ln x (log; ln of high - x where low is
     infinite), or ln of (x - low) / (high - x) (logit; fisher: the same of -1..1, twice the inverse
-    hyperbolic tangent)
-
-    q is the normal quantile, or that of Student's t with df degrees of freedom.
+    hyperbolic tangent); q is the normal quantile, or that of Student's t with df degrees of
+    freedom.
 
     Shapes: value, error and df broadcast. low..high is the range of the measure: limits stay within
     it, low <= value <= high. NaN where the value lies at an end of it, where the error is 0 or
@@ -209,10 +193,8 @@ def confidence_limits(
     else:
         up, down = x - low, high - x
         factor = np.exp(np.minimum(reach * (high - low) / (up * down), 700))
-        ends = (
-            low + (high - low) * up / (up + down * factor),
-            (low + (high - low) * up / (up + down / factor)),
-        )
+        lower, upper = up + down * factor, up + down / factor
+        ends = low + (high - low) * up / lower, low + (high - low) * up / upper
     return np.maximum(np.minimum(ends[0], x), low), np.minimum(np.maximum(ends[1], x), high)
 
 
@@ -234,12 +216,10 @@ def measure_difference(
     high2: ArrayLike,
     rho: ArrayLike,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the difference of two estimates f1 - f2 of correlation rho and its interval.
+    """Return the difference of two estimates of correlation rho and its interval.
 
-    value = f1 - f2
+    value = f1 - f2, with d, e the distances of each estimate to its lower and upper limit
     low = value - sqrt(d1² - 2 rho d1 e2 + e2²)   high = value + sqrt(e1² - 2 rho e1 d2 + d2²)
-
-    with d, e the distances of each estimate to its lower and upper limit.
 
     Shapes: all broadcast. low1 - high2 <= low <= value <= high <= high1 - low2. A limit on the
     wrong side of its value, as a percentile may be, counts as the value. An infinite limit makes
@@ -277,21 +257,19 @@ def partial_derivatives(
     """Return the partial derivatives of measure(tp, fp), numerically.
 
     Differences over steps that shrink fourfold, extrapolated to 0: central, at 0 and 1 one-sided.
-    The first extrapolation with an error of a billionth is taken, else the one of the least error.
+    The first extrapolation with an error of a billionth is taken, else the one of the least error;
+    0 where none is good to a thousandth.
 
     Shapes: tp and fp broadcast with each other and with what the measure holds, such as a grid of
-    odds; the measure must treat every element by itself. 0 where no estimate is good to a
-    thousandth.
+    odds; the measure must treat every element by itself.
     Errors: ValueError unless 0 <= tp, fp <= 1; NaN has the slopes 0.
     Source: Ridders 1982, Advances in Engineering Software 4:75.
     """
     p, q = np.asarray(tp, np.float64), np.asarray(fp, np.float64)
-    for rate in (p, q):
-        if np.any(rate < 0) or np.any(rate > 1):
-            raise ValueError("a rate lies between 0 and 1")
-    first = _derivative(lambda x: measure(x, q), p)
-    second = _derivative(lambda x: measure(p, x), q)
-    first, second, *_ = np.broadcast_arrays(first, second, p, q)
+    if any(np.any((rate < 0) | (rate > 1)) for rate in (p, q)):
+        raise ValueError("a rate lies between 0 and 1")
+    slopes = _derivative(lambda x: measure(x, q), p), _derivative(lambda x: measure(p, x), q)
+    first, second, *_ = np.broadcast_arrays(*slopes, p, q)
     return first.copy(), second.copy()
 
 

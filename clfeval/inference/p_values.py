@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,12 +16,10 @@ _FARTHEST = 38.0  # standard errors: beyond, a p value is 0 as a float
 
 
 def mid_p(a: int, b: int) -> float:
-    """Return McNemar's two-sided mid-p for a and b discordant rows.
+    """Return McNemar's two-sided mid-p for a and b discordant rows, never above the exact p-value.
 
     p = 2 (P(X < m) + P(X = m) / 2), at most 1, with m = min(a, b) and X binomial(a + b, 1/2); 1
     where a = b, and where a + b = 0.
-
-    Range 0..1, never above that of the exact test.
     Source: Fagerland, Lydersen and Laake 2013, BMC Medical Research Methodology 13:91.
     """
     if a == b:
@@ -36,10 +34,9 @@ def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
 
     Q = (k - 1) (k sum G_j² - (sum G_j)²) / (k sum L - sum L²)   p = P(chi² > Q), k - 1 degrees
 
-    G_j: how many rows classifier j has right, L: how many classifiers have a row right. Without a
-    row on which classifiers differ Q is NaN and p is 1.
-
-    Shapes: right (m, k) of m kinds of rows, n (m,) of each.
+    right (m, k): which of k classifiers have m kinds of rows right, n (m,) rows each. G_j: how many
+    rows classifier j has right, L: how many classifiers have a row right. Without a row on which
+    classifiers differ Q is NaN and p is 1.
     Source: Cochran 1950, Biometrika 37:256.
     """
     k = right.shape[1]
@@ -63,15 +60,15 @@ def proportions_p_value(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLi
     """
     value = np.asarray(wilson_distances(k1, n1, 0.0)[0] - wilson_distances(k2, n2, 0.0)[0])
 
-    def told(z: Floats) -> Bools:
-        (_, below1, above1), (_, below2, above2) = (
-            wilson_distances(k1, n1, z),
-            wilson_distances(k2, n2, z),
-        )
+    def excludes_zero(z: Floats) -> Bools:
+        _, below1, above1 = wilson_distances(k1, n1, z)
+        _, below2, above2 = wilson_distances(k2, n2, z)
         reach = np.where(value > 0, np.hypot(below1, above2), np.hypot(above1, below2))
         return np.asarray(np.abs(value) > reach)
 
-    return p_value_by_inversion(told, value)
+    z, _ = bisect(excludes_zero, np.zeros(value.shape), np.full(value.shape, _FARTHEST))
+    p = np.reshape([math.erfc(one / math.sqrt(2)) for one in z.ravel().tolist()], value.shape)
+    return np.where(np.isnan(value), np.nan, p)
 
 
 def smirnov_p_value(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) -> Floats:
@@ -79,10 +76,8 @@ def smirnov_p_value(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) 
 
     p = 2 sum over k >= 1 of (-1)**(k-1) exp(-2 k² x²)   x = gap sqrt(P N / (P + N))
 
-    Kolmogorov's limit, conservative for variables without ties.
-
-    Shapes: all (k,). Range 0..1; 1 where a class has no row, NaN where the gap is.
-    Source: Smirnov 1939, Bulletin of Moscow University 2(2):3.
+    Kolmogorov's limit, conservative for variables without ties. All (k,); 1 where a class has no
+    row, NaN where the gap is. Source: Smirnov 1939, Bulletin of Moscow University 2(2):3.
     """
     from scipy.special import kolmogorov
 
@@ -91,18 +86,10 @@ def smirnov_p_value(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) 
         return np.asarray(kolmogorov(np.asarray(gap) * np.sqrt(p * n / (p + n))), np.float64)
 
 
-def p_value_by_inversion(told: Callable[[Floats], Bools], value: Floats) -> Floats:
-    """Return the p-values of the z at which `told` becomes false; NaN where the value is."""
-    z, _ = bisect(told, np.zeros(value.shape), np.full(value.shape, _FARTHEST))
-    p = np.reshape([math.erfc(one / math.sqrt(2)) for one in z.ravel().tolist()], value.shape)
-    return np.where(np.isnan(value), np.nan, p)
-
-
 def benjamini_hochberg(p_values: Floats) -> Floats:
-    """Return p-values adjusted for the false discovery rate.
+    """Return p-values adjusted for the false discovery rate, (m,); NaN stays NaN.
 
-    With p sorted upwards, the adjusted i-th of m is min over j >= i of m p_j / j.
-    Shapes: (m,) each; NaN stays NaN, and is none of the m. Range: p..1.
+    With p sorted upwards, the adjusted i-th of m that are known is min over j >= i of m p_j / j.
     Source: Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B 57:289.
     """
     p = np.asarray(p_values, np.float64)
@@ -122,8 +109,8 @@ _FAR = 40.0  # standard deviations beyond which a probability is 0 as a float
 def random_true_positives(positives: int, negatives: int, called: int) -> tuple[Ints, Floats]:
     """Return the possible true positives of a random prediction, and their probabilities.
 
-    P(t) = C(P, t) C(N, m - t) / C(P + N, m): hypergeometric.
-    Shapes: (s,) each, s at most min(P, m) + 1; m predicted positives; negligible tails are omitted.
+    P(t) = C(P, t) C(N, m - t) / C(P + N, m): hypergeometric; (s,) each, s at most min(P, m) + 1; m
+    predicted positives; negligible tails are omitted.
     """
     from scipy.special import gammaln
 

@@ -8,54 +8,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
-from clfeval.inference.distributions import (
-    beta_quantiles,
-    coin_tail,
-    critical_value,
-    tail_probability,
-)
+from clfeval.inference.distributions import coin_tail, critical_value, tail_probability
 
-Fourfold = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 ENOUGH = 30  # rows of a class, below which an estimated error is unreliable
 MIN_ERRORS_FROM_END = 3  # standard errors from the end of a range, within which it is also so
-
-
-def fourfold_counts(counts: Fourfold) -> list[Floats]:
-    """Return four counts as floats; ValueError when one is negative."""
-    cells = [np.asarray(count, np.float64) for count in counts]
-    if any(np.any(cell < 0) for cell in cells):
-        raise ValueError("a count must not be negative")
-    return cells
 
 
 Parts = tuple[Floats, Floats, Floats, Floats]
 
 
-def score_limits(parts: Parts, z: ArrayLike) -> tuple[Floats, Floats]:
+def score_limits(parts: Parts, z: float | Floats) -> tuple[Floats, Floats]:
     """Return the score interval of a binomial proportion: the p with |k/n - p| = z sqrt(p(1-p)/n).
 
     s = z²/2 + z sqrt(k (n-k) / n + z²/4)
-    low = k/n * k / (k + s)   high = k/n + (n-k)/n * s / (n - k + s)
+    low = k/n * k / (k + s), 0 at k = 0   high = k/n + (n-k)/n * s / (n - k + s), 1 at k = n
 
-    low is 0 at k = 0, high is 1 at k = n, both are k/n at z = 0.
-
-    Shapes: the parts, from `score_parts`, and z broadcast; counts need not be whole. Range 0..1;
-    low <= k/n <= high; NaN where n = 0.
-    Errors: ValueError unless z >= 0.
+    Shapes: the parts, from `score_parts`, and z >= 0 broadcast; counts need not be whole. Range
+    0..1; low <= k/n <= high, both k/n at z = 0; NaN where n = 0.
     Source: Wilson 1927, Journal of the American Statistical Association 22:209.
     """
     p, q, hits, misses = parts
-    s = _score_spread(parts, z)
-    return np.asarray(p * _part_of_sum(hits, s)), np.asarray(
-        np.minimum(p + q * _part_of_sum(s, misses), 1)
-    )
+    s = score_spread(parts, z)
+    return p * part_of_sum(hits, s), np.minimum(p + q * part_of_sum(s, misses), 1)
 
 
 def score_parts(k: ArrayLike, n: ArrayLike) -> Parts:
-    """Return k/n, (n-k)/n, k and n - k, from which the score interval is computed.
-
-    Errors: ValueError unless 0 <= k <= n.
-    """
+    """Return k/n, (n-k)/n, k and n - k of the score interval; ValueError unless 0 <= k <= n."""
     hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
     if np.any(hits < 0) or np.any(hits > trials):
         raise ValueError("k must lie between 0 and n")
@@ -68,7 +46,7 @@ def has_unreliable_error(k: ArrayLike, n: ArrayLike) -> Bools:
     """Return where the standard error of k/n is too unreliable for a log or logit scale.
 
     n < 30, or k/n within 3 standard errors sqrt(k (n-k) / n³) of 0 or 1: min(k, n-k) < 9 (1 - that
-    share of n). Shapes: broadcast.
+    share of n). Both broadcast.
     """
     hits, rows = np.asarray(k, np.float64), np.asarray(n, np.float64)
     misses = rows - hits
@@ -77,22 +55,13 @@ def has_unreliable_error(k: ArrayLike, n: ArrayLike) -> Bools:
 
 
 def combine_proportions(
-    a: ArrayLike,
-    b: ArrayLike,
-    k1: ArrayLike,
-    n1: ArrayLike,
-    k2: ArrayLike,
-    n2: ArrayLike,
-    *,
-    level: float,
+    a: ArrayLike, b: ArrayLike, *counts: ArrayLike, level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return a p1 + b p2 of two independent binomial proportions and its interval.
 
-    value = a k1/n1 + b k2/n2
+    value = a k1/n1 + b k2/n2, with d, e the distances to the lower and upper Wilson limit,
+    exchanged where the factor is negative
     low = value - sqrt((a d1)² + (b d2)²)   high = value + sqrt((a e1)² + (b e2)²)
-
-    with d, e the distances to the lower and upper Wilson limit, exchanged where the factor is
-    negative.
 
     Shapes: all broadcast; counts need not be whole. Range: that of a x + b y over 0 <= x, y <= 1;
     low <= value <= high; NaN where n1 = 0 or n2 = 0.
@@ -101,44 +70,34 @@ def combine_proportions(
     2008, Statistics in Medicine 27:1693, section 2.
     """
     z = critical_value(level)
-    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    p1, below1, above1 = wilson_distances(k1, n1, z)
-    p2, below2, above2 = wilson_distances(k2, n2, z)
-    value = first * p1 + second * p2
-    down = np.hypot(
-        first * np.where(first > 0, below1, above1), second * np.where(second > 0, below2, above2)
-    )
-    up = np.hypot(
-        first * np.where(first > 0, above1, below1), second * np.where(second > 0, above2, below2)
-    )
-    least = np.minimum(first, 0) + np.minimum(second, 0)
-    most = np.maximum(first, 0) + np.maximum(second, 0)
+    value = down = up = least = most = np.zeros(())
+    for factor, (k, n) in ((a, counts[:2]), (b, counts[2:])):
+        weight = np.asarray(factor, np.float64)
+        p, below, above = wilson_distances(k, n, z)
+        value = value + weight * p
+        down = np.hypot(down, weight * np.where(weight > 0, below, above))
+        up = np.hypot(up, weight * np.where(weight > 0, above, below))
+        least, most = least + np.minimum(weight, 0), most + np.maximum(weight, 0)
     # the method keeps within the range, its rounding may not
-    return (
-        np.asarray(value),
-        np.asarray(np.maximum(value - down, least)),
-        np.asarray(np.minimum(value + up, most)),
-    )
+    return value, np.maximum(value - down, least), np.minimum(value + up, most)
 
 
 def wilson_distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return k / n and its distances to the lower and upper Wilson limit at z."""
     p, q, hits, misses = parts = score_parts(k, n)
-    s = _score_spread(parts, z)
-    return p, p * _part_of_sum(s, hits), q * _part_of_sum(s, misses)
+    s = score_spread(parts, z)
+    return p, p * part_of_sum(s, hits), q * part_of_sum(s, misses)
 
 
-def _score_spread(parts: Parts, z: ArrayLike) -> Floats:
+def score_spread(parts: Parts, z: ArrayLike) -> Floats:
     """Return the term s of `score_limits`."""
     _, q, hits, _ = parts
     width = np.asarray(z, np.float64)
-    if np.any(width < 0):
-        raise ValueError("z must not be negative")
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(width**2 / 2 + width * np.sqrt(hits * q + width**2 / 4))
 
 
-def _part_of_sum(part: Floats, rest: Floats) -> Floats:
+def part_of_sum(part: Floats, rest: Floats) -> Floats:
     """Return part / (part + rest), 0 where both are 0."""
     return np.asarray(part / np.maximum(part + rest, 5e-324))
 
@@ -153,16 +112,14 @@ def rate_ratio(
 
     LR+ is the ratio with (TP, P, FP, N), LR- with (FN, P, TN, N).
 
-    The limits are NaN wherever one of the four cells k1, n1-k1, k2, n2-k2 is 0.
-
     Shapes: all broadcast; counts need not be whole. Range 0..inf; low <= value <= high. The value
-    is inf where k2 alone is 0, NaN where k1 = k2 = 0, n1 = 0 or n2 = 0.
+    is inf where k2 alone is 0, NaN where k1 = k2 = 0, n1 = 0 or n2 = 0; the limits are NaN wherever
+    one of the four cells k1, n1-k1, k2, n2-k2 is 0.
     Errors: ValueError unless 0 <= k <= n and 0 < level < 1.
-    Source: Katz, Baptista, Azen and Pike 1978, Biometrics 34:469; for LR+ and LR-: Simel, Samsa
-    and Matchar 1991, Journal of Clinical Epidemiology 44:763.
+    Source: Katz, Baptista, Azen and Pike 1978, Biometrics 34:469; for LR+ and LR-: Simel, Samsa and
+    Matchar 1991, Journal of Clinical Epidemiology 44:763.
     """
-    part, whole, reach = _rate_products(k1, n1, k2, n2, critical_value(level))
-    return _quotient(part, whole, reach)
+    return _quotient(*_rate_products(k1, n1, k2, n2, critical_value(level)))
 
 
 def odds_ratio(
@@ -179,7 +136,9 @@ def odds_ratio(
     Epidemiology 56:1129.
     """
     z = critical_value(level)
-    a, b, c, d = fourfold_counts((tp, fp, fn, tn))
+    a, b, c, d = (np.asarray(count, np.float64) for count in (tp, fp, fn, tn))
+    if any(np.any(cell < 0) for cell in (a, b, c, d)):
+        raise ValueError("a count must not be negative")
     with np.errstate(divide="ignore"):
         variance = 1 / a + 1 / b + 1 / c + 1 / d
     return _quotient(a * d, b * c, _limit_factor(variance, z))
@@ -194,7 +153,7 @@ def predictive_value(
     limits: the same with the limits of LR, see `rate_ratio`; they are logit value -+ z sqrt(v)
 
     PPV at r positives for one negative is that of (TP, P, FP, N, r), NPV that of (TN, N, FN, P,
-    1/r). The odds are taken as known.
+    1/r); the odds are taken as known.
 
     Shapes: all broadcast; counts need not be whole. Range 0..1; low <= value <= high. The value is
     NaN where k1 = k2 = 0, n1 = 0 or n2 = 0, the limits are NaN where those of LR are.
@@ -241,15 +200,17 @@ def _quotient(part: Floats, whole: Floats, reach: Floats) -> tuple[Floats, Float
 def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
     """Return the exact interval of a binomial proportion.
 
-    low solves P(X >= k | n, low) = (1 - level) / 2, high solves P(X <= k | n, high) = the same;
-    low is 0 at k = 0, high is 1 at k = n.
+    low solves P(X >= k | n, low) = (1 - level) / 2, high solves P(X <= k | n, high) = the same; low
+    is 0 at k = 0, high is 1 at k = n.
 
     Shapes: k and n broadcast; 0 <= k <= n, fractions where counts were divided by a design effect
-    (then the limits are those quantiles of the beta distribution that whole numbers have). Range
+    (then the limits are the quantiles of the beta distribution that whole numbers have). Range
     0..1; NaN where n = 0.
     Errors: ValueError unless 0 < level < 1 and 0 <= k <= n.
     Source: Clopper and Pearson 1934, Biometrika 26:404.
     """
+    from scipy.special import betainccinv, betaincinv
+
     tail = tail_probability(level)
     hits, trials = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
     if np.any(hits < 0) or np.any(hits > trials):
@@ -260,16 +221,12 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     x, m = pairs[:, 0], pairs[:, 1]
     # the bounds of the rarer outcome, and one minus them: no digits are lost next to one
     rare, often = np.minimum(x, m - x), np.maximum(x, m - x)
-    some, other = rare > 0, often > 0
-    ends = (rare[some], often[some] + 1), (rare[other] + 1, often[other])
-    found = beta_quantiles(tail, *ends)
-    low, high = np.zeros(len(x)), np.ones(len(x))
-    low[some], high[other] = found
-    few = 2 * x <= m
-    low, high = np.where(few, low, 1 - high), np.where(few, high, 1 - low)
-    low[m == 0] = high[m == 0] = np.nan
-    index = where.ravel()
-    return low[index].reshape(hits.shape), high[index].reshape(hits.shape)
+    low = np.where(rare > 0, betaincinv(rare, often + 1, tail), 0.0)
+    high = np.where(often > 0, betainccinv(rare + 1, often, tail), 1.0)
+    few, none, index = 2 * x <= m, np.where(m > 0, 0.0, np.nan), where.reshape(hits.shape)
+    return (np.where(few, low, 1 - high) + none)[index], (np.where(few, high, 1 - low) + none)[
+        index
+    ]
 
 
 def wilson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
@@ -305,12 +262,10 @@ def agresti_coull(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, 
 
 
 def bootstrap_share(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
-    """Return percentiles of k / n in bootstrap samples of the n rows.
+    """Return percentiles of k / n in bootstrap samples of the n rows, rounded where not whole.
 
-    They are the quantiles of a binomial of n and k/n, divided by n. At 0 or n successes the limits
-    are the exact ones. Fractions of rows are rounded.
-
-    Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
+    They are the quantiles of a binomial of n and k/n, divided by n; at 0 or n successes the exact
+    limits. Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
     """
     from scipy.stats import binom
 
@@ -335,8 +290,7 @@ def sign_test(a: int, b: int) -> float:
     """Return the exact two-sided p-value that a and b of a + b are equally likely.
 
     p = min(1, 2 P(X <= min(a, b))) with X binomial(a + b, 1/2); 1 when a + b = 0.
-    Range 0..1, small values speak against equality.
-    Source: the sign test; Conover 1999, Practical Nonparametric Statistics, section 3.4.
+    Source: Conover 1999, Practical Nonparametric Statistics, section 3.4.
     """
     return 1.0 if a == b else min(1.0, 2 * coin_tail(min(a, b), a + b))
 
@@ -350,7 +304,8 @@ def weighted_sign_test(a: float, b: float, squares: float) -> float:
     of the beta distribution, P(X <= x) of the binomial of m and 1/2 where both are whole.
 
     Shapes: numbers in one unit, none negative; squares in its square, positive where a and b
-    differ. Range 0..1, small values speak against equality; 1 where a = b.
+    differ.
+    Range 0..1; 1 where a = b.
     Source: Kish 1965, Survey Sampling, section 11.7; the binomial distribution of fractions of rows
     of equal information: Korn and Graubard 1998, Survey Methodology 24:193.
     """
@@ -364,10 +319,9 @@ def weighted_sign_test(a: float, b: float, squares: float) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted by Holm's step-down rule.
+    """Return p-values adjusted by Holm's step-down rule, from the p-value to 1.
 
     With p sorted upwards, the adjusted i-th of m is max over j <= i of min(1, (m - j + 1) p_j).
-    Range 0..1, never below the p-value itself.
     Source: Holm 1979, Scandinavian Journal of Statistics 6:65.
     """
     order = sorted(range(len(p_values)), key=p_values.__getitem__)

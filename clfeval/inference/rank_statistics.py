@@ -46,11 +46,10 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     interval: logit(value) -+ z sqrt(variance) / (value (1 - value)), back from the logit
 
     With fewer than 30 rows of a class, or where the area lies within 3 sqrt(variance) of 0 or 1,
-    each limit is the outer one of this and of `auc_score_limits`.
-
-    At an area of 1 one limit is the A with A**m = alpha/2, m = min(P, N), mirrored at 0. When all
-    rows have one score, the same bounds the probability T of a tie, and the area lies in T/2 .. 1 -
-    T/2. Otherwise variance and limits are NaN with one positive or one negative.
+    each limit is the outer one of this and of `auc_score_limits`. At an area of 1 one limit is the
+    A with A**m = alpha/2, m = min(P, N), mirrored at 0. When all rows have one score, the same
+    bounds the probability T of a tie, and the area lies in T/2 .. 1 - T/2. Otherwise variance and
+    limits are NaN with one positive or one negative.
 
     Shapes: (s,) each, the whole-number weights of the rows at each distinct score, ascending; the
     work is linear in s. Range 0..1; low <= value <= high.
@@ -112,15 +111,19 @@ def auc_interval(
         return AucInterval(value, 0.0, 1 - bound, variance, BORDER)
     if few == 1:
         return AucInterval(value, math.nan, math.nan, variance, TOO_FEW)
-    odds = won / lost
-    # beyond e**700 a float overflows, so the interval ends there
-    reach = math.exp(min(z * math.sqrt(variance) / (value * (lost / (won + lost))), 700))
-    low, high = odds / (odds + reach), odds / (odds + 1 / reach)
+    width = z * math.sqrt(variance) / (value * (lost / (won + lost)))
+    low, high = _logit_limits(won / lost, width)
     method, outer = LOGIT, (value, value)
     if few < ENOUGH or min(value, lost / (won + lost)) < MIN_ERRORS_FROM_END * math.sqrt(variance):
         method, outer = OUTER, auc_score_limits(value, rows, others, level=level)
     low, high = min(low, value, outer[0]), max(high, value, outer[1])
     return AucInterval(value, low, high, variance, method)
+
+
+def _logit_limits(odds: float, width: float) -> AreaLimits:
+    """Return the limits of logit ln odds -+ width, as shares."""
+    reach = math.exp(min(width, 700))  # beyond e**700 a float overflows, so the interval ends there
+    return odds / (odds + reach), odds / (odds + 1 / reach)
 
 
 def auc_score_limits(
@@ -131,26 +134,21 @@ def auc_score_limits(
     v(A) = A (1-A) / (P N) (1 + s (1-A) / (2-A) + s A / (1+A))   s = (P + N) / 2 - 1
 
     v is that of exponential scores, with s for both P - 1 and N - 1; not 0 without an error.
-
     Range 0..1; low <= value <= high. Errors: ValueError unless 0 < level < 1.
     Source: Newcombe 2006, Statistics in Medicine 25:559, method 5; the variance: Hanley and McNeil
     1982, Radiology 143:29.
     """
-    z = critical_value(level)
+    z, limits = critical_value(level), []
     s, pairs = (positives + negatives) / 2 - 1, positives * negatives
-
-    def plausible(area: float) -> bool:
-        more = 1 + s * (1 - area) / (2 - area) + s * area / (1 + area)
-        return abs(value - area) <= z * math.sqrt(area * (1 - area) / pairs * more)
-
-    def limit(end: float) -> float:
-        near, far = value, end
+    for far in (0.0, 1.0):
+        near = value
         for _ in range(_HALVINGS):
-            middle = (near + far) / 2
-            near, far = (middle, far) if plausible(middle) else (near, middle)
-        return far
-
-    return limit(0.0), limit(1.0)
+            area = (near + far) / 2
+            more = 1 + s * (1 - area) / (2 - area) + s * area / (1 + area)
+            plausible = abs(value - area) <= z * math.sqrt(area * (1 - area) / pairs * more)
+            near, far = (area, far) if plausible else (near, area)
+        limits.append(far)
+    return limits[0], limits[1]
 
 
 def clustered_auc(
@@ -160,32 +158,24 @@ def clustered_auc(
     """Return the AUC of `delong_auc` with a confidence interval for clustered rows.
 
     The share of negatives below a positive, less the area A, is summed over the positives of each
-    cluster and divided by P: a_c, and b_c for its negatives. The variance is that of the sum,
-    h_P sum a_c² + h_N sum b_c² + 2 sqrt(h_P h_N) sum a_c b_c with h = g / (g-1) of `clusters`; the
+    cluster and divided by P: a_c, and b_c for its negatives. The variance is that of the sum, h_P
+    sum a_c² + h_N sum b_c² + 2 sqrt(h_P h_N) sum a_c b_c with h = g / (g-1) of `clusters`; the
     first two are at least DeLong's. The logit takes t with Welch's degrees of freedom, or those of
-    a + b by its kurtosis if fewer (`degrees_of_freedom`).
-
-    At an area of 1 or 0, and with one score for all, m counts pairs from different clusters.
+    a + b by its kurtosis if fewer (`degrees_of_freedom`). At an area of 1 or 0, and with one score
+    for all, m counts pairs from different clusters.
 
     alone: the clusters are rows with different weights. Then P and N are their effective numbers g
     in `auc_score_limits`.
 
     Shapes: positives, negatives (s,) as for `delong_auc`; clusters: of rows at these 2 s places.
-    The ends are NaN with fewer than two clusters that have positives, or negatives, except in those
-    cases.
-    Errors: as for `delong_auc`.
+    The ends are NaN with fewer than two clusters that have positives, or negatives, except at an
+    area of 1 or 0 or with one score. Errors: as for `delong_auc`.
     Source: Obuchowski 1997, Biometrics 53:567; Welch 1947, Biometrika 34:28.
     """
     plain = delong_auc(positives, negatives, level=level)
     pos, neg = _check_weights(positives), _check_weights(negatives)
     p, n, s = float(pos.sum()), float(neg.sum()), len(pos)
     below, above = (np.cumsum(neg) - neg / 2) / n, (p - np.cumsum(pos) + pos / 2) / p
-    none = np.zeros(s)
-    weights = [
-        np.concatenate([(below - plain.value) / p, none]),
-        np.concatenate([none, (above - plain.value) / n]),
-        np.concatenate([none + 1, none]), np.concatenate([none, none + 1]),
-    ]  # fmt: skip
     if plain.method in (BORDER, TIED):
         pairs = clusters.pairs(np.arange(2 * s) < s)
         bound = tail_probability(level) ** (1 / pairs) if pairs else 0.0
@@ -193,9 +183,12 @@ def clustered_auc(
             return replace(plain, low=bound / 2, high=1 - bound / 2)
         low, high = (bound, 1.0) if plain.value == 1 else (0.0, 1 - bound)
         return replace(plain, low=low, high=high)
-    if not alone:
-        weights.append(weights[0] + weights[1])
-    products, kurtosis = clusters.moments(np.array(weights))
+    shares = (below - plain.value) / p, (above - plain.value) / n
+    weights = np.zeros((5, 2, s))  # of positives and negatives: a_c, b_c, rows of either, a_c + b_c
+    for k, share in enumerate(shares):
+        weights[k, k] = weights[4, k] = share
+        weights[2 + k, k] = 1
+    products, kurtosis = clusters.moments(weights[: 4 if alone else 5].reshape(-1, 2 * s))
     g = [p**2 / float(products[2, 2]), n**2 / float(products[3, 3])]
     if min(g) <= 1 or math.isnan(plain.variance):
         return replace(plain, low=math.nan, high=math.nan, variance=math.nan, method=TOO_FEW)
@@ -206,23 +199,18 @@ def clustered_auc(
     least = [_squared_deviations(pos, below, plain.value) / (p - 1) / p,
              _squared_deviations(neg, above, plain.value) / (n - 1) / n]  # fmt: skip
     parts = [max(one, other) for one, other in zip(parts, least, strict=True)]
-    whole = sum(parts)
+    whole, rest = sum(parts), 1 - plain.value
     df = whole**2 / sum(part**2 / (one - 1) for part, one in zip(parts, g, strict=True))
     if not alone:
         df = float(degrees_of_freedom(clusters.size, kurtosis[-1:], df + 1)[0])
-    variance = whole * shared
-    odds = plain.value / (1 - plain.value)
-    width = float(student_quantile(df, level=level)) * math.sqrt(variance)
-    reach = math.exp(min(width / (plain.value * (1 - plain.value)), 700))
-    low, high = odds / (odds + reach), odds / (odds + 1 / reach)
-    if not alone:
-        return AucInterval(plain.value, low, high, variance, CLUSTERED)
-    if min(g) < ENOUGH or min(plain.value, 1 - plain.value) < MIN_ERRORS_FROM_END * math.sqrt(
-        variance
-    ):
+    error = math.sqrt(whole * shared)
+    width = float(student_quantile(df, level=level)) * error
+    low, high = _logit_limits(plain.value / rest, width / (plain.value * rest))
+    if alone and (min(g) < ENOUGH or min(plain.value, rest) < MIN_ERRORS_FROM_END * error):
         outer = auc_score_limits(plain.value, *g, level=level)
         low, high = min(low, outer[0]), max(high, outer[1])
-    return AucInterval(plain.value, low, high, variance, WEIGHED)
+    method = WEIGHED if alone else CLUSTERED
+    return AucInterval(plain.value, low, high, whole * shared, method)
 
 
 def _check_weights(weights: ArrayLike) -> Ints:
@@ -246,12 +234,12 @@ _EXACT = 2**14  # products of ranks whose sum fits 64 bits, up to 20 million val
 def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
     """Return Kendall's rank correlation with ties.
 
-    tau_b = (C - D) / sqrt((N - Tx) (N - Ty)), over all N = k (k - 1) / 2 pairs: C in the same
-    order in both, D in opposite orders, Tx tied in x, Ty tied in y
+    tau_b = (C - D) / sqrt((N - Tx) (N - Ty)), over all N = k (k - 1) / 2 pairs: C in the same order
+    in both, D in opposite orders, Tx tied in x, Ty tied in y
 
-    Shapes: (k,) each; the work is k log(k)**2. Range -1..1; 0 when the orders are unrelated.
-    Undefined (NaN) for fewer than two values, for constant x or y, or with a NaN.
-    Errors: ValueError unless both are vectors of one length.
+    Shapes: (k,) each; the work is k log(k)**2. Range -1..1; 0 when the orders are unrelated; NaN
+    for fewer than two values, for constant x or y, or with a NaN. ValueError unless vectors of one
+    length.
     Source: Kendall 1945, Biometrika 33:239; counting in this way: Knight 1966, JASA 61:436.
     """
     first, second = _smaller_counts(x, y)
@@ -267,40 +255,31 @@ def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    """Return Spearman's rank correlation: Pearson's correlation of the average ranks.
+    """Return Spearman's rank correlation: Pearson's correlation of the average ranks, (k,) each.
 
-    rho = sum u v / sqrt(sum u**2 sum v**2), u and v the ranks less their mean
-
-    Shapes: (k,) each. Range -1..1; 0 when the ranks are uncorrelated.
-    Undefined (NaN) for fewer than two values, for constant x or y, or with a NaN.
-    Errors: ValueError unless both are vectors of one length.
+    rho = sum u v / sqrt(sum u**2 sum v**2), u and v the ranks less their mean; 0 when uncorrelated,
+    else as `kendall_tau_b`.
     Source: Spearman 1904, American Journal of Psychology 15:72; ties: Kendall 1945.
     """
     first, second = _smaller_counts(x, y)
     if not len(first):
         return math.nan
-    u, v = (_twice_ranks(places) - len(places) - 1 for places in (first, second))
+    counts = [(np.bincount(places), places) for places in (first, second)]
+    # twice the average rank, first plus last rank of the ties, less twice the mean rank
+    u, v = ((2 * np.cumsum(n) - n - len(at))[at] for n, at in counts)
     return _correlation_ratio(_exact_sum(u * v), _exact_sum(u * u), _exact_sum(v * v))
 
 
 def _smaller_counts(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
     """Return the dense ranks of x and of y, from 0; empty where one is constant or has NaN."""
     values = np.asarray(x, np.float64), np.asarray(y, np.float64)
-    if values[0].ndim != 1 or values[1].ndim != 1:
-        raise ValueError("the values must be a vector")
-    if len(values[0]) != len(values[1]):
-        raise ValueError("x and y differ in length")
+    if values[0].ndim != 1 or values[0].shape != values[1].shape:
+        raise ValueError("the values must be two vectors of one length")
     none = np.empty(0, np.int64)
     if any(np.isnan(one).any() for one in values):
         return none, none
     first, second = (np.unique(one, return_inverse=True)[1] for one in values)
     return (first, second) if first.any() and second.any() else (none, none)
-
-
-def _twice_ranks(places: Ints) -> Ints:
-    """Return twice the average rank of each value: first plus last rank of its ties."""
-    counts = np.bincount(places)
-    return np.asarray((2 * np.cumsum(counts) - counts + 1)[places])
 
 
 def _tied_pairs(places: Ints) -> int:

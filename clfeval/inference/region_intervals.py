@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.inference.distributions import bisect, critical_value
-from clfeval.inference.proportions import Parts, score_parts
+from clfeval.inference.proportions import Parts, part_of_sum, score_parts, score_spread
 
 OfShares = Callable[[Floats, Floats, Floats], Floats]  # of p1, p2 and the share of the first class
 
@@ -24,16 +24,9 @@ _NEIGHBOUR_STEPS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
 
 
 def range_over_sample(
-    measure: OfShares,
-    k1: ArrayLike,
-    n1: ArrayLike,
-    k2: ArrayLike,
-    n2: ArrayLike,
-    *,
-    level: float,
-    kink: OfProportions | None = None,
+    measure: OfShares, *counts: ArrayLike, level: float, kink: OfProportions | None = None,
     share: tuple[ArrayLike, ArrayLike] | None = None,
-) -> tuple[Floats, Floats]:
+) -> tuple[Floats, Floats]:  # fmt: skip
     """Return the range of measure(p1, p2, p) where z1(p1)² + z2(p2)² + z0(p)² <= z².
 
     z1, z2: of k1/n1 and k2/n2 as in `range_over_region`; z0(p) = (n1/M - p) / sqrt(p (1-p) / M)
@@ -43,42 +36,43 @@ def range_over_sample(
     Extremes: on the boundary, at the observed point and on the zero set of a `kink`, as in
     `range_over_region`, by quadratic steps from the best of 256 directions in each octant.
 
-    Shapes: counts broadcast to (m,); the measure is called with arrays (..., m) and treats every
-    element by itself. low <= observed value <= high; values that are NaN are left out, NaN where
-    all are, as where a class is empty.
+    Shapes: counts k1, n1, k2, n2 broadcast to (m,); the measure is called with arrays (..., m) and
+    treats every element by itself. low <= observed value <= high; values that are NaN are left out,
+    NaN where all are, as where a class is empty.
     Errors: ValueError unless 0 <= k <= n and 0 < level < 1.
     Source: the region of Newcombe 2011, Communications in Statistics - Theory and Methods 40:3154,
     with a third share.
     """
-    counts = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (k1, n1, k2, n2)))
-    flat = [x.ravel() for x in counts]
-    hits1, rows1, hits2, rows2 = flat
-    third = (rows1, rows1 + rows2) if share is None else share
-    pairs = (hits1, rows1), (hits2, rows2), third
-    parts, z = [score_parts(*pair) for pair in pairs], critical_value(level)
+    shape, flat = _flat_counts(counts)
+    third = (flat[1], flat[1] + flat[3]) if share is None else share
+    z = critical_value(level)
+    parts = [score_parts(*pair) for pair in (flat[:2], flat[2:], third)]
 
     def at(directions: Floats) -> Floats:
         """Return the measure on the boundary in directions (3, ..., m)."""
         return ignore_undefined(measure, *map(wilson_limit, parts, z * directions))
 
     observed = ignore_undefined(measure, *(part[0] for part in parts))
-    grid = _sphere_directions()
+    # evenly spread over the sphere along a spiral
+    i = np.arange(_DIRECTIONS) + 0.5
+    height, turn = 1 - 2 * i / _DIRECTIONS, np.pi * (1 + np.sqrt(5)) * i
+    radius = np.sqrt(1 - height**2)
+    grid = np.stack([radius * np.cos(turn), radius * np.sin(turn), height])
     values = at(grid[:, :, None])
     low, high = -_maximize(lambda d: -at(d), grid, -values), _maximize(at, grid, values)
     if kink is not None:
-        crossed, *there = kink_in_region(kink, *flat, level=level)
-        least = ignore_undefined(measure, *there, parts[2][0])
+        region = _Region(parts[0], parts[1], z)
+        centre, edge = region.at(np.zeros(flat.shape[1]), 0.0), region.at(_BOUNDARY_DIRECTIONS)
+        crossed, points = _kink_crossing(kink, centre, edge, region)
+        least = ignore_undefined(measure, *points, parts[2][0])
         low = np.where(crossed & ~np.isnan(least), least, low)
-    low, high = np.fmin(observed, low), np.fmax(observed, high)
-    return low.reshape(counts[0].shape), high.reshape(counts[0].shape)
+    return np.fmin(observed, low).reshape(shape), np.fmax(observed, high).reshape(shape)
 
 
-def _sphere_directions() -> Floats:
-    """Return directions (3, d), evenly spread over the sphere along a spiral."""
-    i = np.arange(_DIRECTIONS) + 0.5
-    height, turn = 1 - 2 * i / _DIRECTIONS, np.pi * (1 + np.sqrt(5)) * i
-    flat = np.sqrt(1 - height**2)
-    return np.stack([flat * np.cos(turn), flat * np.sin(turn), height])
+def _flat_counts(counts: Sequence[ArrayLike]) -> tuple[tuple[int, ...], Floats]:
+    """Return the shape of k1, n1, k2, n2, and these counts, (4, m)."""
+    whole = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in counts))
+    return whole[0].shape, np.array([x.ravel() for x in whole])
 
 
 def _maximize(function: Callable[[Floats], Floats], grid: Floats, values: Floats) -> Floats:
@@ -86,7 +80,7 @@ def _maximize(function: Callable[[Floats], Floats], grid: Floats, values: Floats
 
     values (d, m): its values in the directions `grid` (3, d).
     """
-    values = np.where(np.isnan(values), -np.inf, values)
+    values = _undefined_last(values)
     octants = (grid > 0).T @ np.array([1, 2, 4])
     sectors = [np.flatnonzero(octants == i) for i in range(8)]
     best = np.stack([some[values[some].argmax(axis=0)] for some in sectors])  # (8, m)
@@ -113,37 +107,27 @@ def _search_neighbours(
     function: Callable[[Floats], Floats], centres: Floats, tops: Floats, steps: Floats
 ) -> tuple[Floats, Floats]:
     """Return the best directions within a step (c, m) of the centres (3, c, m), and values."""
-    a, b = (steps * tangent for tangent in _tangents(centres))
-    at = np.array(_NEIGHBOUR_STEPS, np.float64)  # (9, 2)
-    around = (
-        centres[:, None] + at[:, 0, None, None] * a[:, None] + at[:, 1, None, None] * b[:, None]
-    )
+    first, second, third = centres
+    # two tangents, orthogonal to each centre and to each other
+    sign = np.where(third < 0, -1.0, 1.0)
+    slope = -1 / (sign + third)
+    mixed = first * second * slope
+    a = steps * np.stack([1 + sign * first * first * slope, sign * mixed, -sign * first])
+    b = steps * np.stack([mixed, sign + second * second * slope, -second])
+    at = np.array(_NEIGHBOUR_STEPS, np.float64)[:, :, None, None]  # (9, 2, 1, 1)
+    around = centres[:, None] + at[:, 0] * a[:, None] + at[:, 1] * b[:, None]
     around /= np.sqrt((around**2).sum(axis=0))
     values = function(around)  # (9, c, m)
     x, y = _quadratic_peak(values)
     beyond = centres + x * a + y * b
     # at a rate of 0 or 1 a side of the region is flat, and the maximum may lie on its edge
-    edges = [beyond * keep[:, None, None] for keep in _EDGES]
-    tried = np.stack([beyond, *edges], axis=1)
+    tried = np.stack([beyond, *(beyond * keep[:, None, None] for keep in _EDGES)], axis=1)
     tried /= np.maximum(np.sqrt((tried**2).sum(axis=0)), 1e-300)
     points = np.concatenate([centres[:, None], around, tried], axis=1)
-    heights = np.concatenate([tops[None], values, function(tried)])
-    heights = np.where(np.isnan(heights), -np.inf, heights)
+    heights = _undefined_last(np.concatenate([tops[None], values, function(tried)]))
     best = heights.argmax(axis=0)[None]
     chosen = np.take_along_axis(points, best[None], axis=1)[:, 0]
     return chosen, np.take_along_axis(heights, best, axis=0)[0]
-
-
-def _tangents(centres: Floats) -> tuple[Floats, Floats]:
-    """Return two directions (3, ...) orthogonal to each centre and to each other."""
-    x, y, z = centres
-    sign = np.where(z < 0, -1.0, 1.0)
-    a = -1 / (sign + z)
-    b = x * y * a
-    return (
-        np.stack([1 + sign * x * x * a, sign * b, -sign * x]),
-        np.stack([b, sign + y * y * a, -y]),
-    )
 
 
 def _quadratic_peak(values: Floats) -> tuple[Floats, Floats]:
@@ -163,6 +147,7 @@ OfProportions = Callable[[Floats, Floats], Floats]
 
 _GRID = 512  # directions at first
 _STEP = 2 * np.pi / _GRID
+_BOUNDARY_DIRECTIONS = np.arange(_GRID, dtype=np.float64)[:, None] * _STEP
 _HILLS = 4  # local extremes followed, the best by the grid
 _ZOOM = 17  # directions inside a bracket, which becomes 8 times narrower each time
 _ZOOMS = 10  # 8**-10 of 2 / 512 of a turn
@@ -170,14 +155,7 @@ _RELATIVE_TOLERANCE = 1e-9  # relative
 
 
 def range_over_region(
-    measure: OfProportions,
-    k1: ArrayLike,
-    n1: ArrayLike,
-    k2: ArrayLike,
-    n2: ArrayLike,
-    *,
-    level: float,
-    kink: OfProportions | None = None,
+    measure: OfProportions, *counts: ArrayLike, level: float, kink: OfProportions | None = None
 ) -> tuple[Floats, Floats]:
     """Return the least and the greatest measure(p1, p2) where z1(p1)² + z2(p2)² <= z².
 
@@ -189,21 +167,20 @@ def range_over_region(
     function of p1 and p2 that is 0 exactly where the measure has its least value, as p1 - p2 for
     |p1 - p2|. The measure must have no other extreme inside.
 
-    Shapes: k and n broadcast; the measure is called with arrays whose last axis is the flat
-    broadcast models (1 for scalars), the kink once for models of the same counts; both must treat
-    every element by itself. low <= observed value <= high; values that are NaN are left out, NaN
-    where all are, as where n1 = 0 or n2 = 0.
+    Shapes: counts k1, n1, k2, n2 broadcast; the measure is called with arrays whose last axis is
+    the flat broadcast models (1 for scalars), the kink once for models of the same counts; both
+    must treat every element by itself. low <= observed value <= high; values that are NaN are left
+    out, NaN where all are, as where n1 = 0 or n2 = 0.
     Errors: ValueError unless 0 <= k <= n and 0 < level < 1.
     Source: Newcombe 2011, Communications in Statistics - Theory and Methods 40:3154.
     """
-    counts = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (k1, n1, k2, n2)))
-    flat = np.array([x.ravel() for x in counts])
+    shape, flat = _flat_counts(counts)
     # the limits of the region depend on the counts alone, and are the same at other odds
     few, place = np.unique(flat, axis=1, return_inverse=True)
     place, z = place.ravel(), critical_value(level)
     region, distinct = (_Region(score_parts(*x[:2]), score_parts(*x[2:]), z) for x in (flat, few))
     centre = distinct.at(np.zeros(few.shape[1]), 0.0)
-    edge = distinct.at(_directions())
+    edge = distinct.at(_BOUNDARY_DIRECTIONS)
     observed = ignore_undefined(measure, *(p[place] for p in centre))
     _, (low, high) = _maximize_on_boundary(
         measure, np.array([[-1.0], [1.0]]), region, tuple(np.take(p, place, axis=1) for p in edge)
@@ -211,26 +188,10 @@ def range_over_region(
     low, high = -low, np.fmax(observed, high)
     if kink is not None:
         crossed, points = _kink_crossing(kink, centre, edge, distinct)
-        inside = np.where(
-            crossed[place], ignore_undefined(measure, *(p[place] for p in points)), np.nan
-        )
-        low = np.where(np.isnan(inside), low, inside)  # not fmin: elsewhere it may round below it
-    return np.fmin(observed, low).reshape(counts[0].shape), high.reshape(counts[0].shape)
-
-
-def kink_in_region(
-    kink: OfProportions, k1: Floats, n1: Floats, k2: Floats, n2: Floats, *, level: float
-) -> tuple[Bools, Floats, Floats]:
-    """Return whether the kink passes through each region, and a point p1, p2 on it; (m,) each."""
-    distinct = _Region(score_parts(k1, n1), score_parts(k2, n2), critical_value(level))
-    centre, edge = distinct.at(np.zeros(len(k1)), 0.0), distinct.at(_directions())
-    crossed, points = _kink_crossing(kink, centre, edge, distinct)
-    return crossed, *points
-
-
-def _directions() -> Floats:
-    """Return the grid of directions that are searched first, (d, 1)."""
-    return np.arange(_GRID, dtype=np.float64)[:, None] * _STEP
+        inside = ignore_undefined(measure, *(p[place] for p in points))
+        # not fmin: elsewhere it may round below it
+        low = np.where(crossed[place] & ~np.isnan(inside), inside, low)
+    return np.fmin(observed, low).reshape(shape), high.reshape(shape)
 
 
 def _kink_crossing(
@@ -240,7 +201,17 @@ def _kink_crossing(
     # search from the observed point towards the point where the kink has the most opposite value
     side = np.sign(ignore_undefined(kink, *centre))
     (t,), (least,) = _maximize_on_boundary(kink, -side[None], region, edge)
-    return least >= 0, _at_kink(kink, side, t, region)
+    nowhere = np.zeros(t.size)
+    _, far = bisect(
+        lambda share: side * ignore_undefined(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
+    )
+    p1, p2 = region.at(t, far)
+    # Bisection ends a rounding error away from the line: where one of the two usual lines passes
+    # that close, take the point on it, for the measure to be its least value to the last bit.
+    for line in (p1, 1 - p1):
+        near = np.abs(p2 - line) <= _RELATIVE_TOLERANCE * line
+        p2 = np.where(near & (ignore_undefined(kink, p1, line) == 0), line, p2)
+    return least >= 0, (p1, p2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,13 +234,8 @@ class _Region:
 def wilson_limit(parts: Parts, z: Floats) -> Floats:
     """Return the upper Wilson limit at z, the lower one where z is negative."""
     p, q, hits, misses = parts
-    below, width = z < 0, np.abs(z)
-    square = width * width
-    with np.errstate(divide="ignore", invalid="ignore"):
-        s = square / 2 + width * np.sqrt(hits * q + square / 4)
-    # one division a point, as `score_limits` does it for either limit
-    part = np.where(below, hits, s)
-    share = part / np.maximum(part + np.where(below, s, misses), 5e-324)
+    below, s = z < 0, score_spread(parts, np.abs(z))
+    share = part_of_sum(np.where(below, hits, s), np.where(below, s, misses))
     return np.asarray(np.where(below, p * share, np.minimum(p + q * share, 1)))
 
 
@@ -325,22 +291,3 @@ def _local_maxima(values: Floats) -> tuple[Floats, Floats]:
 
 def _undefined_last(values: Floats) -> Floats:
     return np.where(np.isnan(values), -np.inf, values)
-
-
-def _at_kink(
-    kink: OfProportions, side: Floats, t: Floats, region: _Region
-) -> tuple[Floats, Floats]:
-    """Return the points in direction t where the kink, of sign `side` when observed, is 0."""
-    nowhere = np.zeros(t.size)
-    _, far = bisect(
-        lambda share: side * ignore_undefined(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
-    )
-    p1, p2 = region.at(t, far)
-    # Bisection ends a rounding error away from the line: where one of the two usual lines passes
-    # that close, take the point on it, for the measure to be its least value to the last bit.
-    for line in (p1, 1 - p1):
-        on = (np.abs(p2 - line) <= _RELATIVE_TOLERANCE * line) & (
-            ignore_undefined(kink, p1, line) == 0
-        )
-        p2 = np.where(on, line, p2)
-    return p1, p2

@@ -21,37 +21,31 @@ _DRAWN_BY_ROW = 8  # rows per distinct row up to which sampling rows is faster t
 def resampled_counts(n: ArrayLike, *, resamples: int, rng: np.random.Generator) -> Iterator[Ints]:
     """Yield counts of resampled rows, some replicates at a time: Multinomial(N, n / N), N = sum n.
 
-    Shapes: n (m,); yields (b, m), in all `resamples` replicates, each b x m at most CELLS or a
-    single replicate. Each replicate sums to N.
-    Errors: ValueError unless counts are a vector of whole numbers above 0 and resamples a whole
-    number that is not negative.
+    n (m,); yields (b, m), in all `resamples` replicates, each b x m at most CELLS or one replicate.
+    Errors: ValueError unless counts are a vector of whole numbers above 0.
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 6.
     """
     given = np.asarray(n)
     whole = (given > 0) & (given < np.inf) & (given == np.floor(given))
     if given.ndim != 1 or not given.size or not whole.all():
         raise ValueError("counts must be a vector of whole numbers above 0")
-    if resamples < 0 or int(resamples) != resamples:
-        raise ValueError("resamples must be a whole number that is not negative")
     counts = given.astype(np.int64)
-    return _multinomial_draws(counts, int(resamples), rng, max(1, CELLS // len(counts)))
-
-
-def _multinomial_draws(
-    counts: Ints, resamples: int, rng: np.random.Generator, most: int
-) -> Iterator[Ints]:
-    m, total = len(counts), int(counts.sum())
-    for start in range(0, resamples, most):
-        b = min(most, resamples - start)
+    m, total, first = len(counts), int(counts.sum()), np.cumsum(counts) - counts
+    for b in batch_sizes(resamples, m):
         if total > _DRAWN_BY_ROW * m:
             yield rng.multinomial(total, counts / total, size=b).astype(np.int64, copy=False)
             continue
         drawn = np.empty((b, m), np.int64)
-        first = np.cumsum(counts) - counts
         for row in drawn:
             rows = np.bincount(rng.integers(0, total, total), minlength=total)
             row[:] = rows if total == m else np.add.reduceat(rows, first)
         yield drawn
+
+
+def batch_sizes(draws: int, m: int) -> Iterator[int]:
+    """Yield the sizes of batches of draws of m numbers each, at most CELLS or a single draw."""
+    most = max(1, CELLS // max(1, m))
+    yield from (min(most, draws - start) for start in range(0, draws, most))
 
 
 _LEAST_SHAPE, _GREATEST_SHAPE = 1e-3, 1e18  # of a beta distribution whose odds fit a float
@@ -61,9 +55,8 @@ _GREATEST_LOGIT = 1022 * math.log(2)
 def random_stream(seed: int, name: str) -> np.random.Generator:
     """Return a random generator for a seed and a name, independent of all other names.
 
-    The state is that of PCG64 from the 256 bits of SHA-256 of "seed:name".
-
-    Errors: ValueError when the seed is no whole number.
+    The state is that of PCG64 from the 256 bits of SHA-256 of "seed:name". ValueError when the seed
+    is no whole number.
     Source: O'Neill 2014, PCG (Harvey Mudd College HMC-CS-2014-0905); numpy's SeedSequence.
     """
     text = f"{seed:d}:{name}".encode("utf-8", "surrogatepass")
@@ -72,32 +65,24 @@ def random_stream(seed: int, name: str) -> np.random.Generator:
 
 
 def resampled_rates(
-    tp: float,
-    positives: float,
-    fp: float,
-    negatives: float,
-    *,
-    resamples: int,
+    tp: float, positives: float, fp: float, negatives: float, *, resamples: int,
     rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
+) -> tuple[Floats, Floats]:  # fmt: skip
     """Return the true and false positive rates of resampled positives and resampled negatives.
 
     Each class is resampled separately: Binomial(P, TP / P) and Binomial(N, FP / N).
 
     Shapes: (resamples,) each. Range 0..1; all NaN for a class without rows.
     Errors: ValueError unless counts are whole with 0 <= tp <= positives and 0 <= fp <= negatives
-    (rows of fractional weight cannot be drawn), and resamples is whole and at least 1.
+    (rows of fractional weight cannot be drawn).
     Source: Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 8 (two samples).
     """
-    draws = _whole_number(resamples, "resamples")
-    if draws < 1:
-        raise ValueError("at least one resample is needed")
     rates = []
-    for hits, rows in ((tp, positives), (fp, negatives)):
-        k, n = _whole_number(hits, "counts"), _whole_number(rows, "counts")
-        if not 0 <= k <= n:
-            raise ValueError("k must lie between 0 and n")
-        rates.append(rng.binomial(n, k / n, draws) / n if n else np.full(draws, np.nan))
+    for k, n in ((tp, positives), (fp, negatives)):
+        if not (float(k).is_integer() and float(n).is_integer() and 0 <= k <= n):
+            raise ValueError(f"k must lie between 0 and n, both whole, not {k} of {n}")
+        drawn = rng.binomial(int(n), k / n, resamples) / n if n else np.full(resamples, np.nan)
+        rates.append(drawn)
     return rates[0], rates[1]
 
 
@@ -116,17 +101,15 @@ def resampled_weights(
     total, square = np.asarray(n, np.float64), np.asarray(squares, np.float64)
     some = total > 0
     shape, scale = total[some] ** 2 / square[some], square[some] / total[some]
-    most = max(1, CELLS // max(1, len(shape)))
-    for start in range(0, resamples, most):
-        drawn = np.zeros((min(most, resamples - start), len(total)))
-        drawn[:, some] = rng.standard_gamma(shape, (len(drawn), len(shape))) * scale
+    for b in batch_sizes(resamples, len(shape)):
+        drawn = np.zeros((b, len(total)))
+        drawn[:, some] = rng.standard_gamma(shape, (b, len(shape))) * scale
         yield drawn
 
 
 def resampled_clusters(counts: ArrayLike, *, resamples: int, rng: np.random.Generator) -> Floats:
-    """Return the totals of resampled clusters: c of c drawn with replacement, each with its rows.
+    """Return the totals (resamples, d) of c of c clusters drawn with replacement, of counts (c, d).
 
-    Shapes: counts (c, d) of each cluster; (resamples, d).
     Errors: ValueError where there is no cluster.
     Source: Davison and Hinkley 1997, Bootstrap Methods and their Application, section 3.8.
     """
@@ -138,13 +121,10 @@ def resampled_clusters(counts: ArrayLike, *, resamples: int, rng: np.random.Gene
 def correlate_draws(
     first: Floats, second: Floats, rho: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return the draws of two variables, reordered to about the rank correlation rho.
+    """Return the draws of two variables, (r,) each, reordered to about the rank correlation rho.
 
-    Shapes: (r,) each. Errors: ValueError unless -1 <= rho <= 1.
     Source: Iman and Conover 1982, Communications in Statistics - Simulation and Computation 11:311.
     """
-    if not -1 <= rho <= 1:
-        raise ValueError(f"the correlation {rho} is not between -1 and 1")
     if not rho:
         return first, second
     one, other = rng.standard_normal((2, len(first)))
@@ -163,23 +143,28 @@ def percentile_limits(values: ArrayLike, *, level: float) -> tuple[Floats, Float
 
     Shapes: values (r, ...), replicates first; the limits and `failed` (...). NaN replicates are
     left out and counted in `failed`; limits are NaN where fewer than half of all are defined.
-    Errors: ValueError unless 0 < level < 1, or for values without an axis.
+    Errors: ValueError unless 0 < level < 1.
     Source: Efron 1979, Annals of Statistics 7:1; Hyndman and Fan 1996, American Statistician
     50:361, definition 7.
     """
-    tail = tail_probability(level)
-    given = np.asarray(values, np.float64)
-    if not given.ndim:
-        raise ValueError("replicates need an axis")
-    replicates = len(given)
-    failed = np.asarray(np.isnan(given).sum(axis=0), np.int64)
-    defined = replicates - failed
+    tail, given = tail_probability(level), np.asarray(values, np.float64)
+    replicates, failed = len(given), np.asarray(np.isnan(given).sum(axis=0), np.int64)
     if not replicates:
         return np.full(failed.shape, np.nan), np.full(failed.shape, np.nan), failed
-    enough = 2 * defined >= replicates
-    low = _from_below(np.sort(given, axis=0), defined, tail)
-    high = 0.0 - _from_below(np.sort(-given, axis=0), defined, tail)  # never -0.0
-    return np.where(enough, low, np.nan), np.where(enough, high, np.nan), failed
+    last = np.maximum(replicates - failed - 1, 0)
+    place = last * tail
+    # the rounding of (1 - level) / 2 must not move a whole position
+    place = np.where(np.abs(place - np.rint(place)) < 1e-9, np.rint(place), place)
+    before = np.floor(place).astype(np.int64)
+    after = np.minimum(before + 1, last)
+    limits = []
+    for ordered in (np.sort(given, axis=0), np.sort(-given, axis=0)):  # NaN last
+        lower, upper = (np.take_along_axis(ordered, at[None], axis=0)[0] for at in (before, after))
+        with np.errstate(invalid="ignore", over="ignore"):
+            between = lower + (place - before) * (upper - lower)
+        limit = np.where(np.isfinite(lower) & np.isfinite(upper), between, lower)
+        limits.append(np.where(2 * failed <= replicates, limit, np.nan))
+    return limits[0], 0.0 - limits[1], failed  # never -0.0
 
 
 def significantly_above_zero(
@@ -193,15 +178,14 @@ def significantly_above_zero(
     two-sided quantile of Student's distribution with m - 1 degrees of freedom.
 
     Shapes: found (...), drawn (r, ...), replicates first. False with fewer than two rows, or fewer
-    than half of the replicates defined.
-    Errors: ValueError unless 0 < level < 1.
+    than half of the replicates defined. ValueError unless 0 < level < 1.
     Source: Hesterberg 2015, American Statistician 69:371, sections 4.2 and 5 (why both factors).
     """
-    low, _, _ = percentile_limits(drawn, level=level)
+    low, _, failed = percentile_limits(drawn, level=level)
     if rows < 2:
         return np.zeros(low.shape, bool)
     given = np.asarray(drawn, np.float64)
-    defined = (~np.isnan(given)).sum(axis=0)
+    defined = len(given) - failed
     with np.errstate(invalid="ignore", divide="ignore"):
         apart = (given - np.nansum(given, axis=0) / defined) ** 2
         spread = np.sqrt(np.nansum(apart, axis=0) / (defined - 1))
@@ -210,25 +194,18 @@ def significantly_above_zero(
 
 
 def beta_odds(a: float, b: float, *, draws: int, rng: np.random.Generator) -> Floats:
-    """Return draws of the odds p / (1-p) of a proportion p of distribution Beta(a, b).
+    """Return draws of the odds p / (1-p) of a proportion p of distribution Beta(a, b), (draws,).
 
-    odds = X / Y with X of distribution Gamma(a), Y of Gamma(b), independent
+    odds = X / Y with X of distribution Gamma(a), Y of Gamma(b), independent, taken of logarithms
 
-    taken of logarithms. A draw is repeated when its odds or their inverse would not fit a float:
-    the distribution is that of p given that they fit.
-
-    Shapes: (draws,). Range 2**-1022 to 2**1022.
-    Errors: ValueError unless 0.001 <= a, b <= 10**18, or when draws is not whole or negative.
+    A draw is repeated when its odds or their inverse would not fit a float: the distribution is
+    that of p given that they fit. Range 2**-1022 to 2**1022.
+    Errors: ValueError unless 0.001 <= a, b <= 10**18.
     Source: Devroye 1986, Non-Uniform Random Variate Generation, sections IX.3.5 and IX.4.1.
     """
-    count = _whole_number(draws, "draws")
-    if count < 0:
-        raise ValueError("draws must not be negative")
-    for shape in (a, b):
-        if not _LEAST_SHAPE <= shape <= _GREATEST_SHAPE:
-            raise ValueError(f"a and b must lie between {_LEAST_SHAPE} and {_GREATEST_SHAPE}")
-    logits = np.empty(count)
-    again = np.arange(count)
+    if not (min(a, b) >= _LEAST_SHAPE and max(a, b) <= _GREATEST_SHAPE):
+        raise ValueError(f"a and b must lie between {_LEAST_SHAPE} and {_GREATEST_SHAPE}")
+    logits, again = np.empty(draws), np.arange(draws)
     while again.size:
         with np.errstate(invalid="ignore"):
             logits[again] = _log_gamma(a, again.size, rng) - _log_gamma(b, again.size, rng)
@@ -245,27 +222,6 @@ def _log_gamma(shape: float, draws: int, rng: np.random.Generator) -> Floats:
         return np.log(rng.standard_gamma(shape + 1, draws)) - lift
 
 
-def _from_below(ordered: Floats, defined: Ints, tail: float) -> Floats:
-    """Return the lower percentile limit of sorted replicates, NaN last, `defined` of them."""
-    place = np.maximum(defined - 1, 0) * tail
-    nearest = np.rint(place)
-    # the rounding of (1 - level) / 2 must not move a whole position
-    place = np.where(np.abs(place - nearest) < 1e-9, nearest, place)
-    before = np.floor(place).astype(np.int64)
-    after = np.minimum(before + 1, np.maximum(defined - 1, 0))
-    lower = np.take_along_axis(ordered, before[None], axis=0)[0]
-    upper = np.take_along_axis(ordered, after[None], axis=0)[0]
-    with np.errstate(invalid="ignore", over="ignore"):
-        between = lower + (place - before) * (upper - lower)
-    return np.asarray(np.where(np.isfinite(lower) & np.isfinite(upper), between, lower))
-
-
-def _whole_number(number: float, what: str) -> int:
-    if not float(number).is_integer():
-        raise ValueError(f"{what} must be whole numbers, not {number}")
-    return int(number)
-
-
 MASS = 1.0  # rows added to a class, shared by all patterns of predictions
 MIN_PRIOR_ROWS = 64  # rows that share it
 
@@ -277,22 +233,13 @@ def prior_error_patterns(models: int, least: int = MIN_PRIOR_ROWS) -> Bools:
     Hadamard matrix, an orthogonal array of strength 2. m is the least power of 2 above the number
     of models, and at least `least`.
 
-    Errors: ValueError without a model.
     Source: Sylvester 1867, Philosophical Magazine 34:461; Plackett and Burman 1946, Biometrika
     33:305.
     """
-    if models < 1:
-        raise ValueError("at least one model is needed")
-    rows = 1
-    while rows < max(least, models + 1):
-        rows *= 2
+    rows = 1 << (max(least, models + 1) - 1).bit_length()
     # the parity of the bits that row and column share; column 0 is constant
     shared = np.arange(rows)[:, None] & np.arange(1, models + 1)
-    odd = np.zeros(shared.shape, bool)
-    while shared.any():
-        odd ^= (shared & 1).astype(bool)
-        shared >>= 1
-    return odd
+    return np.asarray(np.bitwise_count(shared) % 2 == 1)
 
 
 def dirichlet_counts(
@@ -300,10 +247,10 @@ def dirichlet_counts(
 ) -> Iterator[Floats]:
     """Yield posterior weights of rows, in batches of draws.
 
-    Within a class the weights are Dirichlet with the shapes; the share of positives is
-    Beta(P + 1/2, N + 1/2). With shapes that are the counts, and MASS more in each class, half right
-    and half wrong, this is Perks' posterior, and the rate of each model is Beta(hits + 1/2, misses
-    + 1/2), Jeffreys' distribution. No weight is 0 where it matters.
+    Within a class the weights are Dirichlet with the shapes; the share of positives is Beta(P +
+    1/2, N + 1/2). With shapes that are the counts, and MASS more in each class, half right and half
+    wrong, this is Perks' posterior, and the rate of each model is Beta(hits + 1/2, misses + 1/2),
+    Jeffreys' distribution. No weight is 0 where it matters.
 
     Shapes: shapes and positive (m,); yields (b, m), in all `resamples` draws. Each adds up to
     M = P + N, the shapes less MASS in each class; a class of no rows has none.
@@ -316,10 +263,10 @@ def dirichlet_counts(
         raise ValueError("shapes must be a vector of numbers above 0")
     classes = [one for one in (truth, ~truth) if one.any()]
     n = np.array([a[one].sum() - MASS for one in classes])
-    every, m, most = np.concatenate([a, n + MASS / 2]), len(a), max(1, CELLS // len(a))
-    for start in range(0, resamples, most):
+    every, m = np.concatenate([a, n + MASS / 2]), len(a)
+    for b in batch_sizes(resamples, m):
         # one draw after the other, so that draws do not depend on the size of a batch
-        drawn = rng.standard_gamma(every, (min(most, resamples - start), len(every)))
+        drawn = rng.standard_gamma(every, (b, len(every)))
         weights, sizes = drawn[:, :m], drawn[:, m:]
         sizes *= n.sum() / sizes.sum(axis=1, keepdims=True)
         for one, size in zip(classes, sizes.T, strict=True):
@@ -329,17 +276,16 @@ def dirichlet_counts(
 
 def weighted_difference(
     a: ArrayLike, first: ArrayLike, b: ArrayLike, second: ArrayLike, rows: ArrayLike, *,
-    level: float, z: ArrayLike | None = None,
+    level: float, z: float | Floats | None = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return a p - b q and its interval, p and q the shares of rows of two kinds.
 
     By square-and-add of the score limits of a p and b q, which are correlated as counts of one
-    multinomial sample are: rho = -sqrt(p q / ((1 - p) (1 - q))).
-
-    z: the quantile, where it is not the normal one at `level`.
+    multinomial sample are: rho = -sqrt(p q / ((1 - p) (1 - q))). z: the quantile, where it is not
+    the normal one at `level`.
 
     Shapes: all broadcast; counts first + second <= rows, weights not negative. Range -b..a.
-    Errors: ValueError for counts beyond the rows, and unless 0 < level < 1.
+    ValueError for counts beyond the rows, and unless 0 < level < 1.
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693; Wilson's limits.
     """
     z = critical_value(level) if z is None else z

@@ -73,10 +73,8 @@ class RankedPairs:
         """Return the AUC and interval of `delong_auc` for the rows outside a part.
 
         There a row beats u = (N x - n y) / (N - n) of the other class where it beats a share x of
-        the N of all rows and y of the n of the part.
-
-        at (d,): at which of the scores the part has rows, ascending; positives and negatives (d,).
-        None where less than half of a class is left.
+        the N of all rows and y of the n of the part. at (d,): at which of the scores the part has
+        rows, ascending; positives and negatives (d,). None where less than half of a class is left.
         """
         given = (negatives, positives) if self.swapped else (positives, negatives)
         mine = [part.astype(np.float64) for part in given]
@@ -138,15 +136,16 @@ class PowerSums:
     sums: tuple[float, ...]
 
     @classmethod
-    def from_values(cls, parts: Iterable[tuple[Floats, Counts]]) -> PowerSums:
+    def from_values(cls, values: Iterable[tuple[Floats, Counts]]) -> PowerSums:
         """Return the sums from pairs of centred values and the numbers of rows with each."""
         rows, sums = 0.0, np.zeros(4)
-        for x, n in parts:
+        for x, n in values:
             squared, weighed = x * x, n * x
             rows += float(n.sum())
-            sums += (weighed.sum(), _sum_of_products(weighed, x),
-                     _sum_of_products(weighed, squared),
-                     _sum_of_products(weighed, squared, x))  # fmt: skip
+            products = [
+                _sum_of_products(weighed, *parts) for parts in ((x,), (squared,), (squared, x))
+            ]
+            sums += (weighed.sum(), *products)
         return cls(rows, tuple(sums.tolist()))
 
     def outside(self, part: PowerSums, *, fewest: float) -> tuple[float, CovarianceEstimate] | None:
@@ -160,11 +159,9 @@ class PowerSums:
         first, second, third, fourth = (a - b for a, b in zip(self.sums, part.sums, strict=True))
         mean = first / rows
         around = second - rows * mean**2
-        squares = np.array([around if around > _DUST * self.sums[1] else 0.0])
+        squares = around if around > _DUST * self.sums[1] else 0.0
         fourth += -4 * mean * third + 6 * mean**2 * second - 3 * rows * mean**4
-        covariance = mean_covariance(squares[:, None], rows, rows)
-        df = degrees_of_freedom(rows, divide(rows * max(fourth, 0.0), squares**2), fewest)
-        return mean, CovarianceEstimate(covariance, df, np.ones(1), rows)
+        return mean, _mean_estimate(squares, fourth, rows, fewest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,9 +177,9 @@ class RiskSums:
         powers = [np.ones_like(scores)]
         for _ in range(4):
             powers.append(powers[-1] * scores)
-        n = positives + negatives
-        return cls(np.array([_sum_of_products(n, p) for p in powers]),
-                   np.array([_sum_of_products(positives, p) for p in powers[:4]]))  # fmt: skip
+        n, p = positives + negatives, positives
+        every, positive = ([_sum_of_products(part, one) for one in powers] for part in (n, p))
+        return cls(np.array(every), np.array(positive[:4]))
 
     def outside(self, part: RiskSums, *, fewest: float) -> tuple[float, CovarianceEstimate] | None:
         """Return observed / expected positives outside a part, and its covariance.
@@ -193,14 +190,19 @@ class RiskSums:
         n, y = self.every - part.every, self.positive - part.positive
         if not (0 < self.every[0] <= 2 * n[0] and n[1] > 0):
             return None
-        rows, r, unit = float(n[0]), float(y[0] / n[1]), float(n[0] / n[1])
+        r = float(y[0] / n[1])
         second = y[0] - 2 * r * y[1] + r**2 * n[2]
         fourth = y[0] - 4 * r * y[1] + 6 * r**2 * y[2] - 4 * r**3 * y[3] + r**4 * n[4]
-        squares = np.array([max(second, 0.0) * unit**2])
-        df = degrees_of_freedom(rows, divide(rows * max(fourth, 0.0) * unit**4, squares**2), fewest)
-        return r, CovarianceEstimate(
-            mean_covariance(squares[:, None], rows, rows), df, np.ones(1), rows
-        )
+        return r, _mean_estimate(max(second, 0.0), fourth, float(n[0]), fewest, float(n[0] / n[1]))
+
+
+def _mean_estimate(
+    second: float, fourth: float, rows: float, fewest: float, unit: float = 1.0
+) -> CovarianceEstimate:
+    """Return the covariance of a mean from sums of second and fourth powers of values / unit."""
+    squares = np.array([second * unit**2])
+    df = degrees_of_freedom(rows, divide(rows * max(fourth, 0.0) * unit**4, squares**2), fewest)
+    return CovarianceEstimate(mean_covariance(squares[:, None], rows, rows), df, np.ones(1), rows)
 
 
 _MAX_EXACT_ROWS = 10**9  # rows up to which numpy samples exactly

@@ -1,6 +1,8 @@
 """Measures of calibration: agreement of predicted probabilities with observed outcomes.
 
-Scores are distinct probabilities of the positive class, with counts of either class at each.
+Scores (m,), ascending, are distinct probabilities of the positive class, with positives and
+negatives (..., m) at each; results are (...). ValueError for scores outside 0..1. row: how many
+counts make a row.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence, cache_last_call, divide
+from clfeval.arrays import Counts, Floats, Influence, Ints, cache_last_call, divide
 from clfeval.measures.logistic import (
     fisher_information,
     fit_intercept,
@@ -34,13 +36,9 @@ def calibration_slope(scores: Counts, positives: Counts, negatives: Counts) -> F
 
     P(positive) = 1 / (1 + exp(-a - b x))   x = ln(p / (1 - p))
 
-    over the rows with p within 2**-52..1 - 2**-52. Below 1 probabilities are too extreme, above
-    1 too moderate.
-
-    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Best 1; NaN with
-    one class (single_class), and where a probability separates the classes or there is only one
-    (separation).
-    Errors: ValueError for scores outside 0..1.
+    over the rows with p within 2**-52..1 - 2**-52. Below 1 probabilities are too extreme, above 1
+    too moderate. Best 1; NaN with one class (single_class), and where a probability separates the
+    classes or there is only one (separation).
     Source: Cox 1958, Biometrika 45:562; Van Calster et al. 2019, BMC Medicine 17:230.
     """
     return np.asarray(fit_line(*_finite_scores(scores, positives, negatives))[1])
@@ -54,8 +52,7 @@ def calibration_intercept(scores: Counts, positives: Counts, negatives: Counts) 
 def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return calibration-in-the-large: the intercept a with the slope b fixed at 1.
 
-    Above 0 probabilities are too low, below 0 too high; best 0; NaN with one class. Else as
-    `calibration_slope`.
+    Above 0 probabilities are too low, below 0 too high; best 0; NaN with one class.
     """
     return fit_intercept(*_finite_scores(scores, positives, negatives))
 
@@ -77,18 +74,16 @@ def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Inf
     Its variance is the sandwich's; 0 for rows without log odds. NaN as the slope is.
     Source: Huber 1967, Fifth Berkeley Symposium 1:221.
     """
-    counts = scores, positives, negatives
-    _, mean, steep = _sandwich(*_finite_scores(*counts)).tolist()
-    return _line_influence(*counts, fit_line(*_finite_scores(*counts)), -mean * steep, steep)
+    counts, finite = (scores, positives, negatives), _finite_scores(scores, positives, negatives)
+    _, mean, steep = _sandwich(*finite).tolist()
+    return _line_influence(*counts, fit_line(*finite), -mean * steep, steep)
 
 
 def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept, M (y - mu) / sum w - mean times that on the slope."""
-    counts = scores, positives, negatives
-    level, mean, steep = _sandwich(*_finite_scores(*counts)).tolist()
-    return _line_influence(
-        *counts, fit_line(*_finite_scores(*counts)), level + mean**2 * steep, -mean * steep
-    )
+    counts, finite = (scores, positives, negatives), _finite_scores(scores, positives, negatives)
+    level, mean, steep = _sandwich(*finite).tolist()
+    return _line_influence(*counts, fit_line(*finite), level + mean**2 * steep, -mean * steep)
 
 
 def _line_influence(
@@ -106,26 +101,22 @@ def _line_influence(
 
 @cache_last_call
 def _sandwich(x: Floats, positives: Counts, negatives: Counts) -> Floats:
-    return np.array(
-        fisher_information(x, positives, negatives, *fit_line(x, positives, negatives).tolist())
-    )
+    a, b = fit_line(x, positives, negatives).tolist()
+    return np.array(fisher_information(x, positives, negatives, a, b))
 
 
 def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept at slope 1: M (y - mu) / sum n mu (1 - mu)."""
-    counts = scores, positives, negatives
-    ab = np.array([fit_intercept(*_finite_scores(*counts)), 1.0])
-    x, pos, neg = _finite_scores(*counts)
-    return _line_influence(*counts, ab, fisher_information(x, pos, neg, *ab.tolist())[0], 0.0)
+    x, pos, neg = _finite_scores(scores, positives, negatives)
+    a = fit_intercept(x, pos, neg)
+    level, _, _ = fisher_information(x, pos, neg, float(a), 1.0)
+    return _line_influence(scores, positives, negatives, np.array([a, 1.0]), level, 0.0)
 
 
 def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return observed positives / expected ones, P / sum of the probabilities; best 1.
 
-    Above 1 the probabilities are too low, below 1 too high.
-
-    Shapes: scores (m,); positives and negatives (..., m); result (...). Range 0..inf; NaN for 0/0.
-    Errors: ValueError for scores outside 0..1.
+    Above 1 the probabilities are too low, below 1 too high. Range 0..inf; NaN for 0/0.
     Source: Debray et al. 2017, BMJ 356:i6460, where 1 is best.
     """
     expected = ((positives + negatives) * check_probabilities(scores)).sum(axis=-1)
@@ -145,11 +136,8 @@ def oe_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influe
 def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:
     """Return the expected calibration error: sum of n_b / M |share of positives - mean p| by bin.
 
-    Bins of equal width: [a, b), the last closed; empty ones count nothing.
-
-    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
-    0, biased upwards; NaN without rows.
-    Errors: ValueError unless bins >= 1, and for scores not ascending or outside 0..1.
+    Bins of equal width: [a, b), the last closed; empty ones count nothing. Range 0..1, best 0,
+    biased upwards; NaN without rows. ValueError unless bins >= 1, and for scores not ascending.
     Source: Naeini, Cooper and Hauskrecht 2015, AAAI 29:2901.
     """
     gap, n, _ = _bin_sums(scores, positives, negatives, bins)
@@ -166,16 +154,13 @@ def mce(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) 
 def ece_debiased(
     scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS, row: float = 1
 ) -> Floats:
-    """Return the expected calibration error corrected for its bias, at least 0.
+    """Return the expected calibration error corrected for its bias, at least 0; else as `ece`.
 
-    sum over bins of n_b / M (2 |d| - E|X|)   X normal around d with variance o (1 - o) / n_b
+    sum over bins of n_b / M (2 |d| - E|X|)   X normal around d with variance s² = o (1 - o) / n_b
+    E|X| = s sqrt(2/pi) exp(-d²/(2 s²)) + |d| erf(|d| / (s sqrt 2))   d = o - mean probability
 
-    E|X| = s sqrt(2/pi) exp(-d²/(2 s²)) + |d| erf(|d| / (s sqrt 2)), s² the variance, d = o - mean
-    probability, o the share of positives.
-
-    row: how many counts make a row. Else as `ece`.
-    Source: Kumar, Liang and Ma 2019, NeurIPS 32, the normal approximation of their program, here
-    without its random draws.
+    o: the share of positives. Source: Kumar, Liang and Ma 2019, NeurIPS 32, the normal
+    approximation of their program, here without its random draws.
     """
     gap, n, hits = _bin_sums(scores, positives, negatives, bins)
     d, o = (np.divide(part, n, out=np.zeros_like(n), where=n > 0) for part in (np.abs(gap), hits))
@@ -191,45 +176,40 @@ def _bin_sums(
     """Return observed - expected positives, rows and positives of nonempty bins, (..., b)."""
     if bins < 1 or int(bins) != bins:
         raise ValueError(f"{bins} bins")
-    p = check_probabilities(scores)
-    first = distinct_starts(np.searchsorted(np.arange(1, bins) / bins, p, side="right"))
-    both = positives + negatives
-    hits, n, expected = (
-        np.add.reduceat(part, first, axis=-1, dtype=np.float64)
-        for part in (positives, both, both * p)
-    )
+    inner = np.arange(1, bins) / bins
+    starts = distinct_starts(np.searchsorted(inner, check_probabilities(scores), side="right"))
+    hits, n, expected = _group_sums(scores, positives, negatives, starts)
     return hits - expected, n, hits
+
+
+def _group_sums(
+    scores: Counts, positives: Counts, negatives: Counts, starts: Ints
+) -> tuple[Floats, Floats, Floats]:
+    """Return positives, rows and expected positives of groups of neighbouring scores, (..., g)."""
+    both = positives + negatives
+    parts = positives, both, both * check_probabilities(scores)
+    hits, n, expected = (np.add.reduceat(x, starts, axis=-1, dtype=np.float64) for x in parts)
+    return hits, n, expected
 
 
 def hosmer_lemeshow(scores: Counts, positives: Counts, negatives: Counts, row: float = 1) -> Floats:
     """Return the Hosmer-Lemeshow statistic: sum of (O - E)² / (E (1 - E / n)) over deciles.
 
     Equal scores are in one group. On new data chi-square with as many degrees of freedom as groups,
-    if calibrated. row: counts per row.
-
-    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..inf,
-    best 0; NaN without rows. Errors: ValueError for scores not ascending or outside 0..1.
+    if calibrated. Range 0..inf, best 0; NaN without rows. ValueError for scores not ascending.
     Source: Hosmer and Lemeshow 1980, Communications in Statistics A 9:1043.
     """
-    p = check_probabilities(scores)
-    first, both = distinct_starts(p), positives + negatives
-    pos, n, expected = (
-        np.add.reduceat(part, first, axis=-1, dtype=np.float64)
-        for part in (positives, both, both * p)
-    )
+    pos, n, expected = _group_sums(scores, positives, negatives, distinct_starts(scores))
     rows = n.sum(axis=-1)
     share = divide(n.cumsum(axis=-1) - n / 2, np.maximum(rows, 1e-300)[..., None])
     group = np.minimum((_DECILES * share + _BORDER).astype(np.int64), _DECILES - 1)
     shape = (-1, n.shape[-1])
     tables = np.arange(int(np.prod(n.shape[:-1])))[:, None] * _DECILES + group.reshape(shape)
-    sums = [
+    o, e, m = (
         np.bincount(tables.ravel(), part.ravel(), _DECILES * len(tables)).reshape(-1, _DECILES)
         for part in (pos, expected, n)
-    ]
-    apart, spread = (
-        (sums[0] - sums[1]) ** 2,
-        sums[1] * (1 - divide(sums[1], np.maximum(sums[2], 1))),
     )
+    apart, spread = (o - e) ** 2, e * (1 - divide(e, np.maximum(m, 1)))
     each = np.where(apart > 0, divide(apart, np.maximum(spread, 0.0)), 0.0)
     return np.where(rows > 0, each.sum(axis=-1).reshape(rows.shape) / row, np.nan)
 
@@ -239,9 +219,7 @@ def spiegelhalter_z(scores: Counts, positives: Counts, negatives: Counts, row: f
 
     sum (y - p) (1 - 2 p) / sqrt(sum (1 - 2 p)² p (1 - p)), normal where they are calibrated
 
-    Shapes: scores (m,); positives and negatives (..., m); result (...). Best 0; NaN where all
-    probabilities are 0, 1/2 or 1 and no row is contrary. row: how many counts make a row. Errors:
-    ValueError outside 0..1.
+    Best 0; NaN where all probabilities are 0, 1/2 or 1 and no row is contrary.
     Source: Spiegelhalter 1986, Statistics in Medicine 5:421.
     """
     p = check_probabilities(scores)
@@ -258,40 +236,38 @@ _TOP = "; for more classes, of the largest probability and the accuracy"
 _BIASED = "biased upwards, most with few rows per bin; it depends on the bins"
 
 CALIBRATION = (
-    Measure("ece", "ECE", ece, "probabilities", "min", 0, 1, _FEW, "null",
+    Measure("ece", "ECE", ece, "probabilities", _FEW, "null",
             f"mean over bins of |share of positives - mean score|, {_EDGES}{_TOP}", _NAEINI,
-            ("expected_calibration_error",), takes=("bins",), caveat=_BIASED),
-    Measure("mce", "MCE", mce, "probabilities", "min", 0, 1, _FEW, "null",
+            ("expected_calibration_error",), best="min", takes=("bins",), caveat=_BIASED),
+    Measure("mce", "MCE", mce, "probabilities", _FEW, "null",
             f"greatest |share of positives - mean score| over bins, {_EDGES}{_TOP}", _NAEINI,
-            ("maximum_calibration_error",), takes=("bins",), caveat=_BIASED),
-    Measure("ece_debiased", "ECE (debiased)", ece_debiased, "probabilities", "min", 0, 1, _FEW,
-            "null", "ECE minus its expected bias in each bin", "Kumar et al. 2019, NeurIPS 32",
+            ("maximum_calibration_error",), best="min", takes=("bins",), caveat=_BIASED),
+    Measure("ece_debiased", "ECE (debiased)", ece_debiased, "probabilities", _FEW, "null",
+            "ECE minus its expected bias in each bin", "Kumar et al. 2019, NeurIPS 32", best="min",
             takes=("bins",), fills=("row",),
             caveat="some bias remains, and it depends on the bins"),
-    Measure("calibration_slope", "calibration slope", calibration_slope, "probabilities", "one",
-            -inf, inf, _SEPARATED_CLASSES, "influence",
-            "b of the logistic regression logit P(y = 1) = a + b ln(p / (1 - p))",
-            _COX, influence=slope_influence),
+    Measure("calibration_slope", "calibration slope", calibration_slope, "probabilities",
+            _SEPARATED_CLASSES, "influence",
+            "b of the logistic regression logit P(y = 1) = a + b ln(p / (1 - p))", _COX, best="one",
+            low=-inf, high=inf, influence=slope_influence),
     Measure("calibration_intercept", "calibration intercept", calibration_intercept,
-            "probabilities", "zero", -inf, inf, _SEPARATED_CLASSES, "influence",
+            "probabilities", _SEPARATED_CLASSES, "influence",
             "a of the logistic regression logit P(y = 1) = a + b ln(p / (1 - p))", _COX,
-            influence=intercept_influence),
+            best="zero", low=-inf, high=inf, influence=intercept_influence),
     Measure("calibration_in_the_large", "calibration-in-the-large", calibration_in_the_large,
-            "probabilities", "zero", -inf, inf, _SEPARATED_CLASSES, "influence",
+            "probabilities", _SEPARATED_CLASSES, "influence",
             "a of the logistic regression logit P(y = 1) = a + ln(p / (1 - p))", _COX, ("citl",),
-            influence=in_the_large_influence),
-    Measure("oe_ratio", "O:E ratio", oe_ratio, "probabilities", "one", 0, inf,
-            ("nothing_expected",), "influence", "positives / sum of the probabilities",
-            "Debray et al. 2017, BMJ 356:i6460", ("observed_expected",),
-            influence=oe_influence, scale="log"),
-    Measure("hosmer_lemeshow", "Hosmer-Lemeshow", hosmer_lemeshow, "probabilities", "min", 0, inf,
-            _FEW, "null", "sum over ten groups of (O - E)² / (E (1 - E / n))",
-            "Hosmer and Lemeshow 1980, Communications in Statistics A 9:1043",
+            best="zero", low=-inf, high=inf, influence=in_the_large_influence),
+    Measure("oe_ratio", "O:E ratio", oe_ratio, "probabilities", ("nothing_expected",), "influence",
+            "positives / sum of the probabilities", "Debray et al. 2017, BMJ 356:i6460",
+            ("observed_expected",), best="one", high=inf, influence=oe_influence, scale="log"),
+    Measure("hosmer_lemeshow", "Hosmer-Lemeshow", hosmer_lemeshow, "probabilities", _FEW, "null",
+            "sum over ten groups of (O - E)² / (E (1 - E / n))",
+            "Hosmer and Lemeshow 1980, Communications in Statistics A 9:1043", best="min", high=inf,
             caveat="it grows with the number of rows and depends on the groups; prefer calibration"
             " slope and intercept", fills=("row",)),
-    Measure("spiegelhalter_z", "Spiegelhalter z", spiegelhalter_z, "probabilities", "zero", -inf,
-            inf, ("no_uncertainty",), "null",
-            "sum (y - p) (1 - 2p) / sqrt(sum (1 - 2p)² p (1 - p))",
-            "Spiegelhalter 1986, Statistics in Medicine 5:421",
+    Measure("spiegelhalter_z", "Spiegelhalter z", spiegelhalter_z, "probabilities",
+            ("no_uncertainty",), "null", "sum (y - p) (1 - 2p) / sqrt(sum (1 - 2p)² p (1 - p))",
+            "Spiegelhalter 1986, Statistics in Medicine 5:421", best="zero", low=-inf, high=inf,
             caveat="a test statistic: it grows with the number of rows", fills=("row",)),
 )  # fmt: skip

@@ -28,15 +28,13 @@ _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
 
 # measures of sets of models: of two counts of rows, numerator and denominator of the formula
 _COVERAGE = (
-    Measure("shine_through", "ShineThrough", divide, "patterns", "max", 0, 1, ("nothing_found",),
+    Measure("shine_through", "ShineThrough", divide, "patterns", ("nothing_found",), "share",
+            "target rows that only S detects / target rows that any model detects", _MARS),
+    Measure("occlusion", "Occlusion", divide, "patterns", ("nothing_found", "no_other_model"),
             "share",
-            "target rows that only S detects / target rows that any model detects",
-            _MARS),
-    Measure("occlusion", "Occlusion", divide, "patterns", "min", 0, 1,
-            ("nothing_found", "no_other_model"), "share",
             "target rows that S misses and all (rule any: some) other models detect / target rows"
-            " that any model detects", _MARS),
-    Measure("yield", "yield", divide, "patterns", "max", 0, 1, ("zero_margin",), "share",
+            " that any model detects", _MARS, best="min"),
+    Measure("yield", "yield", divide, "patterns", ("zero_margin",), "share",
             "detected / flagged rows", _MARS),
 )  # fmt: skip
 
@@ -47,32 +45,14 @@ _OF_CLASSES = {
 
 CATALOG: Mapping[str, Measure] = {
     measure.id: replace(measure, classes=_OF_CLASSES.get(measure.id, measure.classes))
-    for family in (
-        confusion.MEASURES,
-        odds.RATIOS,
-        confusion.INFORMATION,
-        odds.ODDS,
-        odds.UNBIASED,
-        confusion.INFORMATION_UNBIASED,
-        odds.TUNED,
-        odds.AT_PREVALENCE_MEASURES,
-        confusion.MARGINS,
-        decisions.SELECTIVE,
-        odds.PLANE,
-        ranking.RANKING,
-        ranking.TOPS,
-        probability.PROBABILITIES,
-        probability.DECOMPOSITION,
-        calibration.CALIBRATION,
-        decisions.DECISIONS,
-        multiclass_table.TABLES,
-        multiclass_scores.OF_MANY,
-        _COVERAGE,
-        polygon.MEASURES,
-        desirability.MEASURES,
+    for measure in (
+        *confusion.MEASURES, *odds.RATIOS, *confusion.INFORMATION, *odds.ODDS, *odds.UNBIASED,
+        *confusion.INFORMATION_UNBIASED, *odds.TUNED, *confusion.MARGINS, *decisions.SELECTIVE,
+        *odds.PLANE, *ranking.RANKING, *probability.PROBABILITIES, *probability.DECOMPOSITION,
+        *calibration.CALIBRATION, *decisions.DECISIONS, *multiclass_table.TABLES,
+        *multiclass_scores.OF_MANY, *_COVERAGE, *polygon.MEASURES, *desirability.MEASURES,
     )
-    for measure in family
-}
+}  # fmt: skip
 
 _AT_CUT = re.compile(r"([^@:]+)(?:@|:t(?:hreshold)?=)(0?\.\d+)")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
@@ -115,9 +95,9 @@ def threshold_hint(name: str) -> str | None:
     """Return a hint for a name with a threshold, as `sensitivity@0.1` or `f1:t=.2`, or None."""
     found = _AT_CUT.fullmatch(name.strip())
     measure = find_measure(found[1]) if found else None
-    if found is None or measure is None or measure.needs != "confusion":
-        return None
-    return f"use --threshold {found[2]} and the measure '{found[1]}'"
+    if found and measure and measure.needs == "confusion":
+        return f"use --threshold {found[2]} and the measure '{found[1]}'"
+    return None
 
 
 def measure_title(name: str, beta: float | None = None) -> str:
@@ -166,63 +146,55 @@ _LOWER_IS_BETTER = re.compile(
     r"v?ram|mem|mb|gb|watts?|joules?|kwh|carbon)(?:_|@|$)|^(?:1_|rank_|rank$)"
 )
 
-# the measures of a line are equivalent: each is a formula of the same quantity
-EQUIVALENCES: tuple[dict[str, str], ...] = (
-    {"roc_auc": "ROC AUC", "gini": "2 ROC AUC - 1"},
+# the measures of a line are equivalent: each is a formula of the same quantity; the averages that
+# are accuracy are so for rows with one class each
+_FORMULAS = (
+    {"ROC AUC": "roc_auc", "2 ROC AUC - 1": "gini"},
     {
-        "accuracy": "accuracy",
-        "tar": "accuracy",
-        "error_rate": "1 - accuracy",
-        "delta_b": "2 accuracy - 1",
-        "tor": "accuracy / (1 - accuracy)",
-        # for rows with one class each
-        "recall_weighted": "accuracy",
-        "recall_micro": "accuracy",
-        "precision_micro": "accuracy",
-        "f1_micro": "accuracy",
+        "accuracy": "accuracy tar recall_weighted recall_micro precision_micro f1_micro",
+        "1 - accuracy": "error_rate",
+        "2 accuracy - 1": "delta_b",
+        "accuracy / (1 - accuracy)": "tor",
     },
-    {"sensitivity": "sensitivity", "recall": "sensitivity", "fnr": "1 - sensitivity"},
-    {"specificity": "specificity", "fpr": "1 - specificity"},
+    {"sensitivity": "sensitivity recall", "1 - sensitivity": "fnr"},
+    {"specificity": "specificity", "1 - specificity": "fpr"},
     {
-        "precision": "precision",
-        "ppv": "precision",
-        "fdr": "1 - precision",
-        "ppv_odds": "precision / (1 - precision)",
+        "precision": "precision ppv",
+        "1 - precision": "fdr",
+        "precision / (1 - precision)": "ppv_odds",
     },
-    {"npv": "NPV", "for": "1 - NPV", "npv_odds": "NPV / (1 - NPV)"},
+    {"NPV": "npv", "1 - NPV": "for", "NPV / (1 - NPV)": "npv_odds"},
     {
-        "accuracy_u": "balanced accuracy",
-        "balanced_accuracy": "balanced accuracy",
-        "recall_macro": "balanced accuracy",
-        "j_index": "2 balanced accuracy - 1",
-        "delta": "2 balanced accuracy - 1",
-        "error_u": "1 - balanced accuracy",
+        "balanced accuracy": "accuracy_u balanced_accuracy recall_macro",
+        "2 balanced accuracy - 1": "j_index delta",
+        "1 - balanced accuracy": "error_u",
     },
-    {"f1": "F1", "f_beta": "F1", "jaccard": "F1 / (2 - F1)", "f_odds": "F1 / (1 - F1)"},
-    {"dor": "DOR", "dp": "sqrt(3)/π ln DOR"},
+    {"F1": "f1 f_beta", "F1 / (2 - F1)": "jaccard", "F1 / (1 - F1)": "f_odds"},
+    {"DOR": "dor", "sqrt(3)/π ln DOR": "dp"},
     {
-        "brier": "Brier",
-        "brier_sum": "2 Brier",
-        "brier_per_class": "2 Brier / C",
-        "brier_skill": "1 - Brier / Brier of the class shares",
+        "Brier": "brier",
+        "2 Brier": "brier_sum",
+        "2 Brier / C": "brier_per_class",
+        "1 - Brier / Brier of the class shares": "brier_skill",
     },
-    {"log_loss": "log loss", "log_loss_skill": "1 - log loss / log loss of the class shares"},
-    {"ordinal_mse": "ordinal MSE", "ordinal_rmse": "square root of the ordinal MSE"},
-    {"mutual_information": "mutual information", "ic": "mutual information / H(truth)"},
+    {"log loss": "log_loss", "1 - log loss / log loss of the class shares": "log_loss_skill"},
+    {"ordinal MSE": "ordinal_mse", "square root of the ordinal MSE": "ordinal_rmse"},
+    {"mutual information": "mutual_information", "mutual information / H(truth)": "ic"},
+)
+EQUIVALENCES: tuple[dict[str, str], ...] = tuple(
+    {name: formula for formula, names in line.items() for name in names.split()}
+    for line in _FORMULAS
 )
 
 
 def measure_of_column(name: str) -> Measure | None:
     """Return the measure of a column, ignoring average, fold and parameters in its name."""
-    plain = normalize_name(_PARAMETERS.sub("", name))
-    while True:
+    plain, before = normalize_name(_PARAMETERS.sub("", name)), ""
+    found = _measure_unless_letter(plain)
+    while found is None and plain != before:
+        before, plain = plain, _SUFFIX.sub("", _PREFIX.sub("", plain))
         found = _measure_unless_letter(plain)
-        if found is not None:
-            return found
-        shorter = _SUFFIX.sub("", _PREFIX.sub("", plain))
-        if shorter == plain:
-            return None
-        plain = shorter
+    return found
 
 
 def _measure_unless_letter(plain: str) -> Measure | None:
@@ -246,20 +218,17 @@ def equivalence_formula(first: str, second: str) -> str | None:
     (one, where), (other, there) = _equivalence_entry(first), _equivalence_entry(second)
     if where != there:  # a measure on different rows is not equivalent
         return None
-    for line in EQUIVALENCES:
-        if one in line and other in line:
-            if line[one] == line[other]:
-                return f"both are {line[one]}"
-            return f"'{first}' is {line[one]}, '{second}' is {line[other]}"
-    return None
+    line = next((line for line in EQUIVALENCES if one in line and other in line), None)
+    if line is None:
+        return None
+    if line[one] == line[other]:
+        return f"both are {line[one]}"
+    return f"'{first}' is {line[one]}, '{second}' is {line[other]}"
 
 
 @cache
 def _equivalence_entry(name: str) -> tuple[str, str]:
-    """Return the name of a measure in EQUIVALENCES, and its prefix: test_, val_, ...
-
-    Averages over classes are measures of their own.
-    """
+    """Return the name of a measure in EQUIVALENCES, averages too, and its prefix: test_, val_."""
     whole = normalize_name(name)
     plain = _PREFIX.sub("", whole)
     found = _measure_unless_letter(plain)

@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.arrays import Counts, Floats, divide
 from clfeval.measures import confusion
-from clfeval.measures.confusion import Confusion
+from clfeval.measures.confusion import Confusion, f_parts
 from clfeval.measures.record import Measure, Multiclass
 
 # macro     mean over the classes where it is defined
@@ -48,19 +48,13 @@ def class_average(measure: Measure, n: Counts, by: Average) -> Floats:
     macro: sum S_k / n_defined   weighted: sum t_k S_k / sum t_k, t_k rows of truth
     micro: S of the sums of the cells
 
-    The sums are over the classes where S is defined, n_defined of them: see `defined_class_count`.
+    The sums are over the n_defined classes where S is defined.
     """
     if by == "micro":
         each = one_vs_rest_tables(n)
-        cells = (cell.sum(axis=-1) for cell in (each.tp, each.fp, each.fn, each.tn))
-        return measure.function(Confusion(*cells))
+        return measure.function(Confusion(*(cell.sum(axis=-1) for cell in each.cells)))
     values, weights = _values_and_weights(measure, n, by)
     return divide(np.where(weights > 0, values * weights, 0.0).sum(axis=-1), weights.sum(axis=-1))
-
-
-def defined_class_count(measure: Measure, n: Counts) -> Ints:
-    """Return the number of classes for which the measure is defined, (...)."""
-    return np.asarray((~np.isnan(measure_by_class(measure, n))).sum(axis=-1))
 
 
 def average_influence(measure: Measure, n: Counts, by: Average) -> Floats:
@@ -114,21 +108,14 @@ def _quotient_cells(measure: Measure) -> tuple[Floats, Floats]:
     """Return the coefficients of TP, FP, FN and TN in numerator and denominator of a measure."""
     if measure.classes is None or measure.classes.parts is None:
         raise ValueError(f"{measure.id} is not averaged over classes")
-    one = Confusion(*np.eye(4))
-    top, bottom = (np.asarray(part, np.float64) for part in measure.classes.parts(one))
+    top, bottom = measure.classes.parts(Confusion(*np.eye(4)))
     return top, bottom
 
 
 def _denominator_share(measure: Measure, n: Counts) -> Floats:
     """Return the denominator of each class as a share of the rows, (..., C)."""
-    each = one_vs_rest_tables(n)
-    cells = np.stack([each.tp, each.fp, each.fn, each.tn], axis=-1)
+    cells = np.stack(one_vs_rest_tables(n).cells, axis=-1)
     return divide(cells @ _quotient_cells(measure)[1], cells.sum(axis=-1))
-
-
-def _f_parts(t: Confusion, beta: float = 1.0) -> tuple[Floats, Floats]:
-    hits = (1 + beta**2) * t.tp
-    return hits, hits + beta**2 * t.fn + t.fp
 
 
 _RATES = (
@@ -139,10 +126,10 @@ _RATES = (
 # the measures of each class against the rest, by id
 AVERAGED: Mapping[str, Multiclass] = {
     **{
-        measure.id: Multiclass(None, None, measure.undefined, parts=measure.share)
+        measure.id: Multiclass(undefined=measure.undefined, parts=measure.share)
         for measure in confusion.MEASURES
         if measure.id in _RATES
     },
-    "f1": Multiclass(None, None, ("nothing_positive",), parts=_f_parts),
-    "f_beta": Multiclass(None, None, ("nothing_positive",), parts=_f_parts, takes=("beta",)),
+    "f1": Multiclass(undefined=("nothing_positive",), parts=f_parts),
+    "f_beta": Multiclass(undefined=("nothing_positive",), parts=f_parts, takes=("beta",)),
 }

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats, Number, divide
+from clfeval.arrays import Bools, Floats, Number, divide
 from clfeval.measures.record import CLASS_REASONS, IntervalKind, Measure
 
 _SMALL, _TERMS = 0.1, 18  # where a series replaces the logarithm
@@ -45,6 +45,11 @@ class Confusion:
         return cls(p * tp, n * fp, p * (1 - tp), n * (1 - fp))
 
     @property
+    def cells(self) -> tuple[Number, Number, Number, Number]:
+        """TP, FP, FN and TN."""
+        return self.tp, self.fp, self.fn, self.tn
+
+    @property
     def positives(self) -> Number:
         """TP + FN."""
         return self.tp + self.fn
@@ -61,10 +66,8 @@ class Confusion:
 
     def normalised(self) -> Confusion:
         """Return the positives divided by P, the negatives by N: class totals 1, grand total 2."""
-        p, n = self.positives, self.negatives
-        return Confusion(
-            *(divide(*pair) for pair in ((self.tp, p), (self.fp, n), (self.fn, p), (self.tn, n)))
-        )
+        wholes = (self.positives, self.negatives) * 2
+        return Confusion(*map(divide, self.cells, wholes))
 
     def tuned(self, ratio: Number) -> Confusion:
         """Return the table at odds `ratio` of positives to negatives: total 1, rates kept.
@@ -79,7 +82,7 @@ class Confusion:
     def per(self, rows: float) -> Confusion:
         """Return the table scaled to this many rows."""
         factor = divide(rows, self.total)
-        return Confusion(self.tp * factor, self.fp * factor, self.fn * factor, self.tn * factor)
+        return Confusion(*(cell * factor for cell in self.cells))
 
 
 def accuracy(t: Confusion) -> Floats:
@@ -112,10 +115,15 @@ def npv(t: Confusion) -> Floats:
     return divide(t.tn, t.tn + t.fn)
 
 
+def f_parts(t: Confusion, beta: float = 1.0) -> tuple[Floats, Floats]:
+    """Return the numerator and the denominator of F."""
+    hits = (1 + beta**2) * t.tp
+    return hits, hits + beta**2 * t.fn + t.fp
+
+
 def f_beta(t: Confusion, beta: float = 1.0) -> Floats:
     """Return F, (1 + b²) TP / ((1 + b²) TP + b² FN + FP), with recall weighted by b; 0..1."""
-    hits = (1 + beta**2) * t.tp
-    return divide(hits, hits + beta**2 * t.fn + t.fp)
+    return divide(*f_parts(t, beta))
 
 
 def jaccard(t: Confusion) -> Floats:
@@ -145,9 +153,12 @@ def mcc(t: Confusion) -> Floats:
     said, denied, p, n = (np.sqrt(np.asarray(margin, np.float64)) for margin in margins)
     found = np.clip(divide(determinant(t), said * denied * p * n), -1, 1)
     for sign, a, b in ((1.0, t.fp, t.fn), (-1.0, t.tp, t.tn)):  # perfect is 1, not almost 1
-        sure = (np.asarray(a) == 0) & (np.asarray(b) == 0) & ~np.isnan(found)
-        found = np.where(sure, sign, found)
+        found = np.where(_both_zero(a, b) & ~np.isnan(found), sign, found)
     return np.asarray(found)
+
+
+def _both_zero(a: Number, b: Number) -> Bools:
+    return np.asarray((np.asarray(a) == 0) & (np.asarray(b) == 0))
 
 
 def kappa(t: Confusion) -> Floats:
@@ -159,7 +170,7 @@ def kappa(t: Confusion) -> Floats:
     Source: Cohen 1960, Educational and Psychological Measurement 20:37.
     """
     # as floats, since products of integers would overflow
-    tp, fp, fn, tn = (np.asarray(cell, np.float64) for cell in (t.tp, t.fp, t.fn, t.tn))
+    tp, fp, fn, tn = (np.asarray(cell, np.float64) for cell in t.cells)
     apart = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
     return divide(2 * (tp * tn - fp * fn), apart)
 
@@ -179,15 +190,11 @@ def information(t: Confusion) -> Floats:
     m = t.total
     p, n = divide(t.tp + t.fn, m), divide(t.fp + t.tn, m)
     said, denied = divide(t.tp + t.fp, m), divide(t.fn + t.tn, m)
-    cross = divide(determinant(t), m**2)
-    shared = sum(
-        _cell_information(divide(cell, m), row, column, sign * cross)
-        for cell, row, column, sign in (
-            (t.tp, p, said, 1), (t.fp, n, said, -1), (t.fn, p, denied, -1), (t.tn, n, denied, 1),
-        )
-    )  # fmt: skip
-    certain = (np.asarray(t.fp) == 0) & (np.asarray(t.fn) == 0)
-    certain |= (np.asarray(t.tp) == 0) & (np.asarray(t.tn) == 0)
+    cross, shared = divide(determinant(t), m**2), np.zeros(())
+    margins = (p, said, 1), (n, said, -1), (p, denied, -1), (n, denied, 1)
+    for cell, (row, column, sign) in zip(t.cells, margins, strict=True):
+        shared = shared + _cell_information(divide(cell, m), row, column, sign * cross)
+    certain = _both_zero(t.fp, t.fn) | _both_zero(t.tp, t.tn)
     most = _entropy(p, n)
     return np.where(certain & (p * n > 0), most, np.minimum(shared, most))
 
@@ -250,117 +257,109 @@ def _log_remainder(x: Floats) -> Floats:
 
 
 def _rate_measure(
-    name: str, title: str, of: Callable[[Confusion], Floats] | None,
-    best: Literal["max", "min", "none"], undefined: str, formula: str,
-    share: Callable[[Confusion], tuple[Number, Number]], aliases: tuple[str, ...] = (), **more: Any,
+    name: str, title: str, of: Callable[[Confusion], Floats] | None, undefined: str, formula: str,
+    share: Callable[[Confusion], tuple[Number, Number]], aliases: tuple[str, ...] = (), *,
+    interval: IntervalKind = "share", **more: Any,
 ) -> Measure:  # fmt: skip
     """Return the record of a measure that is a share of rows, by default a quotient of counts."""
-    kind: IntervalKind = "share" if "terms" not in more else "linear" if best == "none" else "logit"
-    return Measure(
-        name, title, of or (lambda t: divide(*share(t))), "confusion", best, 0, 1, (undefined,),
-        kind,
-         formula, "textbook", aliases, share=share, **more,
-    )  # fmt: skip
+    return Measure(name, title, of or (lambda t: divide(*share(t))), "confusion", (undefined,),
+                   interval, formula, "textbook", aliases, share=share, **more)  # fmt: skip
 
 
 ALL_ALIKE = "errors count equally; always predicting the majority class may exceed good models"
 NO_NEGATIVES = "true negatives do not count, and it depends on the prevalence"
 
 MEASURES = (
-    Measure("accuracy", "accuracy", accuracy, "confusion", "max", 0, 1, ("too_few_rows",),
-            "linear", "(TP + TN) / (P + N)", "textbook", ("acc",),
-            share=lambda t: (t.tp + t.tn, t.positives + t.negatives),
-            terms=lambda p, n: (p, -n, n), caveat=ALL_ALIKE),
-    Measure("error_rate", "error rate", error_rate, "confusion", "min", 0, 1, ("too_few_rows",),
-            "linear", "(FP + FN) / (P + N)", "textbook", ("zero_one_loss",),
-            share=lambda t: (t.fp + t.fn, t.positives + t.negatives),
-            terms=lambda p, n: (-p, n, p), caveat=ALL_ALIKE),
-    Measure("balanced_accuracy", "balanced accuracy", balanced_accuracy, "confusion", "max", 0, 1,
-            CLASS_REASONS, "linear", "(sensitivity + specificity) / 2", "textbook",
-            ("bal_accuracy",),
-            invariant=True, twin="accuracy_u", terms=lambda *_: (0.5, -0.5, 0.5)),
-    _rate_measure("sensitivity", "sensitivity", sensitivity, "max", "no_positive_truth", "TP / P",
-          lambda t: (t.tp, t.positives), invariant=True),
-    _rate_measure("recall", "recall", sensitivity, "max", "no_positive_truth", "TP / P",
-          lambda t: (t.tp, t.positives), ("sens", "tpr"), invariant=True, twin="sensitivity"),
-    _rate_measure("specificity", "specificity", specificity, "max", "no_negative_truth", "TN / N",
-          lambda t: (t.tn, t.negatives), ("spec", "tnr"), invariant=True),
-    _rate_measure("precision", "precision", precision, "max", "no_positive_prediction",
-                  "TP / (TP + FP)",
-          lambda t: (t.tp, t.tp + t.fp),
-          terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r)),
-    _rate_measure("npv", "NPV", npv, "max", "no_negative_prediction", "TN / (TN + FN)",
-          lambda t: (t.tn, t.tn + t.fn), ("npv_at",),
-          terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r)),
-    _rate_measure("fpr", "FPR", None, "min", "no_negative_truth", "FP / N",
-                  lambda t: (t.fp, t.negatives),
-          ("fall_out", "false_positive_rate"), invariant=True),
-    _rate_measure("fnr", "FNR", None, "min", "no_positive_truth", "FN / P",
-                  lambda t: (t.fn, t.positives),
-          ("miss_rate", "false_negative_rate"), invariant=True),
-    _rate_measure("fdr", "FDR", None, "min", "no_positive_prediction", "FP / (TP + FP)",
-          lambda t: (t.fp, t.tp + t.fp), ("false_discovery_rate",),
-          terms=lambda t, r: (t.fp, t.negatives, t.tp, t.positives, 1 / r)),
-    _rate_measure("for", "FOR", None, "min", "no_negative_prediction", "FN / (TN + FN)",
-          lambda t: (t.fn, t.tn + t.fn), ("false_omission_rate",),
-          terms=lambda t, r: (t.fn, t.positives, t.tn, t.negatives, r)),
-    Measure("f1", "F1", f_beta, "confusion", "max", 0, 1, ("nothing_positive",), "region",
-            "2 TP / (2 TP + FP + FN)", "textbook", ("f1_score", "f_measure"), base="jaccard",
+    _rate_measure("accuracy", "accuracy", accuracy, "too_few_rows", "(TP + TN) / (P + N)",
+                  lambda t: (t.tp + t.tn, t.positives + t.negatives), ("acc",), interval="linear",
+                  terms=lambda p, n: (p, -n, n), caveat=ALL_ALIKE),
+    _rate_measure("error_rate", "error rate", error_rate, "too_few_rows", "(FP + FN) / (P + N)",
+                  lambda t: (t.fp + t.fn, t.positives + t.negatives), ("zero_one_loss",),
+                  best="min", interval="linear", terms=lambda p, n: (-p, n, p), caveat=ALL_ALIKE),
+    Measure("balanced_accuracy", "balanced accuracy", balanced_accuracy, "confusion", CLASS_REASONS,
+            "linear", "(sensitivity + specificity) / 2", aliases=("bal_accuracy",), invariant=True,
+            twin="accuracy_u", terms=lambda *_: (0.5, -0.5, 0.5)),
+    _rate_measure("sensitivity", "sensitivity", sensitivity, "no_positive_truth", "TP / P",
+                  lambda t: (t.tp, t.positives), invariant=True),
+    _rate_measure("recall", "recall", sensitivity, "no_positive_truth", "TP / P",
+                  lambda t: (t.tp, t.positives), ("sens", "tpr"), invariant=True,
+                  twin="sensitivity"),
+    _rate_measure("specificity", "specificity", specificity, "no_negative_truth", "TN / N",
+                  lambda t: (t.tn, t.negatives), ("spec", "tnr"), invariant=True),
+    _rate_measure("precision", "precision", precision, "no_positive_prediction", "TP / (TP + FP)",
+                  lambda t: (t.tp, t.tp + t.fp),
+                  interval="logit", terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r)),
+    _rate_measure("npv", "NPV", npv, "no_negative_prediction", "TN / (TN + FN)",
+                  lambda t: (t.tn, t.tn + t.fn), ("npv_at",), interval="logit",
+                  terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r)),
+    _rate_measure("fpr", "FPR", None, "no_negative_truth", "FP / N", lambda t: (t.fp, t.negatives),
+                  ("fall_out", "false_positive_rate"), best="min", invariant=True),
+    _rate_measure("fnr", "FNR", None, "no_positive_truth", "FN / P", lambda t: (t.fn, t.positives),
+                  ("miss_rate", "false_negative_rate"), best="min", invariant=True),
+    _rate_measure("fdr", "FDR", None, "no_positive_prediction", "FP / (TP + FP)",
+                  lambda t: (t.fp, t.tp + t.fp), ("false_discovery_rate",), best="min",
+                  interval="logit",
+                  terms=lambda t, r: (t.fp, t.negatives, t.tp, t.positives, 1 / r)),
+    _rate_measure("for", "FOR", None, "no_negative_prediction", "FN / (TN + FN)",
+                  lambda t: (t.fn, t.tn + t.fn), ("false_omission_rate",), best="min",
+                  interval="logit", terms=lambda t, r: (t.fn, t.positives, t.tn, t.negatives, r)),
+    Measure("f1", "F1", f_beta, "confusion", ("nothing_positive",), "region",
+            "2 TP / (2 TP + FP + FN)", aliases=("f1_score", "f_measure"), base="jaccard",
             through=lambda share: np.asarray(2 * share / (1 + share)), caveat=NO_NEGATIVES),
-    Measure("jaccard", "Jaccard", jaccard, "confusion", "max", 0, 1, ("nothing_positive",),
-            "region", "TP / (TP + FP + FN)", "textbook", ("critical_success_index", "threat_score"),
+    Measure("jaccard", "Jaccard", jaccard, "confusion", ("nothing_positive",), "region",
+            "TP / (TP + FP + FN)", aliases=("critical_success_index", "threat_score"),
             share=lambda t: (t.tp, t.tp + t.fp + t.fn), drawn=True),
-    Measure("j_index", "J", j_index, "confusion", "max", -1, 1, CLASS_REASONS, "linear",
-            "sensitivity + specificity - 1", "Youden 1950, Cancer 3:32", invariant=True,
+    Measure("j_index", "J", j_index, "confusion", CLASS_REASONS, "linear",
+            "sensitivity + specificity - 1", "Youden 1950, Cancer 3:32", low=-1, invariant=True,
             twin="delta", terms=lambda *_: (1.0, -1.0, 0.0)),
-    Measure("mcc", "MCC", mcc, "confusion", "max", -1, 1, ("zero_margin",), "region",
+    Measure("mcc", "MCC", mcc, "confusion", ("zero_margin",), "region",
             "(TP TN - FP FN) / sqrt((TP + FP) (FN + TN) P N)",
-            "Matthews 1975, Biochimica et Biophysica Acta 405:442", ("matthews_corrcoef",)),
-    Measure("kappa", "kappa", kappa, "confusion", "max", -1, 1, ("expected_agreement_one",),
-            "region", "(observed - expected agreement) / (1 - expected)",
-            "Cohen 1960, Educational and Psychological Measurement 20:37", ("cohen_kappa", "kap")),
+            "Matthews 1975, Biochimica et Biophysica Acta 405:442", ("matthews_corrcoef",), low=-1),
+    Measure("kappa", "kappa", kappa, "confusion", ("expected_agreement_one",), "region",
+            "(observed - expected agreement) / (1 - expected)",
+            "Cohen 1960, Educational and Psychological Measurement 20:37", ("cohen_kappa", "kap"),
+            low=-1),
     Measure("g_mean", "G-mean", lambda t: np.asarray(np.sqrt(sensitivity(t) * specificity(t))),
-            "confusion", "max", 0, 1, CLASS_REASONS, "region", "sqrt(sensitivity specificity)",
+            "confusion", CLASS_REASONS, "region", "sqrt(sensitivity specificity)",
             "Kubat and Matwin 1997, ICML 14:179", invariant=True),
     Measure("fowlkes_mallows", "Fowlkes-Mallows",
-            lambda t: np.asarray(np.sqrt(precision(t) * sensitivity(t))), "confusion", "max", 0, 1,
+            lambda t: np.asarray(np.sqrt(precision(t) * sensitivity(t))), "confusion",
             ("no_positive_truth", "no_positive_prediction"), "region",
             "sqrt(precision sensitivity)",
             "Fowlkes and Mallows 1983, Journal of the American Statistical Association 78:553"),
     Measure("markedness", "markedness",
-            lambda t: np.asarray(precision(t) - divide(t.fn, t.fn + t.tn)), "confusion", "max", -1,
-            1,
+            lambda t: np.asarray(precision(t) - divide(t.fn, t.fn + t.tn)), "confusion",
             ("no_positive_prediction", "no_negative_prediction"), "region", "precision + NPV - 1",
-            "Powers 2011, Journal of Machine Learning Technologies 2:37"),
+            "Powers 2011, Journal of Machine Learning Technologies 2:37", low=-1),
 )  # fmt: skip
 
 MARGINS = (
-    _rate_measure("prevalence", "prevalence", None, "none", "too_few_rows", "P / M",
-          lambda t: (t.positives, t.positives + t.negatives), ("base_rate",)),
-    _rate_measure("detection_prevalence", "detection prevalence", None, "none", "too_few_rows",
-          "(TP + FP) / M", lambda t: (t.tp + t.fp, t.positives + t.negatives),
-          ("predicted_positive_rate",), terms=lambda p, n: (p, n, 0.0)),
-    _rate_measure("no_information_rate", "no-information rate", None, "none", "too_few_rows",
-          "rows of the most frequent class / M",
-          lambda t: (np.maximum(t.positives, t.negatives), t.positives + t.negatives)),
+    _rate_measure("prevalence", "prevalence", None, "too_few_rows", "P / M",
+                  lambda t: (t.positives, t.positives + t.negatives), ("base_rate",), best="none"),
+    _rate_measure("detection_prevalence", "detection prevalence", None, "too_few_rows",
+                  "(TP + FP) / M", lambda t: (t.tp + t.fp, t.positives + t.negatives),
+                  ("predicted_positive_rate",), best="none", interval="linear",
+                  terms=lambda p, n: (p, n, 0.0)),
+    _rate_measure("no_information_rate", "no-information rate", None, "too_few_rows",
+                  "rows of the most frequent class / M",
+                  lambda t: (np.maximum(t.positives, t.negatives), t.positives + t.negatives),
+                  best="none"),
 )  # fmt: skip
 
 _ARMANO = "Armano 2015, Information Sciences 325:466"
 
 INFORMATION = (
-    Measure("ic", "IC", ic, "confusion", "max", 0, 1, CLASS_REASONS, "region",
-            "I(truth; prediction) / H(truth)",
+    Measure("ic", "IC", ic, "confusion", CLASS_REASONS, "region", "I(truth; prediction) / H(truth)",
             "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958",
             ("information_coefficient",), kinked=True),
-    Measure("mutual_information", "mutual information", mutual_information, "confusion", "max", 0,
-            1, ("single_class",), "region",
+    Measure("mutual_information", "mutual information", mutual_information, "confusion",
+            ("single_class",), "region",
             "information of prediction and truth in bits: sum over the 2 x 2 table of"
             " q log2(q / (row share x column share))", _ARMANO, kinked=True),
 )  # fmt: skip
 
 INFORMATION_UNBIASED = (
     Measure("mutual_information_u", "unbiased mutual information",
-            lambda t: mutual_information(t.normalised()), "confusion", "max", 0, 1,
-            ("single_class",), "region", "mutual information at prevalence 1/2, in bits", _ARMANO,
-            invariant=True, kinked=True),
+            lambda t: mutual_information(t.normalised()), "confusion", ("single_class",), "region",
+            "mutual information at prevalence 1/2, in bits", _ARMANO, invariant=True, kinked=True),
 )  # fmt: skip

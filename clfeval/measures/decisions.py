@@ -1,4 +1,8 @@
-"""Net benefit of probabilities at a threshold, and selective prediction: risk against coverage."""
+"""Net benefit of probabilities at a threshold, and selective prediction: risk against coverage.
+
+Of scores (m,) that are probabilities with positives and negatives (..., m) at each, measures are
+(...); ValueError for scores outside 0..1.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, divide
+from clfeval.arrays import Bools, Counts, Floats, Influence, divide
 from clfeval.measures.probability import (
     check_probabilities,
     class_totals,
@@ -19,14 +23,10 @@ HALF = 0.5  # the default threshold
 
 
 def net_benefit(scores: Counts, positives: Counts, negatives: Counts, t: float = HALF) -> Floats:
-    """Return the net benefit TP / M - FP / M t / (1 - t).
+    """Return the net benefit TP / M - FP / M t / (1 - t), in true positives per row.
 
-    Treating none has 0, treating all pi - (1 - pi) t / (1 - t), pi the share of positives.
-
-    Shapes: scores (m,) probabilities; positives and negatives (..., m); result (...), in true
-    positives per row. Range -t / (1 - t) up to the share of positives, best high; NaN at t = 1 and
-    without rows.
-    Errors: ValueError unless 0 <= t <= 1, and for scores outside 0..1.
+    Treating none has 0, treating all pi - (1 - pi) t / (1 - t), pi the share of positives. Range
+    -t / (1 - t) up to pi, best high; NaN at t = 1 and without rows. ValueError unless 0 <= t <= 1.
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
     over_all = np.sum(class_totals(positives, negatives), axis=0)
@@ -38,12 +38,10 @@ def net_benefit(scores: Counts, positives: Counts, negatives: Counts, t: float =
 def standardised_net_benefit(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
 ) -> Floats:
-    """Return the net benefit divided by its maximum, the share of positives.
+    """Return the net benefit divided by its maximum, the share of positives; best 1.
 
-    sensitivity - (1 - specificity) (1 - pi) / pi t / (1 - t)
-
-    Range up to 1, best 1; NaN without positives. Else as `net_benefit`.
-    Source: Kerr, Brown, Zhu and Janes 2016, Journal of Clinical Oncology 34:2534.
+    sensitivity - (1 - specificity) (1 - pi) / pi t / (1 - t); NaN without positives, else as
+    `net_benefit`. Source: Kerr, Brown, Zhu and Janes 2016, Journal of Clinical Oncology 34:2534.
     """
     return divide(net_benefit(scores, positives, negatives, t), _prevalence(positives, negatives))
 
@@ -56,12 +54,12 @@ def interventions_avoided(
     100 (net benefit - that of treating all) (1 - t) / t = 100 (TN - FN (1 - t) / t) / M
 
     Range up to 100 times the share of negatives, best high; NaN at t = 0, at t = 1 and without
-    rows. Else as `net_benefit`.
+    rows.
     """
     rows = np.sum(class_totals(positives, negatives), axis=0)
     passed = ~_predicted_positive(scores, t)
     fn, tn = (part[..., passed].sum(axis=-1) for part in (positives, negatives))
-    return divide(100 * (tn - divide(1.0, _positive_threshold_odds(t)) * fn), rows)
+    return divide(100 * (tn - divide(1.0, _threshold_odds(t, 0.0)) * fn), rows)
 
 
 def net_benefit_influence(
@@ -87,11 +85,9 @@ def avoided_influence(
     scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
 ) -> Influence:
     """Return the influence on interventions avoided: the contribution of a row minus the mean."""
-    passed, mean = (
-        ~_predicted_positive(scores, t),
-        interventions_avoided(scores, positives, negatives, t),
-    )
-    adds = {True: -100 * float(divide(1.0, _positive_threshold_odds(t))), False: 100.0}
+    passed = ~_predicted_positive(scores, t)
+    mean = interventions_avoided(scores, positives, negatives, t)
+    adds = {True: -100 * float(divide(1.0, _threshold_odds(t, 0.0))), False: 100.0}
     return Influence(len(scores), lambda at, y: passed[at] * adds[y] - mean)
 
 
@@ -107,33 +103,28 @@ def _prevalence(positives: Counts, negatives: Counts) -> Floats:
     return divide(np.where(p > 0, p, np.nan), p + n)
 
 
-def _threshold_odds(t: float) -> float:
-    """Return t / (1 - t), the weight of a false positive; NaN at t = 1, where it is infinite."""
-    return t / (1 - t) if t < 1 else np.nan
-
-
-def _positive_threshold_odds(t: float) -> float:
-    """Return t / (1 - t), NaN also at t = 0, where a false positive has no weight."""
-    return _threshold_odds(t) if t > 0 else np.nan
+def _threshold_odds(t: float, least: float = -1.0) -> float:
+    """Return t / (1 - t), the weight of a false positive; NaN at t = 1, and up to `least`."""
+    return t / (1 - t) if least < t < 1 else np.nan
 
 
 _ELKIN = "Vickers and Elkin 2006, Medical Decision Making 26:565"
 _UNDEFINED = ("too_few_rows", "certain_threshold")
 
 DECISIONS = (
-    Measure("net_benefit@t", "net benefit at a threshold", net_benefit, "probabilities", "max",
-            -inf, 1, _UNDEFINED, "region", "TP / M - FP / M t / (1 - t) at scores >= t",
-            _ELKIN, ("net_benefit_at",), takes=("t",), influence=net_benefit_influence),
+    Measure("net_benefit@t", "net benefit at a threshold", net_benefit, "probabilities", _UNDEFINED,
+            "region", "TP / M - FP / M t / (1 - t) at scores >= t", _ELKIN, ("net_benefit_at",),
+            low=-inf, takes=("t",), influence=net_benefit_influence),
     Measure("net_benefit_standardised", "standardised net benefit", standardised_net_benefit,
-            "probabilities",
-            "max", -inf, 1, ("no_positive_truth", "certain_threshold"), "region",
+            "probabilities", ("no_positive_truth", "certain_threshold"), "region",
             "net benefit / share of positives",
-            "Kerr et al. 2016, Journal of Clinical Oncology 34:2534", takes=("t",),
+            "Kerr et al. 2016, Journal of Clinical Oncology 34:2534", low=-inf, takes=("t",),
             influence=standardised_influence),
     Measure("interventions_avoided", "interventions avoided", interventions_avoided,
-            "probabilities", "max", -inf, 100, _UNDEFINED, "region",
-            "100 (TN - FN (1 - t) / t) / M, per 100 rows, net of false negatives",
-            _ELKIN, ("net_reduction_interventions",), takes=("t",), influence=avoided_influence),
+            "probabilities", _UNDEFINED, "region",
+            "100 (TN - FN (1 - t) / t) / M, per 100 rows, net of false negatives", _ELKIN,
+            ("net_reduction_interventions",), low=-inf, high=100, takes=("t",),
+            influence=avoided_influence),
 )  # fmt: skip
 
 
@@ -146,8 +137,7 @@ def mean_risk(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
 
     risk(c) = errors / rows among the rows whose confidence is at least c
 
-    Shapes: confidence (m,); right and wrong (..., m); result (...). Range 0..1, best 0; NaN without
-    rows.
+    Shapes: confidence (m,); right and wrong (..., m). Range 0..1, best 0; NaN without rows.
     Source: El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605, the curve;
     Geifman, Uziel and El-Yaniv 2019, ICLR, the mean.
     """
@@ -160,11 +150,10 @@ def mean_risk(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
 def confident_accuracy(
     confidence: Floats, right: Counts, wrong: Counts, coverage: float = COVERAGE
 ) -> Floats:
-    """Return the accuracy of the given share of rows with the highest confidence.
+    """Return the accuracy of the given share of rows with the highest confidence; 0..1, best 1.
 
-    Ties count in expectation. Shapes: as `mean_risk`. Range 0..1, best 1; NaN without rows.
-    Errors: ValueError unless 0 < coverage <= 1.
-    Source: as `mean_risk`, one point of the curve.
+    Ties count in expectation; NaN without rows. Shapes and source as `mean_risk`: one point of the
+    curve. ValueError unless 0 < coverage <= 1.
     """
     if not 0 < coverage <= 1:
         raise ValueError(f"the coverage {coverage:g} is not above 0 and at most 1")
@@ -177,9 +166,6 @@ def confident_accuracy(
 
 def _from_the_surest(confidence: Floats, right: Counts, wrong: Counts) -> tuple[Floats, Floats]:
     """Return errors and rows at each distinct confidence, in descending order."""
-    if not len(confidence):
-        none = np.zeros((*np.shape(right)[:-1], 0))
-        return none, none
     order = np.argsort(-confidence, kind="stable")
     first = distinct_starts(-confidence[order])
     missed, rows = (
@@ -196,7 +182,7 @@ def _likelier_class(
     p = check_probabilities(scores)
     pos, neg, _ = sum_at_scores(p, positives, negatives)
     p = p[distinct_starts(p)]
-    yes = p >= 0.5
+    yes = p >= HALF
     sure = np.asarray(np.round(np.maximum(p, 1 - p), DIGITS), np.float64)
     return sure, np.where(yes, pos, neg), np.where(yes, neg, pos)
 
@@ -204,8 +190,7 @@ def _likelier_class(
 def aurc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the area under the risk-coverage curve of the more probable of two classes.
 
-    Shapes: scores (m,) probabilities, ascending; positives and negatives (..., m); result (...).
-    Errors: ValueError for scores not ascending or outside 0..1.
+    Errors: ValueError for scores not ascending.
     """
     return mean_risk(*_likelier_class(scores, positives, negatives))
 
@@ -218,11 +203,9 @@ def selective_accuracy(
 
 
 def overconfidence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the mean confidence max(p, 1 - p) minus the accuracy, (...).
+    """Return the mean confidence max(p, 1 - p) minus the accuracy: -1/2..1, best 0.
 
-    Above 0 overconfident, below 0 underconfident.
-
-    Shapes: as `aurc`. Range -1/2..1, best 0; NaN without rows. Errors: as `aurc`.
+    Above 0 overconfident, below 0 underconfident; NaN without rows. Errors: as `aurc`.
     Source: Lichtenstein, Fischhoff and Phillips 1982, in Judgment under Uncertainty, chapter 22.
     """
     sure, right, wrong = _likelier_class(scores, positives, negatives)
@@ -233,27 +216,22 @@ def overconfidence(scores: Counts, positives: Counts, negatives: Counts) -> Floa
 def overconfidence_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the overconfidence, that of a mean: max(p, 1 - p) - right - mean."""
     p, mean = check_probabilities(scores), overconfidence(scores, positives, negatives)
-
-    def each(at: Ints | slice, y: bool) -> Floats:
-        return np.asarray(np.maximum(p[at], 1 - p[at]) - ((p[at] >= 0.5) == y) - mean)
-
-    return Influence(len(p), each)
+    sure, yes = np.maximum(p, 1 - p), p >= HALF
+    return Influence(len(p), lambda at, y: sure[at] - (yes[at] == y) - mean)
 
 
 _YANIV = "El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605"
 
 SELECTIVE = (
-    Measure("aurc", "AURC", aurc, "probabilities", "min", 0, 1, ("too_few_rows",), "drawn",
+    Measure("aurc", "AURC", aurc, "probabilities", ("too_few_rows",), "drawn",
             "mean error rate over all coverages, rows in order of their largest class probability",
-            _YANIV, ("risk_coverage",)),
-    Measure("selective_accuracy", "selective accuracy", selective_accuracy, "probabilities", "max",
-            0, 1, ("too_few_rows",), "drawn",
-            "accuracy in the rows with the largest class probabilities", _YANIV,
-            ("accuracy_at_coverage",), takes=("coverage",)),
-    Measure("overconfidence", "overconfidence", overconfidence, "probabilities", "zero", -1, 1,
-            ("too_few_rows",), "influence",
-            "mean of the largest class probability - accuracy",
+            _YANIV, ("risk_coverage",), best="min"),
+    Measure("selective_accuracy", "selective accuracy", selective_accuracy, "probabilities",
+            ("too_few_rows",), "drawn", "accuracy in the rows with the largest class probabilities",
+            _YANIV, ("accuracy_at_coverage",), takes=("coverage",)),
+    Measure("overconfidence", "overconfidence", overconfidence, "probabilities", ("too_few_rows",),
+            "influence", "mean of the largest class probability - accuracy",
             "Lichtenstein, Fischhoff and Phillips 1982, in Judgment under Uncertainty, chapter 22",
-            influence=overconfidence_influence,
+            best="zero", low=-1, influence=overconfidence_influence,
             caveat="over- and underconfidence in different rows cancel out; see also ece"),
 )  # fmt: skip

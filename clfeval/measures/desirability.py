@@ -21,49 +21,43 @@ from clfeval.measures.record import Measure
 
 
 def maximize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Floats:
-    """Return the desirability of values of which more is better.
+    """Return the desirability of values of which more is better; 0..1.
 
     d = ((x - low) / (high - low)) ** gamma   0 at or below low, 1 at or above high
 
-    Range 0..1. Errors: ValueError unless low < high and gamma > 0.
+    Errors: ValueError unless low < high and gamma > 0.
     """
     _need_rise("low", low, "high", high)
     return _ramp(np.asarray(x, np.float64) - low, high - low, gamma)
 
 
 def minimize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Floats:
-    """Return the desirability of values of which less is better.
+    """Return the desirability of values of which less is better; 0..1.
 
     d = ((x - high) / (low - high)) ** gamma   1 at or below low, 0 at or above high
 
-    Range 0..1. Errors: ValueError unless low < high and gamma > 0.
+    Errors: ValueError unless low < high and gamma > 0.
     """
     _need_rise("low", low, "high", high)
     return _ramp(high - np.asarray(x, np.float64), high - low, gamma)
 
 
 def target(
-    x: ArrayLike,
-    low: float,
-    target: float,
-    high: float,
-    *,
-    gamma_low: float = 1.0,
-    gamma_high: float = 1.0,
+    x: ArrayLike, low: float, target: float, high: float, *, gammas: tuple[float, float] = (1, 1)
 ) -> Floats:
-    """Return the desirability of values of which one is best.
+    """Return the desirability of values of which one is best; 0..1.
 
-    d = ((x - low) / (target - low)) ** gamma_low      up to the target
-    d = ((x - high) / (target - high)) ** gamma_high   from the target on
-    d = 0 at or below low, at or above high; 1 at the target
+    d = ((x - low) / (target - low)) ** gamma   up to the target
+    d = ((x - high) / (target - high)) ** gamma   from the target on
+    d = 0 at or below low, at or above high; 1 at the target; gammas: those below and above it
 
-    Range 0..1. Errors: ValueError unless low < target < high and both exponents are above 0.
+    Errors: ValueError unless low < target < high and both exponents are above 0.
     """
     _need_rise("low", low, "target", target)
     _need_rise("target", target, "high", high)
     values = np.asarray(x, np.float64)
-    rising = _ramp(values - low, target - low, gamma_low)
-    falling = _ramp(high - values, high - target, gamma_high)
+    rising = _ramp(values - low, target - low, gammas[0])
+    falling = _ramp(high - values, high - target, gammas[1])
     return np.where(values <= target, rising, falling)
 
 
@@ -79,18 +73,18 @@ def box(
 
     inside: low <= x <= high, ends included   above < x < below, ends left out
 
-    Errors: ValueError without any end, with two ends on one side, unless the lower end is
-    below the upper one.
+    Errors: ValueError without any end, with two on one side, unless the lower is below the upper
+    one.
     """
     if (low is not None and above is not None) or (high is not None and below is not None):
         raise ValueError("a box takes one limit on each side: low or above, high or below")
-    names = ("low" if above is None else "above", "high" if below is None else "below")
     bottom, top = (low if above is None else above), (high if below is None else below)
     if not all(isfinite(end) for end in (bottom, top) if end is not None):
         raise ValueError("the limits of a box must be finite numbers")
     if bottom is None and top is None:
         raise ValueError("a box needs at least one of low, high, above and below")
     if bottom is not None and top is not None:
+        names = "low" if above is None else "above", "high" if below is None else "below"
         _need_rise(names[0], bottom, names[1], top)
     values = np.asarray(x, np.float64)
     least, most = -inf if bottom is None else bottom, inf if top is None else top
@@ -100,10 +94,11 @@ def box(
 
 
 def custom(x: ArrayLike, points: Sequence[Sequence[float]]) -> Floats:
-    """Return the desirability by linear interpolation of points (x, d), constant outside them.
+    """Return the desirability by linear interpolation of points (x, d), constant outside them;
+    0..1.
 
-    Range 0..1. Errors: ValueError unless there are two points or more, x rises strictly from each
-    to the next, and every d is in 0..1.
+    Errors: ValueError unless there are two points or more, x rises strictly from each to the next,
+    and every d is in 0..1.
     """
     if len(points) < 2 or any(len(point) != 2 for point in points):
         raise ValueError("at least two points [x, d] are needed")
@@ -118,13 +113,12 @@ def custom(x: ArrayLike, points: Sequence[Sequence[float]]) -> Floats:
 
 
 def overall_desirability(d: ArrayLike, weights: ArrayLike) -> Floats:
-    """Return the overall desirability D, a weighted geometric mean over the last axis.
+    """Return the overall desirability D, a weighted geometric mean over the last axis; 0..1.
 
     D = product of d ** (w / sum w)
 
-    One d of 0 makes D exactly 0, a NaN makes it NaN. A weight of 0 leaves its d out.
-
-    Shapes: d (..., m), weights (m,), D (...). Range 0..1.
+    One d of 0 makes D exactly 0, a NaN makes it NaN. A weight of 0 leaves its d out. Shapes: d
+    (..., m), weights (m,), D (...).
     Errors: ValueError for a d outside 0..1, a negative or infinite weight, no weight above 0.
     """
     each, w = np.asarray(d, np.float64), np.asarray(weights, np.float64)
@@ -160,8 +154,7 @@ def _need_rise(first: str, low: float, second: str, high: float) -> None:
 
 
 MEASURES = (
-    Measure("desirability", "D", overall_desirability, "metrics", "max", 0, 1,
-            ("missing_component",), "drawn",
+    Measure("desirability", "D", overall_desirability, "metrics", ("missing_component",), "drawn",
             "product of d ** (w / sum w)",
             "Derringer and Suich 1980, Journal of Quality Technology 12:214", ("d",)),
 )  # fmt: skip

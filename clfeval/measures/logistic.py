@@ -41,8 +41,8 @@ def has_log_odds(p: Counts) -> slice:
 def fit_line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return intercept and slope of the logistic regression of truth on x: (2, ...).
 
-    Maximum likelihood: sum n (y - mu) = 0, sum n x (y - mu) = 0 with mu = 1 / (1 + exp(-a - b x)).
-    Newton's method; a step beyond the maximum is halved.
+    Maximum likelihood: sum n (y - mu) = 0, sum n x (y - mu) = 0 with mu = 1 / (1 + exp(-a - b x)),
+    by Newton's method; a step beyond the maximum is halved.
 
     Shapes: x (m,) ascending; positives and negatives (..., m). NaN with one class, where all x are
     equal, and where some x separates the classes.
@@ -69,8 +69,8 @@ def fit_line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
 def fit_intercept(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     """Return the intercept of the logistic regression with the slope fixed at 1: (...).
 
-    With it sum n / (1 + exp(-a - x)) is the number of positives. NaN with one class.
-    Shapes: as for `fit_line`.
+    With it sum n / (1 + exp(-a - x)) is the number of positives. Shapes as for `fit_line`; NaN with
+    one class.
     """
     pos, neg = _flat_counts(positives, negatives)
     found = np.full(len(pos), np.nan)
@@ -95,30 +95,23 @@ def fit_intercept(x: Floats, positives: Counts, negatives: Counts) -> Floats:
     return found.reshape(np.shape(positives)[:-1])
 
 
-def _excess_positives(x: Floats, pos: Floats, neg: Floats, a: Floats) -> Floats:
-    """Return the expected minus the observed positives at intercepts a (r,), (r,)."""
-    at = np.column_stack([a, np.ones(len(a))])
-    return np.asarray(
-        -_newton_step(np.broadcast_to(x, pos.shape), pos, neg, at, free=False)[0][:, 0]
-    )
-
-
 def _bisect_intercept(x: Floats, pos: Floats, neg: Floats, odds: Floats) -> Floats:
     """Return the intercepts at which expected equal observed positives, by bisection, (r,)."""
-    low, high = odds - x.max(), odds - x.min()
+    low, high, ones = odds - x.max(), odds - x.min(), np.ones(len(pos))
+    z = np.broadcast_to(x, pos.shape)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        many = _excess_positives(x, pos, neg, middle) > 0
-        low, high = np.where(many, low, middle), np.where(many, middle, high)
+        slope, _ = _newton_step(z, pos, neg, np.column_stack([middle, ones]), free=False)
+        too_high = slope[:, 0] < 0
+        low, high = np.where(too_high, low, middle), np.where(too_high, middle, high)
     return np.asarray((low + high) / 2)
 
 
 def fisher_information(
     x: Floats, positives: Counts, negatives: Counts, a: float, b: float
 ) -> tuple[float, float, float]:
-    """Return M / sum w, the mean of x by w, and M / sum w (x - mean)², w = n mu (1 - mu).
-
-    Shapes: (m,) each. NaN where a or b is.
+    """Return M / sum w, the mean of x by w, and M / sum w (x - mean)², w = n mu (1 - mu); NaN as a
+    or b.
     """
     if np.isnan(a + b):
         return np.nan, np.nan, np.nan
@@ -225,27 +218,21 @@ def _gradient_and_hessian(
     """Return gradient and curvature of the log likelihood: g0, g1, h00, h01, h11, (5, r)."""
     sums = np.zeros((5, len(at)))
     for start in range(0, z.shape[1], _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        sums += _block_gradient_sums(z[:, part], pos[:, part], neg[:, part], at, free)
+        x, positives, negatives = (one[:, start : start + _AT_ONCE] for one in (z, pos, neg))
+        mu = at[:, 1:] * x
+        mu += at[:, :1]
+        np.exp(np.negative(mu, out=mu), out=mu)
+        mu += 1
+        np.reciprocal(mu, out=mu)
+        w = positives + negatives
+        w *= mu
+        rest = positives - w
+        w -= np.multiply(w, mu, out=mu)
+        sums[0] += rest.sum(axis=1)
+        sums[2] += w.sum(axis=1)
+        if free:
+            sums[1] += np.multiply(rest, x, out=rest).sum(axis=1)
+            for power in (3, 4):
+                w *= x
+                sums[power] += w.sum(axis=1)
     return sums
-
-
-def _block_gradient_sums(z: Floats, pos: Floats, neg: Floats, at: Floats, free: bool) -> Floats:
-    mu = at[:, 1:] * z
-    mu += at[:, :1]
-    np.exp(np.negative(mu, out=mu), out=mu)
-    mu += 1
-    np.reciprocal(mu, out=mu)
-    w = pos + neg
-    w *= mu
-    rest = pos - w
-    w -= np.multiply(w, mu, out=mu)
-    found = np.zeros((5, len(at)))
-    found[0], found[2] = rest.sum(axis=1), w.sum(axis=1)
-    if free:
-        found[1] = np.multiply(rest, z, out=rest).sum(axis=1)
-        w *= z
-        found[3] = w.sum(axis=1)
-        w *= z
-        found[4] = w.sum(axis=1)
-    return found

@@ -3,7 +3,8 @@
 Of distinct rows: truth (m,) is the number of the true class, p (m, C) the probabilities, n (..., m)
 the frequency. A measure is (...), NaN where undefined. Its influence function takes n (m,) and is f
 (m,), with sum n f = 0 and theta_hat - theta = (1/M) sum f; NaN where the measure is undefined. All
-raise ValueError for probabilities outside 0..1; rows need not sum to 1."""
+raise ValueError for probabilities outside 0..1; rows need not sum to 1.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.measures import calibration, decisions
-from clfeval.measures.probability import MIN_PROBABILITY, check_probabilities
+from clfeval.measures.probability import MIN_PROBABILITY, Prior, check_probabilities, mean_loss
 from clfeval.measures.record import Measure, Multiclass
 
 _EXACT, _ROUNDING = 2.0**53, 1e-13  # pairs from which on two sums of equal terms may differ
@@ -30,9 +31,8 @@ def log_losses(truth: Ints, p: Floats) -> Floats:
     Probabilities below 2**-52 count as 2**-52: see `clipped_weight`.
     Source: Good 1952, Journal of the Royal Statistical Society B 14:107.
     """
-    return np.asarray(
-        0.0 - np.log(np.maximum(_true_class_probability(truth, p), MIN_PROBABILITY))
-    )  # never -0.0
+    own = np.maximum(_true_class_probability(truth, p), MIN_PROBABILITY)
+    return np.asarray(0.0 - np.log(own))  # never -0.0
 
 
 def squared_sums(truth: Ints, p: Floats) -> Floats:
@@ -40,7 +40,7 @@ def squared_sums(truth: Ints, p: Floats) -> Floats:
 
     Source: Brier 1950, Monthly Weather Review 78:1.
     """
-    return np.asarray(((_indicators(truth, p) - _check_probabilities(p)) ** 2).sum(axis=1))
+    return np.asarray((_deviations(truth, p) ** 2).sum(axis=1))
 
 
 def half_squares(truth: Ints, p: Floats) -> Floats:
@@ -51,19 +51,13 @@ def half_squares(truth: Ints, p: Floats) -> Floats:
     return np.asarray(squared_sums(truth, p) / 2)
 
 
-def mean_squares(truth: Ints, p: Floats) -> Floats:
-    """Return sum (y_k - p_k)² / C of each row, (m,); 0..2/C, best 0."""
-    return np.asarray(squared_sums(truth, p) / p.shape[1])
-
-
 def ranked_squares(truth: Ints, p: Floats) -> Floats:
     """Return the ranked probability score of each row, (m,); 0..1, best 0.
 
     sum over k < C of (sum_(j<=k) y_j - sum_(j<=k) p_j)² / (C - 1)
-
     Source: Epstein 1969, Journal of Applied Meteorology 8:985; Kuhn and Johnson, AML4TD, 15.27.
     """
-    apart = (_indicators(truth, p) - _check_probabilities(p)).cumsum(axis=1)[:, :-1]
+    apart = _deviations(truth, p).cumsum(axis=1)[:, :-1]
     return divide((apart**2).sum(axis=1), p.shape[1] - 1)
 
 
@@ -82,7 +76,7 @@ def excess_confidence(truth: Ints, p: Floats) -> Floats:
 
     Of equally probable classes the first in their order is predicted.
     """
-    each = _check_probabilities(p)
+    each = check_probabilities(p)
     return np.asarray(each.max(axis=1) - (each.argmax(axis=1) == truth))
 
 
@@ -95,7 +89,7 @@ def mean_row_loss(
     loss: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: int
 ) -> Floats:
     """Return the mean loss over rows."""
-    return divide((n * loss(truth, p, **given)).sum(axis=-1), n.sum(axis=-1))
+    return mean_loss(loss(truth, p, **given), n)
 
 
 def mean_row_loss_influence(
@@ -103,7 +97,7 @@ def mean_row_loss_influence(
 ) -> Floats:
     """Return influence values f of a mean loss: the loss of a row minus the mean."""
     each = loss(truth, p, **given)
-    return np.asarray(each - divide((n * each).sum(axis=-1), n.sum(axis=-1)))
+    return np.asarray(each - mean_loss(each, n))
 
 
 def _brier_of_shares(share: Floats) -> tuple[Floats, Floats]:
@@ -115,9 +109,6 @@ def _log_loss_of_shares(share: Floats) -> tuple[Floats, Floats]:
     """Return the log loss of forecasting the class shares, (...), and its slope in each share."""
     each = -np.log(np.where(share > 0, share, 1.0))
     return (share * each).sum(axis=-1), each
-
-
-Prior = Callable[[Floats], tuple[Floats, Floats]]
 
 
 def row_skill(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: Counts) -> Floats:
@@ -140,13 +131,12 @@ def row_skill_influence(loss: RowLoss, prior: Prior, truth: Ints, p: Floats, n: 
 
 
 def roc_auc(truth: Ints, p: Floats, n: Counts) -> Floats:
-    """Return the mean ROC AUC over pairs of classes; 0..1.
+    """Return the mean ROC AUC over pairs of classes; 0..1, best 1, chance 1/2.
 
     mean over i < j of (A(i|j) + A(j|i)) / 2, A(i|j) = P(p_i of a row of class i > p_i of one of
-    class j), ties 1/2; over the pairs of classes that both have rows. Best 1, chance 1/2.
-
-    NaN where fewer than two classes have rows. Independent of prevalence.
-    Source: Hand and Till 2001, Machine Learning 45:171.
+    class j), ties 1/2; over the pairs of classes that both have rows. NaN where fewer than two
+    classes have rows. Independent of prevalence. Source: Hand and Till 2001, Machine Learning
+    45:171.
     """
     areas = _pairwise_areas(truth, p, n)
     some = ~np.isnan(areas)
@@ -163,17 +153,14 @@ def roc_auc_influence(truth: Ints, p: Floats, n: Counts) -> Floats:
 def roc_auc_by_class(truth: Ints, p: Floats, n: Counts) -> Floats:
     """Return the ROC AUC of each class against all others, (..., C)."""
     sides = (_win_shares(p[:, k], (truth != k) * 1, 0, 2, n) for k in range(p.shape[1]))
-    return np.stack(
-        [divide(won[..., 1], rows[..., 0] * rows[..., 1]) for won, rows in sides], axis=-1
-    )
+    return np.stack([divide(won[..., 1], rows.prod(axis=-1)) for won, rows in sides], axis=-1)
 
 
 def roc_auc_ovr(truth: Ints, p: Floats, n: Counts, by: Weighting = "macro") -> Floats:
     """Return the mean over classes of the ROC AUC of each against the rest; 0..1, best 1.
 
     macro: over the classes that have rows; weighted: each by its rows. NaN where fewer than two
-    have any.
-    Source: Provost and Domingos 2000, NYU Stern IS-00-04.
+    have any. Source: Provost and Domingos 2000, NYU Stern IS-00-04.
     """
     areas, weights = _areas_and_weights(truth, p, n, by)
     return divide((np.nan_to_num(areas) * weights).sum(axis=-1), weights.sum(axis=-1))
@@ -247,7 +234,7 @@ def _positions_among(x: Floats, own: Bools) -> tuple[Ints, int]:
 
     2 b + 1 at the value b, 2 b below it and above the one before.
     """
-    values = np.unique(_check_probabilities(x)[own])
+    values = np.unique(check_probabilities(x)[own])
     low = np.searchsorted(values, x)
     return 2 * low + (np.append(values, np.nan)[low] == x), len(values)
 
@@ -269,34 +256,29 @@ def _class_shares(truth: Ints, p: Floats, n: Counts) -> Floats:
     return divide(rows, rows.sum(axis=-1, keepdims=True))
 
 
-def _indicators(truth: Ints, p: Floats) -> Bools:
-    return np.asarray(truth[:, None] == np.arange(p.shape[1]))
+def _deviations(truth: Ints, p: Floats) -> Floats:
+    """Return y_k - p_k of each row and class, (m, C)."""
+    return np.asarray((truth[:, None] == np.arange(p.shape[1])) - check_probabilities(p))
 
 
 def _true_class_probability(truth: Ints, p: Floats) -> Floats:
     """Return the predicted probability of the true class of each row."""
-    return np.asarray(_check_probabilities(p)[np.arange(len(truth)), truth])
+    return np.asarray(check_probabilities(p)[np.arange(len(truth)), truth])
 
 
-def _check_probabilities(p: Floats) -> Floats:
-    if not ((p >= 0) & (p <= 1)).all():
-        raise ValueError("probabilities lie between 0 and 1")
-    return np.asarray(p, np.float64)
-
-
-_FEW, _SINGLE = ("too_few_rows",), ("single_class",)
+_SINGLE = ("single_class",)
 
 
 def _top_share(truth: Ints, p: Floats, n: Counts, k: int = 2) -> tuple[Counts, Counts]:
     return n[..., in_top_k(truth, p, k) > 0].sum(axis=-1), n.sum(axis=-1)
 
 
-def _mean_measure(loss: Callable[..., Floats], **more: object) -> Multiclass:
+def _mean_loss(loss: Callable[..., Floats], **more: Any) -> Multiclass:
     of, influence = partial(mean_row_loss, loss), partial(mean_row_loss_influence, loss)
-    return Multiclass(of, influence, _FEW, **more)  # type: ignore[arg-type]
+    return Multiclass(of, influence, **more)
 
 
-def _skill_measure(loss: RowLoss, prior: Prior) -> Multiclass:
+def _skill(loss: RowLoss, prior: Prior) -> Multiclass:
     influence = partial(row_skill_influence, loss, prior)
     return Multiclass(partial(row_skill, loss, prior), influence, _SINGLE)
 
@@ -305,40 +287,34 @@ def _skill_measure(loss: RowLoss, prior: Prior) -> Multiclass:
 OF_PROBABILITIES: Mapping[str, Multiclass] = {
     "roc_auc": Multiclass(roc_auc, roc_auc_influence, _SINGLE),
     "roc_auc_ovr": Multiclass(roc_auc_ovr, roc_auc_ovr_influence, _SINGLE, takes=("by",)),
-    "log_loss": _mean_measure(log_losses),
-    "brier": _mean_measure(half_squares),
-    "brier_sum": _mean_measure(squared_sums),
-    "log_loss_skill": _skill_measure(log_losses, _log_loss_of_shares),
-    "brier_skill": _skill_measure(half_squares, _brier_of_shares),
-    "overconfidence": _mean_measure(excess_confidence),
+    "log_loss": _mean_loss(log_losses),
+    "brier": _mean_loss(half_squares),
+    "brier_sum": _mean_loss(squared_sums),
+    "log_loss_skill": _skill(log_losses, _log_loss_of_shares),
+    "brier_skill": _skill(half_squares, _brier_of_shares),
+    "overconfidence": _mean_loss(excess_confidence),
 }
 
 # measures of the probabilities of many classes only
 OF_MANY = (
-    Measure("brier_per_class", "Brier (per class)", None, "probabilities", "min", 0, 1, _FEW,
+    Measure("brier_per_class", "Brier (per class)", None, "probabilities", ("too_few_rows",),
             "influence", "mean of sum (y - p)² / C over classes",
-            "Brier 1950, Monthly Weather Review 78:1", scale="logit",
-            classes=_mean_measure(mean_squares)),
-    Measure("rps", "RPS", None, "probabilities", "min", 0, 1, _FEW, "influence",
+            "Brier 1950, Monthly Weather Review 78:1", best="min", scale="logit",
+            classes=_mean_loss(lambda truth, p: squared_sums(truth, p) / p.shape[1])),
+    Measure("rps", "RPS", None, "probabilities", ("too_few_rows",), "influence",
             "mean of sum (cumulated y - cumulated p)² over classes / (C - 1)",
             "Epstein 1969, Journal of Applied Meteorology 8:985", ("ranked_prob_score",),
-            scale="logit", ordered=True, classes=_mean_measure(ranked_squares)),
-    Measure("top_k_accuracy", "top-k accuracy", None, "probabilities", "max", 0, 1, _FEW, "share",
-            "share of rows whose true class is among the k most probable", "textbook",
-            classes=_mean_measure(in_top_k, takes=("k",), share=_top_share)),
+            best="min", scale="logit", ordered=True, classes=_mean_loss(ranked_squares)),
+    Measure("top_k_accuracy", "top-k accuracy", None, "probabilities", ("too_few_rows",), "share",
+            "share of rows whose true class is among the k most probable",
+            classes=_mean_loss(in_top_k, takes=("k",), share=_top_share)),
 )  # fmt: skip
 
 
-MeasureFunction = Callable[..., Floats]
-
-
 def top_label_measure(
-    measure: MeasureFunction, truth: Ints, p: Floats, n: Counts, **given: Any
+    measure: Callable[..., Floats], truth: Ints, p: Floats, n: Counts, **given: Any
 ) -> Floats:
-    """Return a measure of the largest probability, with correct and wrong predictions, (...).
-
-    Errors: ValueError for probabilities outside 0..1.
-    """
+    """Return a measure of the largest probability, with correct and wrong predictions, (...)."""
     each = check_probabilities(p)
     largest = each.max(axis=1)
     order = np.argsort(largest, kind="stable")
@@ -347,15 +323,15 @@ def top_label_measure(
     return measure(largest[order], counts * right, counts * ~right, **given)
 
 
-def _top_label_definition(measure: MeasureFunction, *takes: str) -> Multiclass:
-    return Multiclass(partial(top_label_measure, measure), None, ("too_few_rows",), takes=takes)
+def _top_label(measure: Callable[..., Floats], *takes: str) -> Multiclass:
+    return Multiclass(partial(top_label_measure, measure), takes=takes)
 
 
 # measures of two classes that apply to the most probable of more, by id
 OF_TOP: Mapping[str, Multiclass] = {
-    "ece": _top_label_definition(calibration.ece, "bins"),
-    "mce": _top_label_definition(calibration.mce, "bins"),
-    "ece_debiased": _top_label_definition(calibration.ece_debiased, "bins", "row"),
-    "aurc": _top_label_definition(decisions.mean_risk),
-    "selective_accuracy": _top_label_definition(decisions.confident_accuracy, "coverage"),
+    "ece": _top_label(calibration.ece, "bins"),
+    "mce": _top_label(calibration.mce, "bins"),
+    "ece_debiased": _top_label(calibration.ece_debiased, "bins", "row"),
+    "aurc": _top_label(decisions.mean_risk),
+    "selective_accuracy": _top_label(decisions.confident_accuracy, "coverage"),
 }

@@ -8,26 +8,16 @@ measure is undefined or not differentiable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
-from typing import Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Counts, Floats, divide
 from clfeval.measures.record import IntervalKind, Measure, Multiclass, ScaleKind
-
-
-def accuracy(n: Counts) -> Floats:
-    """Return the accuracy, the share of rows on the diagonal; 0..1, best 1."""
-    return divide(_diagonal(n).sum(axis=-1), _total(n))
-
-
-def error_rate(n: Counts) -> Floats:
-    """Return the error rate, the share of rows off the diagonal; 0..1, best 0."""
-    return divide(_total(n) - _diagonal(n).sum(axis=-1), _total(n))
 
 
 def recalls(n: Counts) -> Floats:
@@ -47,9 +37,7 @@ def kappa(n: Counts, power: int = 0) -> Floats:
     """Return Cohen's kappa, 1 - sum w n / sum w e, e as expected by chance; -1..1, best 1.
 
     w = 1 off the diagonal for power 0; else the distance of the classes' positions to that power:
-    1 for linear, 2 for quadratic weights.
-
-    NaN where truth and predictions are all of one class.
+    1 for linear, 2 for quadratic weights. NaN where truth and predictions are all of one class.
     Source: Cohen 1960, Educational and Psychological Measurement 20:37; weights by Cohen 1968,
     Psychological Bulletin 70:213.
     """
@@ -75,24 +63,9 @@ def mcc(n: Counts) -> Floats:
     return np.asarray(np.where(perfect, 1.0, np.clip(found, -1, 1)))
 
 
-def ordinal_mse(n: Counts) -> Floats:
-    """Return the mean squared distance of the positions of truth and prediction; best 0."""
-    return _weighted_mean(n, position_distances(np.shape(n)[-1], 2))
-
-
-def ordinal_mae(n: Counts) -> Floats:
-    """Return the mean distance of the positions of truth and prediction; 0..C - 1, best 0."""
-    return _weighted_mean(n, position_distances(np.shape(n)[-1], 1))
-
-
 def ordinal_rmse(n: Counts) -> Floats:
     """Return the square root of the mean squared distance of positions; 0..C - 1, best 0."""
-    return np.asarray(np.sqrt(ordinal_mse(n)))
-
-
-def accuracy_within_1(n: Counts) -> Floats:
-    """Return the share of rows predicted at most one position off; 0..1, best 1."""
-    return _weighted_mean(n, _within_one_cells(n))
+    return np.asarray(np.sqrt(_weighted_mean(n, position_distances(np.shape(n)[-1], 2))))
 
 
 def expected_cost(n: Counts, costs: ArrayLike) -> Floats:
@@ -109,12 +82,6 @@ def no_information_rate(n: Counts) -> Floats:
     return divide(truth.max(axis=-1), truth.sum(axis=-1))
 
 
-def detection_prevalence(n: Counts) -> Floats:
-    """Return the share of rows predicted to be of each class, (..., C)."""
-    _, said = _row_and_column_sums(n)
-    return divide(said, said.sum(axis=-1, keepdims=True))
-
-
 def position_distances(classes: int, power: int) -> Floats:
     """Return |i - j|**power, (C, C); for power 0 it is 1 off the diagonal and 0 on it."""
     place = np.arange(classes)
@@ -125,11 +92,6 @@ def position_distances(classes: int, power: int) -> Floats:
 def accuracy_influence(n: Counts) -> Floats:
     """Return influence values f of the accuracy: 1 on the diagonal and 0 off it, minus the mean."""
     return _flat_deviation(n, np.eye(np.shape(n)[-1]))
-
-
-def error_rate_influence(n: Counts) -> Floats:
-    """Return influence values f of the error rate."""
-    return -accuracy_influence(n)
 
 
 def balanced_accuracy_influence(n: Counts) -> Floats:
@@ -147,7 +109,6 @@ def kappa_influence(n: Counts, power: int = 0) -> Floats:
 
     (1 - kappa) (1/E (sum_l w_il p_l + sum_k w_kj t_k) - 1) - w_ij / E, with E = sum w_ij t_i p_j,
     t and p the shares of rows and columns.
-
     Source: Fleiss, Cohen and Everitt 1969, Psychological Bulletin 72:323.
     """
     truth, said = _cell_shares(n)
@@ -174,25 +135,11 @@ def mcc_influence(n: Counts) -> Floats:
     return _flat_deviation(n, slope)
 
 
-def ordinal_mae_influence(n: Counts) -> Floats:
-    """Return influence values f of the ordinal MAE: the distance minus its mean."""
-    return _flat_deviation(n, position_distances(np.shape(n)[-1], 1))
-
-
-def ordinal_mse_influence(n: Counts) -> Floats:
-    """Return influence values f of the ordinal MSE: the squared distance minus its mean."""
-    return _flat_deviation(n, position_distances(np.shape(n)[-1], 2))
-
-
 def ordinal_rmse_influence(n: Counts) -> Floats:
     """Return influence values f of the ordinal RMSE, by the chain rule; NaN at 0."""
     twice = 2 * ordinal_rmse(n)[..., None]
-    return divide(ordinal_mse_influence(n), np.where(twice > 0, twice, np.nan))
-
-
-def accuracy_within_1_influence(n: Counts) -> Floats:
-    """Return influence values f of the accuracy within one position."""
-    return _flat_deviation(n, _within_one_cells(n))
+    squared = _flat_deviation(n, position_distances(np.shape(n)[-1], 2))
+    return divide(squared, np.where(twice > 0, twice, np.nan))
 
 
 def expected_cost_influence(n: Counts, costs: ArrayLike) -> Floats:
@@ -237,10 +184,6 @@ def _flat(cells: Floats) -> Floats:
     return cells.reshape(*cells.shape[:-2], -1)
 
 
-def _within_one_cells(n: Counts) -> Floats:
-    return np.asarray(position_distances(np.shape(n)[-1], 1) <= 1, np.float64)
-
-
 def _check_costs(n: Counts, costs: ArrayLike) -> Floats:
     given = np.asarray(costs, np.float64)
     if given.shape != np.shape(n)[-2:] or not np.isfinite(given).all():
@@ -248,66 +191,80 @@ def _check_costs(n: Counts, costs: ArrayLike) -> Floats:
     return given
 
 
-_FEW, _EXPECTED_AGREEMENT_ONE = ("too_few_rows",), ("expected_agreement_one",)
+def _share_definition(
+    share: Callable[[Counts], tuple[Counts, Counts]],
+    influence: Callable[[Counts], Floats] | None = None,
+) -> Multiclass:
+    """Return the definition of a share of the rows."""
+    return Multiclass(lambda n: divide(*share(n)), influence, share=share)
+
+
+def _mean_distance(power: int) -> Multiclass:
+    """Return the definition of the mean distance of the positions of truth and prediction."""
+    return Multiclass(
+        lambda n: _weighted_mean(n, position_distances(np.shape(n)[-1], power)),
+        lambda n: _flat_deviation(n, position_distances(np.shape(n)[-1], power)),
+    )
+
+
+def _within_one_cells(n: Counts) -> Floats:
+    return np.asarray(position_distances(np.shape(n)[-1], 1) <= 1, np.float64)
+
+
+_EXPECTED_AGREEMENT_ONE = ("expected_agreement_one",)
 # multiclass versions of the measures of 2 x 2 tables, by id; for others see `class_averages`
 OF_TABLES: Mapping[str, Multiclass] = {
-    "accuracy": Multiclass(
-        accuracy, accuracy_influence, _FEW, share=lambda n: (_diagonal(n).sum(axis=-1), _total(n))
+    "accuracy": _share_definition(
+        lambda n: (_diagonal(n).sum(axis=-1), _total(n)), accuracy_influence
     ),
-    "error_rate": Multiclass(
-        error_rate, error_rate_influence, _FEW,
-        share=lambda n: (_total(n) - _diagonal(n).sum(axis=-1), _total(n)),
+    "error_rate": _share_definition(
+        lambda n: (_total(n) - _diagonal(n).sum(axis=-1), _total(n)),
+        lambda n: -accuracy_influence(n),
     ),
     "balanced_accuracy": Multiclass(
         balanced_accuracy, balanced_accuracy_influence, ("class_absent",)
     ),
     "mcc": Multiclass(mcc, mcc_influence, ("zero_margin",)),
     "kappa": Multiclass(kappa, kappa_influence, _EXPECTED_AGREEMENT_ONE),
-    "expected_cost": Multiclass(expected_cost, expected_cost_influence, _FEW,
-                                          takes=("costs",)),
-    "no_information_rate": Multiclass(no_information_rate, None, _FEW, share=lambda n: (
-        np.asarray(n).sum(axis=-1).max(axis=-1), _total(n))),
-}  # fmt: skip
+    "expected_cost": Multiclass(expected_cost, expected_cost_influence, takes=("costs",)),
+    "no_information_rate": Multiclass(
+        no_information_rate, share=lambda n: (np.asarray(n).sum(axis=-1).max(axis=-1), _total(n))
+    ),
+}
 
 
 def _ordinal_measure(
-    name: str, title: str, form: Multiclass, best: Literal["max", "min"], low: float,
-    high: float,
-    formula: str, source: str = "textbook", *,
-    interval: IntervalKind = "influence", scale: ScaleKind = "log",
+    name: str, title: str, form: Multiclass, formula: str, source: str = "textbook",
+    interval: IntervalKind = "influence", scale: ScaleKind = "log", **more: Any,
 ) -> Measure:  # fmt: skip
-    return Measure(
-        name, title, form.of, "classes", best, low, high, form.undefined, interval, formula,
-        source, ordered=True, scale=scale, classes=form,
-    )  # fmt: skip
+    return Measure(name, title, form.of, "classes", form.undefined, interval, formula, source,
+                   ordered=True, scale=scale, classes=form, **more)  # fmt: skip
+
+
+def _weighted_kappa(power: int) -> Multiclass:
+    functions = partial(kappa, power=power), partial(kappa_influence, power=power)
+    return Multiclass(*functions, _EXPECTED_AGREEMENT_ONE)
 
 
 _COHEN = "Cohen 1968, Psychological Bulletin 70:213"
 
 # measures of C x C tables only; ordered: of classes with a declared order
 TABLES = (
-    _ordinal_measure("kappa_linear", "linear kappa",
-            Multiclass(partial(kappa, power=1), partial(kappa_influence, power=1),
-                                 _EXPECTED_AGREEMENT_ONE),
-            "max", -1, 1, "1 - sum w n / sum w e, w the distance of the classes", _COHEN,
-            scale="fisher"),
-    _ordinal_measure("kappa_quadratic", "quadratic kappa",
-            Multiclass(partial(kappa, power=2), partial(kappa_influence, power=2),
-                                 _EXPECTED_AGREEMENT_ONE),
-            "max", -1, 1, "1 - sum w n / sum w e, w the squared distance of the classes", _COHEN,
-            scale="fisher"),
-    _ordinal_measure("ordinal_mae", "ordinal MAE",
-                     Multiclass(ordinal_mae, ordinal_mae_influence, _FEW),
-            "min", 0, inf, "mean distance of class positions"),
-    _ordinal_measure("ordinal_mse", "ordinal MSE",
-                     Multiclass(ordinal_mse, ordinal_mse_influence, _FEW),
-            "min", 0, inf, "mean squared distance of class positions"),
+    _ordinal_measure("kappa_linear", "linear kappa", _weighted_kappa(1),
+                     "1 - sum w n / sum w e, w the distance of the classes", _COHEN,
+                     scale="fisher", low=-1),
+    _ordinal_measure("kappa_quadratic", "quadratic kappa", _weighted_kappa(2),
+                     "1 - sum w n / sum w e, w the squared distance of the classes", _COHEN,
+                     scale="fisher", low=-1),
+    _ordinal_measure("ordinal_mae", "ordinal MAE", _mean_distance(1),
+                     "mean distance of class positions", best="min", high=inf),
+    _ordinal_measure("ordinal_mse", "ordinal MSE", _mean_distance(2),
+                     "mean squared distance of class positions", best="min", high=inf),
     _ordinal_measure("ordinal_rmse", "ordinal RMSE",
-                     Multiclass(ordinal_rmse, ordinal_rmse_influence, _FEW),
-            "min", 0, inf, "square root of the ordinal MSE"),
-    _ordinal_measure("accuracy_within_1", "accuracy within 1",
-            Multiclass(accuracy_within_1, accuracy_within_1_influence, _FEW,
-                      share=lambda n: ((n * _within_one_cells(n)).sum(axis=(-2, -1)), _total(n))),
-            "max", 0, 1, "share of rows at most one class off", interval="share",
-            scale="logit"),
+                     Multiclass(ordinal_rmse, ordinal_rmse_influence),
+                     "square root of the ordinal MSE", best="min", high=inf),
+    _ordinal_measure("accuracy_within_1", "accuracy within 1", _share_definition(
+                         lambda n: ((n * _within_one_cells(n)).sum(axis=(-2, -1)), _total(n)),
+                         lambda n: _flat_deviation(n, _within_one_cells(n))),
+                     "share of rows at most one class off", interval="share", scale="logit"),
 )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
@@ -100,61 +99,55 @@ TUNABLE = (
     "mcc_u", "mutual_information_u", "phi_b", "delta_b",
 )  # fmt: skip
 _JPT = "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958"
+_MERCALDO = "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170"
+_NO_POSITIVE = (*CLASS_REASONS, "no_positive_prediction")
+_NO_NEGATIVE = (*CLASS_REASONS, "no_negative_prediction")
 
 RATIOS = (
     Measure("lr_pos", "LR+", lambda t: divide(sensitivity(t), divide(t.fp, t.fp + t.tn)),
-            "confusion",
-            "max", 0, inf, (*CLASS_REASONS, "no_positive_prediction"), "ratio",
-            "sensitivity / (1 - specificity)", "textbook", invariant=True,
-            terms=lambda t, _: (t.tp, t.positives, t.fp, t.negatives, 1.0)),
+            "confusion", _NO_POSITIVE, "ratio", "sensitivity / (1 - specificity)", high=inf,
+            invariant=True, terms=lambda t, _: (t.tp, t.positives, t.fp, t.negatives, 1.0)),
     Measure("lr_neg", "LR-", lambda t: divide(divide(t.fn, t.tp + t.fn), specificity(t)),
-            "confusion",
-            "min", 0, inf, (*CLASS_REASONS, "no_negative_prediction"), "ratio",
-            "(1 - sensitivity) / specificity", "textbook", invariant=True,
+            "confusion", _NO_NEGATIVE, "ratio", "(1 - sensitivity) / specificity", best="min",
+            high=inf, invariant=True,
             terms=lambda t, _: (t.fn, t.positives, t.tn, t.negatives, 1.0)),
-    Measure("dor", "DOR", dor, "confusion", "max", 0, inf, (*CLASS_REASONS, "zero_margin"), "log",
+    Measure("dor", "DOR", dor, "confusion", (*CLASS_REASONS, "zero_margin"), "log",
             "TP TN / (FP FN)", "Glas et al. 2003, Journal of Clinical Epidemiology 56:1129",
-            invariant=True, terms=lambda t, _: (t.tp, t.fp, t.fn, t.tn)),
-    Measure("dp", "DP", lambda t: _discriminant_power(dor(t)), "confusion", "max", -inf, inf,
+            high=inf, invariant=True, terms=lambda t, _: (t.tp, t.fp, t.fn, t.tn)),
+    Measure("dp", "DP", lambda t: _discriminant_power(dor(t)), "confusion",
             (*CLASS_REASONS, "zero_margin"), "derived", "sqrt(3)/π ln(DOR), natural logarithm",
-            _JPT,
-            ("discriminant_power",), invariant=True, base="dor", through=_discriminant_power),
-    Measure("epa", "EPA", epa, "confusion", "max", 0, inf,
-            (*CLASS_REASONS, "no_positive_prediction", "no_negative_prediction"), "region",
-            "(TP / FP + TN / FN) / 2", _JPT),
+            _JPT, ("discriminant_power",), low=-inf, high=inf, invariant=True, base="dor",
+            through=_discriminant_power),
+    Measure("epa", "EPA", epa, "confusion", (*_NO_POSITIVE, "no_negative_prediction"), "region",
+            "(TP / FP + TN / FN) / 2", _JPT, high=inf),
 )  # fmt: skip
 
 ODDS = (
-    Measure("tor", "TOR", lambda t: divide(t.tp + t.tn, t.fp + t.fn), "confusion", "max", 0, inf,
-            CLASS_REASONS, "derived", "(TP + TN) / (FP + FN)", _JPT, base="tar", through=_odds),
+    Measure("tor", "TOR", lambda t: divide(t.tp + t.tn, t.fp + t.fn), "confusion", CLASS_REASONS,
+            "derived", "(TP + TN) / (FP + FN)", _JPT, high=inf, base="tar", through=_odds),
     Measure("f_odds", "F odds",
             lambda t, beta=1.0: divide((1 + beta**2) * t.tp, beta**2 * t.fn + t.fp), "confusion",
-            "max", 0, inf, CLASS_REASONS, "derived", "F / (1 - F)", _JPT,
-            takes=("beta",), base="f_beta", through=_odds),
-    Measure("ppv_odds", "PPV odds", lambda t: divide(t.tp, t.fp), "confusion", "max", 0, inf,
-            (*CLASS_REASONS, "no_positive_prediction"), "ratio", "TP / FP", _JPT,
+            CLASS_REASONS, "derived", "F / (1 - F)", _JPT, high=inf, takes=("beta",), base="f_beta",
+            through=_odds),
+    Measure("ppv_odds", "PPV odds", lambda t: divide(t.tp, t.fp), "confusion", _NO_POSITIVE,
+            "ratio", "TP / FP", _JPT, high=inf,
             terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r), base="ppv",
             through=_odds),
-    Measure("npv_odds", "NPV odds", lambda t: divide(t.tn, t.fn), "confusion", "max", 0, inf,
-            (*CLASS_REASONS, "no_negative_prediction"), "ratio", "TN / FN", _JPT,
+    Measure("npv_odds", "NPV odds", lambda t: divide(t.tn, t.fn), "confusion", _NO_NEGATIVE,
+            "ratio", "TN / FN", _JPT, high=inf,
             terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r), base="npv",
             through=_odds),
 )  # fmt: skip
 
 
-def _at_prevalence(of: Callable[[Confusion], Floats], t: Confusion, prevalence: float) -> Floats:
-    """Return a measure at another prevalence, with unchanged sensitivity and specificity."""
-    return of(t.tuned(prevalence / (1 - prevalence)))
-
-
 def ppv_at(t: Confusion, prevalence: float) -> Floats:
     """Return sens p / (sens p + (1 - spec) (1 - p)), the PPV at a prevalence p; 0..1, best 1.
 
-    Undefined without positives or negatives, and where nothing is predicted positive.
-    Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, chapter 15; the limits:
-    Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170.
+    Undefined without positives or negatives, and where nothing is predicted positive. Source: Kuhn
+    and Johnson, Applied Machine Learning for Tabular Data, chapter 15; the limits: Mercaldo, Lau
+    and Zhou 2007, Statistics in Medicine 26:2170.
     """
-    return _at_prevalence(precision, t, prevalence)
+    return precision(t.tuned(prevalence / (1 - prevalence)))
 
 
 def npv_at(t: Confusion, prevalence: float) -> Floats:
@@ -162,49 +155,38 @@ def npv_at(t: Confusion, prevalence: float) -> Floats:
 
     Undefined where nothing is predicted negative. Else as `ppv_at`.
     """
-    return _at_prevalence(npv, t, prevalence)
+    return npv(t.tuned(prevalence / (1 - prevalence)))
 
-
-_MERCALDO = "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170"
-AT_PREVALENCE_MEASURES = (
-    Measure("ppv_at", "PPV at a prevalence", ppv_at, "confusion", "max", 0, 1,
-            (*CLASS_REASONS, "no_positive_prediction"), "logit",
-            "sens p / (sens p + (1 - spec) (1 - p)) at the prevalence p", _MERCALDO,
-            takes=("prevalence",), invariant=True),
-    Measure("npv_at", "NPV at a prevalence", npv_at, "confusion", "max", 0, 1,
-            (*CLASS_REASONS, "no_negative_prediction"), "logit",
-            "spec (1 - p) / (spec (1 - p) + (1 - sens) p) at the prevalence p", _MERCALDO,
-            takes=("prevalence",), invariant=True),
-)  # fmt: skip
 
 TUNED = (
-    Measure("tar", "TAR (accuracy)", accuracy, "confusion", "max", 0, 1, CLASS_REASONS, "linear",
+    Measure("tar", "TAR (accuracy)", accuracy, "confusion", CLASS_REASONS, "linear",
             "(TP + TN) / M", _JPT, twin="accuracy",
-            share=lambda t: (t.tp + t.tn, t.positives + t.negatives),
-            terms=lambda p, n: (p, -n, n), caveat=ALL_ALIKE),
-    Measure("ppv", "PPV", precision, "confusion", "max", 0, 1,
-            (*CLASS_REASONS, "no_positive_prediction"),
-            "logit", "TP / (TP + FP)",
-            "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170", ("ppv_at",),
-            twin="precision", share=lambda t: (t.tp, t.tp + t.fp),
+            share=lambda t: (t.tp + t.tn, t.positives + t.negatives), terms=lambda p, n: (p, -n, n),
+            caveat=ALL_ALIKE),
+    Measure("ppv", "PPV", precision, "confusion", _NO_POSITIVE, "logit", "TP / (TP + FP)",
+            _MERCALDO, ("ppv_at",), twin="precision", share=lambda t: (t.tp, t.tp + t.fp),
             terms=lambda t, r: (t.tp, t.positives, t.fp, t.negatives, r)),
-    Measure("f_beta", "F", f_beta, "confusion", "max", 0, 1, ("nothing_positive",), "region",
+    Measure("f_beta", "F", f_beta, "confusion", ("nothing_positive",), "region",
             "(1 + b²) TP / ((1 + b²) TP + b² FN + FP)",
             "van Rijsbergen 1979, Information Retrieval, chapter 7", ("f1", "f_meas"),
             takes=("beta",), base="f1", caveat=NO_NEGATIVES),
-    Measure("expected_cost", "expected cost", expected_cost, "confusion", "min", -inf, inf,
-            ("too_few_rows",), "linear",
-            "(cost FP + cost FN - benefit TP - benefit TN) / M, per row",
-            "Elkan 2001, IJCAI 17:973", ("cost",), takes=("stakes",),
-            terms=lambda p, n, stakes: (
-                -p * (stakes.fn + stakes.tp), n * (stakes.fp + stakes.tn),
-                p * stakes.fn - n * stakes.tn,
-            )),
-    Measure("net_benefit", "net benefit", net_benefit, "confusion", "max", -inf, 1,
+    Measure("expected_cost", "expected cost", expected_cost, "confusion", ("too_few_rows",),
+            "linear", "(cost FP + cost FN - benefit TP - benefit TN) / M, per row",
+            "Elkan 2001, IJCAI 17:973", ("cost",), best="min", low=-inf, high=inf,
+            takes=("stakes",),
+            terms=lambda p, n, stakes: (-p * (stakes.fn + stakes.tp), n * (stakes.fp + stakes.tn),
+                                        p * stakes.fn - n * stakes.tn)),
+    Measure("net_benefit", "net benefit", net_benefit, "confusion",
             ("too_few_rows", "certain_threshold"), "linear",
             "TP / M - w FP / M, w = (cost FP + benefit TN) / (cost FN + benefit TP)",
-            "Vickers and Elkin 2006, Medical Decision Making 26:565", takes=("stakes",),
+            "Vickers and Elkin 2006, Medical Decision Making 26:565", low=-inf, takes=("stakes",),
             terms=lambda p, n, stakes: (p, -n * stakes.exchange, 0.0)),
+    Measure("ppv_at", "PPV at a prevalence", ppv_at, "confusion", _NO_POSITIVE, "logit",
+            "sens p / (sens p + (1 - spec) (1 - p)) at the prevalence p", _MERCALDO,
+            takes=("prevalence",), invariant=True),
+    Measure("npv_at", "NPV at a prevalence", npv_at, "confusion", _NO_NEGATIVE, "logit",
+            "spec (1 - p) / (spec (1 - p) + (1 - sens) p) at the prevalence p", _MERCALDO,
+            takes=("prevalence",), invariant=True),
 )  # fmt: skip
 
 
@@ -226,10 +208,9 @@ def phi_delta(tp: Number, fp: Number) -> tuple[Floats, Floats]:
 
 
 def phi_delta_at_prevalence(tp: Number, fp: Number, p: Number) -> tuple[Floats, Floats]:
-    """Return phi and delta of two rates at a prevalence.
+    """Return phi_b = 2 (n fp - p fn), -2..2, and delta_b = 2 accuracy - 1, -1..1, at a prevalence.
 
-    phi_b = 2 (n fp - p fn); -2..2
-    delta_b = 2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1; -1..1
+    accuracy = p tp + n (1 - fp)   n = 1 - p   tp and fp the rates, fn = 1 - tp
     """
     n = 1 - p
     right, excess = p * tp + n * (1 - fp), n * fp - p * (1 - tp)
@@ -245,41 +226,35 @@ def phi_delta_of_counts(tp: Counts, fp: Counts, p: Counts, n: Counts) -> tuple[F
 
 
 UNBIASED = (
-    Measure("accuracy_u", "unbiased accuracy", balanced_accuracy, "confusion", "max", 0, 1,
-            CLASS_REASONS,
+    Measure("accuracy_u", "unbiased accuracy", balanced_accuracy, "confusion", CLASS_REASONS,
             "linear", "(1 + δ) / 2", _ARMANO, invariant=True, terms=lambda *_: (0.5, -0.5, 0.5)),
-    Measure("error_u", "unbiased error", lambda t: error_rate(t.normalised()), "confusion", "min",
-            0, 1, CLASS_REASONS, "linear", "(1 - δ) / 2", _ARMANO, invariant=True,
+    Measure("error_u", "unbiased error", lambda t: error_rate(t.normalised()), "confusion",
+            CLASS_REASONS, "linear", "(1 - δ) / 2", _ARMANO, best="min", invariant=True,
             terms=lambda *_: (-0.5, 0.5, 0.5)),
     Measure("precision_u", "unbiased precision", lambda t: precision(t.normalised()), "confusion",
-            "max", 0, 1, (*CLASS_REASONS, "no_positive_prediction"), "region", "tp / (tp + fp)",
-            _ARMANO,
-            invariant=True),
-    Measure("npv_u", "unbiased NPV", lambda t: npv(t.normalised()), "confusion", "max", 0, 1,
-            (*CLASS_REASONS, "no_negative_prediction"), "region", "tn / (tn + fn)", _ARMANO,
-            invariant=True),
-    Measure("f1_u", "unbiased F1", lambda t: f_beta(t.normalised()), "confusion", "max", 0, 1,
-            CLASS_REASONS, "region", "2 tp / (2 tp + fn + fp)", _ARMANO, invariant=True),
-    Measure("mcc_u", "unbiased MCC", lambda t: mcc(t.normalised()), "confusion", "max", -1, 1,
+            _NO_POSITIVE, "region", "tp / (tp + fp)", _ARMANO, invariant=True),
+    Measure("npv_u", "unbiased NPV", lambda t: npv(t.normalised()), "confusion", _NO_NEGATIVE,
+            "region", "tn / (tn + fn)", _ARMANO, invariant=True),
+    Measure("f1_u", "unbiased F1", lambda t: f_beta(t.normalised()), "confusion", CLASS_REASONS,
+            "region", "2 tp / (2 tp + fn + fp)", _ARMANO, invariant=True),
+    Measure("mcc_u", "unbiased MCC", lambda t: mcc(t.normalised()), "confusion",
             (*CLASS_REASONS, "zero_margin"), "region", "δ / sqrt((tp + fp) (tn + fn))", _ARMANO,
-            ("mcc_normalised",), invariant=True),
+            ("mcc_normalised",), low=-1, invariant=True),
 )  # fmt: skip
 
 PLANE = (
-    Measure("phi", "φ", lambda t: np.asarray(sensitivity(t) - specificity(t)), "confusion", "zero",
-            -1, 1, CLASS_REASONS, "linear", "tp + fp - 1 = sensitivity - specificity", _ARMANO,
-            invariant=True, terms=lambda *_: (1.0, 1.0, -1.0)),
-    Measure("delta", "δ", j_index, "confusion", "max", -1, 1, CLASS_REASONS, "linear",
-            "tp - fp = sensitivity + specificity - 1", _ARMANO, ("youden", "informedness"),
+    Measure("phi", "φ", lambda t: np.asarray(sensitivity(t) - specificity(t)), "confusion",
+            CLASS_REASONS, "linear", "tp + fp - 1 = sensitivity - specificity", _ARMANO,
+            best="zero", low=-1, invariant=True, terms=lambda *_: (1.0, 1.0, -1.0)),
+    Measure("delta", "δ", j_index, "confusion", CLASS_REASONS, "linear",
+            "tp - fp = sensitivity + specificity - 1", _ARMANO, ("youden", "informedness"), low=-1,
             invariant=True, terms=lambda *_: (1.0, -1.0, 0.0)),
     Measure("phi_b", "φ_b", lambda t: divide(2 * (t.fp - t.fn), t.positives + t.negatives),
-            "confusion", "zero", -2, 2, CLASS_REASONS, "linear",
-            "2 (n fp - p fn), p the prevalence and n = 1 - p", _ARMANO,
-            terms=lambda p, n: (2 * p, 2 * n, -2 * p)),
+            "confusion", CLASS_REASONS, "linear", "2 (n fp - p fn), p the prevalence and n = 1 - p",
+            _ARMANO, best="zero", low=-2, high=2, terms=lambda p, n: (2 * p, 2 * n, -2 * p)),
     Measure("delta_b", "δ_b",
             lambda t: divide((t.tp + t.tn) - (t.fp + t.fn), t.positives + t.negatives), "confusion",
-            "max", -1, 1, CLASS_REASONS, "linear", "2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1",
-            _ARMANO,
+            CLASS_REASONS, "linear", "2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1", _ARMANO, low=-1,
             terms=lambda p, n: (2 * p, -2 * n, n - p), base="accuracy",
             through=lambda share: np.asarray(2 * share - 1)),
 )  # fmt: skip

@@ -18,15 +18,13 @@ _LONGEST = 1e150
 
 
 def polygon_area(rays: ArrayLike) -> Floats:
-    """Return the area of the polygon of rays in the given order.
+    """Return the area of the polygon of rays (..., n) in the given order, (...).
 
     area = sin(2 pi / n) / 2 (d_1 d_2 + d_2 d_3 + ... + d_n d_1)
 
-    The same float for all rotations and the reversal of an order; monotone in each ray.
-
-    Shapes: rays (..., n); (...). Range 0 to that of the weights, a perfect model, for metrics of
-    0..1: with n weights of 1 n sin(2 pi / n) / 2; best high.
-    Undefined (NaN) for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
+    The same float for all rotations and the reversal of an order; monotone in each ray. Range 0 to
+    that of the weights, a perfect model, for metrics of 0..1: with n weights of 1 n sin(2 pi / n) /
+    2; best high. NaN for fewer than 3 rays, and where a ray is negative, NaN or above 1e150.
     Source: Akshay et al. 2023, GigaScience 12:giad108.
     """
     given = np.asarray(rays, np.float64)
@@ -39,13 +37,12 @@ def polygon_area(rays: ArrayLike) -> Floats:
 
 
 def mean_area(rays: ArrayLike) -> Floats:
-    """Return the mean area over all orders of the rays.
+    """Return the mean area over all orders of the rays (..., n), (...).
 
     mean = sin(2 pi / n) / 2 ((d_1 + ... + d_n)**2 - (d_1**2 + ... + d_n**2)) / (n - 1)
 
-    The same float for every order; monotone in each ray.
-
-    Shapes: rays (..., n); (...). Range 0 to mean_area(weights) for metrics of 0..1; best high.
+    The same float for every order; monotone in each ray. Range 0 to mean_area(weights) for metrics
+    of 0..1; best high.
     """
     given = np.asarray(rays, np.float64)
     n = given.shape[-1]
@@ -65,7 +62,7 @@ def area_range(rays: ArrayLike) -> tuple[Floats, Floats]:
     its sides, on theirs the two largest left, then the two smallest left, and so on; of each two
     the more extreme one goes to the same side
 
-    Shapes: rays (..., n); (...) each. Range: 0 <= lowest <= polygon_area(rays) <= highest.
+    Shapes: rays (..., n); (...) each. 0 <= lowest <= polygon_area(rays) <= highest.
     Source: Supnick 1957, Annals of Mathematics 66:179; Burkard et al. 1998, SIAM Review 40:496.
     """
     given = np.asarray(rays, np.float64)
@@ -73,18 +70,23 @@ def area_range(rays: ArrayLike) -> tuple[Floats, Floats]:
     if n < FEWEST:
         return here, here.copy()
     x = np.sort(given, axis=-1)
-    up = [*range(0, n, 2), *reversed(range(1, n, 2))]
+    left, right, small, large = [n - 1], list[int](), list(range(n - 1)), False
+    while small:
+        for side in (left, right):
+            if small:
+                side.append(small.pop(-1 if large else 0))
+        large = not large
+    least = polygon_area(x[..., [*reversed(left), *right]])
+    most = polygon_area(x[..., [*range(0, n, 2), *reversed(range(1, n, 2))]])
     # where all orders have the same area, rounding must not put the given one outside the range
-    return np.minimum(polygon_area(x[..., _least_order(n)]), here), np.maximum(
-        polygon_area(x[..., up]), here
-    )
+    return np.minimum(least, here), np.maximum(most, here)
 
 
 def cyclic_orders(n: int) -> Ints:
-    """Return the orders of n rays, one of all that are equal up to rotation and reversal.
+    """Return the orders of n rays, ((n - 1)! / 2, n), one of all that are equal up to turns and
+    reversal.
 
-    Shapes: ((n - 1)! / 2, n), the given order first; ray 0 leads every order.
-    Errors: ValueError unless 3 <= n <= 9.
+    The given order is the first; ray 0 leads every order. ValueError unless 3 <= n <= 9.
     """
     if not FEWEST <= n <= MOST_LISTED:
         raise ValueError(f"all orders are listed for {FEWEST} to {MOST_LISTED} rays, not {n}")
@@ -93,10 +95,10 @@ def cyclic_orders(n: int) -> Ints:
 
 
 def sampled_orders(n: int, count: int, rng: np.random.Generator) -> Ints:
-    """Return random orders of n rays, each as likely as any other, after the given order.
+    """Return random orders of n rays, (count, n), each as likely as any other, after the given
+    order.
 
-    Shapes: (count, n). An order may occur twice.
-    Errors: ValueError unless n >= 3 and count >= 1.
+    An order may occur twice. ValueError unless n >= 3 and count >= 1.
     """
     if n < FEWEST or count < 1:
         raise ValueError(f"orders need {FEWEST} rays, and at least one is the given order")
@@ -108,8 +110,8 @@ def sampled_orders(n: int, count: int, rng: np.random.Generator) -> Ints:
 def areas_by_order(rays: ArrayLike, orders: ArrayLike) -> Floats:
     """Return the area of each model in each order, the floats of polygon_area(rays[:, order]).
 
-    Shapes: rays (k, n), orders (o, n) of indices 0..n-1; (k, o). Range as that of `polygon_area`.
-    Errors: ValueError unless every order holds each index once.
+    Shapes: rays (k, n), orders (o, n) of indices 0..n-1; (k, o). ValueError unless every order
+    holds each index once.
     """
     given, looked_at = np.asarray(rays, np.float64), np.asarray(orders, np.int64)
     n = given.shape[1]
@@ -121,7 +123,12 @@ def areas_by_order(rays: ArrayLike, orders: ArrayLike) -> Floats:
             result[:, column] = polygon_area(given[:, order])
         return result
     first, second = np.triu_indices(n, 1)
-    beside = _orders_with(looked_at, first, second)
+    number = np.zeros((n, n), np.int64)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    pairs = number[looked_at, np.roll(looked_at, -1, axis=1)].ravel()
+    lengths = np.bincount(pairs, minlength=len(first))
+    # for each pair of rays the orders in which they are neighbours
+    beside = np.split(np.argsort(pairs, kind="stable") // n, np.cumsum(lengths)[:-1])
     d = _usable_rays(given)
     products = d[:, first] * d[:, second]
     # smallest product first: each order receives its own products in the order of `_ordered_sum`
@@ -151,44 +158,20 @@ def _ordered_sum(products: Floats) -> Floats:
     return result
 
 
-def _least_order(n: int) -> list[int]:
-    """Return the order of least area of n ascending rays."""
-    left, right = [n - 1], list[int]()
-    small, large = list(range(n - 1)), False
-    while small:
-        for side in (left, right):
-            if small:
-                side.append(small.pop(-1 if large else 0))
-        large = not large
-    return [*reversed(left), *right]
-
-
-def _orders_with(orders: Ints, first: Ints, second: Ints) -> list[Ints]:
-    """Return, for each pair of rays, the indices of the orders in which they are neighbours."""
-    n = orders.shape[1]
-    number = np.zeros((n, n), np.int64)
-    number[first, second] = number[second, first] = np.arange(len(first))
-    pairs = number[orders, np.roll(orders, -1, axis=1)].ravel()
-    by_pair = np.argsort(pairs, kind="stable")
-    return np.split(by_pair // n, np.cumsum(np.bincount(pairs, minlength=len(first)))[:-1])
-
-
 _MLCPS = "Akshay et al. 2023, GigaScience 12: giad108"
 
 MEASURES = (
-    Measure("mlcps", "MLcps", polygon_area, "metrics", "max", 0, math.pi, ("too_few_metrics",),
-            "drawn",
-            "½ sin(2π/n) sum d_i d_(i+1), the area of the polygon of the metrics", _MLCPS),
-    Measure("order_free", "order-free", mean_area, "metrics", "max", 0, math.pi,
-            ("too_few_metrics",), "drawn",
-            "mean of MLcps over all orders: ½ sin(2π/n) ((sum d)² - sum d²) / (n - 1)",
-            _MLCPS),
+    Measure("mlcps", "MLcps", polygon_area, "metrics", ("too_few_metrics",), "drawn",
+            "½ sin(2π/n) sum d_i d_(i+1), the area of the polygon of the metrics", _MLCPS,
+            high=math.pi),
+    Measure("order_free", "order-free", mean_area, "metrics", ("too_few_metrics",), "drawn",
+            "mean of MLcps over all orders: ½ sin(2π/n) ((sum d)² - sum d²) / (n - 1)", _MLCPS,
+            high=math.pi),
 )  # fmt: skip
 
 
 Levels = NDArray[np.int32]
-_Words = NDArray[np.uint64]
-_Table = tuple[_Words, NDArray[np.int16]]  # sets as rows of bits, and the set of every rank
+_Table = tuple[NDArray[np.uint64], NDArray[np.int16]]  # sets as rows of bits, that of every rank
 
 _FEW, _MAX_JUDGES = 64, 1024  # judges at a time: at first, when most models leave, and in the end
 _PIECE = 4096  # models judged at a time: their sets fit the cache of a processor
@@ -236,11 +219,9 @@ def _front_models(ranks: Levels) -> Bools:
 
 
 def dominators(d: ArrayLike) -> list[Ints]:
-    """Return for each model all models that dominate it.
+    """Return for each model all models that dominate it: k arrays of ascending indices.
 
-    Shapes: d (k, n), higher better; k arrays of ascending indices, empty for models of the front.
-    The work is k**2 n.
-    Errors: ValueError for NaN, or without a metric.
+    d (k, n), higher better; the work is k**2 n. ValueError for NaN, or without a metric.
     """
     ranks = _metric_ranks(d)
     dominated = ranks[-1] > ranks[-1][:, None]

@@ -61,8 +61,7 @@ class Population:
             what = f"{option} '{text}' is not positives:negatives, two numbers above 0"
             hint = f"write both numbers: {example} for 1 positive to 100 negatives"
             raise UsageError.new(what, "bad-odds", hint=hint)
-        odds = f"{left.strip()}:{right.strip()}"
-        total = positives + negatives
+        odds, total = f"{left.strip()}:{right.strip()}", positives + negatives
         prevalence = positives / total if total < math.inf else 1 / (1 + negatives / positives)
         if not 0 < prevalence < 1:
             lacks = "positives" if prevalence <= 0 else "negatives"

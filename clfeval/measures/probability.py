@@ -13,9 +13,7 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Counts, Floats, Influence, Ints, cache_last_call, divide
 from clfeval.measures.record import Measure
 
-MIN_PROBABILITY = (
-    2.0**-52
-)  # smaller probabilities, of the truth or of either class, count as this one
+MIN_PROBABILITY = 2.0**-52  # smaller ones, of the truth or of either class, count as this one
 
 
 def distinct_starts(scores: Counts) -> Ints:
@@ -83,9 +81,8 @@ def clipped_weight(p: ArrayLike, truth: ArrayLike, n: Counts) -> Counts:
 def squared_errors(p: ArrayLike, truth: ArrayLike) -> Floats:
     """Return (truth - p)² of each row, (m,), whose mean is the Brier score; 0..1, best 0.
 
-    Of the two classes this is half the sum over both, (1/2) sum (y_k - p_k)².
-
-    Errors: ValueError for probabilities outside 0..1.
+    Of the two classes this is half the sum over both, (1/2) sum (y_k - p_k)². ValueError for
+    probabilities outside 0..1.
     Source: Brier 1950, Monthly Weather Review 78:1; Kuhn and Johnson, AML4TD, equation 15.24.
     """
     return np.asarray((np.asarray(truth, bool) - check_probabilities(p)) ** 2)
@@ -95,9 +92,7 @@ def log_losses(p: ArrayLike, truth: ArrayLike) -> Floats:
     """Return -ln(probability of the truth) of each row, (m,), whose mean is cross-entropy.
 
     Range 0..52 ln 2, best 0: probabilities of the truth below 2**-52 count as 2**-52;
-    `clipped_weight` counts them.
-
-    Errors: ValueError for probabilities outside 0..1.
+    `clipped_weight` counts them. ValueError for probabilities outside 0..1.
     Source: Good 1952, Journal of the Royal Statistical Society B 14:107.
     """
     given, said = check_probabilities(p), np.asarray(truth, bool)
@@ -110,9 +105,8 @@ def log_losses(p: ArrayLike, truth: ArrayLike) -> Floats:
 
 
 def mean_loss(losses: Floats, n: Counts) -> Floats:
-    """Return the mean loss of a row: sum n x loss / sum n; NaN where n is all 0.
-
-    Shapes: losses (m,), n (..., m), result (...).
+    """Return the mean of losses (m,) of n (..., m) rows: sum n x loss / sum n; NaN where n is all
+    0.
     """
     # summed row by row: the rounding of a matrix product depends on the number of rows
     return divide((n * losses).sum(axis=-1), n.sum(axis=-1))
@@ -122,7 +116,7 @@ def mean_loss(losses: Floats, n: Counts) -> Floats:
 def mean_class_loss(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the mean of a loss over positives and negatives, (..., m) each, at scores (m,): (...).
 
-    NaN without rows. Errors: those of the loss.
+    NaN without rows; errors of the loss.
     """
     whole: Any = 0.0
     for start in range(0, len(scores), _BLOCK):
@@ -140,27 +134,25 @@ def mean_loss_influence(
     return Influence(len(scores), lambda at, y: loss(scores[at], y) - mean)
 
 
-def _brier_of_share(share: Any) -> Floats:
-    """Return o (1 - o), the Brier score of always forecasting the share o of positives."""
-    return np.asarray(share * (1 - share))
+def _brier_of_share(share: Any) -> tuple[Floats, Floats]:
+    """Return o (1 - o), the Brier score of always forecasting the share o, and its slope in o."""
+    return np.asarray(share * (1 - share)), np.asarray(1 - 2 * share)
 
 
-def _log_loss_of_share(share: Any) -> Floats:
-    """Return the log loss of always forecasting the share of positives, 0 at 0 and 1."""
+def _log_loss_of_share(share: Any) -> tuple[Floats, Floats]:
+    """Return the log loss of always forecasting the share, 0 at 0 and 1, and its slope in it."""
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = [np.where(x > 0, x * np.log(x), 0.0) for x in (share, np.subtract(1, share))]
-    return np.asarray(0.0 - (parts[0] + parts[1]))
+        slope = np.log1p(-np.asarray(share)) - np.log(share)
+    return np.asarray(0.0 - (parts[0] + parts[1])), np.asarray(slope)
 
 
-def _logit(share: Any) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.log(share) - np.log1p(-np.asarray(share)))
+Prior = Callable[[Any], tuple[Floats, Floats]]  # a loss of a forecast share, and its slope
 
 
 def skill_score(
-    loss: Loss, prior: Callable[[Any], Floats],
-    scores: Counts, positives: Counts, negatives: Counts,
-) -> Floats:  # fmt: skip
+    loss: Loss, prior: Prior, scores: Counts, positives: Counts, negatives: Counts
+) -> Floats:
     """Return 1 - mean loss / loss of forecasting the sample's share of positives for every row.
 
     Range: up to 1, best 1; 0 for that forecast, below 0 for worse. NaN without rows of both
@@ -168,61 +160,56 @@ def skill_score(
     Source: Murphy 1988, Monthly Weather Review 116:2417; scikit-learn's `d2_log_loss_score`.
     """
     p, n = class_totals(positives, negatives)
-    reference = prior(divide(p, p + n))
+    reference, _ = prior(divide(p, p + n))
     both = (p > 0) & (n > 0)
     mean = mean_class_loss(loss, scores, positives, negatives)
     return np.asarray(1 - divide(mean, np.where(both, reference, np.nan)))
 
 
 def skill_score_influence(
-    loss: Loss, prior: Callable[[Any], Floats], slope: Callable[[Any], Floats],
-    scores: Counts, positives: Counts, negatives: Counts,
-) -> Influence:  # fmt: skip
+    loss: Loss, prior: Prior, scores: Counts, positives: Counts, negatives: Counts
+) -> Influence:
     """Return the influence on a skill score, a ratio of two losses.
 
-    f = -(f_loss - L / R f_R) / R   f_R = slope(o) (y - o)
-
-    with L the mean loss, R that of the share o of positives. NaN without rows of both classes.
+    f = -(f_loss - L / R f_R) / R   f_R = slope(o) (y - o), with L the mean loss, R that of the
+    share o of positives. NaN without rows of both classes.
     """
     p, n = class_totals(positives, negatives)
     share = np.where((p > 0) & (n > 0), divide(p, p + n), np.nan)
-    reference = prior(share)
+    reference, slope = prior(share)
     mean = mean_class_loss(loss, scores, positives, negatives)
-    moved = {y: mean + divide(mean, reference) * slope(share) * (y - share) for y in (True, False)}
+    moved = {y: mean + divide(mean, reference) * slope * (y - share) for y in (True, False)}
     return Influence(len(scores), lambda at, y: (moved[y] - loss(scores[at], y)) / reference)
 
 
 def brier_reliability(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     """Return the reliability: sum n_p (p - o_p)² / M over distinct p, o_p the observed share.
 
-    Brier = reliability - resolution + uncertainty.
-
-    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
-    0; NaN without rows. Errors: ValueError for scores that are not ascending, or outside 0..1.
-    Source: Murphy 1973, Journal of Applied Meteorology 12:595.
+    Brier = reliability - resolution + uncertainty. Shapes: scores (m,) ascending; positives and
+    negatives (..., m); result (...). Range 0..1, best 0; NaN without rows. ValueError for scores
+    that are not ascending, or outside 0..1. Source: Murphy 1973, Journal of Applied Meteorology
+    12:595.
     """
-    p, n, hits, rows = _group_by_probability(scores, positives, negatives)
+    n, hits, rows = _group_by_probability(scores, positives, negatives)
+    p = np.asarray(scores, np.float64)[distinct_starts(scores)]
     return divide(divide((n * p - hits) ** 2, np.maximum(n, 1e-300)).sum(axis=-1), rows)
 
 
 def brier_resolution(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the resolution: sum n_p (o_p - o)² / M, o the share of positives; 0..1/4, best high.
+    """Return the resolution: sum n_p (o_p - o)² / M, o the share of positives; high is better.
 
-    Else as `brier_reliability`.
+    Range 0..1/4. Else as `brier_reliability`.
     """
-    _, n, hits, rows = _group_by_probability(scores, positives, negatives)
+    n, hits, rows = _group_by_probability(scores, positives, negatives)
     apart = (hits - n * divide(hits.sum(axis=-1), rows)[..., None]) ** 2
     return divide(divide(apart, np.maximum(n, 1e-300)).sum(axis=-1), rows)
 
 
 def brier_uncertainty(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the uncertainty o (1 - o), o the share of positives, whatever the forecasts; 0..1/4.
-
-    Else as `brier_reliability`.
-    """
+    """Return the uncertainty o (1 - o), o the share of positives, of any forecasts; 0..1/4."""
     check_probabilities(scores)
     p, n = class_totals(positives, negatives)
-    return _brier_of_share(divide(p, p + n))
+    return _brier_of_share(divide(p, p + n))[0]
 
 
 def uncertainty_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
@@ -234,22 +221,20 @@ def uncertainty_influence(scores: Counts, positives: Counts, negatives: Counts) 
 
 
 def brier_refinement(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the refinement: sum n_p o_p (1 - o_p) / M, the Brier score minus reliability.
-
-    Brier = reliability + refinement. Range 0..1/4, best 0. Else as `brier_reliability`.
+    """Return the refinement: sum n_p o_p (1 - o_p) / M, the Brier score minus reliability; 0..1/4,
+    best 0.
     """
-    _, n, hits, rows = _group_by_probability(scores, positives, negatives)
+    n, hits, rows = _group_by_probability(scores, positives, negatives)
     return divide((hits * divide(n - hits, np.maximum(n, 1e-300))).sum(axis=-1), rows)
 
 
 def _group_by_probability(
     scores: Counts, positives: Counts, negatives: Counts
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return distinct probabilities, rows and positives of each, and the number of all rows."""
-    p = check_probabilities(scores)
-    pos, neg, _ = sum_at_scores(p, positives, negatives)
+) -> tuple[Floats, Floats, Floats]:
+    """Return rows and positives of each distinct probability, and the number of all rows."""
+    pos, neg, _ = sum_at_scores(check_probabilities(scores), positives, negatives)
     hits, n = np.asarray(pos, np.float64), np.asarray(pos + neg, np.float64)
-    return p[distinct_starts(p)], n, hits, n.sum(axis=-1)
+    return n, hits, n.sum(axis=-1)
 
 
 _BRIER = "Brier 1950, Monthly Weather Review 78:1"
@@ -260,64 +245,56 @@ _EACH_SCORE_A_BIN = "if scores hardly repeat, because each distinct score is a b
 _GROUPS = f"far too high {_EACH_SCORE_A_BIN}; prefer ece (with bins) or calibration_slope (without)"
 
 
-def _mean_function(loss: Loss) -> dict[str, Any]:
-    """Return the fields of a measure that is the mean of a loss: function, loss, influence."""
-    return {
-        "of": partial(mean_class_loss, loss),
-        "loss": loss,
-        "influence": partial(mean_loss_influence, loss),
-    }
+def _mean_measure(
+    name: str, title: str, loss: Loss, formula: str, source: str, aliases: tuple[str, ...] = (),
+    **more: Any,
+) -> Measure:  # fmt: skip
+    """Return the record of a measure that is the mean of a loss."""
+    of, influence = partial(mean_class_loss, loss), partial(mean_loss_influence, loss)
+    return Measure(name, title, of, "probabilities", ("too_few_rows",), "influence", formula,
+                   source, aliases, loss=loss, influence=influence, **more)  # fmt: skip
 
 
-def _skill_function(loss: Loss, prior: Any, slope: Any) -> dict[str, Any]:
-    """Return the fields of a measure that is a skill score: function and influence."""
-    influence = partial(skill_score_influence, loss, prior, slope)
-    return {"of": partial(skill_score, loss, prior), "influence": influence}
+def _skill_measure(
+    name: str, title: str, loss: Loss, prior: Prior, formula: str, source: str, *aliases: str
+) -> Measure:
+    """Return the record of a skill score of a loss."""
+    influence = partial(skill_score_influence, loss, prior)
+    return Measure(name, title, partial(skill_score, loss, prior), "probabilities",
+                   ("single_class",), "influence", formula, source, aliases, low=-inf, scale="log",
+                   influence=influence)  # fmt: skip
 
 
 PROBABILITIES = (
-    Measure(id="brier", title="Brier", needs="probabilities", best="min", low=0, high=1,
-            undefined=_FEW, interval="influence", formula="mean of sum (y - p)² / 2 over classes",
-            source=_BRIER, aliases=("brier_score", "brier_class", "brier_score_loss"),
-            scale="logit", **_mean_function(squared_errors)),
-    Measure(id="log_loss", title="log loss", needs="probabilities", best="min", low=0, high=inf,
-            undefined=_FEW, interval="influence",
-            formula="mean of -ln p, p the predicted probability of the true class", source=_GOOD,
-            aliases=("cross_entropy", "logloss", "mn_log_loss"), scale="log",
-            **_mean_function(log_losses)),
-    Measure(id="log_loss_skill", title="log loss skill", needs="probabilities", best="max",
-            low=-inf, high=1, undefined=("single_class",), interval="influence",
-            formula="1 - log loss / log loss of the sample's class shares", source="textbook",
-            aliases=("d2_log_loss", "d2_log_loss_score"), scale="log",
-            **_skill_function(log_losses, _log_loss_of_share, lambda share: -_logit(share))),
-    Measure(id="brier_sum", title="Brier (sum)", needs="probabilities", best="min", low=0, high=2,
-            undefined=_FEW, interval="influence", formula="mean of sum (y - p)² over classes",
-            source=_BRIER, scale="logit",
-            **_mean_function(lambda p, truth: 2 * squared_errors(p, truth))),
-    Measure(id="brier_skill", title="Brier skill", needs="probabilities", best="max", low=-inf,
-            high=1, undefined=("single_class",), interval="influence",
-            formula="1 - Brier / Brier of the sample's class shares", source=_BRIER,
-            aliases=("d2_brier", "d2_brier_score"), scale="log",
-            **_skill_function(squared_errors, _brier_of_share, lambda share: 1 - 2 * share)),
-    Measure(id="mean_score", title="mean score", needs="probabilities", best="none", low=0, high=1,
-            undefined=_FEW, interval="influence", formula="sum of the probabilities / M",
-            source="textbook", aliases=("mean_risk", "mean_probability"), scale="logit",
-            **_mean_function(lambda p, _: check_probabilities(p))),
+    _mean_measure("brier", "Brier", squared_errors, "mean of sum (y - p)² / 2 over classes", _BRIER,
+                  ("brier_score", "brier_class", "brier_score_loss"), best="min", scale="logit"),
+    _mean_measure("log_loss", "log loss", log_losses,
+                  "mean of -ln p, p the predicted probability of the true class", _GOOD,
+                  ("cross_entropy", "logloss", "mn_log_loss"), best="min", high=inf, scale="log"),
+    _skill_measure("log_loss_skill", "log loss skill", log_losses, _log_loss_of_share,
+                   "1 - log loss / log loss of the sample's class shares", "textbook",
+                   "d2_log_loss", "d2_log_loss_score"),
+    _mean_measure("brier_sum", "Brier (sum)", lambda p, truth: 2 * squared_errors(p, truth),
+                  "mean of sum (y - p)² over classes", _BRIER, best="min", high=2, scale="logit"),
+    _skill_measure("brier_skill", "Brier skill", squared_errors, _brier_of_share,
+                   "1 - Brier / Brier of the sample's class shares", _BRIER, "d2_brier",
+                   "d2_brier_score"),
+    _mean_measure("mean_score", "mean score", lambda p, _: check_probabilities(p),
+                  "sum of the probabilities / M", "textbook", ("mean_risk", "mean_probability"),
+                  best="none", scale="logit"),
 )  # fmt: skip
 
 DECOMPOSITION = (
-    Measure("brier_reliability", "Brier reliability", brier_reliability, "probabilities", "min",
-            0, 1, _FEW, "null",
-            "sum n_p (p - o_p)² / M over distinct p, o_p the share of positives there",
-            _MURPHY, caveat=_GROUPS),
-    Measure("brier_resolution", "Brier resolution", brier_resolution, "probabilities", "max", 0,
-            0.25, _FEW, "drawn", "sum n_p (o_p - o)² / M over distinct p", _MURPHY,
-            caveat=_GROUPS),
-    Measure("brier_uncertainty", "Brier uncertainty", brier_uncertainty, "probabilities", "min",
-            0, 0.25, _FEW, "influence", "o (1 - o), o the share of positives", _MURPHY,
+    Measure("brier_reliability", "Brier reliability", brier_reliability, "probabilities", _FEW,
+            "null", "sum n_p (p - o_p)² / M over distinct p, o_p the share of positives there",
+            _MURPHY, best="min", caveat=_GROUPS),
+    Measure("brier_resolution", "Brier resolution", brier_resolution, "probabilities", _FEW,
+            "drawn", "sum n_p (o_p - o)² / M over distinct p", _MURPHY, high=0.25, caveat=_GROUPS),
+    Measure("brier_uncertainty", "Brier uncertainty", brier_uncertainty, "probabilities", _FEW,
+            "influence", "o (1 - o), o the share of positives", _MURPHY, best="min", high=0.25,
             influence=uncertainty_influence,
             caveat="it depends on the rows only, not on the predictions"),
-    Measure("brier_refinement", "Brier refinement", brier_refinement, "probabilities", "min", 0,
-            0.25, _FEW, "drawn", "sum n_p o_p (1 - o_p) / M over distinct p", _MURPHY,
+    Measure("brier_refinement", "Brier refinement", brier_refinement, "probabilities", _FEW,
+            "drawn", "sum n_p o_p (1 - o_p) / M over distinct p", _MURPHY, best="min", high=0.25,
             caveat=f"far too low {_EACH_SCORE_A_BIN}"),
 )  # fmt: skip

@@ -1,15 +1,18 @@
 """Measures of the ranking that scores give, and the influence of one row on them.
 
-They take ascending scores, or their ranks, with counts of positives and negatives at each."""
+They take scores (m,), ascending, or their ranks, with counts of positives and negatives at each,
+(..., m), and return (...); ValueError for scores that are not ascending.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence, cache_last_call, divide
+from clfeval.arrays import Counts, Floats, Influence, Ints, cache_last_call, divide
 from clfeval.measures.probability import (
     bounded_share,
     class_totals,
@@ -28,9 +31,7 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 
     sum over scores of positives x (2 negatives below + negatives tied) / (2 P N)
 
-    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
-    1, chance 1/2; NaN without positives or without negatives.
-    Errors: ValueError for scores that are not ascending.
+    Range 0..1, best 1, chance 1/2; NaN without positives or without negatives.
     Source: Hanley and McNeil 1982, Radiology 143:29; ties by Bamber 1975, Journal of Mathematical
     Psychology 12:387.
     """
@@ -54,10 +55,7 @@ def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> F
     """Return the average precision: the sum of (R_i - R_(i-1)) P_i over descending scores.
 
     P_i and R_i are precision and recall of all rows at or above distinct score i, not interpolated.
-
-    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
-    1, chance the prevalence; NaN without positives.
-    Errors: ValueError for scores that are not ascending.
+    Range 0..1, best 1, chance the prevalence; NaN without positives.
     Source: Manning, Raghavan and Schuetze 2008, Introduction to Information Retrieval, section 8.4.
     """
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
@@ -73,11 +71,9 @@ def average_precision(scores: Counts, positives: Counts, negatives: Counts) -> F
 
 
 def ks(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
-    """Return the Kolmogorov-Smirnov statistic: max |tpr - fpr| over all thresholds.
+    """Return the Kolmogorov-Smirnov statistic: max |tpr - fpr| over all thresholds; 0..1, best 1.
 
-    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
-    1; NaN without positives or without negatives.
-    Errors: ValueError for scores that are not ascending.
+    NaN without positives or without negatives.
     Source: Conover 1999, Practical Nonparametric Statistics, section 6.3.
     """
     pos, neg, kind = sum_at_scores(scores, positives, negatives)
@@ -92,9 +88,7 @@ def pr_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 
     sum (R_i - R_(i-1)) (P_i + P_(i-1)) / 2 over the distinct scores from the highest down, P_0 = 1
 
-    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
-    1; NaN without positives.
-    Errors: ValueError for scores that are not ascending.
+    Range 0..1, best 1; NaN without positives.
     Source: the convention of yardstick and of scikit-learn's `auc` over its curve; Davis and
     Goadrich 2006, ICML 23:233, on the interpolation.
     """
@@ -113,19 +107,17 @@ def partial_auc(
     (1 + (A - least) / (most - least)) / 2   least = (b² - a²) / 2   most = b - a
 
     with A the area below the curve between the false positive rates a and b, its points joined by
-    lines. Of 0..1 it is the whole area.
-
-    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range: below 0
-    only for rankings worse than chance; NaN without positives or without negatives.
-    Errors: ValueError unless 0 <= a < b <= 1, and for scores that are not ascending.
+    lines. Of 0..1 it is the whole area. Below 0 only for rankings worse than chance; NaN without
+    positives or without negatives. ValueError unless 0 <= a < b <= 1.
     Source: McClish 1989, Medical Decision Making 9:190.
     """
     low, high = map(float, fpr)
     if not 0 <= low < high <= 1:
         raise ValueError(f"{low:g} to {high:g} is not a range between 0 and 1")
-    tpr, x = _rates_at_scores(scores, positives, negatives)
-    right, left = x, _next_higher(x, 0.0)
-    top, bottom = tpr, _next_higher(tpr, 0.0)
+    pos, neg, _ = sum_at_scores(scores, positives, negatives)
+    p, n = class_totals(pos, neg)
+    top, right = divide(_from_above(pos), p[..., None]), divide(_from_above(neg), n[..., None])
+    bottom, left = _next_higher(top, 0.0), _next_higher(right, 0.0)
     ends = np.clip(left, low, high), np.clip(right, low, high)
     slope = np.divide(top - bottom, right - left, out=np.zeros_like(top), where=right > left)
     heights = [bottom + slope * (end - left) for end in ends]
@@ -139,9 +131,7 @@ def auprg(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 
     precision gain = 1 - r FP / TP   recall gain = 1 - r FN / TP   r = P / N
 
-    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range up to 1,
-    best 1, chance 0; NaN without positives or without negatives.
-    Errors: ValueError for scores that are not ascending.
+    Range up to 1, best 1, chance 0; NaN without positives or without negatives.
     Source: Flach and Kull 2015, NeurIPS 28:838.
     """
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
@@ -172,13 +162,6 @@ def _next_higher(values: Floats, beyond: float) -> Floats:
     return found
 
 
-def _rates_at_scores(scores: Counts, positives: Counts, negatives: Counts) -> tuple[Floats, Floats]:
-    """Return the true and false positive rates of all rows at or above each score."""
-    pos, neg, _ = sum_at_scores(scores, positives, negatives)
-    p, n = class_totals(pos, neg)
-    return divide(_from_above(pos), p[..., None]), divide(_from_above(neg), n[..., None])
-
-
 def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the area under the ROC curve, by DeLong's placements.
 
@@ -193,12 +176,14 @@ def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> I
     area = roc_auc(scores, positives, negatives)
     below = divide(neg.cumsum() - neg / 2, n)
     above = divide(_from_above(pos) - pos / 2, p)
-    many, place = {True: divide(p + n, p), False: divide(p + n, n)}, score_positions(scores)
-    if len(below) == len(scores):
-        return Influence(len(scores), lambda at, y: ((below if y else above)[at] - area) * many[y])
-    return Influence(
-        len(place), lambda at, y: ((below if y else above)[place[at]] - area) * many[y]
-    )
+    many = {True: divide(p + n, p), False: divide(p + n, n)}
+    place = None if len(below) == len(scores) else score_positions(scores)
+
+    def each(at: Ints | slice, y: bool) -> Floats:
+        shares = (below if y else above)[at if place is None else place[at]]
+        return np.asarray((shares - area) * many[y])
+
+    return Influence(len(scores), each)
 
 
 def gini_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
@@ -207,33 +192,18 @@ def gini_influence(scores: Counts, positives: Counts, negatives: Counts) -> Infl
     return Influence(area.m, lambda at, y: 2 * area.at(at, y))
 
 
-def average_precision_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+def average_precision_influence(
+    scores: Counts, positives: Counts, negatives: Counts,
+    parts: Sequence[tuple[float, int]] = ((1.0, 0),),
+) -> Influence:  # fmt: skip
     """Return the influence on the average precision, E[Prec(S) | positive].
 
     f(y, s) = (y (Prec(s) - AP) + sum over scores u <= s of p(u) (y - Prec(u)) / B(u)) / pi
 
     with p(u) the share of rows that are positive at score u, B(u) of those that score at least u
-    and pi of positives. NaN without positives.
+    and pi of positives. NaN without positives. parts: of a mean of precisions the weight and step
+    of each, at the score (0) or at the next higher one (1): half of both for trapezoids.
     Source: the derivative of the measure along the share of each kind of row.
-    """
-    return _mean_precision_influence(scores, positives, negatives, [(1.0, 0)])
-
-
-def pr_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
-    """Return the influence on the area under the precision-recall curve by trapezoids.
-
-    As for average precision, of the mean of the precision at a score and at the next higher one.
-    NaN without positives.
-    """
-    return _mean_precision_influence(scores, positives, negatives, [(0.5, 0), (0.5, 1)])
-
-
-def _mean_precision_influence(
-    scores: Counts, positives: Counts, negatives: Counts, parts: Sequence[tuple[float, int]]
-) -> Influence:
-    """Return the influence on a mean of precisions over the positives.
-
-    parts: weight and step of each precision: at the score (0), or at the next higher one (1).
     """
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
     p, n = class_totals(pos, neg)
@@ -242,8 +212,7 @@ def _mean_precision_influence(
         return Influence.from_arrays(none, none)
     hits, claimed = _from_above(pos), _from_above(pos + neg)
     precision = np.divide(hits, claimed, out=np.ones_like(hits), where=claimed > 0)
-    found = np.zeros((2, len(pos)))
-    value = np.zeros(())
+    found, value = np.zeros((2, len(pos))), np.zeros(())
     for weight, step in parts:
         here, rows = precision, claimed
         if step:
@@ -260,37 +229,7 @@ def _mean_precision_influence(
     return Influence.from_arrays(*((p + n) / p * found[:, score_positions(scores)]))
 
 
-RANKING = (
-    Measure("roc_auc", "ROC AUC", roc_auc, "scores", "max", 0, 1, ("single_class",), "delong",
-            "P(score of a positive > score of a negative), ties ½",
-            "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic", "auc", "auroc"),
-            invariant=True, influence=roc_auc_influence, scale="logit"),
-    Measure("gini", "Gini", lambda *counts: np.asarray(2 * roc_auc(*counts) - 1), "scores", "max",
-            -1, 1, ("single_class",), "delong",
-            "2 AUC - 1, the area between the φ-δ curve and the φ axis",
-            "Armano 2015, Information Sciences 325:466", ("gain_capture",), invariant=True,
-            influence=gini_influence, scale="fisher"),
-    Measure("average_precision", "average precision", average_precision, "scores", "max", 0, 1,
-            ("no_positive_truth",), "influence", "sum (R_i - R_(i-1)) P_i over distinct scores",
-            "textbook", ("pr_auc_step", "ap"), influence=average_precision_influence,
-            scale="logit"),
-    Measure("ks", "KS", ks, "scores", "max", 0, 1, ("single_class",), "drawn",
-            "largest |TPR - FPR| over thresholds",
-            "Kolmogorov-Smirnov distance of two samples", invariant=True),
-    Measure("roc_auc_ovr", "ROC AUC (one class against the rest)", None, "scores", "max", 0, 1,
-            ("single_class",), "delong", "mean over classes of the ROC AUC of the class",
-            "Provost and Domingos 2000, NYU Stern IS-00-04", scale="logit"),
-    Measure("partial_auc", "partial AUC", partial_auc, "scores", "max", 0, 1, ("single_class",),
-            "drawn", "area over a range of false positive rates, standardised",
-            "McClish 1989, Medical Decision Making 9:190", takes=("fpr",), invariant=True),
-    Measure("pr_auc", "PR AUC", pr_auc, "scores", "max", 0, 1, ("no_positive_truth",), "influence",
-            "area under the precision-recall curve, by trapezoids", "textbook",
-            influence=pr_auc_influence, scale="logit",
-            caveat="linear interpolation is too optimistic; prefer average precision"),
-    Measure("auprg", "AUPRG", auprg, "scores", "max", -inf, 1, ("single_class",), "drawn",
-            "area under the precision-recall gain curve, 0 at chance",
-            "Flach and Kull 2015, NeurIPS 28:838", ("pr_gain_auc",)),
-)  # fmt: skip
+_TRAPEZOIDS = partial(average_precision_influence, parts=((0.5, 0), (0.5, 1)))
 
 
 TOP = 0.1  # the default share of the rows
@@ -302,11 +241,8 @@ def recall_at_k(
     """Return the recall at k, the share of positives among the top k rows: cumulative gain.
 
     k up to 1 is a share of the rows, above 1 a number of rows. Ties at rank k are counted in
-    expectation over their order. row: counts per row.
-
-    Shapes: scores (m,) ascending; positives and negatives (..., m); result (...). Range 0..1, best
-    1, chance k as a share; NaN without positives, and with fewer than k rows.
-    Errors: ValueError unless k > 0, and for scores that are not ascending.
+    expectation over their order. row: counts per row. Range 0..1, best 1, chance k as a share; NaN
+    without positives, and with fewer than k rows. ValueError unless k > 0.
     Source: Jarvelin and Kekalainen 2002, ACM TOIS 20:422, cumulative gain; the ties: McSherry and
     Najork 2008, ECIR 30:414.
     """
@@ -317,10 +253,10 @@ def recall_at_k(
 def precision_at_k(
     scores: Counts, positives: Counts, negatives: Counts, k: float = TOP, row: float = 1
 ) -> Floats:
-    """Return the precision at k, the share of positives among the top k rows.
+    """Return the precision at k, the share of positives among the top k rows; chance the
+    prevalence.
 
-    Range 0..1, best 1, chance the prevalence; NaN without rows, and with fewer than k.
-    Else as `recall_at_k`.
+    NaN without rows, and with fewer than k. Else as `recall_at_k`.
     """
     return bounded_share(*_positives_in_top_k(scores, positives, negatives, k, row))
 
@@ -330,7 +266,7 @@ def lift_at_k(
 ) -> Floats:
     """Return the lift at k: the share of positives among the top k rows over that of all rows.
 
-    Range from 0 up, best high, chance 1. Else as `recall_at_k`.
+    From 0 up, best high, chance 1. Else as `recall_at_k`.
     """
     p, n = class_totals(positives, negatives)
     precision = precision_at_k(scores, positives, negatives, k, row)
@@ -357,18 +293,44 @@ def _positives_in_top_k(
 _TIES = "Jarvelin and Kekalainen 2002, ACM TOIS 20:422"
 _TAKES, _FILLS = ("k",), ("row",)
 
-TOPS = (
-    Measure("precision@k", "precision at k", precision_at_k, "scores", "max", 0, 1,
-            ("too_few_rows",), "drawn", "share of positives in the top k", _TIES,
-            ("precision_at_k",), takes=_TAKES, fills=_FILLS),
-    Measure("recall@k", "recall at k", recall_at_k, "scores", "max", 0, 1,
-            ("no_positive_truth", "too_few_rows"), "drawn", "share of all positives in the top k",
-            _TIES, ("recall_at_k",), takes=_TAKES, fills=_FILLS),
-    Measure("gain@k", "gain at k", recall_at_k, "scores", "max", 0, 1,
-            ("no_positive_truth", "too_few_rows"), "drawn", "share of all positives in the top k",
-            _TIES, ("gain_at_k", "cumulative_gain"), twin="recall@k", takes=_TAKES, fills=_FILLS),
-    Measure("lift@k", "lift at k", lift_at_k, "scores", "max", 0, inf,
-            ("no_positive_truth", "too_few_rows"), "drawn",
-            "share of positives among the top k / share of positives", _TIES, ("lift_at_k",),
-            takes=_TAKES, fills=_FILLS),
+RANKING = (
+    Measure("roc_auc", "ROC AUC", roc_auc, "scores", ("single_class",), "delong",
+            "P(score of a positive > score of a negative), ties ½",
+            "Hanley and McNeil 1982, Radiology 143:29", ("c_statistic", "auc", "auroc"),
+            invariant=True, influence=roc_auc_influence, scale="logit"),
+    Measure("gini", "Gini", lambda *counts: np.asarray(2 * roc_auc(*counts) - 1), "scores",
+            ("single_class",), "delong", "2 AUC - 1, the area between the φ-δ curve and the φ axis",
+            "Armano 2015, Information Sciences 325:466", ("gain_capture",), low=-1, invariant=True,
+            influence=gini_influence, scale="fisher"),
+    Measure("average_precision", "average precision", average_precision, "scores",
+            ("no_positive_truth",), "influence", "sum (R_i - R_(i-1)) P_i over distinct scores",
+            aliases=("pr_auc_step", "ap"), influence=average_precision_influence, scale="logit"),
+    Measure("ks", "KS", ks, "scores", ("single_class",), "drawn",
+            "largest |TPR - FPR| over thresholds", "Kolmogorov-Smirnov distance of two samples",
+            invariant=True),
+    Measure("roc_auc_ovr", "ROC AUC (one class against the rest)", None, "scores",
+            ("single_class",), "delong", "mean over classes of the ROC AUC of the class",
+            "Provost and Domingos 2000, NYU Stern IS-00-04", scale="logit"),
+    Measure("partial_auc", "partial AUC", partial_auc, "scores", ("single_class",), "drawn",
+            "area over a range of false positive rates, standardised",
+            "McClish 1989, Medical Decision Making 9:190", takes=("fpr",), invariant=True),
+    Measure("pr_auc", "PR AUC", pr_auc, "scores", ("no_positive_truth",), "influence",
+            "area under the precision-recall curve, by trapezoids", influence=_TRAPEZOIDS,
+            scale="logit",
+            caveat="linear interpolation is too optimistic; prefer average precision"),
+    Measure("auprg", "AUPRG", auprg, "scores", ("single_class",), "drawn",
+            "area under the precision-recall gain curve, 0 at chance",
+            "Flach and Kull 2015, NeurIPS 28:838", ("pr_gain_auc",), low=-inf),
+    Measure("precision@k", "precision at k", precision_at_k, "scores", ("too_few_rows",), "drawn",
+            "share of positives in the top k", _TIES, ("precision_at_k",), takes=_TAKES,
+            fills=_FILLS),
+    Measure("recall@k", "recall at k", recall_at_k, "scores", ("no_positive_truth", "too_few_rows"),
+            "drawn", "share of all positives in the top k", _TIES, ("recall_at_k",), takes=_TAKES,
+            fills=_FILLS),
+    Measure("gain@k", "gain at k", recall_at_k, "scores", ("no_positive_truth", "too_few_rows"),
+            "drawn", "share of all positives in the top k", _TIES, ("gain_at_k", "cumulative_gain"),
+            twin="recall@k", takes=_TAKES, fills=_FILLS),
+    Measure("lift@k", "lift at k", lift_at_k, "scores", ("no_positive_truth", "too_few_rows"),
+            "drawn", "share of positives among the top k / share of positives", _TIES,
+            ("lift_at_k",), high=inf, takes=_TAKES, fills=_FILLS),
 )  # fmt: skip

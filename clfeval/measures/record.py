@@ -13,19 +13,8 @@ import numpy as np
 from clfeval.arrays import Bools, Floats, Influence
 
 Needs = Literal["confusion", "classes", "scores", "probabilities", "patterns", "metrics"]
-IntervalKind = Literal[
-    "share",
-    "linear",
-    "logit",
-    "ratio",
-    "log",
-    "region",
-    "derived",
-    "delong",
-    "influence",
-    "drawn",
-    "null",
-]
+_OfCounts = Literal["share", "linear", "logit", "ratio", "log", "region", "derived"]
+IntervalKind = Literal[_OfCounts, "delong", "influence", "drawn", "null"]
 ScaleKind = Literal["identity", "logit", "fisher", "log"]
 
 
@@ -35,15 +24,15 @@ class Multiclass:
 
     of: its function: of the table n (..., C, C) where the measure needs a confusion or classes; of
     truth (m,), p (m, C) and n (..., m) where it needs scores or probabilities; None for one that is
-    averaged over one-vs-rest (`class_averages`). influence: with the same arguments, f of the
-    cells (..., C C), or of the rows (..., m); None where it is not smooth. undefined: reasons.
-    share: numerator and denominator as counts of rows, with the same arguments. parts: of an
-    average, numerator and denominator as sums of cells. takes: settings.
+    averaged over one-vs-rest (`class_averages`). influence: with the same arguments, f of the cells
+    (..., C C), or of the rows (..., m); None where it is not smooth. share: numerator and
+    denominator as counts of rows, with the same arguments. parts: of an average, numerator and
+    denominator as sums of cells. undefined: reasons. takes: settings.
     """
 
-    of: Callable[..., Floats] | None
-    influence: Callable[..., Floats] | None
-    undefined: tuple[str, ...]
+    of: Callable[..., Floats] | None = None
+    influence: Callable[..., Floats] | None = None
+    undefined: tuple[str, ...] = ("too_few_rows",)
     share: Callable[..., tuple[Any, Any]] | None = None
     parts: Callable[..., tuple[Any, Any]] | None = None
     takes: tuple[str, ...] = ()
@@ -53,23 +42,22 @@ class Multiclass:
         mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
         if not mine:
             return self
-        made: dict[str, Any] = {
-            name: partial(getattr(self, name), **mine)
+        given: dict[str, Any] = {
+            name: (of := getattr(self, name)) and partial(of, **mine)
             for name in ("of", "influence", "share", "parts")
-            if getattr(self, name) is not None
         }
-        return replace(self, **made)
+        return replace(self, **given)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A measure: its names, function, range, direction, interval and caveats.
 
-    of: its function of the statistic that `needs` names, or None. best: the better direction, zero
-    or one as a target, or none. low, high: its range. undefined: the reasons why it may be.
-    interval: the method of its limits. invariant: independent of prevalence, given sensitivity and
-    specificity. twin: the id of which this is another name. takes: settings of `of` and `terms`.
-    fills: settings known from the table (row: counts per row).
+    of: its function of the statistic that `needs` names, or None; by default the quotient of
+    `share`. best: the better direction, zero or one as a target, or none. low, high: its range.
+    undefined: the reasons why it may be. interval: the method of its limits. invariant: independent
+    of prevalence, given sensitivity and specificity. twin: the id of which this is another name.
+    takes: settings of `of` and `terms`. fills: settings known from the table (row: counts per row).
 
     share: numerator and denominator as counts of rows, for exact limits. terms: what its interval
     is made from: of the class shares p and n (linear: a, b, shift of a tp + b fp + shift) or of the
@@ -87,14 +75,14 @@ class Measure:
     title: str
     of: Callable[..., Floats] | None
     needs: Needs
-    best: Literal["max", "min", "zero", "one", "none"]
-    low: float
-    high: float
     undefined: tuple[str, ...]
     interval: IntervalKind
     formula: str
-    source: str
+    source: str = "textbook"
     aliases: tuple[str, ...] = ()
+    best: Literal["max", "min", "zero", "one", "none"] = "max"
+    low: float = 0
+    high: float = 1
     invariant: bool = False
     twin: str | None = None
     takes: tuple[str, ...] = ()
@@ -145,9 +133,8 @@ class Measure:
 
     @property
     def tuned(self) -> tuple[str, ...]:
-        """The reasons why it may be undefined at other odds, where both classes are needed.
-
-        They are its own if these name a class, else both class reasons and its own.
+        """The reasons why it may be undefined at other odds: its own if they name a class, else
+        both too.
         """
         return self.undefined if _CLASSES & {*self.undefined} else (*CLASS_REASONS, *self.undefined)
 
@@ -232,17 +219,12 @@ PARAMETERS: Mapping[str, Parameter] = {
     "tn": Parameter("benefit of a true negative", 0, inf, 0.0),
 }  # fmt: skip
 STAKES = ("fp", "fn", "tp", "tn")  # of which `stakes` are made
-_OF_ONE = {
-    ("top_k_accuracy", "k"): Parameter("number of the most probable classes", 1, inf, 2, whole=True)
-}
+_TOP_CLASSES = Parameter("number of the most probable classes", 1, inf, 2, whole=True)
 
 
 def parameters_of(measure: Measure) -> dict[str, Parameter]:
     """Return the parameters of a measure, of two classes or of more, by name."""
     takes = (*measure.takes, *(() if measure.classes is None else measure.classes.takes))
     named = (name for one in takes for name in (STAKES if one == "stakes" else (one,)))
-    return {
-        name: _OF_ONE.get((measure.id, name), PARAMETERS[name])
-        for name in named
-        if name in PARAMETERS
-    }
+    found = {name: PARAMETERS[name] for name in named if name in PARAMETERS}
+    return found | {"k": _TOP_CLASSES} if measure.id == "top_k_accuracy" else found

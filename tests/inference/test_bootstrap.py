@@ -114,9 +114,6 @@ def test_rates_of_whole_floats_and_nothing_else() -> None:
     for bad in ((11, 10, 2, 8), (-1, 10, 2, 8), (7, 10, 9, 8), (7, 10, 0, -8)):
         with pytest.raises(ValueError, match=r"\b0\b.*\bn\b"):
             resampled_rates(*bad, resamples=9, rng=rng)
-    for resamples in (0, -1):
-        with pytest.raises(ValueError, match=r"\b(one|1)\b"):
-            resampled_rates(7, 10, 2, 8, resamples=resamples, rng=rng)
 
 
 # percentiles
@@ -201,8 +198,6 @@ def test_percentiles_that_are_refused() -> None:
     for level in (0, 1, 95, NAN):
         with pytest.raises(ValueError, match="level"):
             percentile_limits([1, 2], level=level)
-    with pytest.raises(ValueError, match="axis"):
-        percentile_limits(3, level=0.9)
 
 
 # odds of a beta distribution
@@ -246,7 +241,3 @@ def test_beta_odds_are_reproducible_and_refuse_what_they_cannot() -> None:
     for a, b in ((0, 1), (1, -1), (1e-4, 1), (1, 1e19), (1, INF), (NAN, 1)):
         with pytest.raises(ValueError, match="a and b"):
             beta_odds(a, b, draws=5, rng=rng)
-    with pytest.raises(ValueError, match="negative"):
-        beta_odds(1, 1, draws=-1, rng=rng)
-    with pytest.raises(ValueError, match="whole"):
-        beta_odds(1, 1, draws=1.5, rng=rng)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from clfeval.inference.clusters import (
-    JointShares,
     count_divisor,
     design_effect,
     flip_test,
@@ -139,7 +138,7 @@ def clusters(seed: int, c: int = 25) -> np.ndarray:
     return np.column_stack([rng.binomial(p, right), rng.binomial(n, 1 - right), p, n]).astype(float)
 
 
-def two_rates(x: np.ndarray) -> JointShares:
+def two_rates(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     part, whole = np.eye(4)[:2, None], np.eye(4)[2:, None]
     return joint_shares((x.T @ x)[None], x.sum(axis=0)[None], part, whole)
 
@@ -147,22 +146,20 @@ def two_rates(x: np.ndarray) -> JointShares:
 @pytest.mark.parametrize("seed", range(5))
 def test_parts_are_shares_with_their_covariance(seed: int) -> None:
     x = clusters(seed)
-    found, (tp, fp, p, n) = two_rates(x), x.T
+    (effects, parts, cov), (tp, fp, p, n) = two_rates(x), x.T
     for i, (k, m) in enumerate(((tp, p), (fp, n))):
         effect, g = design_effect(*sums(k, m))
-        assert (found.effect[i, 0], found.g[i, 0]) == pytest.approx(
-            (float(effect), float(g)), rel=1e-12
-        )
+        assert (effects[i, 0], parts[i, 0]) == pytest.approx((float(effect), float(g)), rel=1e-12)
     r1, r2 = tp - tp.sum() / p.sum() * p, fp - fp.sum() / n.sum() * n
-    h = [g / (g - 1) for g in found.g[:, 0]]
-    assert found.cov[0, 0, 0] == pytest.approx(h[0] * (r1 @ r1) / p.sum() ** 2)
+    h = [g / (g - 1) for g in parts[:, 0]]
+    assert cov[0, 0, 0] == pytest.approx(h[0] * (r1 @ r1) / p.sum() ** 2)
     expected = np.sqrt(h[0] * h[1]) * (r1 @ r2) / (p.sum() * n.sum())
-    assert found.cov[[0, 1], [1, 0], 0] == pytest.approx([expected] * 2)
+    assert cov[[0, 1], [1, 0], 0] == pytest.approx([expected] * 2)
     # delta = tp - fp has both variances and twice less of what goes together
-    v1, v2, cov = found.cov[0, 0, 0], found.cov[1, 1, 0], found.cov[0, 1, 0]
-    shared = (v1 + v2 - 2 * cov) / (v1 + v2)
-    by = found.divisors([[1.0], [-1.0]], level=0.95)[:, 0]
-    alone = [count_divisor(found.effect[i, 0], found.g[i, 0], level=0.95) for i in (0, 1)]
+    v1, v2, both = cov[0, 0, 0], cov[1, 1, 0], cov[0, 1, 0]
+    shared = (v1 + v2 - 2 * both) / (v1 + v2)
+    by = rate_divisors((x.T @ x)[None], x.sum(axis=0)[None], [[1.0], [-1.0]], level=0.95)[:, 0]
+    alone = [count_divisor(effects[i, 0], parts[i, 0], level=0.95) for i in (0, 1)]
     assert by == pytest.approx([alone[0] * shared, alone[1] * shared])
 
 
@@ -185,8 +182,8 @@ def test_the_class_ratio_is_a_third_share() -> None:
     slopes = np.array([p, -(1 - p), s - (1 - f)])
     parts = np.eye(4)[:3, None]
     whole = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1.0]])[:, None]
-    found = joint_shares((x.T @ x)[None], total[None], parts, whole)
-    variance = slopes @ found.cov[:, :, 0] @ slopes
+    effects, g, cov = joint_shares((x.T @ x)[None], total[None], parts, whole)
+    variance = slopes @ cov[:, :, 0] @ slopes
     right, rows = x[:, 0] + x[:, 3] - x[:, 1], x[:, 2] + x[:, 3]
     effect, _ = design_effect(*sums(right, rows), cautious=False)
     share = right.sum() / rows.sum()
@@ -194,6 +191,6 @@ def test_the_class_ratio_is_a_third_share() -> None:
     assert variance == pytest.approx(effect * share * (1 - share) / rows.sum(), rel=0.02)
     by = rate_divisors((x.T @ x)[None], total[None], slopes[:, None], level=0.95)
     assert by.shape == (3, 1)
-    alone = count_divisor(found.effect, found.g, level=0.95)
-    parts_variance = (slopes**2 * found.cov[range(3), range(3), 0]).sum()
+    alone = count_divisor(effects, g, level=0.95)
+    parts_variance = (slopes**2 * cov[range(3), range(3), 0]).sum()
     assert by == pytest.approx(alone * variance / parts_variance)

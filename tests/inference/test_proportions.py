@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy.special import betaincinv
 from scipy.stats import binomtest
 
-from clfeval.inference.distributions import beta_quantiles
 from clfeval.inference.proportions import clopper_pearson, sign_test
 from tests.thoroughness import examples
 
@@ -57,14 +56,10 @@ def test_against_the_beta_quantiles_of_scipy(level: float) -> None:
 
 @pytest.mark.parametrize("level", [*LEVELS, math.sqrt(0.95), 0.99])
 def test_quantiles_found_together_have_the_bits_of_those_found_alone(level: float) -> None:
-    tail, none = (1 - level) / 2, (np.empty(0), np.empty(0))
-    k, n = (each.astype(np.float64) for each in grid(SIZES))
-    low, high = (k[k > 0], (n - k + 1)[k > 0]), ((k + 1)[k < n], (n - k)[k < n])
-    lower, upper = beta_quantiles(tail, low, high)
-    for i, (a, b) in enumerate(zip(*low, strict=True)):
-        assert beta_quantiles(tail, (a[None], b[None]), none)[0] == lower[i]
-    for i, (a, b) in enumerate(zip(*high, strict=True)):
-        assert beta_quantiles(tail, none, (a[None], b[None]))[1] == upper[i]
+    k, n = grid(SIZES)
+    lower, upper = clopper_pearson(k, n, level=level)
+    for one in zip(k.tolist(), n.tolist(), lower.tolist(), upper.tolist(), strict=True):
+        assert clopper_pearson(*one[:2], level=level) == one[2:]
 
 
 @pytest.mark.parametrize("n", [10, 1000, 10**6, 10**8])
@@ -157,13 +152,14 @@ def test_sign_test_of_many_rows(a: int, b: int) -> None:
 @pytest.mark.parametrize(("a", "b"), [(1, 148), (2, 3), (3, 320), (40, 9), (130, 340)])
 def test_far_tails_solve_their_equations_in_exact_fractions(tail: float, a: int, b: int) -> None:
     """P(Beta(a, b) <= x) = P(Binomial(a + b - 1, x) >= a); Newton would step by less than 1e-9."""
-    one = np.array([a], np.float64), np.array([b], np.float64)
     n = a + b - 1
 
     def below(x: Fraction, at: range) -> Fraction:
         return sum((math.comb(n, i) * x**i * (1 - x) ** (n - i) for i in at), Fraction(0))
 
-    for x, at in zip(beta_quantiles(tail, one, one), (range(a, n + 1), range(a)), strict=True):
-        exact = Fraction(float(x[0]))
+    level = 1 - 2 * tail
+    low, high = clopper_pearson([a, a - 1], n, level=level)
+    for x, at in ((low[0], range(a, n + 1)), (high[1], range(a))):
+        exact = Fraction(float(x))
         density = a * math.comb(n, a) * exact ** (a - 1) * (1 - exact) ** (b - 1)
-        assert abs((below(exact, at) - Fraction(tail)) / density / exact) < 1e-9
+        assert abs((below(exact, at) - Fraction((1 - level) / 2)) / density / exact) < 1e-9

@@ -25,11 +25,6 @@ def test_every_model_errs_in_half_and_every_two_agree_in_half(models: int, rows:
     assert (together[~np.eye(models, dtype=bool)] == rows // 4).all()
 
 
-def test_no_model_is_refused() -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
-        prior_error_patterns(0)
-
-
 def drawn(counts: list[list[int]], n: int = 20_000) -> np.ndarray:
     """Draw weights of tables (class, right or wrong) of one model: (n, 2, 2)."""
     shapes = np.array(counts) + 0.5

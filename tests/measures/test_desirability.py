@@ -43,11 +43,11 @@ def test_one_value_is_best_with_an_exponent_on_each_side() -> None:
     plain = [0, 0, 0, 0.5 / 2, 1 / 2, 1, 6 / 8, 2 / 8, 0, 0, 0, NAN]
     same(target(x, 1, 3, 11), plain)
     rising = [0, 0, 0, 1 / 16, 1 / 4, 1, 6 / 8, 2 / 8, 0, 0, 0, NAN]
-    same(target(x, 1, 3, 11, gamma_low=2), rising)
+    same(target(x, 1, 3, 11, gammas=(2, 1)), rising)
     falling = [0, 0, 0, 1 / 4, 1 / 2, 1, math.sqrt(3) / 2, 1 / 2, 0, 0, 0, NAN]
-    same(target(x, 1, 3, 11, gamma_high=0.5), falling)
+    same(target(x, 1, 3, 11, gammas=(1, 0.5)), falling)
     both = [0, 0, 0, 1 / 2, math.sqrt(1 / 2), 1, 9 / 16, 1 / 16, 0, 0, 0, NAN]
-    same(target(x, 1, 3, 11, gamma_low=0.5, gamma_high=2), both)
+    same(target(x, 1, 3, 11, gammas=(0.5, 2)), both)
 
 
 def test_a_box_has_ends_that_belong_to_it_and_ends_that_do_not() -> None:
@@ -79,7 +79,7 @@ def test_ends_are_worth_exactly_0_and_1(one: float, other: float, gamma: float) 
     assert maximize([low, high], low, high, gamma=gamma).tolist() == [0, 1]
     assert minimize([low, high], low, high, gamma=gamma).tolist() == [1, 0]
     middle = low + (high - low) / 2
-    found = target([low, middle, high], low, middle, high, gamma_low=gamma, gamma_high=gamma)
+    found = target([low, middle, high], low, middle, high, gammas=(gamma, gamma))
     assert found.tolist() == [0, 1, 0]
 
 
@@ -115,7 +115,7 @@ def test_the_shape_of_the_values_is_kept(shape: tuple[int, ...]) -> None:
         (lambda: minimize(1, 0, 1, gamma=NAN), "gamma"),
         (lambda: target(1, 0, 0, 1), "target"),
         (lambda: target(1, 0, 2, 1), "target"),
-        (lambda: target(1, 0, 0.5, 1, gamma_high=0), "gamma"),
+        (lambda: target(1, 0, 0.5, 1, gammas=(1, 0)), "gamma"),
         (lambda: box(1), "low"),
         (lambda: box(1, 2, 1), "low"),
         (lambda: box(1, above=1, below=1), "above"),

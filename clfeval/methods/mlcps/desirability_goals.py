@@ -69,7 +69,7 @@ class DesirabilityGoal:
         low, high = cast(float, self.low), cast(float, self.high)
         if self.goal == "target":
             aim, (rising, falling) = cast(float, self.target), self.gamma
-            return desirability.target(x, low, aim, high, gamma_low=rising, gamma_high=falling)
+            return desirability.target(x, low, aim, high, gammas=(rising, falling))
         ramp = desirability.maximize if self.goal == "maximize" else desirability.minimize
         return ramp(x, low, high, gamma=self.gamma[0])
 
