@@ -60,11 +60,12 @@ class _FoundProblems:
     totals: Counter[str] = field(default_factory=Counter)
     apart: pl.Series | None = None
 
-    def add(self, code: str, rows: pl.DataFrame, make: Callable[..., Problem]) -> None:
-        """Add a problem for each row of a frame, in its order."""
+    def add(self, code: str, file: str, column: str, rows: pl.DataFrame) -> None:
+        """Add a problem for each row of a frame of row numbers and messages, in its order."""
         if rows.height:
             self.totals[code] += rows.height
-            self.problems += [make(**row) for row in rows.head(MAX_PROBLEMS).iter_rows(named=True)]
+            for row, what in rows.head(MAX_PROBLEMS).iter_rows():
+                self.problems.append(Problem(what, code, file, row, column))
 
     def check(self, hints: Mapping[str, str]) -> None:
         """Raise DataError if there are problems; hints: by the code of the first."""
@@ -79,13 +80,27 @@ def align_rows(sides: Sequence[FileToAlign], *, drop: bool) -> AlignedRows:
     drop: exclude ids missing in some file. The result is sorted by id.
     """
     frames = _with_common_id_type([_read_file(side) for side in sides])
-    _check_missing(sides, frames, drop=drop)
+    found = _FoundProblems()
+    for side, frame in zip(sides, () if drop else frames, strict=not drop):
+        rows = frame.filter(pl.col(ID).is_null()).select(ROW, what=pl.lit("missing"))
+        found.add("missing-value", side.file.name, side.id, rows)
+    found.check({"missing-value": MISSING})
     nameless = sum(frame[ID].null_count() for frame in frames)
     frames = [_order_by_id(frame.filter(pl.col(ID).is_not_null())) for frame in frames]
-    _check_repeated(sides, frames)
+    for side, frame in zip(sides, frames, strict=True):
+        again = frame[ID] == frame[ID].shift()
+        if again.any():
+            twice = frame.filter(pl.col(ID).is_in(frame.filter(again)[ID].implode()))
+            first = pl.col(ROW).min().over(ID)
+            what = pl.format("'{}' is already in {}:{}", ID, pl.lit(side.file.name), first)
+            rows = twice.select(ROW, what=what, later=pl.col(ROW) != first).sort(ROW)
+            found.add("duplicate-id", side.file.name, side.id, rows.filter("later").drop("later"))
+    found.check({"duplicate-id": "each id must occur once in each file"})
     lost = 0
     if not all(frame[ID].equals(frames[0][ID]) for frame in frames[1:]):
-        common = _common_ids(frames)
+        common = frames[0][ID]
+        for frame in frames[1:]:
+            common = common.filter(common.is_in(frame[ID].implode()))
         if not (drop and len(common)):
             raise _unequal_ids_error(sides, frames, bool(len(common)))
         lost = pl.concat([frame[ID] for frame in frames]).n_unique() - len(common)
@@ -169,45 +184,6 @@ def _order_by_id(frame: pl.DataFrame) -> pl.DataFrame:
     return frame[order]
 
 
-def _check_missing(
-    sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], *, drop: bool
-) -> None:
-    """Raise for rows without an id."""
-    found = _FoundProblems()
-    for side, frame in zip(sides, () if drop else frames, strict=not drop):
-
-        def make(row: int, *, side: FileToAlign = side) -> Problem:
-            return Problem("missing", "missing-value", side.file.name, row, side.id)
-
-        found.add("missing-value", frame.filter(pl.col(ID).is_null()).select(row=ROW), make)
-    found.check({"missing-value": MISSING})
-
-
-def _check_repeated(sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame]) -> None:
-    """Raise for ids that occur in several rows of a file."""
-    found = _FoundProblems()
-    for side, frame in zip(sides, frames, strict=True):
-
-        def make(row: int, key: object, first: int, *, side: FileToAlign = side) -> Problem:
-            what = f"'{key}' is already in {side.file.name}:{first}"
-            return Problem(what, "duplicate-id", side.file.name, row, side.id)
-
-        again = frame[ID] == frame[ID].shift()
-        if again.any():
-            twice = frame.filter(pl.col(ID).is_in(frame.filter(again)[ID].implode()))
-            rows = twice.select(row=ROW, key=ID, first=pl.col(ROW).min().over(ID)).sort("row")
-            found.add("duplicate-id", rows.filter(pl.col("row") != pl.col("first")), make)
-    found.check({"duplicate-id": "each id must occur once in each file"})
-
-
-def _common_ids(frames: Sequence[pl.DataFrame]) -> pl.Series:
-    """Return the ids that occur in all files."""
-    common = frames[0][ID]
-    for frame in frames[1:]:
-        common = common.filter(common.is_in(frame[ID].implode()))
-    return common
-
-
 def _unequal_ids_error(
     sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], some: bool
 ) -> DataError:
@@ -273,14 +249,13 @@ def _merge_columns(
                 table[to], held[to] = cells.alias(to), (i, name)
                 continue
             j, before = held[to]
-            one, two = (
-                _ColumnCells(sides[j].file, before, frames[j]),
-                _ColumnCells(side.file, name, frame),
-            )
-            _compare(found, one, two, is_truth=is_truth, drop=drop)
+            both = {ID: frame[ID], "first": frames[j][ROW], ROW: frame[ROW],
+                    "a": frames[j][before], "b": cells}  # fmt: skip
+            files = side.file.name, sides[j].file.name
+            _compare(found, pl.DataFrame(both), files, name, is_truth=is_truth, drop=drop)
             if is_truth and cells.null_count():  # such rows are dropped, or refused
-                both = pl.when(cells.is_not_null()).then(table[to]).alias(to)
-                table[to] = pl.select(both).to_series()
+                known = pl.when(cells.is_not_null()).then(table[to]).alias(to)
+                table[to] = pl.select(known).to_series()
     n, others = frames[0].height, 0 if found.apart is None else int(found.apart.sum())
     hints = {
         "missing-value": MISSING,
@@ -303,20 +278,15 @@ def _merge_columns(
     return AlignedRows(pl.DataFrame([*table.values()]), place)
 
 
-@dataclass(frozen=True, slots=True)
-class _ColumnCells:
-    """A column of a file."""
-
-    file: TableFile
-    column: str
-    frame: pl.DataFrame
-
-
 def _compare(
-    found: _FoundProblems, one: _ColumnCells, two: _ColumnCells, *, is_truth: bool, drop: bool
-) -> None:
-    """Add the rows in which a column of two files differs; a missing truth is no conflict."""
-    a, b = one.frame[one.column], two.frame[two.column]
+    found: _FoundProblems, cells: pl.DataFrame, files: tuple[str, str], column: str, *,
+    is_truth: bool, drop: bool,
+) -> None:  # fmt: skip
+    """Add the rows in which a column differs from that of an earlier file, given as b and a.
+
+    files: the name of the file and of the earlier one. A missing truth is no conflict.
+    """
+    a, b = cells["a"], cells["b"]
     if a.dtype != b.dtype and not (a.dtype.is_numeric() and b.dtype.is_numeric()):
         a, b = a.cast(pl.String), b.cast(pl.String)
     apart = a.ne_missing(b)
@@ -325,20 +295,14 @@ def _compare(
     if is_truth:
         two_truths = apart & a.is_not_null() & b.is_not_null()
         found.apart = two_truths if found.apart is None else found.apart | two_truths
-    cells = {"key": one.frame[ID], "first": one.frame[ROW], "row": two.frame[ROW],
-             "a": a.cast(pl.String), "b": b.cast(pl.String)}  # fmt: skip
-    rows = pl.DataFrame(cells).filter(apart).sort("row")
-    lacking = (pl.col("a").is_null() | pl.col("b").is_null()) & is_truth
-    parts = {"conflicting-truth" if is_truth else "conflicting-value": rows.filter(~lacking)}
+    mine, theirs = (
+        pl.when(cell.is_null()).then(pl.lit("missing")).otherwise(pl.format("'{}'", cell))
+        for cell in (b.cast(pl.String), a.cast(pl.String))
+    )
+    what = pl.format("{} for id '{}', but {} in {}:{}", mine, ID, theirs, pl.lit(files[1]), "first")
+    rows = cells.select(ROW, what=what, lacking=(a.is_null() | b.is_null()) & is_truth)
+    rows = rows.filter(apart).sort(ROW)
+    code = "conflicting-truth" if is_truth else "conflicting-value"
+    found.add(code, files[0], column, rows.filter(~pl.col("lacking")).drop("lacking"))
     if not drop:
-        parts["missing-value"] = rows.filter(lacking)
-    for code, those in parts.items():
-
-        def make(
-            key: object, first: int, row: int, a: str | None, b: str | None, *, code: str = code
-        ) -> Problem:
-            mine, theirs = ("missing" if cell is None else f"'{cell}'" for cell in (b, a))
-            what = f"{mine} for id '{key}', but {theirs} in {one.file.name}:{first}"
-            return Problem(what, code, two.file.name, row, two.column)
-
-        found.add(code, those, make)
+        found.add("missing-value", files[0], column, rows.filter("lacking").drop("lacking"))

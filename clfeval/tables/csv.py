@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import dropwhile, islice
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem
@@ -148,7 +149,8 @@ def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
         stream.seek(len(source.comments))
         raw = stream.read(HEAD_BYTES)
     text = raw.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
-    lines = [line for line in text.splitlines()[: TRIED + 1] if line][:TRIED]
+    below = dropwhile(lambda line: line.startswith("#"), text.splitlines())
+    lines = [line for line in islice(below, TRIED + 1) if line][:TRIED]
 
     def fields(delimiter: str) -> int:
         """Return the number of fields of each line; 0 if lines differ."""
