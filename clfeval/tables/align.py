@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -53,16 +53,20 @@ class AlignedRows:
 
 
 @dataclass(slots=True)
-class _FoundProblems:
-    """Problems (the first of each kind) with totals by code; apart: rows whose truths differ."""
+class _Problems:
+    """Problems (the first of each kind) with totals by code; apart: rows whose truths differ.
 
+    drop: missing values are none.
+    """
+
+    drop: bool
     problems: list[Problem] = field(default_factory=list)
     totals: Counter[str] = field(default_factory=Counter)
     apart: pl.Series | None = None
 
     def add(self, code: str, file: str, column: str, rows: pl.DataFrame) -> None:
         """Add a problem for each row of a frame of row numbers and messages, in its order."""
-        if rows.height:
+        if rows.height and not (self.drop and code == "missing-value"):
             self.totals[code] += rows.height
             for row, what in rows.head(MAX_PROBLEMS).iter_rows():
                 self.problems.append(Problem(what, code, file, row, column))
@@ -80,8 +84,8 @@ def align_rows(sides: Sequence[FileToAlign], *, drop: bool) -> AlignedRows:
     drop: exclude ids missing in some file. The result is sorted by id.
     """
     frames = _with_common_id_type([_read_file(side) for side in sides])
-    found = _FoundProblems()
-    for side, frame in zip(sides, () if drop else frames, strict=not drop):
+    found = _Problems(drop)
+    for side, frame in zip(sides, frames, strict=True):
         rows = frame.filter(pl.col(ID).is_null()).select(ROW, what=pl.lit("missing"))
         found.add("missing-value", side.file.name, side.id, rows)
     found.check({"missing-value": MISSING})
@@ -238,7 +242,7 @@ def _merge_columns(
     """Put the columns next to one another; values given by several files have to agree."""
     key, truth = sides[0].id, next(one.columns.truth for one in sides if one.columns.truth)
     table, held = {key: frames[0][ID].alias(key)}, {key: (0, key)}
-    found = _FoundProblems()
+    found = _Problems(drop)
     for i, (side, frame) in enumerate(zip(sides, frames, strict=True)):
         models = [n for one in side.columns.models for n in (*one.columns, one.beside) if n]
         for name in dict.fromkeys((*side.columns.constants, *models)):
@@ -252,7 +256,7 @@ def _merge_columns(
             both = {ID: frame[ID], "first": frames[j][ROW], ROW: frame[ROW],
                     "a": frames[j][before], "b": cells}  # fmt: skip
             files = side.file.name, sides[j].file.name
-            _compare(found, pl.DataFrame(both), files, name, is_truth=is_truth, drop=drop)
+            _compare(found, pl.DataFrame(both), files, name, is_truth=is_truth)
             if is_truth and cells.null_count():  # such rows are dropped, or refused
                 known = pl.when(cells.is_not_null()).then(table[to]).alias(to)
                 table[to] = pl.select(known).to_series()
@@ -279,9 +283,8 @@ def _merge_columns(
 
 
 def _compare(
-    found: _FoundProblems, cells: pl.DataFrame, files: tuple[str, str], column: str, *,
-    is_truth: bool, drop: bool,
-) -> None:  # fmt: skip
+    found: _Problems, cells: pl.DataFrame, files: tuple[str, str], column: str, *, is_truth: bool
+) -> None:
     """Add the rows in which a column differs from that of an earlier file, given as b and a.
 
     files: the name of the file and of the earlier one. A missing truth is no conflict.
@@ -304,5 +307,4 @@ def _compare(
     rows = rows.filter(apart).sort(ROW)
     code = "conflicting-truth" if is_truth else "conflicting-value"
     found.add(code, files[0], column, rows.filter(~pl.col("lacking")).drop("lacking"))
-    if not drop:
-        found.add("missing-value", files[0], column, rows.filter("lacking").drop("lacking"))
+    found.add("missing-value", files[0], column, rows.filter("lacking").drop("lacking"))

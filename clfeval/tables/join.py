@@ -294,25 +294,22 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
                 raise bad_option(f"'{name}' must name one file, not {len(sources)}")
             stack.enter_context(converting_engine_errors(sources))
             files += [(name, open_source(source)) for source in sources]
-        filtered_files = [(name, _filter_file(file, roles)) for name, file in files]
-        if roles.where is not None and all(
-            a is b for (_, a), (_, b) in zip(files, filtered_files, strict=True)
-        ):
-            lacking = next(
-                name for name in filter_columns(roles) if name not in files[0][1].columns
-            )
-            raise unknown_column(files[0][1].name, lacking, files[0][1].columns)
-        whole = join_files(filtered_files, replace(roles, where=None))
+        named = filter_columns(roles)  # only files with all of them are filtered
+        has_them = [{*named} <= {*file.columns} for _, file in files]
+        if not any(has_them):
+            first = files[0][1]
+            lacking = next(name for name in named if name not in first.columns)
+            raise unknown_column(first.name, lacking, first.columns)
+        files = [
+            (name, filtered_rows(file, roles.where if has else None))
+            for (name, file), has in zip(files, has_them, strict=True)
+        ]
+        whole = join_files(files, replace(roles, where=None))
         try:
             yield whole
         except ClfevalError as error:
             _name_table(error, whole.files[0])
             raise
-
-
-def _filter_file(file: TableFile, roles: Input) -> TableFile:
-    """Return the rows of a file that meet --where, if the file has its columns."""
-    return filtered_rows(file, roles.where) if {*filter_columns(roles)} <= {*file.columns} else file
 
 
 def _name_table(error: ClfevalError, table: TableFile) -> None:
