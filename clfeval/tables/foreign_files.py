@@ -53,7 +53,11 @@ def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
     try:
         what, hint = _known_format(path, magic) or ("", "")
         if not what and not magic.startswith((b"PAR1", b"ARROW1")):
-            _refuse_own_file(name, path)
+            text = _beginning(path)
+            if _BATCH.match(text) and len({found[1] for found in _KEYS.finditer(text)}) > 1:
+                raise _own_file_error(name, "a batch of runs", "batch")
+            if text.lstrip().startswith(("{", "<<<<")) and _HISTORY.search(text):
+                raise _own_file_error(name, "a history of clfeval", "history")
     except OSError as error:
         raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", name) from error
     if what:
@@ -69,14 +73,6 @@ def refuse_result(name: str, path: Path) -> None:
     """Raise UsageError for a saved result of clfeval, which only mlcps reads as a table."""
     if holds_result(path):
         raise _own_file_error(name, "a saved result of clfeval", "report")
-
-
-def _refuse_own_file(name: str, path: Path) -> None:
-    text = _beginning(path)
-    if _BATCH.match(text) and len({found[1] for found in _KEYS.finditer(text)}) > 1:
-        raise _own_file_error(name, "a batch of runs", "batch")
-    if text.lstrip().startswith(("{", "<<<<")) and _HISTORY.search(text):
-        raise _own_file_error(name, "a history of clfeval", "history")
 
 
 def _beginning(path: Path) -> str:
@@ -114,8 +110,7 @@ def _zip(path: Path) -> tuple[str, str]:
     for part, what, hint in _ZIPPED:
         if any(name.startswith(part) or name.endswith(part) for name in names):
             return what, hint
-    held = f" of '{names[0]}'" if len(names) == 1 else f" of {len(names)} files"
-    packed = names[0].endswith((".gz", ".zst")) if len(names) == 1 else False
-    return f"a zip archive{held}", (
-        "unpack it: unzip FILE" + ("; the file in it can be read directly" if packed else "")
-    )
+    if len(names) != 1:
+        return f"a zip archive of {len(names)} files", "unpack it: unzip FILE"
+    packed = "; the file in it can be read directly" * names[0].endswith((".gz", ".zst"))
+    return f"a zip archive of '{names[0]}'", f"unpack it: unzip FILE{packed}"

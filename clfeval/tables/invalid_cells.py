@@ -12,7 +12,6 @@ from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import TableFile, fold_text, parse_number_text, recode_bits, scan
 
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
-VALUE = "__clfeval_value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +164,11 @@ def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Probl
     totals: Counter[str] = Counter()
     for check in checks:
         extra = check.extra if check.extra is not None else pl.lit("")
-        cells = (
-            column_as_text(check.column).alias(VALUE),
-            extra.alias("extra"),
-            check.bad.alias("bad"),
-        )
-        found = frame.select(FILE, ROW, *cells).filter("bad").drop("bad")
+        value = column_as_text(check.column).alias("__clfeval_value")
+        found = frame.select(FILE, ROW, value, extra=extra, bad=check.bad).filter("bad").drop("bad")
         rows = found.collect(engine="streaming").sort(FILE, ROW)
         totals[check.code] += rows.height
-        for file, row, value, extra_text in rows.head(MAX_PROBLEMS).iter_rows():
-            what = check.what.format(value="" if value is None else value, extra=extra_text)
+        for file, row, text, more in rows.head(MAX_PROBLEMS).iter_rows():
+            what = check.what.format(value="" if text is None else text, extra=more)
             problems.append(Problem(what, check.code, file, row, check.column))
     return problems, +totals

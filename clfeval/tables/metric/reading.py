@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -92,19 +91,18 @@ def _of_text(source: SourceFile, *, plain: bool) -> Grid:
     except DataError as error:
         raise title_error(source) or error from error
     other = other_delimiter(source, head.columns)
-    records = read_records(source) if plain else []
-    if set(map(len, records)) != {len(head.columns)}:  # blank lines, or ragged rows
+    records = list(read_records(source)) if plain else []
+    if {len(record) for _, record in records} != {len(head.columns)}:  # blank lines, or ragged rows
         try:
             inspect_structure(source, head.columns)
         except DataError as error:
             if other is not None:
                 raise with_delimiter(error, other, head.columns) from error
             raise title_error(source) or error from error
-        records = read_records(source)
-    first = head.header_row - source.comments.count(b"\n")  # record below the header
-    rows = [i for i, record in enumerate(records[first:], head.header_row + 1) if record]
-    body = [record for record in records[first:] if record]
-    cells = tuple(list(map(itemgetter(i), body)) for i in range(len(head.columns)))
+        records = list(read_records(source))
+    body = [(row, record) for row, record in records if record and row > head.header_row]
+    cells = tuple([record[i] for _, record in body] for i in range(len(head.columns)))
+    rows = [row for row, _ in body]
     return Grid(source.name, head.columns, cells, rows, delimiter=source.delimiter, other=other)
 
 
