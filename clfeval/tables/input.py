@@ -91,16 +91,12 @@ class Input:
         bool, Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm")
     ] = False
     dry_run: Annotated[
-        bool,
-        Opt("Show how the table is read and what is ambiguous; compute nothing.", READING),
-    ] = False  # fmt: skip
+        bool, Opt("Show how the table is read and what is ambiguous; compute nothing.", READING)
+    ] = False
     truth: Annotated[
         str | None,
-        Opt(
-            "True classes; default truth, y_true, target, ...",
-            COLUMNS, completes="column",
-        ),
-    ] = None  # fmt: skip
+        Opt("True classes; default truth, y_true, target, ...", COLUMNS, completes="column"),
+    ] = None
     model: Annotated[
         tuple[str, ...],
         Opt(
@@ -111,7 +107,7 @@ class Input:
     ignore: Annotated[
         tuple[str, ...],
         Opt("Leave out this column, by name or glob; repeat.", COLUMNS, completes="column"),
-    ] = ()  # fmt: skip
+    ] = ()
     id: Annotated[str | None, Opt("Column of row ids.", COLUMNS, completes="column")] = None
     join: Annotated[
         str | None,

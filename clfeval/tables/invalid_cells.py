@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from clfeval.errors import MAX_PROBLEMS, Problem, list_names, quote_name
 from clfeval.tables.input import FILE_NAME
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import TableFile, fold_text, parse_number_text, recode_bits, scan
+
+if TYPE_CHECKING:
+    from clfeval.tables.columns import Columns
 
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
 
@@ -19,9 +23,7 @@ class Suspicion:
     """Problems shown by the counts, whose rows a second pass names.
 
     known: truth's labels; unknown: models with other labels; strict: missing values are errors;
-    wrong: rows of one id contradict each other; weights: some are invalid. written: columns of
-    formatted numbers; fold: labels are compared in lower case; bits: columns in which 0 is false,
-    or the reverse.
+    wrong: rows of one id contradict each other; weights: some are invalid.
     """
 
     known: Sequence[str]
@@ -29,9 +31,6 @@ class Suspicion:
     strict: bool
     wrong: bool
     weights: bool
-    written: Container[str] = ()
-    fold: bool = False
-    bits: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +78,17 @@ def bad_number(column: str, written: Container[str] = ()) -> Check:
 
 
 def bad_answer(
-    column: str, suspicion: Suspicion, *, number: bool, unknown: bool = True
+    column: str, columns: Columns, suspicion: Suspicion, *, number: bool, unknown: bool = True
 ) -> list[Check]:
     """Return the checks for invalid predictions: not a number, or not a known label."""
-    written, text = suspicion.written, column_as_text(column)
+    written, text = columns.written, column_as_text(column)
     checks = [missing_value(column, number=number, written=written)] if suspicion.strict else []
     if number:
         checks.append(bad_number(column, written))
     elif unknown:
-        if column in suspicion.bits:
-            text = recode_bits(pl, text, suspicion.bits[column])
-        text = fold_text(text) if suspicion.fold else text
+        if column in columns.bits:
+            text = recode_bits(pl, text, columns.bits[column])
+        text = fold_text(text) if columns.fold else text
         bad = pl.col(column).is_not_null() & ~text.is_in(list(suspicion.known))
         what = "'{value}' is not among truth's labels " + escape_braces(list_names(suspicion.known))
         checks.append(Check(column, "unknown-label", what, bad))
