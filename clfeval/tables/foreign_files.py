@@ -11,6 +11,7 @@ from clfeval.errors import DataError, UsageError, format_command_line
 
 FIRST = 8  # bytes that are examined
 _SAVE = "save the sheet as CSV"
+_PICKLE = "write its content with .to_csv() or .to_parquet()"
 _MARKS: Sequence[tuple[bytes, str, str]] = (
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)", _SAVE),
     (b"%PDF", "a PDF", "copy its table into a CSV file"),
@@ -30,8 +31,8 @@ _MARKS: Sequence[tuple[bytes, str, str]] = (
     (b"<!doctyp", "a web page", "save its table as CSV"),
     (b"<html", "a web page", "save its table as CSV"),
     (b"<?xml", "an XML file", "save its table as CSV"),
+    *((bytes([0x80, protocol]), "a Python pickle", _PICKLE) for protocol in range(2, 6)),
 )
-_PICKLES = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 _ZIPPED = (
     ("xl/", "an Excel workbook", _SAVE),
     ("content.xml", "an OpenDocument file", _SAVE),
@@ -51,7 +52,11 @@ _BATCH = re.compile(rf"(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}", re.MULTILINE)
 def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
     """Raise DataError for workbooks, archives, pickles, pages; UsageError for files of clfeval."""
     try:
-        what, hint = _known_format(path, magic) or ("", "")
+        if magic.startswith(b"PK\x03\x04"):
+            what, hint = _zip(path)
+        else:
+            known = ((what, hint) for mark, what, hint in _MARKS if magic.startswith(mark))
+            what, hint = next(known, ("", ""))
         if not what and not magic.startswith((b"PAR1", b"ARROW1")):
             text = _beginning(path)
             if _BATCH.match(text) and len({found[1] for found in _KEYS.finditer(text)}) > 1:
@@ -84,14 +89,6 @@ def _own_file_error(name: str, what: str, command: str) -> UsageError:
     file = "FILE" if name.startswith("<") else name
     hint = format_command_line(["clfeval", command, file])
     return UsageError.new(f"this is {what}, not a table", "wrong-format", name, hint=hint)
-
-
-def _known_format(path: Path, magic: bytes) -> tuple[str, str] | None:
-    if magic.startswith(b"PK\x03\x04"):
-        return _zip(path)
-    if magic.startswith(_PICKLES):
-        return "a Python pickle", "write its content with .to_csv() or .to_parquet()"
-    return next(((what, hint) for mark, what, hint in _MARKS if magic.startswith(mark)), None)
 
 
 def _zip(path: Path) -> tuple[str, str]:

@@ -11,25 +11,20 @@ from clfeval.errors import DataError, bad_option, list_names, unknown_column
 from clfeval.tables.cells import known_labels, spell_as_truth
 from clfeval.tables.column_names import refuse_decimal_commas
 from clfeval.tables.columns import Columns, Layout, ModelColumns
-from clfeval.tables.csv import read_csv_head, skip_comments
 from clfeval.tables.input import FILE_NAME, Input, match_names, parse_facets, refuse_ignored_columns
 from clfeval.tables.layouts import layouts
 from clfeval.tables.peek import ColumnPeek, ColumnRole
 from clfeval.tables.row_selection import filter_columns, refuse_score_slices
 from clfeval.tables.scan import Reading, TableFile, check_names, open_typed
 from clfeval.tables.source import SourceFile
-from clfeval.tables.unreadable_text import title_error
+from clfeval.tables.unreadable_text import read_head
 
 
 def open_source(source: SourceFile) -> TableFile:
     """Open a source as a table, with its header if it is text."""
     if not source.text:
         return open_typed(source)
-    source = skip_comments(source)
-    try:
-        head = read_csv_head(source)
-    except DataError as error:
-        raise title_error(source) or error from error
+    source, head = read_head(source)
     check_names(source.name, head.columns, row=head.header_row)
     return TableFile(source.name, head.columns, source, head=head)
 

@@ -14,7 +14,15 @@ from clfeval.errors import (
     list_names,
     quote_name,
 )
-from clfeval.tables.csv import HEAD_BYTES, TRIED, inspect_structure, other_delimiter, read_csv_head
+from clfeval.tables.csv import (
+    HEAD_BYTES,
+    TRIED,
+    CsvHead,
+    inspect_structure,
+    other_delimiter,
+    read_csv_head,
+    skip_comments,
+)
 from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable_error
@@ -27,6 +35,15 @@ def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> Data
     found = "there is only one column; " if len(columns) == 1 else ""
     hint = f"{found}if the delimiter is different, add {format_option('--delimiter', shown)}"
     return DataError(error.problems, hint=hint, totals=error.totals, fixes={"delimiter": shown})
+
+
+def read_head(source: SourceFile) -> tuple[SourceFile, CsvHead]:
+    """Read the header of a text below its comments, returned in the source; DataError."""
+    source = skip_comments(source)
+    try:
+        return source, read_csv_head(source)
+    except DataError as error:
+        raise title_error(source) or error from error
 
 
 def check_same_columns(files: Sequence[TableFile]) -> None:

@@ -102,20 +102,15 @@ class Composer:
             value = event.value if event.style else plain_scalar_value(event.value)
             spot = spot if event.style else replace(spot, text=event.value)
         elif event_kind(event) == "SequenceStart":
-            value = self._items(spot, depth)
+            value = []
+            while event_kind(item := next(self.events)) != "SequenceEnd":
+                part, spot.inside[len(value)] = self.compose(item, depth + 1)
+                value.append(part)
         else:
             value = self._pairs(spot, depth)
         if event.anchor is not None:
             self.anchors[event.anchor] = value, spot, self.values - before
         return value, spot
-
-    def _items(self, spot: SourcePosition, depth: int) -> list[Value]:
-        items: list[Value] = []
-        while event_kind(event := next(self.events)) != "SequenceEnd":
-            value, inner = self.compose(event, depth + 1)
-            spot.inside[len(items)] = inner
-            items.append(value)
-        return items
 
     def _pairs(self, spot: SourcePosition, depth: int) -> dict[str, Value]:
         pairs: dict[str, Value] = {}
@@ -302,7 +297,11 @@ def _read_text(name: str) -> str:
         with path.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
-        hint = suggestion(path.name, _names_beside(path), cutoff=0.75)
+        folder = path.parent if path.parent.is_dir() else Path()
+        names: list[str] = []
+        with suppress(OSError):
+            names = sorted(os.listdir(folder))
+        hint = suggestion(path.name, names, cutoff=0.75)
         raise UsageError.new("no such file", "no-such-file", name, hint=hint) from error
     except OSError as error:
         raise UsageError.new(f"cannot be read: {error.strerror}", CODE, name) from error
@@ -318,14 +317,6 @@ def _read_text(name: str) -> str:
     if not text.strip():
         raise UsageError.new("the file is empty", CODE, name)
     return text
-
-
-def _names_beside(path: Path) -> list[str]:
-    folder = path.parent if path.parent.is_dir() else Path()
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
 
 
 def _line_and_column(before: str) -> tuple[int, int]:

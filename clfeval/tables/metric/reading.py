@@ -17,10 +17,8 @@ from clfeval.tables.csv import (
     ENCODING_HINT,
     inspect_structure,
     other_delimiter,
-    read_csv_head,
     read_records,
     refuse_utf16,
-    skip_comments,
     take_fingerprint,
 )
 from clfeval.tables.input import ColumnNames, Input, find_column
@@ -30,7 +28,12 @@ from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, i
 from clfeval.tables.row_selection import filtered_rows
 from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable_error
 from clfeval.tables.source import BINARY, SourceFile, open_sources, table_paths
-from clfeval.tables.unreadable_text import converting_engine_errors, title_error, with_delimiter
+from clfeval.tables.unreadable_text import (
+    converting_engine_errors,
+    read_head,
+    title_error,
+    with_delimiter,
+)
 
 
 def read_grid(table: Any, said: Input) -> Grid:
@@ -71,7 +74,7 @@ def _of_file(source: SourceFile, id_column: str | None) -> Grid:
         except engine_errors() as error:
             raise unreadable_error(source.name, source.format, error) from error
     elif source.text:
-        grid = _of_text(skip_comments(source), plain=not (found.damaged or found.returns))
+        grid = _of_text(source, plain=not (found.damaged or found.returns))
     else:
         data = source.path.read_bytes()
         refuse_utf16(source, data)
@@ -86,10 +89,7 @@ def _of_file(source: SourceFile, id_column: str | None) -> Grid:
 
 def _of_text(source: SourceFile, *, plain: bool) -> Grid:
     """Read delimited text; plain: it is UTF-8 without NUL and without carriage returns."""
-    try:
-        head = read_csv_head(source)
-    except DataError as error:
-        raise title_error(source) or error from error
+    source, head = read_head(source)
     other = other_delimiter(source, head.columns)
     records = list(read_records(source)) if plain else []
     if {len(record) for _, record in records} != {len(head.columns)}:  # blank lines, or ragged rows
