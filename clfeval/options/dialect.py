@@ -44,10 +44,6 @@ class Dialect:
     listed: str
     place: Callable[[str], str | None] | None = None
 
-    def called(self, option: Option) -> str:
-        """Return the name of an option in this syntax."""
-        return option.name if self.place is None else option.key
-
 
 PYTHON = Dialect("=", "()", "=True", "error.problems lists all")
 
@@ -117,7 +113,7 @@ def _reword_option(found: re.Match[str], known: Mapping[str, Option], dialect: D
     option, value = known.get(found["flag"] or ""), found["value"] or ""
     if option is None:
         return found[0]
-    name = dialect.called(option)
+    name = option.name if dialect.place is None else option.key
     text, before = value.rstrip(",;:.)"), found.string[: found.start()]
     if option.kinds == (bool,):
         wanted = before.endswith(("add ", ": "))

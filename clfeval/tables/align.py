@@ -10,32 +10,14 @@ from typing import TYPE_CHECKING
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.lazy_imports import pl
-from clfeval.tables.scan import (
-    Origin,
-    Reading,
-    TableFile,
-    engine_errors,
-    in_polars,
-    scan,
-    unreadable_error,
-)
+from clfeval.tables.scan import Origin, Reading, engine_errors, in_polars, scan, unreadable_error
 
 if TYPE_CHECKING:
-    from clfeval.tables.columns import Columns
+    from clfeval.tables.join import JoinedFile
 
 ID, ROW = "__clfeval_id", "__clfeval_row"
 EXACT = 2**53  # below it whole numbers in a column of floats are exact
 MISSING = "fill in the cells, or add --missing drop to drop these rows"
-
-
-@dataclass(frozen=True, slots=True)
-class FileToAlign:
-    """A file to join: the column of its ids, its columns, and their names in the joined table."""
-
-    file: TableFile
-    id: str
-    columns: Columns
-    names: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +60,7 @@ class _Problems:
             raise DataError(self.problems[:MAX_PROBLEMS], hint=hint, totals=self.totals)
 
 
-def align_rows(sides: Sequence[FileToAlign], *, drop: bool) -> AlignedRows:
+def align_rows(sides: Sequence[JoinedFile], *, drop: bool) -> AlignedRows:
     """Join the rows of files on their ids; DataError with all mismatches.
 
     drop: exclude ids missing in some file. The result is sorted by id.
@@ -112,7 +94,7 @@ def align_rows(sides: Sequence[FileToAlign], *, drop: bool) -> AlignedRows:
     return replace(_merge_columns(sides, frames, drop=drop), lost=lost, nameless=nameless)
 
 
-def _read_file(side: FileToAlign) -> pl.DataFrame:
+def _read_file(side: JoinedFile) -> pl.DataFrame:
     """Read the used columns of a file with the number of each row, without blank lines."""
     file, columns = side.file, side.columns
     readings: dict[str, Reading] = columns.readings("plain")
@@ -130,7 +112,7 @@ def _read_file(side: FileToAlign) -> pl.DataFrame:
             raise unreadable_error(file.name, file.source.format, error) from error
 
 
-def _read_with_row_numbers(side: FileToAlign, readings: Mapping[str, Reading]) -> pl.DataFrame:
+def _read_with_row_numbers(side: JoinedFile, readings: Mapping[str, Reading]) -> pl.DataFrame:
     """Read columns, ids as ID and row numbers as ROW (the header is row 1)."""
     file, first = side.file, 1
     wanted: dict[str, Reading] = {**readings, side.id: readings.get(side.id, "text")}
@@ -189,7 +171,7 @@ def _order_by_id(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _unequal_ids_error(
-    sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], some: bool
+    sides: Sequence[JoinedFile], frames: Sequence[pl.DataFrame], some: bool
 ) -> DataError:
     """Build the error of ids missing in some file; some: other ids occur in all files."""
     found: list[Problem] = []
@@ -237,7 +219,7 @@ def _similar_id_hint(ids: pl.Series, against: pl.DataFrame, file: str) -> str | 
 
 
 def _merge_columns(
-    sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], *, drop: bool
+    sides: Sequence[JoinedFile], frames: Sequence[pl.DataFrame], *, drop: bool
 ) -> AlignedRows:
     """Put the columns next to one another; values given by several files have to agree."""
     key, truth = sides[0].id, next(one.columns.truth for one in sides if one.columns.truth)

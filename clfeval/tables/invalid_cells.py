@@ -133,28 +133,21 @@ def escape_braces(text: str) -> str:
 
 def numbered_rows(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
     """Read a table with row numbers (header is row 1), text files as text, without blank lines."""
+    frame: pl.LazyFrame
     if file.head is not None:
-        text: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
-        blank = pl.all_horizontal(pl.col(name).is_null() for name in file.columns)
-        frame = _with_places(text, file.name, file.head.header_row + 1).filter(~blank)
+        frame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
     else:
         assert file.native is not None
-        typed: pl.DataFrame = file.native.collect("polars").to_native()
-        frame = _with_places(typed.lazy(), file.name, 1)
-    if not null_values:
-        return frame
-    kept = [
-        pl.when(~column_as_text(name).is_in(list(null_values))).then(pl.col(name)).alias(name)
-        for name in file.columns
-    ]
-    return frame.with_columns(kept)
-
-
-def _with_places(frame: pl.LazyFrame, file: str, first: int) -> pl.LazyFrame:
-    place = pl.format("{}:{}", pl.lit(file), pl.col(ROW)).alias(PLACE)
+        frame = file.native.collect("polars").to_native().lazy()
     if ROW not in frame.collect_schema():  # rows kept by --where have their row numbers in the file
-        frame = frame.with_row_index(ROW, offset=first)
-    return frame.with_columns(pl.lit(file).alias(FILE), place)
+        frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
+    place = pl.format("{}:{}", pl.lit(file.name), pl.col(ROW)).alias(PLACE)
+    frame = frame.with_columns(pl.lit(file.name).alias(FILE), place)
+    if file.head is not None:
+        frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in file.columns))
+    marks = list(null_values)
+    cells = [pl.when(~column_as_text(n).is_in(marks)).then(pl.col(n)) for n in file.columns]
+    return frame.with_columns(cells) if marks else frame
 
 
 def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Problem], Counter[str]]:

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from clfeval.errors import ClfevalError, DataError, Problem, bad_option, list_names, unknown_column
-from clfeval.tables.align import FileToAlign, align_rows
+from clfeval.tables.align import align_rows
 from clfeval.tables.cells import FRAME
 from clfeval.tables.column_names import find_truth
 from clfeval.tables.columns import Columns, ModelColumns
@@ -39,6 +39,11 @@ class JoinedFile:
     columns: Columns
     peeks: Mapping[str, ColumnPeek]
     names: Mapping[str, str]
+
+    @property
+    def id(self) -> str:
+        """The column of its ids."""
+        return str(self.columns.id)
 
     def model(self, one: ModelColumns, alone: bool, taken: Counter[str]) -> ModelColumns:
         """Return a model, renamed for the joined table; alone: one per file; taken: all names."""
@@ -114,12 +119,10 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     names = list(by_name)
     wanted = match_names(whole, names, roles.model) if roles.model else names
     chosen = [by_name[name] for name in wanted]
-    sides = [
-        FileToAlign(part.file, str(roles.join),
-             replace(part.columns, models=tuple(one for of, one, _ in chosen if of is part)),
-             part.names)
-        for part in parts
-    ]  # fmt: skip
+    sides = []
+    for part in parts:
+        own = tuple(one for of, one, _ in chosen if of is part)
+        sides.append(replace(part, columns=replace(part.columns, models=own)))
     found = align_rows(sides, drop=roles.missing == "drop")
     truth = next(part.columns.truth for part in parts if part.columns.truth)
     columns = Columns(

@@ -10,7 +10,7 @@ from typing import cast
 from clfeval.errors import DataError, bad_option, list_names, unknown_column
 from clfeval.tables.cells import known_labels, spell_as_truth
 from clfeval.tables.column_names import refuse_decimal_commas
-from clfeval.tables.columns import Columns, Layout, ModelColumns
+from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.input import FILE_NAME, Input, match_names, parse_facets, refuse_ignored_columns
 from clfeval.tables.layouts import layouts
 from clfeval.tables.peek import ColumnPeek, ColumnRole
@@ -98,6 +98,10 @@ def _recoded_columns(
 
 
 KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}
+WHY = {
+    "label": "its values are truth's labels", "score": "its values are numbers",
+    "classes": "its name contains a class",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,20 +158,10 @@ class Predictions:
                 what = f"{KINDS[model.kind]} of '{model.name}'"
                 if label is not None:
                     what = f"probability of '{label}' by '{model.name}'"
-                known.setdefault(name, (what, _kind_of(model, roles)))
+                classes = model.kind == "classes"
+                why = "--kind" if roles.kind and not classes else WHY[model.kind]
+                known.setdefault(name, (what, why))
         said = dict.fromkeys(columns.ignored, ("left out", "--ignore"))
-        return [
-            ColumnRole(
-                name, *known.get(name) or said.get(name) or ("not used", "no option names it")
-            )
-            for name in self.files[0].columns
-        ]
-
-
-def _kind_of(model: ModelColumns, roles: Input) -> str:
-    """Return the reason why a column is a model's."""
-    if model.kind == "classes":
-        return "its name contains a class"
-    if roles.kind:
-        return "--kind"
-    return "its values are truth's labels" if model.kind == "label" else "its values are numbers"
+        other = ("not used", "no option names it")
+        names = self.files[0].columns
+        return [ColumnRole(name, *known.get(name) or said.get(name, other)) for name in names]

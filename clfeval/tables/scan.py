@@ -273,9 +273,14 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
 
 
 def file_of_frame(frame: Any, name: str) -> TableFile:
-    """Return a data frame as a table of this name; UsageError for any other object."""
+    """Return a data frame as a table of this name; UsageError for any other object.
+
+    Names of columns become text, as do mixed cells; DataError for cells of other types.
+    """
+    if type(frame).__module__.partition(".")[0] in ("pandas", "pyarrow"):
+        frame = _with_text_columns(frame, name)
     try:
-        native = nw.from_native(with_text_columns(frame, name)).lazy()
+        native = nw.from_native(frame).lazy()
     except TypeError as error:
         raise not_a_table(frame) from error
     columns = tuple(native.collect_schema().names())
@@ -283,10 +288,7 @@ def file_of_frame(frame: Any, name: str) -> TableFile:
     return TableFile(name, columns, native=native)
 
 
-def with_text_columns(frame: Any, name: str) -> Any:
-    """Return a frame with text column names, mixed cells as text; DataError for other cells."""
-    if type(frame).__module__.partition(".")[0] not in ("pandas", "pyarrow"):
-        return frame
+def _with_text_columns(frame: Any, name: str) -> Any:
     pandas = hasattr(frame, "columns") and hasattr(frame, "set_axis")
     names = list(frame.columns if pandas else getattr(frame, "column_names", ()))
     texts = [

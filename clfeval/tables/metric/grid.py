@@ -26,14 +26,11 @@ CODES = (
     "", "missing-value", "bad-number", "infinite-value", "missing-value", "bad-number",
     "bad-number",
 )  # fmt: skip
-MAX_CELL_LENGTH = 60  # characters of a cell in a message
-_ESTIMATE = {"value", "low", "high", "reason"}
 # a number with another decimal sign, or with a thousands separator
 _OTHER_DECIMAL = {
     ".": re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?"),
     ",": re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?"),
 }
-_ENDLESS = ("infinite", "minus_infinite")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +114,7 @@ def _parse_text(text: str, decimal: str) -> tuple[float, int]:
 
 
 def _without_value(reason: object) -> int:
-    if reason in _ENDLESS:
+    if reason in ("infinite", "minus_infinite"):
         return INFINITE
     return UNDEFINED if name_text(reason) else MISSING
 
@@ -133,13 +130,13 @@ def describe_flaw(cell: object, status: int, reason: object = None) -> str:
     if status == MISSING:
         return "missing"
     text = str(name_text(cell)).strip()
-    text = text if len(text) <= MAX_CELL_LENGTH else f"{text[:MAX_CELL_LENGTH]}..."
+    text = text if len(text) <= 60 else f"{text[:60]}..."
     return f"'{text}' is not a number"
 
 
 def is_estimate(cell: object) -> TypeGuard[dict[str, object]]:
     """Return whether a cell is an estimate of a saved result."""
-    return isinstance(cell, dict) and cell.keys() == _ESTIMATE
+    return isinstance(cell, dict) and cell.keys() == {"value", "low", "high", "reason"}
 
 
 def is_blank(cell: object) -> bool:
