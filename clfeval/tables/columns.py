@@ -122,7 +122,7 @@ class Columns:
 class Layout:
     """A layout of prediction tables, with the functions that read it.
 
-    needs: required columns; lacking: the error without them. recognise: roles of columns, from the
+    needs: required columns. recognise: roles of columns, from the
     header and the first values, or None. rows: lazy frames with a row per observation and a column
     for each prediction; one per file, or one for all. checks: numbered rows and their checks.
     models: finds models in rows. expand: the predictions of rows that are 2 x 2 tables. asked:
@@ -131,7 +131,6 @@ class Layout:
 
     name: LayoutName
     needs: str
-    lacking: str
     recognise: Callable[[str, Mapping[str, ColumnPeek], Input], Columns | None]
     rows: Callable[[Sequence[TableFile], Columns, Mode, Also], list[Frame]]
     checks: Callable[

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -93,23 +94,15 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
         at if at is not None else next((i for i, t in enumerate(truths) if t in peeks[i]), None)
     )
     given_truth = None if holder is None else peeks[holder][str(truths[holder])]
-    parts = [
-        _recognise_part(
-            of,
-            of == name,
-            file,
-            each,
-            roles,
-            ignored,
-            others,
-            times,
-            given_truth if i != holder else None,
-            only=i == at,
-            called_so=bare[i],
-            own_file=at is not None,
-        )
-        for i, (of, (name, file), each) in enumerate(zip(called, files, peeks, strict=True))
-    ]
+    recognise_part = partial(
+        _recognise_part, roles=roles, ignored=ignored, others=others, times=times,
+        own_file=at is not None,
+    )  # fmt: skip
+    parts = []
+    for i, (of, (given, file), each) in enumerate(zip(called, files, peeks, strict=True)):
+        truth = given_truth if i != holder else None
+        part = recognise_part(of, of == given, file, each, truth, only=i == at, called_so=bare[i])
+        parts.append(part)
     alone = all(len(part.columns.models) == 1 for i, part in enumerate(parts) if i != at)
     taken = Counter(one.name for part in parts for one in part.columns.models)
     models = [(part, one, part.model(one, alone, taken))
@@ -124,9 +117,9 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
         own = tuple(one for of, one, _ in chosen if of is part)
         sides.append(replace(part, columns=replace(part.columns, models=own)))
     found = align_rows(sides, drop=roles.missing == "drop")
-    truth = next(part.columns.truth for part in parts if part.columns.truth)
+    true = next(part.columns.truth for part in parts if part.columns.truth)
     columns = Columns(
-        truth, roles.join, tuple(new for _, _, new in chosen),
+        true, roles.join, tuple(new for _, _, new in chosen),
         ignored=tuple(QUALIFIED_NAME.format(part.called, name) for part in parts
                       for name in part.columns.ignored),
         facets=facets, weight=roles.weight, cluster=roles.cluster,
@@ -144,7 +137,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     how += f", {found.lost:,} dropped that are not in all files" if found.lost else ""
     how += f", rows without an id dropped: {found.nameless:,}" if found.nameless else ""
     layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
-    looks = _peeks(parts, table.columns, truth)
+    looks = _peeks(parts, table.columns, true)
     # labels of one file are not stray columns next to scores of another
     sure = all(len({model.kind for model in part.columns.models}) <= 1 for part in parts)
     said = replace(asked, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
@@ -195,9 +188,9 @@ def _refuse_alike(parts: Sequence[JoinedFile], models: Sequence[str]) -> None:
 
 
 def _recognise_part(
-    called: str, said: bool, file: TableFile, peeks: Mapping[str, ColumnPeek], roles: Input,
-    ignored: set[str], others: Iterable[str], times: Counter[str], truth: ColumnPeek | None, *,
-    only: bool, called_so: str | None, own_file: bool,
+    called: str, said: bool, file: TableFile, peeks: Mapping[str, ColumnPeek],
+    truth: ColumnPeek | None, *, only: bool, called_so: str | None, own_file: bool, roles: Input,
+    ignored: set[str], others: Iterable[str], times: Counter[str],
 ) -> JoinedFile:  # fmt: skip
     """Recognise the columns of one file; times: number of files with each column name.
 

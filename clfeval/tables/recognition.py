@@ -78,7 +78,8 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
                 ),
             )
     layout = next(layout for layout in layouts() if layout.name == wanted)
-    what = f"{layout.lacking}; columns: {list_names(columns)}"
+    what = f"not a {wanted} table" if wanted != "probabilities" else "no class probabilities"
+    what += f"; columns: {list_names(columns)}"
     hint = f"that layout needs columns such as {layout.needs}"
     raise DataError.new(what, "wrong-layout", file, hint=hint)
 

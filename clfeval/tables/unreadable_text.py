@@ -61,16 +61,11 @@ def check_same_columns(files: Sequence[TableFile]) -> None:
             hint = "files read as one table need the same columns; to join files of one model each "
             hint += "by row id, add --join COLUMN"
             common = [name for name in first.columns if name in theirs]
-            key = find_column(common, ColumnNames.ID) or next(
-                (n for n in common if n.endswith("_id")), None
-            )
-            raise DataError.new(
-                "; ".join(parts),
-                "different-columns",
-                other.name,
-                hint=hint,
-                fixes={"join": key} if key else {},
-            )
+            named = (name for name in common if name.endswith("_id"))
+            key = find_column(common, ColumnNames.ID) or next(named, None)
+            fixes = {"join": key} if key else {}
+            what = "; ".join(parts)
+            raise DataError.new(what, "different-columns", other.name, hint=hint, fixes=fixes)
 
 
 def _delimiters_differ(first: TableFile, other: TableFile) -> DataError | None:

@@ -219,12 +219,10 @@ class YamlFile:
 
     def written(self, *path: str | int) -> str | None:
         """Return the text of an unquoted scalar as written; None for other values."""
-        spot = self.spot
+        spot: SourcePosition | None = self.spot
         for step in path:
-            if step not in spot.inside:
-                return None
-            spot = spot.inside[step]
-        return spot.text
+            spot = None if spot is None else spot.inside.get(step)
+        return None if spot is None else spot.text
 
     def problem(self, path: Sequence[str | int], what: str, code: str = CODE) -> Problem:
         """Build the problem of the value at a path."""

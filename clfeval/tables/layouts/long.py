@@ -193,7 +193,6 @@ def row_checks(
 LAYOUT = Layout(
     name="long",
     needs="id, model, prediction, truth",
-    lacking="not a long table",
     recognise=recognise,
     rows=scan_rows,
     checks=row_checks,

@@ -356,7 +356,6 @@ def row_checks(
 LAYOUT = Layout(
     name="wide",
     needs="truth and one for each model",
-    lacking="not a wide table",
     recognise=recognise,
     rows=scan_rows,
     checks=row_checks,
@@ -366,7 +365,6 @@ PROBABILITIES = replace(
     LAYOUT,
     name="probabilities",
     needs="rf:cat, .pred_cat or prob_cat for truth's classes",
-    lacking="no class probabilities",
     recognise=fold_probabilities,
     asked=("wide",),
 )

@@ -152,16 +152,11 @@ class _InvalidCells:
         places = self.sheet.places
         columns = {places.of(i, j)[1]: (i, j) for i, j in reversed(np.argwhere(spelled).tolist())}
         word = "comma" if sign == "," else "point"
-        problems = [
-            Problem(
-                f"numbers with a decimal {word}, such as '{str(self._raw(*at)).strip()}'",
-                "decimal-comma",
-                self.grid.name,
-                None,
-                self.grid.columns[column],
-            )
-            for column, at in sorted(columns.items())
-        ]
+        problems = []
+        for column, at in sorted(columns.items()):
+            what = f"numbers with a decimal {word}, such as '{str(self._raw(*at)).strip()}'"
+            place = self.grid.name, None, self.grid.columns[column]
+            problems.append(Problem(what, "decimal-comma", *place))
         value = first.replace(",", ".")
         hint = f"add --decimal '{sign}' to read '{first}' as {value}"
         return DataError(problems, hint=hint, fixes={"decimal": sign})
