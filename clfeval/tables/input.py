@@ -99,10 +99,8 @@ class Input:
     ] = None
     model: Annotated[
         tuple[str, ...],
-        Opt(
-            "Model by name or quoted glob; repeat. Default: all other columns.",
-            COLUMNS, completes="model",
-        ),
+        Opt("Model by name or quoted glob; repeat. Default: all other columns.", COLUMNS,
+            completes="model"),
     ] = ()  # fmt: skip
     ignore: Annotated[
         tuple[str, ...],
@@ -111,24 +109,18 @@ class Input:
     id: Annotated[str | None, Opt("Column of row ids.", COLUMNS, completes="column")] = None
     join: Annotated[
         str | None,
-        Opt(
-            "Join files NAME=FILE, one per model, on this id column.",
-            COLUMNS, signed="join", completes="column",
-        ),
+        Opt("Join files NAME=FILE, one per model, on this id column.", COLUMNS,
+            signed="join", completes="column"),
     ] = None  # fmt: skip
     positive: Annotated[
         str | None,
-        Opt(
-            "Positive class; default 1 or true.",
-            COLUMNS, accept=_label, takes=object, completes="class",
-        ),
+        Opt("Positive class; default 1 or true.", COLUMNS,
+            accept=_label, takes=object, completes="class"),
     ] = None  # fmt: skip
     classes: Annotated[
         tuple[str, ...],
-        Opt(
-            "Class, lowest first where classes are ordered; repeat for each.",
-            COLUMNS, accept=_labels, takes=Sequence[object],
-        ),
+        Opt("Class, lowest first where classes are ordered; repeat for each.", COLUMNS,
+            accept=_labels, takes=Sequence[object]),
     ] = ()  # fmt: skip
     kind: Annotated[
         Kind | None,
@@ -136,11 +128,9 @@ class Input:
     ] = None
     threshold: Annotated[
         Mapping[str | None, float],
-        Opt(
-            "Predict positive at or above T; default 0.5.",
-            COLUMNS, metavar="T|MODEL=T", parse=parse_thresholds, accept=_thresholds,
-            takes=float | Mapping[str | None, float] | None,
-        ),
+        Opt("Predict positive at or above T; default 0.5.", COLUMNS, metavar="T|MODEL=T",
+            parse=parse_thresholds, accept=_thresholds,
+            takes=float | Mapping[str | None, float] | None),
     ] = field(default_factory=dict)  # fmt: skip
     weight: Annotated[
         str | None,

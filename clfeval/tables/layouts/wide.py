@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from clfeval.errors import DataError, Problem, format_option, list_names
 from clfeval.tables.cells import PAIRS, known_labels, natural_sort_key
@@ -257,16 +258,13 @@ def _add_up(pairs: Pairs, peeks: Mapping[str, ColumnPeek], classes: Collection[s
     return bool(sums) and max(abs(one - 1) for one in sums) <= ROUNDED * len(pairs) + 1e-9
 
 
-def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns:
-    """Recognise a wide table: every column without another role is a model."""
-    place, models = _models(file, peeks, roles)
-    return Columns(*place, _select_models(file, peeks, models, roles))
+def recognise(
+    file: str, peeks: Mapping[str, ColumnPeek], roles: Input, *, probabilities: bool = False
+) -> Columns | None:
+    """Recognise a wide table: every column without another role is a model.
 
-
-def _models(
-    file: str, peeks: Mapping[str, ColumnPeek], roles: Input
-) -> tuple[tuple[str, str | None], list[ModelColumns]]:
-    """Return truth and id, and other columns as models, class probabilities as one model."""
+    probabilities: only a table with columns of class probabilities, which are one model.
+    """
     truth = find_truth(peeks, roles)
     if truth is None:
         raise no_truth_error(file, peeks)
@@ -282,7 +280,9 @@ def _models(
     refuse_confidence(file, models, peeks, classes, roles)
     alone = {model.columns[0] for model in models if len(model.columns) == 1 and not model.beside}
     refuse_covariates(file, {name: free[name] for name in free if name in alone}, roles)
-    return (truth, row_id), models
+    if probabilities and all(model.kind != "classes" for model in models):
+        return None
+    return Columns(truth, row_id, _select_models(file, peeks, models, roles))
 
 
 def _select_models(
@@ -300,14 +300,6 @@ def _select_models(
             hint += f"; if predictions are in another file, name both files and add {way}"
         raise DataError.new(what, "no-models", file, hint=hint)
     return tuple(models)
-
-
-def fold_probabilities(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns | None:
-    """Recognise a table with columns of class probabilities; None if it has none."""
-    place, models = _models(file, peeks, roles)
-    if all(model.kind != "classes" for model in models):
-        return None
-    return Columns(*place, _select_models(file, peeks, models, roles))
 
 
 def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
@@ -365,6 +357,6 @@ PROBABILITIES = replace(
     LAYOUT,
     name="probabilities",
     needs="rf:cat, .pred_cat or prob_cat for truth's classes",
-    recognise=fold_probabilities,
+    recognise=partial(recognise, probabilities=True),
     asked=("wide",),
 )
