@@ -8,6 +8,7 @@ result, and the JSON Schema of batches. Messages use the words of the shell.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, cached_property
 from keyword import iskeyword
@@ -195,9 +196,7 @@ def build_group(
     options = options_of(group) if options is None else options
     known = [option for option in options if option.name in given]
     made = group(**{one.field: convert_value(one, given[one.name]) for one in known})
-    check = getattr(made, "check", None)
-    if check is not None:
-        check()
+    getattr(made, "check", lambda: None)()
     for option in changed_options(made):
         field, why = option.opt.needs or ("", "")
         if field and not getattr(made, field):
@@ -250,10 +249,9 @@ def convert_value(option: Option, given: Any) -> Any:
 
 def _convert_integer(option: Option, given: Any) -> int:
     opt = option.opt
-    try:
+    value = None
+    with suppress(TypeError):
         value = index(given)
-    except TypeError:
-        value = None
     if value is not None and not _is_out_of_bounds(opt, value):
         return value
     if opt.outside:

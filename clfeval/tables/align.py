@@ -190,13 +190,10 @@ def _unequal_ids_error(
             )
             found.append(Problem(what, "unequal-ids", side.file.name, row, side.id))
             alike = alike or _similar_id_hint(lacking[ID], against, other.file.name)
-    if alike:
-        return DataError(found, hint=alike)
+    hint = "add --missing drop to drop ids that are not in all files"
     if not some:
         hint = f"no id is in all files: is '{sides[0].id}' the id column of each?"
-        return DataError(found, hint=hint)
-    hint = "add --missing drop to drop ids that are not in all files"
-    return DataError(found, hint=hint)
+    return DataError(found, hint=alike or hint)
 
 
 def _similar_id_hint(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:

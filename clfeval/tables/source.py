@@ -153,7 +153,12 @@ def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]
 
     A name that is not a file but has a wildcard is expanded; `-` is standard input, once.
     """
-    delimiter = None if said.delimiter is None else _one_character(said.delimiter)
+    delimiter = said.delimiter and {"\\t": "\t", "tab": "\t"}.get(said.delimiter, said.delimiter)
+    plain = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
+    if not plain or delimiter in ('"', "\r", "\n"):
+        what = f"delimiter '{said.delimiter}' is not one ASCII character"
+        hint = r"for example --delimiter ';' or --delimiter '\t'"
+        raise UsageError.new(what, "bad-delimiter", hint=hint)
     streams = _STREAMS.get()
     with ExitStack() as stack:
         sources = []
@@ -167,15 +172,6 @@ def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]
             tab_or_comma = "\t" if source.format == "tsv" else ","
             sources.append(replace(source, delimiter=delimiter or tab_or_comma))
         yield sources
-
-
-def _one_character(delimiter: str) -> str:
-    character = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
-    if len(character) != 1 or not character.isascii() or character in '"\r\n':
-        what = f"delimiter '{delimiter}' is not one ASCII character"
-        hint = r"for example --delimiter ';' or --delimiter '\t'"
-        raise UsageError.new(what, "bad-delimiter", hint=hint)
-    return character
 
 
 def _expand_patterns(names: Sequence[str]) -> list[str]:

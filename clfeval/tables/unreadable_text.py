@@ -109,22 +109,18 @@ def title_error(source: SourceFile) -> DataError | None:
             n for n, (_, cells) in enumerate(records)
             if sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")
         ]  # fmt: skip
-        if delimiter == source.delimiter and heads[:1] == [0] and _has_equal_lengths(records):
+        lengths = [len(cells) for _, cells in records]
+        if delimiter == source.delimiter and heads[:1] == [0] and len({*lengths}) == 1:
             return None
         if not heads or heads[0] == 0 or len(records) < heads[0] + 2:
             continue
         row, _ = records[heads[0]]
-        if _has_equal_lengths(records[heads[0] :]):
+        if len({*lengths[heads[0] :]}) == 1:
             title_row, cells = records[0]
             what = f"{quote_name(next(filter(None, cells)))} is a title or comment, not a header"
             hint = f"the column names are in row {row}: tail -n +{row} FILE > NEW"
             return DataError.new(what, "no-header", source.name, title_row, hint=hint)
     return None
-
-
-def _has_equal_lengths(records: Sequence[tuple[int, list[str]]]) -> bool:
-    """Return whether all lines have as many cells as the first."""
-    return len({len(cells) for _, cells in records}) == 1
 
 
 def _records(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:

@@ -267,11 +267,8 @@ def read_yaml(
         line, column = (where.line + 1, where.column + 1) if where else (1, 1)
     except yaml.reader.ReaderError as error:
         complaint, line, column = error.reason, *_line_and_column(text[: error.position])
-    what, hint = complaint, None
-    for start, words, remedy in _COMPLAINTS:
-        if re.match(start, complaint):
-            what, hint = words, remedy
-            break
+    known = ((words, remedy) for start, words, remedy in _COMPLAINTS if re.match(start, complaint))
+    what, hint = next(known, (complaint, None))
     raise UsageError.new(f"not valid YAML: {what}", CODE, f"{name}:{line}:{column}", hint=hint)
 
 

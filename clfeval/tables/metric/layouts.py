@@ -100,8 +100,7 @@ def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     if not models:
         raise no_metrics_error(grid)
     names = grid.texts(named)
-    problems = name_problems(grid, grid.rows, names, named, "duplicate-column")
-    if problems:
+    if problems := name_problems(grid, grid.rows, names, named, "duplicate-column"):
         raise DataError(problems, hint="give every metric a unique name")
     some = np.any(is_numeric(np.array([parsed[name].status for name in models])), axis=0)
     every = {str(name): row for row, name in enumerate(names)}
@@ -255,8 +254,7 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
     left = len(grid.rows) - len(keep)
     notes = [rows_left_out_text(left, "of slices or classes")] if left else []
     models, metrics = grid.texts(columns.model), grid.texts(columns.metric)
-    unnamed = [i for i in keep if models[i] is None or metrics[i] is None]
-    if unnamed:
+    if unnamed := [i for i in keep if models[i] is None or metrics[i] is None]:
         if said.missing == "error" or len(unnamed) == len(keep):
             problems = [
                 Problem("missing", "missing-value", grid.name, grid.rows[i], grid.columns[column])

@@ -254,12 +254,11 @@ def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = 
 def _of_columns(name: str, document: dict[str, list[Any]]) -> Grid:
     """Read one list of values per column."""
     first, length = next((key, len(values)) for key, values in document.items())
-    problems = [
+    if problems := [
         Problem(f"{len(v)} values, but '{first}' has {length}", "ragged-columns", name, None, key)
         for key, v in document.items()
         if len(v) != length
-    ]
-    if problems:
+    ]:
         raise DataError(problems, hint=_FORMS)
     return Grid(name, tuple(document), tuple(document.values()), range(1, length + 1))
 
