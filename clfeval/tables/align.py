@@ -114,15 +114,13 @@ def _read_file(side: JoinedFile) -> pl.DataFrame:
 
 def _read_with_row_numbers(side: JoinedFile, readings: Mapping[str, Reading]) -> pl.DataFrame:
     """Read columns, ids as ID and row numbers as ROW (the header is row 1)."""
-    file, first = side.file, 1
+    file = side.file
     wanted: dict[str, Reading] = {**readings, side.id: readings.get(side.id, "text")}
     if file.numbered:
         wanted[ROW] = "integer"
     frame = in_polars(scan(file, wanted, null_values=side.columns.null_values))
-    if file.head is not None:
-        first = file.head.header_row + 1
     if not file.numbered:
-        frame = frame.with_row_index(ROW, offset=first)
+        frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
     frame = frame.with_columns(pl.col(side.id).alias(ID))
     if file.head is not None:
         frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in wanted))

@@ -98,13 +98,9 @@ class Columns:
 
     def readings(self, mode: Mode) -> dict[str, Reading]:
         """Return how every used column is read."""
-        loose = mode == "loose"
-
-        def number(column: str) -> Reading:
-            if column in self.written:
-                return "loose written" if loose else "written"
-            return "loose" if loose else "number"
-
+        number: tuple[Reading, Reading] = ("number", "written")  # of plain and formatted numbers
+        if mode == "loose":
+            number = ("loose", "loose written")
         chosen: dict[str, Reading] = dict.fromkeys(self.constants, "text")
         chosen |= {name: cast(Reading, f"bins {edges}") for name, edges in self.edges.items()}
         if self.truth:
@@ -113,9 +109,12 @@ class Columns:
             chosen |= dict.fromkeys((str(self.id), self.naming), "text")
         for model in self.models:
             columns = (self.answer,) if self.answer else model.columns
-            labels = model.kind == "label"
-            chosen |= {n: self.label(n, mode) if labels else number(n) for n in columns}
-        return chosen | ({self.weight: number(self.weight)} if self.weight else {})
+            for name in columns:
+                label = model.kind == "label"
+                chosen[name] = self.label(name, mode) if label else number[name in self.written]
+        if self.weight:
+            chosen[self.weight] = number[self.weight in self.written]
+        return chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,23 +110,21 @@ def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, 
 
 
 def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
-    problems = []
+    found: list[tuple[str, str]] = []
     seen: dict[str, int] = {}
     for position, name in enumerate(columns, start=1):
         first = seen.setdefault(name, position)
         if first < position:
             shown = f"'{name}'" if name else "(no name)"
             what = f"column {position} has the same name as column {first}: {shown}"
-            problems.append(Problem(what, "duplicate-column", source.name, 1))
+            found.append((what, "duplicate-column"))
         elif "\ufffd" in name:
-            what = f"the name of column {position} is not UTF-8"
-            problems.append(Problem(what, "not-utf8", source.name, 1))
+            found.append((f"the name of column {position} is not UTF-8", "not-utf8"))
         elif "\0" in name:
-            what = f"the name of column {position} contains a NUL byte"
-            problems.append(Problem(what, "nul-byte", source.name, 1))
-    if problems:
-        codes = {problem.code for problem in problems}
-        raise DataError(problems, hint=next(_HINTS[code] for code in _HINTS if code in codes))
+            found.append((f"the name of column {position} contains a NUL byte", "nul-byte"))
+    if found:
+        hint = next(_HINTS[code] for code in _HINTS if code in {code for _, code in found})
+        raise DataError([Problem(*one, source.name, 1) for one in found], hint=hint)
 
 
 ENCODING_HINT = "if it is Latin-1, convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW"

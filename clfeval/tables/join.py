@@ -315,9 +315,6 @@ def _name_table(error: ClfevalError, table: TableFile) -> None:
     found: list[Problem] = []
     for one in error.problems:
         where = table.place(one.row, one.column) if one.file == table.name else None
-        if where is not None:
-            file, row, column = where
-            one = replace(one, file=file, row=row, column=column)
-        found.append(one)
+        found.append(one if where is None else Problem(one.what, one.code, *where))
     error.problems = tuple(found)
     error.args = ("\n".join(error.lines()),)

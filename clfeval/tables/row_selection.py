@@ -126,12 +126,11 @@ def filtered_rows(file: TableFile, where: str | None) -> TableFile:
     for name in asked.columns:
         if name not in file.columns:
             raise unknown_column(file.name, name, file.columns)
+    text = file.native
     if file.head is not None:
-        text, first = scan(file, dict.fromkeys(file.columns, "text")), file.head.header_row + 1
-    else:
-        assert file.native is not None
-        text, first = file.native, 1
-    frame = in_polars(text)
+        text = scan(file, dict.fromkeys(file.columns, "text"))
+    assert text is not None
+    frame, first = in_polars(text), file.head.header_row + 1 if file.head else 1
     kept = (frame if file.numbered else frame.with_row_index(ROW, offset=first)).filter(condition)
     if kept.select(ROW).head(1).collect().is_empty():
         counts = {name: count_distinct_values([file], name, ()) for name in asked.columns}
@@ -161,14 +160,9 @@ def filter_columns(
     asked.parse()
     if peeks is None:
         return list(asked.columns)
-    return [
-        name
-        for name in asked.columns
-        if name in peeks
-        and name not in {*used}
-        and not find_column([name], ColumnNames.ID)
-        and not (peeks[name].mostly_numeric and peeks[name].shares)
-    ]
+    free = [name for name in asked.columns if name in peeks and name not in {*used}]
+    models = {name for name in free if peeks[name].mostly_numeric and peeks[name].shares}
+    return [n for n in free if n not in models and not find_column([n], ColumnNames.ID)]
 
 
 def refuse_train_and_test(

@@ -43,10 +43,10 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
     """Raise for models without a name and for repeated names."""
     if sheet.turned:
         return  # the header was checked
-    if len(set(sheet.models)) == len(sheet.models) and None not in sheet.models:
-        return
     rows = [grid.rows[record] for record in sheet.places.records[:, 0]]
     problems = name_problems(grid, rows, sheet.models, sheet.named, "duplicate-model")
+    if not problems:
+        return
     totals = Counter(problem.code for problem in problems)
     hint = "give every model a unique name, or drop unnamed ones with --missing drop"
     if totals["duplicate-model"]:
