@@ -81,27 +81,25 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
         if name not in known:
             raise unknown_column(whole, name, [name for each in peeks for name in each])
     times = Counter(name for each in peeks for name in each)
-    used = ignored.union(QUALIFIED_NAME.format(of, one) for of in called for one in others) | {
-        *others
-    }
+    used = {*others, *(QUALIFIED_NAME.format(of, one) for of in called for one in others)} | ignored
     bare = [_only_truth(each, of, roles, used) for of, each in zip(called, peeks, strict=True)]
     only_truth = [i for i, name in enumerate(bare) if name is not None]
     # fractions named like truth are the scores of another file
     only_truth.sort(key=lambda i: not peeks[i][str(bare[i])].classes)
     at = next(iter(only_truth), None)
     truths = [find_truth(each, roles) for each in peeks]
-    holder = (
-        at if at is not None else next((i for i, t in enumerate(truths) if t in peeks[i]), None)
-    )
+    holder = at
+    if at is None:
+        holder = next((i for i, truth in enumerate(truths) if truth in peeks[i]), None)
     given_truth = None if holder is None else peeks[holder][str(truths[holder])]
+    own = at is not None
     recognise_part = partial(
-        _recognise_part, roles=roles, ignored=ignored, others=others, times=times,
-        own_file=at is not None,
-    )  # fmt: skip
+        _recognise_part, roles=roles, ignored=ignored, others=others, times=times, own_file=own
+    )
     parts = []
     for i, (of, (given, file), each) in enumerate(zip(called, files, peeks, strict=True)):
-        truth = given_truth if i != holder else None
-        part = recognise_part(of, of == given, file, each, truth, only=i == at, called_so=bare[i])
+        lent = given_truth if i != holder else None
+        part = recognise_part(of, of == given, file, each, lent, only=i == at, called_so=bare[i])
         parts.append(part)
     alone = all(len(part.columns.models) == 1 for i, part in enumerate(parts) if i != at)
     taken = Counter(one.name for part in parts for one in part.columns.models)

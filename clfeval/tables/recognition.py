@@ -100,9 +100,10 @@ def _recoded_columns(
 
 KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}
 WHY = {
-    "label": "its values are truth's labels", "score": "its values are numbers",
+    "label": "its values are truth's labels",
+    "score": "its values are numbers",
     "classes": "its name contains a class",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from clfeval.tables.metric.sheet import (
     no_rows_error,
     not_transposed_error,
     requested_metrics,
-    rows_left_out_text,
+    rows_left_out,
     sheet_by_rows,
 )
 
@@ -193,8 +193,7 @@ def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[st
     free = [row for row in rows if row.get("slice") is None]
     if not free:
         raise no_rows_error(grid, "every row belongs to a slice; choose rows of the whole table")
-    left = len(rows) - len(free)
-    notes = [rows_left_out_text(left, "of slices")] if left else []
+    notes = rows_left_out(len(rows) - len(free), "of slices")
     rows = list(whole_table_rows(free))
     kind = rows[0].get("population") if rows else None
     known = dict.fromkeys(row.get("population") for row in free)
@@ -251,8 +250,7 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
         raise no_rows_error(
             grid, "every row belongs to a slice or a class; drop that column or choose rows"
         )
-    left = len(grid.rows) - len(keep)
-    notes = [rows_left_out_text(left, "of slices or classes")] if left else []
+    notes = rows_left_out(len(grid.rows) - len(keep), "of slices or classes")
     models, metrics = grid.texts(columns.model), grid.texts(columns.metric)
     if unnamed := [i for i in keep if models[i] is None or metrics[i] is None]:
         if said.missing == "error" or len(unnamed) == len(keep):
@@ -271,7 +269,7 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
             )
         gone = set(unnamed)
         keep = [i for i in keep if i not in gone]
-        notes.append(rows_left_out_text(len(unnamed), "without a model or a metric"))
+        notes += rows_left_out(len(unnamed), "without a model or a metric")
     names = [metrics[i] for i in keep]
     if columns.estimator is not None:
         estimators = grid.texts(columns.estimator)
@@ -300,8 +298,7 @@ def _sheet_of_cells(
     k, n = len(every), len(found)
     if k * n > max(SMALL, MOST * len(keep)):
         what = f"most values are missing: {len(keep):,} rows for {k:,} models and {n:,} metrics"
-        name = grid.columns[columns.metric]
-        hint = f"if '{name}' does not name a metric, add --layout wide"
+        hint = f"if '{grid.columns[columns.metric]}' does not name a metric, add --layout wide"
         fixes = {"layout": "wide"}
         raise DataError.new(what, "missing-value", grid.name, hint=hint, fixes=fixes)
     place = np.full(len(others), -1)

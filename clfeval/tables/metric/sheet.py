@@ -96,9 +96,9 @@ def name_or_text_column(
     return found
 
 
-def rows_left_out_text(count: int, which: str) -> str:
-    """Return the note on the number of rows left out."""
-    return f"{count:,} row{'s' * (count > 1)} {which} left out"
+def rows_left_out(count: int, which: str) -> list[str]:
+    """Return the note on the number of rows left out, none if it is 0."""
+    return [f"{count:,} row{'s' * (count > 1)} {which} left out"] if count else []
 
 
 def name_problems(

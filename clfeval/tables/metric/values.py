@@ -206,22 +206,17 @@ class _InvalidCells:
         return " and ".join(parts), fixes
 
     def _flags(self, metrics: Bools) -> str:
-        names = [self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist()]
-        return " ".join(f"--ignore {quote_word(name)}" for name in names)
+        return " ".join(f"--ignore {quote_word(name)}" for name in self._fix(metrics)["ignore"])
 
     def _fix(self, metrics: Bools) -> dict[str, Any]:
-        names = tuple(self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist())
-        return {"ignore": names}
+        return {"ignore": tuple(self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist())}
 
     def _error(
         self, some: Bools, hint: str, fixes: Mapping[str, Any], what: str | None = None
     ) -> DataError:
         pairs = np.argwhere(some.T)[:, ::-1] if self.sheet.turned else np.argwhere(some)
         problems = [self._problem(i, j, what) for i, j in pairs[:MAX_PROBLEMS].tolist()]
-        totals: Counter[str] = Counter()
-        for code, count in zip(CODES, np.bincount(self.status[some]).tolist(), strict=False):
-            if count:
-                totals[code] += count
+        totals = Counter(CODES[kind] for kind in self.status[some].tolist())
         return DataError(problems, hint=hint, totals=totals, fixes=fixes)
 
     def _problem(self, i: int, j: int, said: str | None) -> Problem:
