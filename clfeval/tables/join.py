@@ -92,9 +92,9 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     if at is None:
         holder = next((i for i, truth in enumerate(truths) if truth in peeks[i]), None)
     given_truth = None if holder is None else peeks[holder][str(truths[holder])]
-    own = at is not None
+    separate = at is not None
     recognise_part = partial(
-        _recognise_part, roles=roles, ignored=ignored, others=others, times=times, own_file=own
+        _recognise_part, roles=roles, ignored=ignored, others=others, times=times, own_file=separate
     )
     parts = []
     for i, (of, (given, file), each) in enumerate(zip(called, files, peeks, strict=True)):
