@@ -27,7 +27,6 @@ CERTAIN = LIKELY[: LIKELY.index("diagnosis") + 1]
 TRUE = {"actual", "true", "truth", "gold", "observed", "target"}  # words in a name of truth
 PREDICTED = {"pred", "predicted", "prediction", "prob", "score"}
 _METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
-RATES = ("sensitivity", "specificity")
 # names of truth in a multilabel table, with one truth column per label
 _TRUE = rf"(?:{'|'.join(ColumnNames.TRUTH)}|true|gt|gold)"
 _OF_LABEL = re.compile(rf"\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*", re.IGNORECASE)
@@ -147,28 +146,25 @@ def refuse_covariates(file: str, free: Mapping[str, ColumnPeek], roles: Input) -
 def no_truth_error(file: str, peeks: Mapping[str, ColumnPeek]) -> DataError:
     """Build the error for a table without a recognised truth column, with a proposed one."""
     what = f"no truth column; columns: {list_names(peeks)}"
-    if all(find_column(peeks, (name,)) for name in RATES):
+    hint, fixes = "add --truth COLUMN to name it", dict[str, str]()
+    several = [name for name in peeks if _OF_LABEL.fullmatch(name)] or _bare_labels(peeks)
+    if all(find_column(peeks, (name,)) for name in ("sensitivity", "specificity")):
         hint = (
             "if these are rates, run clfeval tune-jpt with counts (columns model, tp, fp, fn, tn), "
             "or with --sensitivity 0.9 --specificity 0.8; clfeval mlcps ranks models by rates"
         )
-        return DataError.new(what, "no-truth", file, hint=hint)
-    if sum(name.strip().casefold() in _METRICS for name in peeks) > 1:
+    elif sum(name.strip().casefold() in _METRICS for name in peeks) > 1:
         hint = "if this is a table of metrics, run clfeval mlcps; otherwise add --truth COLUMN"
-        return DataError.new(what, "no-truth", file, hint=hint)
-    several = [name for name in peeks if _OF_LABEL.fullmatch(name)] or _bare_labels(peeks)
-    if len(several) > 1:
+    elif len(several) > 1:
         hint = (
             f"if {list_names(several, 3)} are labels, write one row per label, with columns row, "
             "label, truth and prediction, then add --by label --cluster row --positive 1; "
             "otherwise add --truth COLUMN"
         )
         return DataError.new(what, "multi-label", file, 1, several[1], hint=hint)
-    guess = likely_truth(peeks)
-    if guess is None:
-        return DataError.new(what, "no-truth", file, hint="add --truth COLUMN to name it")
-    hint = f"add {format_option('--truth', guess[0])}: {guess[1]}"
-    return DataError.new(what, "no-truth", file, hint=hint, fixes={"truth": guess[0]})
+    elif guess := likely_truth(peeks):
+        hint, fixes = f"add {format_option('--truth', guess[0])}: {guess[1]}", {"truth": guess[0]}
+    return DataError.new(what, "no-truth", file, hint=hint, fixes=fixes)
 
 
 def _bare_labels(peeks: Mapping[str, ColumnPeek]) -> list[str]:

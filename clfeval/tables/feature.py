@@ -89,13 +89,9 @@ class FeatureTable:
             self.value: ("value", "its name"),
             roles.weight: ("weight", "--weight"),
         }
-        kinds = self.kinds or {}
-        return [
-            ColumnRole(name, f"{kinds[name]} feature", WHY[kinds[name]])
-            if name in kinds
-            else ColumnRole(name, *known.get(name, ("not used", "no option names it")))
-            for name in self.files[0].columns
-        ]
+        known |= {name: (f"{kind} feature", WHY[kind]) for name, kind in (self.kinds or {}).items()}
+        other = ("not used", "no option names it")
+        return [ColumnRole(name, *known.get(name, other)) for name in self.files[0].columns]
 
 
 WHY: Mapping[FeatureKind, str] = {

@@ -243,13 +243,10 @@ def _only_truth(
     peeks: Mapping[str, ColumnPeek], called: str, roles: Input, used: set[str]
 ) -> str | None:
     """Return the truth column of a file that has only ids and truth, else None."""
-    free = {
-        name: column
-        for name, column in peeks.items()
-        if name != roles.join and not {name, QUALIFIED_NAME.format(called, name)} & used
-    }
+    taken = {str(roles.join), *used}
+    free = {n: p for n, p in peeks.items() if not {n, QUALIFIED_NAME.format(called, n)} & taken}
     truth = find_truth(free, roles)
-    return truth if truth is not None and [*free] == [truth] else None
+    return truth if [*free] == [truth] else None
 
 
 def _peeks(

@@ -177,6 +177,7 @@ def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]
 def _expand_patterns(names: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in names:
+        matches = [name]
         if name != "-" and not os.path.exists(name) and glob.has_magic(name):
             if "**" in name and os.path.dirname(name[: name.index("*")]) == os.sep:
                 what = "the pattern searches the whole file system"
@@ -185,9 +186,7 @@ def _expand_patterns(names: Sequence[str]) -> list[str]:
             matches = sorted(glob.glob(name, recursive=True))
             if not matches:
                 raise DataError.new("no file matches this pattern", "no-such-file", name)
-            found += matches
-        else:
-            found.append(name)
+        found += matches
     seen: set[str] = set()
     for name in found:
         real = name if name == "-" else os.path.realpath(name)
