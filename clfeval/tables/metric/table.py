@@ -152,17 +152,9 @@ def read_metrics(
     except DataError as error:
         raise with_delimiter(error, grid.other, grid.columns) if grid.other else error from error
     sheet, also = without_metrics(grid, sheet, said.ignore, left_out)
-    gone: list[str] = []
     check(grid.name, sheet)
-    if sheet.layout == "result" and not wanted:
-        gone = [name for name in sheet.metrics if unfit(name)]
-        fit = [j for j, name in enumerate(sheet.metrics) if name not in gone]
-        sheet = select_metrics(sheet, fit)
-    if said.model:  # in table order
-        known = list(dict.fromkeys(name for name in sheet.models if name is not None))
-        chosen = {*match_names(grid.name, known, said.model)}
-        at = [i for i, name in enumerate(sheet.models) if name in chosen]
-        sheet = select_models(sheet, np.array(at))
+    gone = [m for m in sheet.metrics if sheet.layout == "result" and not wanted and unfit(m)]
+    sheet = _chosen_part(grid, sheet, gone, said.model)
     values, status = grid.gathered(sheet.places, sheet.reasons)
     shares = percent_metrics(status)
     status[:, shares] = np.where(status[:, shares] == PERCENT, NUMBER, status[:, shares])
@@ -210,6 +202,19 @@ def read_metrics(
         roles=sheet.roles,
         percent=tuple(sheet.metrics[j] for j in np.flatnonzero(shares).tolist()),
     )
+
+
+def _chosen_part(grid: Grid, sheet: Sheet, gone: Sequence[str], patterns: Sequence[str]) -> Sheet:
+    """Return the sheet without some metrics, with the models of some names or globs, if any."""
+    if gone:
+        fit = [j for j, name in enumerate(sheet.metrics) if name not in gone]
+        sheet = select_metrics(sheet, fit)
+    if not patterns:
+        return sheet
+    known = list(dict.fromkeys(name for name in sheet.models if name is not None))
+    chosen = {*match_names(grid.name, known, patterns)}
+    at = [i for i, name in enumerate(sheet.models) if name in chosen]  # in table order
+    return select_models(sheet, np.array(at))
 
 
 def _named_by(grid: Grid, sheet: Sheet) -> str:
