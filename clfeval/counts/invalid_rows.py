@@ -93,10 +93,7 @@ def refuse_invalid_rows(
     refuse_multilabel_cells(settled, classes, unknown.values())
     refuse_text_columns(settled, known, unknown)
     refuse_disjoint_labels(settled, known, unknown)
-    suspicion = Suspicion(
-        known, unknown, settled.roles.missing == "error", wrong, weights,
-        settled.columns.written, settled.columns.fold, settled.columns.bits,
-    )  # fmt: skip
+    suspicion = Suspicion(known, unknown, settled.roles.missing == "error", wrong, weights)
     parts = [numbered_rows(file, settled.columns.null_values) for file in settled.files]
     hints = ROW_HINTS | ({"missing-value": "every row needs a cluster"} if lost else {})
     looks = settled.layout.checks(settled.columns, suspicion, parts)

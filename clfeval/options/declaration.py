@@ -8,6 +8,7 @@ result, and the JSON Schema of batches. Messages use the words of the shell.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, cached_property
 from keyword import iskeyword
@@ -152,7 +153,7 @@ class Command:
     def taken(self, given: Mapping[str, Any]) -> list[Any]:
         """Build the command's groups from values by option name; UsageError for invalid values."""
         groups = [group for group in (self.input, *self.groups) if group]
-        return [_build_group(group, self.options_of(group), given) for group in groups]
+        return [build_group(group, given, self.options_of(group)) for group in groups]
 
 
 @cache  # commands last as long as the program
@@ -185,26 +186,22 @@ def _declared_options(group: Any) -> tuple[Option, ...]:
     return tuple(found)
 
 
-def build_group(group: type[G], given: Mapping[str, Any]) -> G:
-    """Build a group from values by option name; UsageError for invalid values."""
-    return _build_group(group, options_of(group), given)
+def build_group(
+    group: type[G], given: Mapping[str, Any], options: Sequence[Option] | None = None
+) -> G:
+    """Build a group from values by option name; UsageError for invalid values.
 
-
-def _build_group(group: type[G], options: Sequence[Option], given: Mapping[str, Any]) -> G:
-    values = {}
-    for option in options:
-        if option.name in given:
-            values[option.field] = convert_value(option, given[option.name])
-    made = group(**values)
-    check = getattr(made, "check", None)
-    if check is not None:
-        check()
+    options: those of the group, as a command words them.
+    """
+    options = options_of(group) if options is None else options
+    known = [option for option in options if option.name in given]
+    made = group(**{one.field: convert_value(one, given[one.name]) for one in known})
+    getattr(made, "check", lambda: None)()
     for option in changed_options(made):
-        needs = option.opt.needs
-        if needs:
-            other = next(one for one in options if one.field == needs[0])
-            if not getattr(made, other.field):
-                raise bad_option(f"{option.flag} {needs[1]}: add {other.flag}")
+        field, why = option.opt.needs or ("", "")
+        if field and not getattr(made, field):
+            other = next(one for one in options if one.field == field)
+            raise bad_option(f"{option.flag} {why}: add {other.flag}")
     return made
 
 
@@ -252,10 +249,9 @@ def convert_value(option: Option, given: Any) -> Any:
 
 def _convert_integer(option: Option, given: Any) -> int:
     opt = option.opt
-    try:
+    value = None
+    with suppress(TypeError):
         value = index(given)
-    except TypeError:
-        value = None
     if value is not None and not _is_out_of_bounds(opt, value):
         return value
     if opt.outside:
@@ -265,8 +261,8 @@ def _convert_integer(option: Option, given: Any) -> int:
         raise bad_option(what, f"write {option.flag} {max(opt.least, 3):g}")
     if value is None:
         raise bad_option(f"{option.flag} {given!r} is not a whole number")
-    what = f"{option.flag} {value} is not a whole number from {opt.least} to {opt.most:,}"
-    raise bad_option(what)
+    what = f"is not a whole number from {opt.least} to {opt.most:,}"
+    raise bad_option(f"{option.flag} {value} {what}")
 
 
 def _is_out_of_bounds(opt: Opt, value: float) -> bool:

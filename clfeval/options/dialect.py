@@ -44,10 +44,6 @@ class Dialect:
     listed: str
     place: Callable[[str], str | None] | None = None
 
-    def called(self, option: Option) -> str:
-        """Return the name of an option in this syntax."""
-        return option.name if self.place is None else option.key
-
 
 PYTHON = Dialect("=", "()", "=True", "error.problems lists all")
 
@@ -63,22 +59,19 @@ def reword_error(error: ClfevalError, options: Sequence[Option], dialect: Dialec
     for part in error.parts:
         reword_error(part, options, dialect)
 
-    def told(text: str) -> str:
-        return _merge_repeated_options(
-            _FLAG.sub(lambda found: _reword_option(found, known, dialect), text), dialect
-        )
-
     problems = []
     for problem in error.problems:
         first = _FLAG.match(problem.what)
         subject = known.get(first["flag"] or "") if first else None
-        file = problem.file and told(problem.file)
+        file = problem.file and _reword(problem.file, known, dialect)
         if subject is not None and dialect.place is not None:
             file = file or dialect.place(subject.name)
-        problems.append(replace(problem, what=told(problem.what), file=file))
+        what = _reword(problem.what, known, dialect)
+        problems.append(replace(problem, what=what, file=file))
     error.problems = tuple(problems)
     if error.hint and not error.hint.startswith("clfeval "):  # a command line is not reworded
-        error.hint = told(f" {error.hint}")[1:]  # an option at the start of a hint keeps its value
+        # an option at the start of a hint keeps its value
+        error.hint = _reword(f" {error.hint}", known, dialect)[1:]
     error.listed = dialect.listed
     error.args = ("\n".join(error.lines()),)
 
@@ -99,12 +92,12 @@ def reword_for_python(text: str, options: Sequence[Option]) -> str:
     for shell, python in _OUTPUT:
         text = re.sub(shell, python, text)
     known = {option.flag: option for option in options}
-    told = _FLAG.sub(lambda found: _reword_option(found, known, PYTHON), f" {text}")
-    return _merge_repeated_options(told, PYTHON)[1:]
+    return _reword(f" {text}", known, PYTHON)[1:]
 
 
-def _merge_repeated_options(text: str, dialect: Dialect) -> str:
-    """Write repeated options `ignore='a' ignore='b'` as one list."""
+def _reword(text: str, known: Mapping[str, Option], dialect: Dialect) -> str:
+    """Reword the options of a text, and write repeated ones `ignore='a' ignore='b'` as a list."""
+    text = _FLAG.sub(lambda found: _reword_option(found, known, dialect), text)
     between = re.escape(dialect.gives)
 
     def listed(found: re.Match[str]) -> str:
@@ -120,7 +113,7 @@ def _reword_option(found: re.Match[str], known: Mapping[str, Option], dialect: D
     option, value = known.get(found["flag"] or ""), found["value"] or ""
     if option is None:
         return found[0]
-    name = dialect.called(option)
+    name = option.name if dialect.place is None else option.key
     text, before = value.rstrip(",;:.)"), found.string[: found.start()]
     if option.kinds == (bool,):
         wanted = before.endswith(("add ", ": "))
@@ -141,16 +134,15 @@ def _format_literal(text: str, option: Option, dialect: Dialect) -> str:
     parts = [value] if option.holds in ("one", "several") else re.split(r"[:,]|\.\.", value)
     plain = _NUMBER if option.holds == "mapping" or option.numeric else _METAVAR
     bare = _BARE if dialect.place is not None else plain  # YAML needs no quotes around a word
-    words = [p if plain.fullmatch(p) or bare.fullmatch(p) else _quote_literal(p) for p in parts]
+    words = []
+    for part in parts:
+        if not (plain.fullmatch(part) or bare.fullmatch(part)):  # quoted for Python and YAML
+            simple = part.isprintable() and not {"'", "\\"} & {*part}
+            part = f"'{part}'" if simple else dumps(part)
+        words.append(part)
     value = words[0]
     if option.holds == "several" and dialect.place is not None:
         return f"[{value}]"
     if len(words) > 1:
         value = f"{dialect.several[0]}{', '.join(words)}{dialect.several[1]}"
     return f"{{{key!r}: {value}}}" if equals else value
-
-
-def _quote_literal(text: str) -> str:
-    """Quote text as Python and YAML both accept it."""
-    plain = text.isprintable() and not {"'", "\\"} & {*text}
-    return f"'{text}'" if plain else dumps(text)

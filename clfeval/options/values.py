@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from clfeval.errors import UsageError, bad_option
@@ -44,10 +44,9 @@ def parse_share(flag: str, texts: Sequence[str]) -> float:
     """Parse a number or a percentage: 90% is 0.9."""
     text = texts[-1]
     try:
-        value = float(f"{text.removesuffix('%').rstrip()}e-2" if text.endswith("%") else text)
+        return float(f"{text.removesuffix('%').rstrip()}e-2" if text.endswith("%") else text)
     except ValueError:
         raise bad_option(f"{flag} '{text}' is not a number", f"for example {flag} 0.9") from None
-    return value
 
 
 def parse_thresholds(flag: str, texts: Sequence[str]) -> dict[str | None, float]:
@@ -83,9 +82,8 @@ def parse_groups(flag: str, texts: Sequence[str]) -> dict[str, list[str]]:
         names = next(csv.reader([members]), [])
         if not equals or not name or not names or not all(names) or name in found:
             what = f"{flag} '{text}' is not NAME=MODEL,MODEL with a unique name"
-            raise UsageError.new(
-                what, "bad-group", hint=f"for example {flag} trees=forest,boosting"
-            )
+            hint = f"for example {flag} trees=forest,boosting"
+            raise UsageError.new(what, "bad-group", hint=hint)
         found[name] = names
     return found
 
@@ -124,43 +122,44 @@ def parse_weights(flag: str, texts: Sequence[str]) -> dict[str, float] | str | N
     if len(texts) == 1 and "=" not in texts[0] and texts[0].endswith((".yaml", ".yml", ".json")):
         return texts[0]
     example = f"for example {flag} recall=2, or {flag} weights.yaml with all weights"
-    return dict(_of_metrics(flag, texts, float, "METRIC=NUMBER", example)) or None
+    return _of_metrics(flag, texts, float, "METRIC=NUMBER", example) or None
 
 
 def parse_margins(flag: str, texts: Sequence[str]) -> dict[str, float]:
     """Parse `MEASURE=DELTA`."""
-    example = f"name the measure: {flag} MEASURE=0.02"
-    return dict(_of_metrics(flag, texts, float, "MEASURE=DELTA", example))
+    return _of_metrics(
+        flag, texts, float, "MEASURE=DELTA", f"name the measure: {flag} MEASURE=0.02"
+    )
 
 
 def parse_directions(flag: str, texts: Sequence[str]) -> dict[str, str]:
     """Parse `METRIC=max` and `METRIC=min`."""
     example = f"for example {flag} val_loss=min (lower is better)"
-    return dict(_of_metrics(flag, texts, _direction, "METRIC=max or METRIC=min", example))
+    return _of_metrics(flag, texts, _direction, "METRIC=max or METRIC=min", example)
 
 
 def parse_ranges(flag: str, texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Parse `METRIC=LOW:HIGH`."""
     example = f"for example {flag} mcc=-1:1, or {flag} accuracy=0:100 for percentages"
-    return dict(_of_metrics(flag, texts, _range, "METRIC=LOW:HIGH", example))
+    return _of_metrics(flag, texts, _range, "METRIC=LOW:HIGH", example)
 
 
 def _of_metrics(
     flag: str, texts: Sequence[str], value_of: Callable[[str], Any], form: str, example: str
-) -> Iterator[tuple[str, Any]]:
-    known: set[str] = set()
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for text in texts:
-        metric, _, value = text.rpartition("=")
+        metric, _, number = text.rpartition("=")
         try:
-            found = value_of(value)
+            value = value_of(number)
         except ValueError:
             metric = ""
         if not metric:
             raise bad_option(f"{flag} '{text}' is not {form}", example)
-        if metric in known:
+        if metric in found:
             raise bad_option(f"{flag} names '{metric}' twice")
-        known.add(metric)
-        yield metric, found
+        found[metric] = value
+    return found
 
 
 def format_range(ends: Sequence[float]) -> str:

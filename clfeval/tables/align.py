@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.lazy_imports import pl
-from clfeval.tables.scan import (
-    Origin,
-    Reading,
-    TableFile,
-    engine_errors,
-    in_polars,
-    scan,
-    unreadable_error,
-)
+from clfeval.tables.scan import Origin, Reading, engine_errors, in_polars, scan, unreadable_error
 
 if TYPE_CHECKING:
-    from clfeval.tables.columns import Columns
+    from clfeval.tables.join import JoinedFile
 
 ID, ROW = "__clfeval_id", "__clfeval_row"
 EXACT = 2**53  # below it whole numbers in a column of floats are exact
 MISSING = "fill in the cells, or add --missing drop to drop these rows"
-
-
-@dataclass(frozen=True, slots=True)
-class FileToAlign:
-    """A file to join: the column of its ids, its columns, and their names in the joined table."""
-
-    file: TableFile
-    id: str
-    columns: Columns
-    names: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +35,23 @@ class AlignedRows:
 
 
 @dataclass(slots=True)
-class _FoundProblems:
-    """Problems (the first of each kind) with totals by code; apart: rows whose truths differ."""
+class _Problems:
+    """Problems (the first of each kind) with totals by code; apart: rows whose truths differ.
 
+    drop: missing values are none.
+    """
+
+    drop: bool
     problems: list[Problem] = field(default_factory=list)
     totals: Counter[str] = field(default_factory=Counter)
     apart: pl.Series | None = None
 
-    def add(self, code: str, rows: pl.DataFrame, make: Callable[..., Problem]) -> None:
-        """Add a problem for each row of a frame, in its order."""
-        if rows.height:
+    def add(self, code: str, file: str, column: str, rows: pl.DataFrame) -> None:
+        """Add a problem for each row of a frame of row numbers and messages, in its order."""
+        if rows.height and not (self.drop and code == "missing-value"):
             self.totals[code] += rows.height
-            self.problems += [make(**row) for row in rows.head(MAX_PROBLEMS).iter_rows(named=True)]
+            for row, what in rows.head(MAX_PROBLEMS).iter_rows():
+                self.problems.append(Problem(what, code, file, row, column))
 
     def check(self, hints: Mapping[str, str]) -> None:
         """Raise DataError if there are problems; hints: by the code of the first."""
@@ -73,19 +60,33 @@ class _FoundProblems:
             raise DataError(self.problems[:MAX_PROBLEMS], hint=hint, totals=self.totals)
 
 
-def align_rows(sides: Sequence[FileToAlign], *, drop: bool) -> AlignedRows:
+def align_rows(sides: Sequence[JoinedFile], *, drop: bool) -> AlignedRows:
     """Join the rows of files on their ids; DataError with all mismatches.
 
     drop: exclude ids missing in some file. The result is sorted by id.
     """
     frames = _with_common_id_type([_read_file(side) for side in sides])
-    _check_missing(sides, frames, drop=drop)
+    found = _Problems(drop)
+    for side, frame in zip(sides, frames, strict=True):
+        rows = frame.filter(pl.col(ID).is_null()).select(ROW, what=pl.lit("missing"))
+        found.add("missing-value", side.file.name, side.id, rows)
+    found.check({"missing-value": MISSING})
     nameless = sum(frame[ID].null_count() for frame in frames)
     frames = [_order_by_id(frame.filter(pl.col(ID).is_not_null())) for frame in frames]
-    _check_repeated(sides, frames)
+    for side, frame in zip(sides, frames, strict=True):
+        again = frame[ID] == frame[ID].shift()
+        if again.any():
+            twice = frame.filter(pl.col(ID).is_in(frame.filter(again)[ID].implode()))
+            first = pl.col(ROW).min().over(ID)
+            what = pl.format("'{}' is already in {}:{}", ID, pl.lit(side.file.name), first)
+            rows = twice.select(ROW, what=what, later=pl.col(ROW) != first).sort(ROW)
+            found.add("duplicate-id", side.file.name, side.id, rows.filter("later").drop("later"))
+    found.check({"duplicate-id": "each id must occur once in each file"})
     lost = 0
     if not all(frame[ID].equals(frames[0][ID]) for frame in frames[1:]):
-        common = _common_ids(frames)
+        common = frames[0][ID]
+        for frame in frames[1:]:
+            common = common.filter(common.is_in(frame[ID].implode()))
         if not (drop and len(common)):
             raise _unequal_ids_error(sides, frames, bool(len(common)))
         lost = pl.concat([frame[ID] for frame in frames]).n_unique() - len(common)
@@ -93,7 +94,7 @@ def align_rows(sides: Sequence[FileToAlign], *, drop: bool) -> AlignedRows:
     return replace(_merge_columns(sides, frames, drop=drop), lost=lost, nameless=nameless)
 
 
-def _read_file(side: FileToAlign) -> pl.DataFrame:
+def _read_file(side: JoinedFile) -> pl.DataFrame:
     """Read the used columns of a file with the number of each row, without blank lines."""
     file, columns = side.file, side.columns
     readings: dict[str, Reading] = columns.readings("plain")
@@ -111,17 +112,15 @@ def _read_file(side: FileToAlign) -> pl.DataFrame:
             raise unreadable_error(file.name, file.source.format, error) from error
 
 
-def _read_with_row_numbers(side: FileToAlign, readings: Mapping[str, Reading]) -> pl.DataFrame:
+def _read_with_row_numbers(side: JoinedFile, readings: Mapping[str, Reading]) -> pl.DataFrame:
     """Read columns, ids as ID and row numbers as ROW (the header is row 1)."""
-    file, first = side.file, 1
+    file = side.file
     wanted: dict[str, Reading] = {**readings, side.id: readings.get(side.id, "text")}
     if file.numbered:
         wanted[ROW] = "integer"
     frame = in_polars(scan(file, wanted, null_values=side.columns.null_values))
-    if file.head is not None:
-        first = file.head.header_row + 1
     if not file.numbered:
-        frame = frame.with_row_index(ROW, offset=first)
+        frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
     frame = frame.with_columns(pl.col(side.id).alias(ID))
     if file.head is not None:
         frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in wanted))
@@ -169,47 +168,8 @@ def _order_by_id(frame: pl.DataFrame) -> pl.DataFrame:
     return frame[order]
 
 
-def _check_missing(
-    sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], *, drop: bool
-) -> None:
-    """Raise for rows without an id."""
-    found = _FoundProblems()
-    for side, frame in zip(sides, () if drop else frames, strict=not drop):
-
-        def make(row: int, *, side: FileToAlign = side) -> Problem:
-            return Problem("missing", "missing-value", side.file.name, row, side.id)
-
-        found.add("missing-value", frame.filter(pl.col(ID).is_null()).select(row=ROW), make)
-    found.check({"missing-value": MISSING})
-
-
-def _check_repeated(sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame]) -> None:
-    """Raise for ids that occur in several rows of a file."""
-    found = _FoundProblems()
-    for side, frame in zip(sides, frames, strict=True):
-
-        def make(row: int, key: object, first: int, *, side: FileToAlign = side) -> Problem:
-            what = f"'{key}' is already in {side.file.name}:{first}"
-            return Problem(what, "duplicate-id", side.file.name, row, side.id)
-
-        again = frame[ID] == frame[ID].shift()
-        if again.any():
-            twice = frame.filter(pl.col(ID).is_in(frame.filter(again)[ID].implode()))
-            rows = twice.select(row=ROW, key=ID, first=pl.col(ROW).min().over(ID)).sort("row")
-            found.add("duplicate-id", rows.filter(pl.col("row") != pl.col("first")), make)
-    found.check({"duplicate-id": "each id must occur once in each file"})
-
-
-def _common_ids(frames: Sequence[pl.DataFrame]) -> pl.Series:
-    """Return the ids that occur in all files."""
-    common = frames[0][ID]
-    for frame in frames[1:]:
-        common = common.filter(common.is_in(frame[ID].implode()))
-    return common
-
-
 def _unequal_ids_error(
-    sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], some: bool
+    sides: Sequence[JoinedFile], frames: Sequence[pl.DataFrame], some: bool
 ) -> DataError:
     """Build the error of ids missing in some file; some: other ids occur in all files."""
     found: list[Problem] = []
@@ -228,13 +188,10 @@ def _unequal_ids_error(
             )
             found.append(Problem(what, "unequal-ids", side.file.name, row, side.id))
             alike = alike or _similar_id_hint(lacking[ID], against, other.file.name)
-    if alike:
-        return DataError(found, hint=alike)
+    hint = "add --missing drop to drop ids that are not in all files"
     if not some:
         hint = f"no id is in all files: is '{sides[0].id}' the id column of each?"
-        return DataError(found, hint=hint)
-    hint = "add --missing drop to drop ids that are not in all files"
-    return DataError(found, hint=hint)
+    return DataError(found, hint=alike or hint)
 
 
 def _similar_id_hint(ids: pl.Series, against: pl.DataFrame, file: str) -> str | None:
@@ -257,12 +214,12 @@ def _similar_id_hint(ids: pl.Series, against: pl.DataFrame, file: str) -> str | 
 
 
 def _merge_columns(
-    sides: Sequence[FileToAlign], frames: Sequence[pl.DataFrame], *, drop: bool
+    sides: Sequence[JoinedFile], frames: Sequence[pl.DataFrame], *, drop: bool
 ) -> AlignedRows:
     """Put the columns next to one another; values given by several files have to agree."""
     key, truth = sides[0].id, next(one.columns.truth for one in sides if one.columns.truth)
     table, held = {key: frames[0][ID].alias(key)}, {key: (0, key)}
-    found = _FoundProblems()
+    found = _Problems(drop)
     for i, (side, frame) in enumerate(zip(sides, frames, strict=True)):
         models = [n for one in side.columns.models for n in (*one.columns, one.beside) if n]
         for name in dict.fromkeys((*side.columns.constants, *models)):
@@ -273,14 +230,13 @@ def _merge_columns(
                 table[to], held[to] = cells.alias(to), (i, name)
                 continue
             j, before = held[to]
-            one, two = (
-                _ColumnCells(sides[j].file, before, frames[j]),
-                _ColumnCells(side.file, name, frame),
-            )
-            _compare(found, one, two, is_truth=is_truth, drop=drop)
+            both = {ID: frame[ID], "first": frames[j][ROW], ROW: frame[ROW],
+                    "a": frames[j][before], "b": cells}  # fmt: skip
+            files = side.file.name, sides[j].file.name
+            _compare(found, pl.DataFrame(both), files, name, is_truth=is_truth)
             if is_truth and cells.null_count():  # such rows are dropped, or refused
-                both = pl.when(cells.is_not_null()).then(table[to]).alias(to)
-                table[to] = pl.select(both).to_series()
+                known = pl.when(cells.is_not_null()).then(table[to]).alias(to)
+                table[to] = pl.select(known).to_series()
     n, others = frames[0].height, 0 if found.apart is None else int(found.apart.sum())
     hints = {
         "missing-value": MISSING,
@@ -303,20 +259,14 @@ def _merge_columns(
     return AlignedRows(pl.DataFrame([*table.values()]), place)
 
 
-@dataclass(frozen=True, slots=True)
-class _ColumnCells:
-    """A column of a file."""
-
-    file: TableFile
-    column: str
-    frame: pl.DataFrame
-
-
 def _compare(
-    found: _FoundProblems, one: _ColumnCells, two: _ColumnCells, *, is_truth: bool, drop: bool
+    found: _Problems, cells: pl.DataFrame, files: tuple[str, str], column: str, *, is_truth: bool
 ) -> None:
-    """Add the rows in which a column of two files differs; a missing truth is no conflict."""
-    a, b = one.frame[one.column], two.frame[two.column]
+    """Add the rows in which a column differs from that of an earlier file, given as b and a.
+
+    files: the name of the file and of the earlier one. A missing truth is no conflict.
+    """
+    a, b = cells["a"], cells["b"]
     if a.dtype != b.dtype and not (a.dtype.is_numeric() and b.dtype.is_numeric()):
         a, b = a.cast(pl.String), b.cast(pl.String)
     apart = a.ne_missing(b)
@@ -325,20 +275,13 @@ def _compare(
     if is_truth:
         two_truths = apart & a.is_not_null() & b.is_not_null()
         found.apart = two_truths if found.apart is None else found.apart | two_truths
-    cells = {"key": one.frame[ID], "first": one.frame[ROW], "row": two.frame[ROW],
-             "a": a.cast(pl.String), "b": b.cast(pl.String)}  # fmt: skip
-    rows = pl.DataFrame(cells).filter(apart).sort("row")
-    lacking = (pl.col("a").is_null() | pl.col("b").is_null()) & is_truth
-    parts = {"conflicting-truth" if is_truth else "conflicting-value": rows.filter(~lacking)}
-    if not drop:
-        parts["missing-value"] = rows.filter(lacking)
-    for code, those in parts.items():
-
-        def make(
-            key: object, first: int, row: int, a: str | None, b: str | None, *, code: str = code
-        ) -> Problem:
-            mine, theirs = ("missing" if cell is None else f"'{cell}'" for cell in (b, a))
-            what = f"{mine} for id '{key}', but {theirs} in {one.file.name}:{first}"
-            return Problem(what, code, two.file.name, row, two.column)
-
-        found.add(code, those, make)
+    mine, theirs = (
+        pl.when(cell.is_null()).then(pl.lit("missing")).otherwise(pl.format("'{}'", cell))
+        for cell in (b.cast(pl.String), a.cast(pl.String))
+    )
+    what = pl.format("{} for id '{}', but {} in {}:{}", mine, ID, theirs, pl.lit(files[1]), "first")
+    rows = cells.select(ROW, what=what, lacking=(a.is_null() | b.is_null()) & is_truth)
+    rows = rows.filter(apart).sort(ROW)
+    code = "conflicting-truth" if is_truth else "conflicting-value"
+    found.add(code, files[0], column, rows.filter(~pl.col("lacking")).drop("lacking"))
+    found.add("missing-value", files[0], column, rows.filter("lacking").drop("lacking"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from re import fullmatch, sub
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,11 +40,6 @@ _REST = {
 _NOT = r"(?:not|non|no)[ _-]?"
 
 
-def binary_pair(labels: Collection[str]) -> set[str]:
-    """Return both labels of a pair like 0 and 1 if all labels belong to it; else an empty set."""
-    return set(next((pair for pair in PAIRS if {*labels} <= {*pair}), ()) if labels else ())
-
-
 def spell_as_truth(texts: Collection[str], classes: Collection[str]) -> tuple[str, str] | None:
     """Return truth's spelling of a 0/1 column, such as (False, True); None if it is the same."""
     mine, theirs = (
@@ -71,7 +65,7 @@ def default_positive(classes: Collection[str]) -> str | None:
 
 def guess_positive(classes: Mapping[str, int]) -> tuple[str, bool]:
     """Return the likeliest positive class, given counts, and whether its name suggests it."""
-    plain = {name: sub(r"[\W_]+", " ", name.casefold()).strip() or name for name in classes}
+    plain = {name: re.sub(r"[\W_]+", " ", name.casefold()).strip() or name for name in classes}
     # of 1 and 2 either may be positive
     known = _SOUGHT if "2" in classes else _SOUGHT | {"1"}
     sought = [name for name, word in plain.items() if word in known]
@@ -83,7 +77,7 @@ def guess_positive(classes: Mapping[str, int]) -> tuple[str, bool]:
         if len(rest) == 1:
             return others[0], True
         one, two = sorted(classes, key=len)
-        if fullmatch(_NOT + sub(r"\W", ".", plain[one]), plain[two]):
+        if re.fullmatch(_NOT + re.sub(r"\W", ".", plain[one]), plain[two]):
             return one, True
     return min(sorted(classes), key=classes.__getitem__), False
 
@@ -149,7 +143,8 @@ def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
     known = {*classes, *roles.classes}
     if roles.positive is not None:
         known.add(roles.positive)
-    return known | binary_pair(known)
+    pair = next((pair for pair in PAIRS if known <= {*pair}), ()) if known else ()
+    return known.union(pair)
 
 
 def natural_sort_key(text: str) -> tuple[tuple[int, float, str], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from itertools import product
 
 from clfeval.errors import DataError, Problem, format_option, list_names
@@ -12,40 +12,21 @@ from clfeval.tables.input import IF_MODEL, ColumnNames, Input, find_column, is_i
 from clfeval.tables.peek import ColumnPeek
 
 MOST_CLASSES = 20  # of a column that may be truth
-# other names of truth: a single certain one is used, the others are only proposed
-CERTAIN = (
-    "class",
-    "y",
-    "outcome",
-    "labels",
-    "gt",
-    "gold",
-    "gold_label",
-    "gold_standard",
-    "ground_truth",
-    "groundtruth",
-    "reference_standard",
-    "true",
-    "observed",
-    "expected",
-    "y_test",
-    "truth_label",
-    "label_true",
-    "true_class",
-    "actual_class",
-    "diagnosis",
-)
+# other names of truth, likeliest first
 LIKELY = (
-    *CERTAIN, "reference", "obs", "response", "status", "disease", "category", "annotation",
-    "correct", "result", "event", "truth label", "true label", "default", "defaulted", "churn",
-    "churned", "fraud", "is_fraud", "survived", "died", "death", "mortality", "relapse",
-    "malignant", "cancer", "relevant", "relevance", "included", "include", "decision",
-    "final_decision", "consensus", "adjudicated", "standard",
+    "class", "y", "outcome", "labels", "gt", "gold", "gold_label", "gold_standard", "ground_truth",
+    "groundtruth", "reference_standard", "true", "observed", "expected", "y_test", "truth_label",
+    "label_true", "true_class", "actual_class", "diagnosis", "reference", "obs", "response",
+    "status", "disease", "category", "annotation", "correct", "result", "event", "truth label",
+    "true label", "default", "defaulted", "churn", "churned", "fraud", "is_fraud", "survived",
+    "died", "death", "mortality", "relapse", "malignant", "cancer", "relevant", "relevance",
+    "included", "include", "decision", "final_decision", "consensus", "adjudicated", "standard",
 )  # fmt: skip
+# a single certain one is used, the others are only proposed
+CERTAIN = LIKELY[: LIKELY.index("diagnosis") + 1]
 TRUE = {"actual", "true", "truth", "gold", "observed", "target"}  # words in a name of truth
 PREDICTED = {"pred", "predicted", "prediction", "prob", "score"}
 _METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
-RATES = ("sensitivity", "specificity")
 # names of truth in a multilabel table, with one truth column per label
 _TRUE = rf"(?:{'|'.join(ColumnNames.TRUTH)}|true|gt|gold)"
 _OF_LABEL = re.compile(rf"\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*", re.IGNORECASE)
@@ -79,15 +60,14 @@ def likely_id(peeks: Mapping[str, ColumnPeek], truth: str) -> str | None:
     if named is not None:
         return named
     known = peeks[truth].texts if truth in peeks else frozenset()
-    called = [name for name in others if name and (is_index_name(name) or _ID.fullmatch(name))]
-    ids = (
-        name for name in called
-        if peeks[name].distinct and (is_index_name(name) or not peeks[name].texts & known)
-    )  # fmt: skip
-    return next(ids, None)
+    for name in filter(None, others):
+        called = _ID.fullmatch(name) and not peeks[name].texts & known
+        if peeks[name].distinct and (is_index_name(name) or called):
+            return name
+    return None
 
 
-def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) -> None:
+def refuse_two_truths(file: str, free: Iterable[str], truth: str, roles: Input) -> None:
     """Raise if another column named like truth would be a model."""
     others = [name for name in free if name.strip().casefold() in ColumnNames.TRUTH]
     if others and roles.truth is None and not roles.model:
@@ -102,18 +82,13 @@ def refuse_two_truths(file: str, free: Sequence[str], truth: str, roles: Input) 
 
 
 def refuse_weight_columns(
-    file: str,
-    free: Sequence[str],
-    peeks: Mapping[str, ColumnPeek],
-    classes: Collection[str],
-    roles: Input,
+    file: str, free: Mapping[str, ColumnPeek], classes: Collection[str], roles: Input
 ) -> None:
-    """Raise if a column of numbers named like row weights would be a model."""
-    named = [name for name in free if find_column([name], ColumnNames.WEIGHT)]
+    """Raise if a column of numbers named like row weights would be a model; free: columns."""
     found = [
-        name for name in named
-        if peeks[name].mostly_numeric and peeks[name].positive
-        and not (find_column([name], ColumnNames.WEIGHT[-1:]) and peeks[name].texts <= {*classes})
+        name for name, peek in free.items()
+        if find_column([name], ColumnNames.WEIGHT) and peek.mostly_numeric and peek.positive
+        and not (find_column([name], ColumnNames.WEIGHT[-1:]) and peek.texts <= {*classes})
     ]  # fmt: skip
     if not found or len(found) == len(free) or roles.model or roles.weight:
         return
@@ -128,36 +103,34 @@ def refuse_weight_columns(
     )
 
 
-def refuse_run_columns(file: str, free: Sequence[str], roles: Input) -> None:
+def refuse_run_columns(file: str, free: Collection[str], roles: Input) -> None:
     """Raise if a column named like runs, folds or seeds would be a model."""
     found = [name for name in free if find_column([name], ColumnNames.RUN)]
     if not found or len(found) == len(free) or roles.model:
         return
-    run, rest = found[0], tuple(found[1:])
+    run, *rest = found
     what = "is it a model or a column of runs (folds, seeds)?"
     raise DataError(
         [Problem(what, "stray-run", file, None, name) for name in found],
         hint=f"add {format_option('--run', run)} to evaluate each run (report, phidelta), or "
         f"{format_option('--ignore', run)} to pool all rows; {IF_MODEL}",
         fixes={"ignore": (run, *rest)},
-        instead={"run": run} | ({"ignore": rest} if rest else {}),
+        instead={"run": run} | ({"ignore": tuple(rest)} if rest else {}),
     )
 
 
-def refuse_covariates(
-    file: str, free: Sequence[str], peeks: Mapping[str, ColumnPeek], roles: Input
-) -> None:
+def refuse_covariates(file: str, free: Mapping[str, ColumnPeek], roles: Input) -> None:
     """Raise if numeric columns named like covariates (age, year) would be models.
 
     Also if some columns are named like predictions, and more of them are not.
     """
-    numbers = [name for name in free if peeks[name].mostly_numeric]
+    numbers = [name for name, peek in free.items() if peek.mostly_numeric]
     named = [name for name in numbers if {*re.split(r"[\W_]+", name.casefold())} & PREDICTED]
     found = [name for name in numbers if name not in named]
     if not named or len(found) <= len(named):
         found = [
             name for name in numbers
-            if _SHARE.fullmatch(name) or (_COVARIATE.fullmatch(name) and not peeks[name].shares)
+            if _SHARE.fullmatch(name) or (_COVARIATE.fullmatch(name) and not free[name].shares)
         ]  # fmt: skip
     if not found or len(found) == len(free) or roles.model:
         return
@@ -173,28 +146,25 @@ def refuse_covariates(
 def no_truth_error(file: str, peeks: Mapping[str, ColumnPeek]) -> DataError:
     """Build the error for a table without a recognised truth column, with a proposed one."""
     what = f"no truth column; columns: {list_names(peeks)}"
-    if all(find_column(peeks, (name,)) for name in RATES):
+    hint, fixes = "add --truth COLUMN to name it", dict[str, str]()
+    several = [name for name in peeks if _OF_LABEL.fullmatch(name)] or _bare_labels(peeks)
+    if all(find_column(peeks, (name,)) for name in ("sensitivity", "specificity")):
         hint = (
             "if these are rates, run clfeval tune-jpt with counts (columns model, tp, fp, fn, tn), "
             "or with --sensitivity 0.9 --specificity 0.8; clfeval mlcps ranks models by rates"
         )
-        return DataError.new(what, "no-truth", file, hint=hint)
-    if sum(name.strip().casefold() in _METRICS for name in peeks) > 1:
+    elif sum(name.strip().casefold() in _METRICS for name in peeks) > 1:
         hint = "if this is a table of metrics, run clfeval mlcps; otherwise add --truth COLUMN"
-        return DataError.new(what, "no-truth", file, hint=hint)
-    several = [name for name in peeks if _OF_LABEL.fullmatch(name)] or _bare_labels(peeks)
-    if len(several) > 1:
+    elif len(several) > 1:
         hint = (
             f"if {list_names(several, 3)} are labels, write one row per label, with columns row, "
             "label, truth and prediction, then add --by label --cluster row --positive 1; "
             "otherwise add --truth COLUMN"
         )
         return DataError.new(what, "multi-label", file, 1, several[1], hint=hint)
-    guess = likely_truth(peeks)
-    if guess is None:
-        return DataError.new(what, "no-truth", file, hint="add --truth COLUMN to name it")
-    hint = f"add {format_option('--truth', guess[0])}: {guess[1]}"
-    return DataError.new(what, "no-truth", file, hint=hint, fixes={"truth": guess[0]})
+    elif guess := likely_truth(peeks):
+        hint, fixes = f"add {format_option('--truth', guess[0])}: {guess[1]}", {"truth": guess[0]}
+    return DataError.new(what, "no-truth", file, hint=hint, fixes=fixes)
 
 
 def _bare_labels(peeks: Mapping[str, ColumnPeek]) -> list[str]:
@@ -240,23 +210,16 @@ def refuse_decimal_commas(
     known = known_labels(peeks[truth].texts, roles) if truth in peeks else set()
     asked = [name for name in (*names, roles.weight or "") if name and name in peeks]
     found = [name for name in asked if peeks[name].commas and not peeks[name].texts <= known]
-    if found:
-        texts = {name: min(peeks[name].texts) for name in found}
-        commas = [text for name in found for text in sorted(peeks[name].texts) if "," in text]
-        if hint := comma_hint(commas):
-            raise DataError(
-                [Problem(f"'{text}' {COMMA}", "decimal-comma", file, None, name)
-                 for name, text in texts.items()],
-                hint=hint,
-                # scores keep their order either way; weights would be 1000 times larger
-                fixes={} if roles.weight in found else {"decimal": ","},
-            )  # fmt: skip
-        raise DataError(
-            [
-                Problem(f"numbers with a decimal comma, such as '{text}'", "decimal-comma", file,
-                        None, name)
-                for name, text in texts.items()
-            ],
-            hint="add --decimal ',' to read them",
-            fixes={"decimal": ","},
-        )  # fmt: skip
+    if not found:
+        return
+    commas = [text for name in found for text in sorted(peeks[name].texts) if "," in text]
+    either = comma_hint(commas)
+    what = f"'{{}}' {COMMA}" if either else "numbers with a decimal comma, such as '{}'"
+    texts = [what.format(min(peeks[name].texts)) for name in found]
+    raise DataError(
+        [Problem(text, "decimal-comma", file, None, name)
+         for name, text in zip(found, texts, strict=True)],
+        hint=either or "add --decimal ',' to read them",
+        # scores keep their order either way; weights would be 1000 times larger
+        fixes={} if either and roles.weight in found else {"decimal": ","},
+    )  # fmt: skip

@@ -98,13 +98,9 @@ class Columns:
 
     def readings(self, mode: Mode) -> dict[str, Reading]:
         """Return how every used column is read."""
-        loose = mode == "loose"
-
-        def number(column: str) -> Reading:
-            if column in self.written:
-                return "loose written" if loose else "written"
-            return "loose" if loose else "number"
-
+        number: tuple[Reading, Reading] = ("number", "written")  # of plain and formatted numbers
+        if mode == "loose":
+            number = ("loose", "loose written")
         chosen: dict[str, Reading] = dict.fromkeys(self.constants, "text")
         chosen |= {name: cast(Reading, f"bins {edges}") for name, edges in self.edges.items()}
         if self.truth:
@@ -113,16 +109,19 @@ class Columns:
             chosen |= dict.fromkeys((str(self.id), self.naming), "text")
         for model in self.models:
             columns = (self.answer,) if self.answer else model.columns
-            labels = model.kind == "label"
-            chosen |= {n: self.label(n, mode) if labels else number(n) for n in columns}
-        return chosen | ({self.weight: number(self.weight)} if self.weight else {})
+            for name in columns:
+                label = model.kind == "label"
+                chosen[name] = self.label(name, mode) if label else number[name in self.written]
+        if self.weight:
+            chosen[self.weight] = number[self.weight in self.written]
+        return chosen
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """A layout of prediction tables, with the functions that read it.
 
-    needs: required columns; lacking: the error without them. recognise: roles of columns, from the
+    needs: required columns. recognise: roles of columns, from the
     header and the first values, or None. rows: lazy frames with a row per observation and a column
     for each prediction; one per file, or one for all. checks: numbered rows and their checks.
     models: finds models in rows. expand: the predictions of rows that are 2 x 2 tables. asked:
@@ -131,7 +130,6 @@ class Layout:
 
     name: LayoutName
     needs: str
-    lacking: str
     recognise: Callable[[str, Mapping[str, ColumnPeek], Input], Columns | None]
     rows: Callable[[Sequence[TableFile], Columns, Mode, Also], list[Frame]]
     checks: Callable[

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import IO, TYPE_CHECKING, TypeAlias
+from itertools import dropwhile, islice
+from typing import TYPE_CHECKING, TypeAlias
 
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem
 from clfeval.tables.source import SourceFile
@@ -52,13 +53,10 @@ def skip_comments(source: SourceFile) -> SourceFile:
         while start.startswith(b"#") or (start and not start.strip() and len(lines) > 1):
             lines.append(start := stream.readline(HEAD_BYTES))
     *comments, header = lines
-    fields = header.count(source.delimiter.encode())
-    named = (line.removeprefix(codecs.BOM_UTF8) for line in comments if line.strip())
-    if any(
-        line.count(source.delimiter.encode()) == fields and not line.startswith(b"# ")
-        for line in named
-    ):
-        return source
+    sign = source.delimiter.encode()
+    for line in (line.removeprefix(codecs.BOM_UTF8) for line in comments if line.strip()):
+        if line.count(sign) == header.count(sign) and not line.startswith(b"# "):
+            return source
     return replace(source, comments=b"".join(comments))
 
 
@@ -112,33 +110,25 @@ def _records(source: SourceFile, text: str, whole: bool) -> Iterator[tuple[int, 
 
 
 def _check_names(source: SourceFile, columns: tuple[str, ...]) -> None:
-    problems = []
+    found: list[tuple[str, str]] = []
     seen: dict[str, int] = {}
     for position, name in enumerate(columns, start=1):
         first = seen.setdefault(name, position)
         if first < position:
             shown = f"'{name}'" if name else "(no name)"
             what = f"column {position} has the same name as column {first}: {shown}"
-            problems.append(Problem(what, "duplicate-column", source.name, 1))
+            found.append((what, "duplicate-column"))
         elif "\ufffd" in name:
-            what = f"the name of column {position} is not UTF-8"
-            problems.append(Problem(what, "not-utf8", source.name, 1))
+            found.append((f"the name of column {position} is not UTF-8", "not-utf8"))
         elif "\0" in name:
-            what = f"the name of column {position} contains a NUL byte"
-            problems.append(Problem(what, "nul-byte", source.name, 1))
-    if problems:
-        codes = {problem.code for problem in problems}
-        hint = NAMES_HINT
-        if "duplicate-column" not in codes:
-            hint = ENCODING_HINT if "not-utf8" in codes else NUL_HINT
-        raise DataError(problems, hint=hint)
+            found.append((f"the name of column {position} contains a NUL byte", "nul-byte"))
+    if found:
+        hint = next(_HINTS[code] for code in _HINTS if code in {code for _, code in found})
+        raise DataError([Problem(*one, source.name, 1) for one in found], hint=hint)
 
 
 ENCODING_HINT = "if it is Latin-1, convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW"
 NAMES_HINT = "give every column a plain, unique name"
-NUL_HINT = r"remove them: tr -d '\0' < FILE > NEW"
-
-
 TRIED = 50  # lines
 
 
@@ -148,7 +138,8 @@ def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
         stream.seek(len(source.comments))
         raw = stream.read(HEAD_BYTES)
     text = raw.removeprefix(codecs.BOM_UTF8).decode(errors="replace")
-    lines = [line for line in text.splitlines()[: TRIED + 1] if line][:TRIED]
+    below = dropwhile(lambda line: line.startswith("#"), text.splitlines())
+    lines = [line for line in islice(below, TRIED + 1) if line][:TRIED]
 
     def fields(delimiter: str) -> int:
         """Return the number of fields of each line; 0 if lines differ."""
@@ -166,8 +157,9 @@ def other_delimiter(source: SourceFile, columns: tuple[str, ...]) -> str | None:
 
 _FIELDS_HINT = "each row needs as many fields as the header; quote fields that contain a delimiter"
 _HINTS = {
+    "duplicate-column": NAMES_HINT,
     "not-utf8": ENCODING_HINT,
-    "nul-byte": NUL_HINT,
+    "nul-byte": r"remove them: tr -d '\0' < FILE > NEW",
     "short-row": _FIELDS_HINT,
     "long-row": _FIELDS_HINT,
     "cr-only": r"convert line ends: tr -s '\r' '\n' < FILE > NEW",
@@ -179,14 +171,13 @@ def inspect_structure(source: SourceFile, columns: tuple[str, ...]) -> None:
     """Read the whole file record by record; DataError for ragged rows (the header is row 1)."""
     problems = _bare_returns(source)
     totals = Counter(problem.code for problem in problems)
-    for row, record in () if problems else _strict_records(source):
+    for row, record in () if problems else read_records(source):
         for problem in _record_problems(source.name, row, record, columns) if record else ():
             totals[problem.code] += 1
             if len(problems) < MAX_PROBLEMS:
                 problems.append(problem)
     if problems:
-        hint = next((_HINTS[p.code] for p in problems if p.code in _HINTS), None)
-        raise DataError(problems, hint=hint, totals=totals)
+        raise DataError(problems, hint=_HINTS[problems[0].code], totals=totals)
 
 
 def _bare_returns(source: SourceFile) -> list[Problem]:
@@ -202,32 +193,19 @@ def _bare_returns(source: SourceFile) -> list[Problem]:
     return found
 
 
-def read_records(source: SourceFile) -> list[list[str]]:
-    """Read all records, blank lines as empty ones; DataError for invalid CSV."""
-    try:
-        with _text(source) as stream:
-            return list(csv.reader(stream, delimiter=source.delimiter, strict=True))
-    except csv.Error:
-        return [record for _, record in _strict_records(source)]  # knows the row of the error
-
-
-def _strict_records(source: SourceFile) -> Iterator[tuple[int, list[str]]]:
-    with _text(source) as stream:
+def read_records(source: SourceFile) -> Iterator[tuple[int, list[str]]]:
+    """Yield all records with their rows, blank lines as empty ones; DataError for invalid CSV."""
+    with source.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
         reader = csv.reader(stream, delimiter=source.delimiter, strict=True)
         row = above = source.comments.count(b"\n")
         try:
+            for _ in range(above):
+                stream.readline()
             for row, record in enumerate(reader, start=above + 1):
                 yield row, record
         except csv.Error as error:
             problem = Problem(f"not a delimited table: {error}", "bad-csv", source.name, row + 1)
             raise DataError(problem, hint=_HINTS["bad-csv"]) from error
-
-
-def _text(source: SourceFile) -> IO[str]:
-    stream = source.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
-    for _ in range(source.comments.count(b"\n")):
-        stream.readline()
-    return stream
 
 
 def _record_problems(

@@ -73,11 +73,9 @@ class FeatureTable:
                 parts.append(f"ignored {list_names(self.ignored)}")
         elif self.id is not None:
             parts.append(f"ids in '{self.id}'")
-        for kind in ("binary", "numeric", "category"):
-            names = [name for name, one in (self.kinds or {}).items() if one == kind]
-            if names:
-                word = f"{len(names):,} {kind}"
-                parts.append(f"{word}: {list_names(names, 4)}")
+        for kind in WHY:
+            if names := [name for name, one in (self.kinds or {}).items() if one == kind]:
+                parts.append(f"{len(names):,} {kind}: {list_names(names, 4)}")
         return "; ".join(parts)
 
     def taken(self) -> list[ColumnRole]:
@@ -91,13 +89,9 @@ class FeatureTable:
             self.value: ("value", "its name"),
             roles.weight: ("weight", "--weight"),
         }
-        kinds = self.kinds or {}
-        return [
-            ColumnRole(name, f"{kinds[name]} feature", WHY[kinds[name]])
-            if name in kinds
-            else ColumnRole(name, *known.get(name, ("not used", "no option names it")))
-            for name in self.files[0].columns
-        ]
+        known |= {name: (f"{kind} feature", WHY[kind]) for name, kind in (self.kinds or {}).items()}
+        other = ("not used", "no option names it")
+        return [ColumnRole(name, *known.get(name, other)) for name in self.files[0].columns]
 
 
 WHY: Mapping[FeatureKind, str] = {
@@ -141,10 +135,8 @@ def _recognise_features(
             raise unknown_column(first.name, name, columns)
     truth = None if classes else roles.truth or find_column(columns, ColumnNames.TRUTH)
     rest = [name for name in columns if name != truth]
-    row, feature = (
-        roles.id or find_column(rest, ColumnNames.ROW),
-        find_column(rest, ColumnNames.FEATURE),
-    )
+    row = roles.id or find_column(rest, ColumnNames.ROW)
+    feature = find_column(rest, ColumnNames.FEATURE)
     value = find_column(rest, ColumnNames.VALUE)
     known = {row, feature, value, truth, find_column(columns, ColumnNames.TRUTH)}
     spare = [name for name in columns if name not in known]
@@ -153,10 +145,8 @@ def _recognise_features(
     named = find_column(rest, ColumnNames.FEATURE[:3]) if classes is None else feature
     if row and named and spare and roles.layout is None:
         what = f"columns '{row}' and '{feature}' look like a sparse table, but what are "
-        hint = (
-            "add --layout long to leave them out, or --layout wide to read every column as a "
-            "feature; a column of values is called 'value'"
-        )
+        hint = "add --layout long to leave them out, or --layout wide to read every column as a "
+        hint += "feature; a column of values is called 'value'"
         raise DataError.new(f"{what}{list_names(spare)}?", "which-layout", first.name, hint=hint)
     surely_long = roles.layout == "long" or classes is not None
     if surely_long and not (row and feature):
@@ -200,9 +190,8 @@ def _classes(files: tuple[TableFile, ...], roles: Input) -> ClassTable:
     row = roles.id if roles.id in columns else find_column(columns, ColumnNames.ROW)
     row = row or (columns[0] if len(columns) == 2 else None)
     rest = [name for name in columns if name != row]
-    truth = (
-        roles.truth or find_column(rest, ColumnNames.TRUTH) or (rest[0] if len(rest) == 1 else None)
-    )
+    truth = roles.truth or find_column(rest, ColumnNames.TRUTH)
+    truth = truth or (rest[0] if len(rest) == 1 else None)
     if row is None or truth is None or row == truth:
         what = f"which columns are row and class? columns: {list_names(columns)}"
         hint = "name them with --id COLUMN and --truth COLUMN"

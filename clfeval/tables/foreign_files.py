@@ -11,6 +11,7 @@ from clfeval.errors import DataError, UsageError, format_command_line
 
 FIRST = 8  # bytes that are examined
 _SAVE = "save the sheet as CSV"
+_PICKLE = "write its content with .to_csv() or .to_parquet()"
 _MARKS: Sequence[tuple[bytes, str, str]] = (
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)", _SAVE),
     (b"%PDF", "a PDF", "copy its table into a CSV file"),
@@ -30,8 +31,8 @@ _MARKS: Sequence[tuple[bytes, str, str]] = (
     (b"<!doctyp", "a web page", "save its table as CSV"),
     (b"<html", "a web page", "save its table as CSV"),
     (b"<?xml", "an XML file", "save its table as CSV"),
+    *((bytes([0x80, protocol]), "a Python pickle", _PICKLE) for protocol in range(2, 6)),
 )
-_PICKLES = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 _ZIPPED = (
     ("xl/", "an Excel workbook", _SAVE),
     ("content.xml", "an OpenDocument file", _SAVE),
@@ -51,9 +52,17 @@ _BATCH = re.compile(rf"(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}", re.MULTILINE)
 def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
     """Raise DataError for workbooks, archives, pickles, pages; UsageError for files of clfeval."""
     try:
-        what, hint = _known_format(path, magic) or ("", "")
+        if magic.startswith(b"PK\x03\x04"):
+            what, hint = _zip(path)
+        else:
+            known = ((what, hint) for mark, what, hint in _MARKS if magic.startswith(mark))
+            what, hint = next(known, ("", ""))
         if not what and not magic.startswith((b"PAR1", b"ARROW1")):
-            _refuse_own_file(name, path)
+            text = _beginning(path)
+            if _BATCH.match(text) and len({found[1] for found in _KEYS.finditer(text)}) > 1:
+                raise _own_file_error(name, "a batch of runs", "batch")
+            if text.lstrip().startswith(("{", "<<<<")) and _HISTORY.search(text):
+                raise _own_file_error(name, "a history of clfeval", "history")
     except OSError as error:
         raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", name) from error
     if what:
@@ -71,14 +80,6 @@ def refuse_result(name: str, path: Path) -> None:
         raise _own_file_error(name, "a saved result of clfeval", "report")
 
 
-def _refuse_own_file(name: str, path: Path) -> None:
-    text = _beginning(path)
-    if _BATCH.match(text) and len({found[1] for found in _KEYS.finditer(text)}) > 1:
-        raise _own_file_error(name, "a batch of runs", "batch")
-    if text.lstrip().startswith(("{", "<<<<")) and _HISTORY.search(text):
-        raise _own_file_error(name, "a history of clfeval", "history")
-
-
 def _beginning(path: Path) -> str:
     with path.open("rb") as stream:
         return stream.read(_HEAD).decode("utf-8-sig", errors="replace")
@@ -88,14 +89,6 @@ def _own_file_error(name: str, what: str, command: str) -> UsageError:
     file = "FILE" if name.startswith("<") else name
     hint = format_command_line(["clfeval", command, file])
     return UsageError.new(f"this is {what}, not a table", "wrong-format", name, hint=hint)
-
-
-def _known_format(path: Path, magic: bytes) -> tuple[str, str] | None:
-    if magic.startswith(b"PK\x03\x04"):
-        return _zip(path)
-    if magic.startswith(_PICKLES):
-        return "a Python pickle", "write its content with .to_csv() or .to_parquet()"
-    return next(((what, hint) for mark, what, hint in _MARKS if magic.startswith(mark)), None)
 
 
 def _zip(path: Path) -> tuple[str, str]:
@@ -114,8 +107,7 @@ def _zip(path: Path) -> tuple[str, str]:
     for part, what, hint in _ZIPPED:
         if any(name.startswith(part) or name.endswith(part) for name in names):
             return what, hint
-    held = f" of '{names[0]}'" if len(names) == 1 else f" of {len(names)} files"
-    packed = names[0].endswith((".gz", ".zst")) if len(names) == 1 else False
-    return f"a zip archive{held}", (
-        "unpack it: unzip FILE" + ("; the file in it can be read directly" if packed else "")
-    )
+    if len(names) != 1:
+        return f"a zip archive of {len(names)} files", "unpack it: unzip FILE"
+    packed = "; the file in it can be read directly" * names[0].endswith((".gz", ".zst"))
+    return f"a zip archive of '{names[0]}'", f"unpack it: unzip FILE{packed}"

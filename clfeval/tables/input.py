@@ -91,48 +91,36 @@ class Input:
         bool, Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm")
     ] = False
     dry_run: Annotated[
-        bool,
-        Opt("Show how the table is read and what is ambiguous; compute nothing.", READING),
-    ] = False  # fmt: skip
+        bool, Opt("Show how the table is read and what is ambiguous; compute nothing.", READING)
+    ] = False
     truth: Annotated[
         str | None,
-        Opt(
-            "True classes; default truth, y_true, target, ...",
-            COLUMNS, completes="column",
-        ),
-    ] = None  # fmt: skip
+        Opt("True classes; default truth, y_true, target, ...", COLUMNS, completes="column"),
+    ] = None
     model: Annotated[
         tuple[str, ...],
-        Opt(
-            "Model by name or quoted glob; repeat. Default: all other columns.",
-            COLUMNS, completes="model",
-        ),
+        Opt("Model by name or quoted glob; repeat. Default: all other columns.", COLUMNS,
+            completes="model"),
     ] = ()  # fmt: skip
     ignore: Annotated[
         tuple[str, ...],
         Opt("Leave out this column, by name or glob; repeat.", COLUMNS, completes="column"),
-    ] = ()  # fmt: skip
+    ] = ()
     id: Annotated[str | None, Opt("Column of row ids.", COLUMNS, completes="column")] = None
     join: Annotated[
         str | None,
-        Opt(
-            "Join files NAME=FILE, one per model, on this id column.",
-            COLUMNS, signed="join", completes="column",
-        ),
+        Opt("Join files NAME=FILE, one per model, on this id column.", COLUMNS,
+            signed="join", completes="column"),
     ] = None  # fmt: skip
     positive: Annotated[
         str | None,
-        Opt(
-            "Positive class; default 1 or true.",
-            COLUMNS, accept=_label, takes=object, completes="class",
-        ),
+        Opt("Positive class; default 1 or true.", COLUMNS,
+            accept=_label, takes=object, completes="class"),
     ] = None  # fmt: skip
     classes: Annotated[
         tuple[str, ...],
-        Opt(
-            "Class, lowest first where classes are ordered; repeat for each.",
-            COLUMNS, accept=_labels, takes=Sequence[object],
-        ),
+        Opt("Class, lowest first where classes are ordered; repeat for each.", COLUMNS,
+            accept=_labels, takes=Sequence[object]),
     ] = ()  # fmt: skip
     kind: Annotated[
         Kind | None,
@@ -140,11 +128,9 @@ class Input:
     ] = None
     threshold: Annotated[
         Mapping[str | None, float],
-        Opt(
-            "Predict positive at or above T; default 0.5.",
-            COLUMNS, metavar="T|MODEL=T", parse=parse_thresholds, accept=_thresholds,
-            takes=float | Mapping[str | None, float] | None,
-        ),
+        Opt("Predict positive at or above T; default 0.5.", COLUMNS, metavar="T|MODEL=T",
+            parse=parse_thresholds, accept=_thresholds,
+            takes=float | Mapping[str | None, float] | None),
     ] = field(default_factory=dict)  # fmt: skip
     weight: Annotated[
         str | None,

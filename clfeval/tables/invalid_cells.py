@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from clfeval.errors import MAX_PROBLEMS, Problem, list_names, quote_name
 from clfeval.tables.input import FILE_NAME
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import TableFile, fold_text, parse_number_text, recode_bits, scan
 
+if TYPE_CHECKING:
+    from clfeval.tables.columns import Columns
+
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
-VALUE = "__clfeval_value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +23,7 @@ class Suspicion:
     """Problems shown by the counts, whose rows a second pass names.
 
     known: truth's labels; unknown: models with other labels; strict: missing values are errors;
-    wrong: rows of one id contradict each other; weights: some are invalid. written: columns of
-    formatted numbers; fold: labels are compared in lower case; bits: columns in which 0 is false,
-    or the reverse.
+    wrong: rows of one id contradict each other; weights: some are invalid.
     """
 
     known: Sequence[str]
@@ -30,9 +31,6 @@ class Suspicion:
     strict: bool
     wrong: bool
     weights: bool
-    written: Container[str] = ()
-    fold: bool = False
-    bits: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +78,17 @@ def bad_number(column: str, written: Container[str] = ()) -> Check:
 
 
 def bad_answer(
-    column: str, suspicion: Suspicion, *, number: bool, unknown: bool = True
+    column: str, columns: Columns, suspicion: Suspicion, *, number: bool, unknown: bool = True
 ) -> list[Check]:
     """Return the checks for invalid predictions: not a number, or not a known label."""
-    written, text = suspicion.written, column_as_text(column)
+    written, text = columns.written, column_as_text(column)
     checks = [missing_value(column, number=number, written=written)] if suspicion.strict else []
     if number:
         checks.append(bad_number(column, written))
     elif unknown:
-        if column in suspicion.bits:
-            text = recode_bits(pl, text, suspicion.bits[column])
-        text = fold_text(text) if suspicion.fold else text
+        if column in columns.bits:
+            text = recode_bits(pl, text, columns.bits[column])
+        text = fold_text(text) if columns.fold else text
         bad = pl.col(column).is_not_null() & ~text.is_in(list(suspicion.known))
         what = "'{value}' is not among truth's labels " + escape_braces(list_names(suspicion.known))
         checks.append(Check(column, "unknown-label", what, bad))
@@ -135,28 +133,21 @@ def escape_braces(text: str) -> str:
 
 def numbered_rows(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
     """Read a table with row numbers (header is row 1), text files as text, without blank lines."""
+    frame: pl.LazyFrame
     if file.head is not None:
-        text: pl.LazyFrame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
-        blank = pl.all_horizontal(pl.col(name).is_null() for name in file.columns)
-        frame = _with_places(text, file.name, file.head.header_row + 1).filter(~blank)
+        frame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
     else:
         assert file.native is not None
-        typed: pl.DataFrame = file.native.collect("polars").to_native()
-        frame = _with_places(typed.lazy(), file.name, 1)
-    if not null_values:
-        return frame
-    kept = [
-        pl.when(~column_as_text(name).is_in(list(null_values))).then(pl.col(name)).alias(name)
-        for name in file.columns
-    ]
-    return frame.with_columns(kept)
-
-
-def _with_places(frame: pl.LazyFrame, file: str, first: int) -> pl.LazyFrame:
-    place = pl.format("{}:{}", pl.lit(file), pl.col(ROW)).alias(PLACE)
+        frame = file.native.collect("polars").to_native().lazy()
     if ROW not in frame.collect_schema():  # rows kept by --where have their row numbers in the file
-        frame = frame.with_row_index(ROW, offset=first)
-    return frame.with_columns(pl.lit(file).alias(FILE), place)
+        frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
+    place = pl.format("{}:{}", pl.lit(file.name), pl.col(ROW)).alias(PLACE)
+    frame = frame.with_columns(pl.lit(file.name).alias(FILE), place)
+    if file.head is not None:
+        frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in file.columns))
+    marks = list(null_values)
+    cells = [pl.when(~column_as_text(n).is_in(marks)).then(pl.col(n)) for n in file.columns]
+    return frame.with_columns(cells) if marks else frame
 
 
 def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Problem], Counter[str]]:
@@ -165,15 +156,11 @@ def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Probl
     totals: Counter[str] = Counter()
     for check in checks:
         extra = check.extra if check.extra is not None else pl.lit("")
-        cells = (
-            column_as_text(check.column).alias(VALUE),
-            extra.alias("extra"),
-            check.bad.alias("bad"),
-        )
-        found = frame.select(FILE, ROW, *cells).filter("bad").drop("bad")
+        value = column_as_text(check.column).alias("__clfeval_value")
+        found = frame.select(FILE, ROW, value, extra=extra, bad=check.bad).filter("bad").drop("bad")
         rows = found.collect(engine="streaming").sort(FILE, ROW)
         totals[check.code] += rows.height
-        for file, row, value, extra_text in rows.head(MAX_PROBLEMS).iter_rows():
-            what = check.what.format(value="" if value is None else value, extra=extra_text)
+        for file, row, text, more in rows.head(MAX_PROBLEMS).iter_rows():
+            what = check.what.format(value="" if text is None else text, extra=more)
             problems.append(Problem(what, check.code, file, row, check.column))
     return problems, +totals

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from clfeval.errors import ClfevalError, DataError, Problem, bad_option, list_names, unknown_column
-from clfeval.tables.align import FileToAlign, align_rows
+from clfeval.tables.align import align_rows
 from clfeval.tables.cells import FRAME
 from clfeval.tables.column_names import find_truth
 from clfeval.tables.columns import Columns, ModelColumns
@@ -39,6 +40,11 @@ class JoinedFile:
     columns: Columns
     peeks: Mapping[str, ColumnPeek]
     names: Mapping[str, str]
+
+    @property
+    def id(self) -> str:
+        """The column of its ids."""
+        return str(self.columns.id)
 
     def model(self, one: ModelColumns, alone: bool, taken: Counter[str]) -> ModelColumns:
         """Return a model, renamed for the joined table; alone: one per file; taken: all names."""
@@ -75,36 +81,26 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
         if name not in known:
             raise unknown_column(whole, name, [name for each in peeks for name in each])
     times = Counter(name for each in peeks for name in each)
-    used = ignored.union(QUALIFIED_NAME.format(of, one) for of in called for one in others) | {
-        *others
-    }
+    used = {*others, *(QUALIFIED_NAME.format(of, one) for of in called for one in others)} | ignored
     bare = [_only_truth(each, of, roles, used) for of, each in zip(called, peeks, strict=True)]
     only_truth = [i for i, name in enumerate(bare) if name is not None]
     # fractions named like truth are the scores of another file
     only_truth.sort(key=lambda i: not peeks[i][str(bare[i])].classes)
     at = next(iter(only_truth), None)
     truths = [find_truth(each, roles) for each in peeks]
-    holder = (
-        at if at is not None else next((i for i, t in enumerate(truths) if t in peeks[i]), None)
-    )
+    holder = at
+    if at is None:
+        holder = next((i for i, truth in enumerate(truths) if truth in peeks[i]), None)
     given_truth = None if holder is None else peeks[holder][str(truths[holder])]
-    parts = [
-        _recognise_part(
-            of,
-            of == name,
-            file,
-            each,
-            roles,
-            ignored,
-            others,
-            times,
-            given_truth if i != holder else None,
-            only=i == at,
-            called_so=bare[i],
-            own_file=at is not None,
-        )
-        for i, (of, (name, file), each) in enumerate(zip(called, files, peeks, strict=True))
-    ]
+    separate = at is not None
+    recognise_part = partial(
+        _recognise_part, roles=roles, ignored=ignored, others=others, times=times, own_file=separate
+    )
+    parts = []
+    for i, (of, (given, file), each) in enumerate(zip(called, files, peeks, strict=True)):
+        lent = given_truth if i != holder else None
+        part = recognise_part(of, of == given, file, each, lent, only=i == at, called_so=bare[i])
+        parts.append(part)
     alone = all(len(part.columns.models) == 1 for i, part in enumerate(parts) if i != at)
     taken = Counter(one.name for part in parts for one in part.columns.models)
     models = [(part, one, part.model(one, alone, taken))
@@ -114,16 +110,14 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     names = list(by_name)
     wanted = match_names(whole, names, roles.model) if roles.model else names
     chosen = [by_name[name] for name in wanted]
-    sides = [
-        FileToAlign(part.file, str(roles.join),
-             replace(part.columns, models=tuple(one for of, one, _ in chosen if of is part)),
-             part.names)
-        for part in parts
-    ]  # fmt: skip
+    sides = []
+    for part in parts:
+        own = tuple(one for of, one, _ in chosen if of is part)
+        sides.append(replace(part, columns=replace(part.columns, models=own)))
     found = align_rows(sides, drop=roles.missing == "drop")
-    truth = next(part.columns.truth for part in parts if part.columns.truth)
+    true = next(part.columns.truth for part in parts if part.columns.truth)
     columns = Columns(
-        truth, roles.join, tuple(new for _, _, new in chosen),
+        true, roles.join, tuple(new for _, _, new in chosen),
         ignored=tuple(QUALIFIED_NAME.format(part.called, name) for part in parts
                       for name in part.columns.ignored),
         facets=facets, weight=roles.weight, cluster=roles.cluster,
@@ -141,7 +135,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     how += f", {found.lost:,} dropped that are not in all files" if found.lost else ""
     how += f", rows without an id dropped: {found.nameless:,}" if found.nameless else ""
     layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
-    looks = _peeks(parts, table.columns, truth)
+    looks = _peeks(parts, table.columns, true)
     # labels of one file are not stray columns next to scores of another
     sure = all(len({model.kind for model in part.columns.models}) <= 1 for part in parts)
     said = replace(asked, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
@@ -192,9 +186,9 @@ def _refuse_alike(parts: Sequence[JoinedFile], models: Sequence[str]) -> None:
 
 
 def _recognise_part(
-    called: str, said: bool, file: TableFile, peeks: Mapping[str, ColumnPeek], roles: Input,
-    ignored: set[str], others: Iterable[str], times: Counter[str], truth: ColumnPeek | None, *,
-    only: bool, called_so: str | None, own_file: bool,
+    called: str, said: bool, file: TableFile, peeks: Mapping[str, ColumnPeek],
+    truth: ColumnPeek | None, *, only: bool, called_so: str | None, own_file: bool, roles: Input,
+    ignored: set[str], others: Iterable[str], times: Counter[str],
 ) -> JoinedFile:  # fmt: skip
     """Recognise the columns of one file; times: number of files with each column name.
 
@@ -249,13 +243,10 @@ def _only_truth(
     peeks: Mapping[str, ColumnPeek], called: str, roles: Input, used: set[str]
 ) -> str | None:
     """Return the truth column of a file that has only ids and truth, else None."""
-    free = {
-        name: column
-        for name, column in peeks.items()
-        if name != roles.join and not {name, QUALIFIED_NAME.format(called, name)} & used
-    }
+    taken = {str(roles.join), *used}
+    free = {n: p for n, p in peeks.items() if not {n, QUALIFIED_NAME.format(called, n)} & taken}
     truth = find_truth(free, roles)
-    return truth if truth is not None and [*free] == [truth] else None
+    return truth if [*free] == [truth] else None
 
 
 def _peeks(
@@ -294,25 +285,22 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
                 raise bad_option(f"'{name}' must name one file, not {len(sources)}")
             stack.enter_context(converting_engine_errors(sources))
             files += [(name, open_source(source)) for source in sources]
-        filtered_files = [(name, _filter_file(file, roles)) for name, file in files]
-        if roles.where is not None and all(
-            a is b for (_, a), (_, b) in zip(files, filtered_files, strict=True)
-        ):
-            lacking = next(
-                name for name in filter_columns(roles) if name not in files[0][1].columns
-            )
-            raise unknown_column(files[0][1].name, lacking, files[0][1].columns)
-        whole = join_files(filtered_files, replace(roles, where=None))
+        named = filter_columns(roles)  # only files with all of them are filtered
+        has_them = [{*named} <= {*file.columns} for _, file in files]
+        if not any(has_them):
+            first = files[0][1]
+            lacking = next(name for name in named if name not in first.columns)
+            raise unknown_column(first.name, lacking, first.columns)
+        files = [
+            (name, filtered_rows(file, roles.where if has else None))
+            for (name, file), has in zip(files, has_them, strict=True)
+        ]
+        whole = join_files(files, replace(roles, where=None))
         try:
             yield whole
         except ClfevalError as error:
             _name_table(error, whole.files[0])
             raise
-
-
-def _filter_file(file: TableFile, roles: Input) -> TableFile:
-    """Return the rows of a file that meet --where, if the file has its columns."""
-    return filtered_rows(file, roles.where) if {*filter_columns(roles)} <= {*file.columns} else file
 
 
 def _name_table(error: ClfevalError, table: TableFile) -> None:
@@ -322,9 +310,6 @@ def _name_table(error: ClfevalError, table: TableFile) -> None:
     found: list[Problem] = []
     for one in error.problems:
         where = table.place(one.row, one.column) if one.file == table.name else None
-        if where is not None:
-            file, row, column = where
-            one = replace(one, file=file, row=row, column=column)
-        found.append(one)
+        found.append(one if where is None else Problem(one.what, one.code, *where))
     error.problems = tuple(found)
     error.args = ("\n".join(error.lines()),)

@@ -142,10 +142,8 @@ def _texts(values: Sequence[Any], without: Collection[str]) -> list[str | None]:
     """Return values as texts; none for lists and objects."""
     if any(isinstance(value, (list, dict)) for value in values[:1]):
         return []
-    if {*map(type, values)} == {float}:  # faster for many numbers
-        texts = [str(value) if value == value else None for value in values]
-    else:
-        texts = [*map(as_text, values)]
+    floats = {*map(type, values)} == {float}  # faster for many numbers
+    texts = (str(v) if v == v else None for v in values) if floats else map(as_text, values)
     return [None if text in without else text for text in texts]
 
 

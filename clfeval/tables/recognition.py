@@ -10,26 +10,21 @@ from typing import cast
 from clfeval.errors import DataError, bad_option, list_names, unknown_column
 from clfeval.tables.cells import known_labels, spell_as_truth
 from clfeval.tables.column_names import refuse_decimal_commas
-from clfeval.tables.columns import Columns, Layout, ModelColumns
-from clfeval.tables.csv import read_csv_head, skip_comments
+from clfeval.tables.columns import Columns, Layout
 from clfeval.tables.input import FILE_NAME, Input, match_names, parse_facets, refuse_ignored_columns
 from clfeval.tables.layouts import layouts
 from clfeval.tables.peek import ColumnPeek, ColumnRole
 from clfeval.tables.row_selection import filter_columns, refuse_score_slices
 from clfeval.tables.scan import Reading, TableFile, check_names, open_typed
 from clfeval.tables.source import SourceFile
-from clfeval.tables.unreadable_text import title_error
+from clfeval.tables.unreadable_text import read_head
 
 
 def open_source(source: SourceFile) -> TableFile:
     """Open a source as a table, with its header if it is text."""
     if not source.text:
         return open_typed(source)
-    source = skip_comments(source)
-    try:
-        head = read_csv_head(source)
-    except DataError as error:
-        raise title_error(source) or error from error
+    source, head = read_head(source)
     check_names(source.name, head.columns, row=head.header_row)
     return TableFile(source.name, head.columns, source, head=head)
 
@@ -83,7 +78,8 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
                 ),
             )
     layout = next(layout for layout in layouts() if layout.name == wanted)
-    what = f"{layout.lacking}; columns: {list_names(columns)}"
+    what = f"not a {wanted} table" if wanted != "probabilities" else "no class probabilities"
+    what += f"; columns: {list_names(columns)}"
     hint = f"that layout needs columns such as {layout.needs}"
     raise DataError.new(what, "wrong-layout", file, hint=hint)
 
@@ -103,6 +99,11 @@ def _recoded_columns(
 
 
 KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}
+WHY = {
+    "label": "its values are truth's labels",
+    "score": "its values are numbers",
+    "classes": "its name contains a class",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,20 +160,10 @@ class Predictions:
                 what = f"{KINDS[model.kind]} of '{model.name}'"
                 if label is not None:
                     what = f"probability of '{label}' by '{model.name}'"
-                known.setdefault(name, (what, _kind_of(model, roles)))
+                classes = model.kind == "classes"
+                why = "--kind" if roles.kind and not classes else WHY[model.kind]
+                known.setdefault(name, (what, why))
         said = dict.fromkeys(columns.ignored, ("left out", "--ignore"))
-        return [
-            ColumnRole(
-                name, *known.get(name) or said.get(name) or ("not used", "no option names it")
-            )
-            for name in self.files[0].columns
-        ]
-
-
-def _kind_of(model: ModelColumns, roles: Input) -> str:
-    """Return the reason why a column is a model's."""
-    if model.kind == "classes":
-        return "its name contains a class"
-    if roles.kind:
-        return "--kind"
-    return "its values are truth's labels" if model.kind == "label" else "its values are numbers"
+        other = ("not used", "no option names it")
+        names = self.files[0].columns
+        return [ColumnRole(name, *known.get(name) or said.get(name, other)) for name in names]

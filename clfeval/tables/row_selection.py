@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 import numpy as np
@@ -31,16 +31,8 @@ _TOKEN = re.compile(
     r"""|(?P<sign><=|>=|!=|<>|==|[=<>(),])|(?P<word>[^\W\d][\w.]*))""",
     re.ASCII,
 )
-_SIGNS: Mapping[str, Callable[[pl.Expr, Any], pl.Expr]] = {
-    "=": operator.eq,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_SIGNS: Mapping[str, Callable[[pl.Expr, Any], pl.Expr]]
+_SIGNS = {"=": eq, "==": eq, "!=": ne, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 EXAMPLE = "\"split = 'test' and age >= 18\""
 MAX_VALUES_LISTED = 5  # values of a column in an error
 TRAIN, TEST = {"train", "training", "development", "derivation"}, {"test", "testing"}
@@ -134,20 +126,17 @@ def filtered_rows(file: TableFile, where: str | None) -> TableFile:
     for name in asked.columns:
         if name not in file.columns:
             raise unknown_column(file.name, name, file.columns)
+    text = file.native
     if file.head is not None:
-        text, first = scan(file, dict.fromkeys(file.columns, "text")), file.head.header_row + 1
-    else:
-        assert file.native is not None
-        text, first = file.native, 1
-    frame = in_polars(text)
+        text = scan(file, dict.fromkeys(file.columns, "text"))
+    assert text is not None
+    frame, first = in_polars(text), file.head.header_row + 1 if file.head else 1
     kept = (frame if file.numbered else frame.with_row_index(ROW, offset=first)).filter(condition)
     if kept.select(ROW).head(1).collect().is_empty():
-        held = [
-            f"'{name}' has the values {list_values(count_distinct_values([file], name, ()))}"
-            for name in asked.columns
-        ]
+        counts = {name: count_distinct_values([file], name, ()) for name in asked.columns}
+        hints = (f"'{name}' has the values {list_values(one)}" for name, one in counts.items())
         what = f"no row matches {format_option('--where', where)}"
-        raise DataError.new(what, "empty-table", file.name, hint="; ".join(held))
+        raise DataError.new(what, "empty-table", file.name, hint="; ".join(hints))
     return replace(file, native=nw.from_native(kept), head=None, parts=(file,), numbered=True)
 
 
@@ -171,14 +160,9 @@ def filter_columns(
     asked.parse()
     if peeks is None:
         return list(asked.columns)
-    return [
-        name
-        for name in asked.columns
-        if name in peeks
-        and name not in {*used}
-        and not find_column([name], ColumnNames.ID)
-        and not (peeks[name].mostly_numeric and peeks[name].shares)
-    ]
+    free = [name for name in asked.columns if name in peeks and name not in {*used}]
+    models = {name for name in free if peeks[name].mostly_numeric and peeks[name].shares}
+    return [n for n in free if n not in models and not find_column([n], ColumnNames.ID)]
 
 
 def refuse_train_and_test(
@@ -186,15 +170,8 @@ def refuse_train_and_test(
 ) -> None:
     """Raise for a column without a role that separates training from test rows."""
     ignored = match_names(files[0].name, list(peeks), roles.ignore, what="column")
-    said = {
-        roles.truth,
-        roles.id,
-        roles.run,
-        roles.cluster,
-        *roles.by,
-        *filter_columns(roles),
-        *ignored,
-    }
+    said = {roles.truth, roles.id, roles.run, roles.cluster, *roles.by, *ignored}
+    said.update(filter_columns(roles))
     for name in peeks:
         parts = {text.strip().casefold() for text in peeks[name].texts}
         words = {*re.split(r"[\W_]+", name.casefold())}
@@ -215,9 +192,8 @@ def refuse_train_and_test(
             f"{format_option('--by', name)} to compare the parts, or "
             f"{format_option('--ignore', name)} to pool all rows"
         )
-        raise DataError.new(
-            what, "train-and-test", files[0].name, None, name, hint=hint, fixes={"where": where}
-        )
+        code, fixes = "train-and-test", {"where": where}
+        raise DataError.new(what, code, files[0].name, None, name, hint=hint, fixes=fixes)
 
 
 MOST = 20  # bins of a column
@@ -228,11 +204,8 @@ def refuse_score_slices(name: str, column: ColumnPeek | None) -> None:
     if column and column.mostly_numeric and not column.classes and len(column.texts) > MOST:
         hint = f"use {format_option('--by', f'{name}:4')} to make four groups"
         hint += f"; then '{name}' is not evaluated as a model" if column.shares else ""
-        what = (
-            f"--by '{name}' has too many distinct values for slices "
-            f"({len(column.texts)} in the first rows)"
-        )
-        raise bad_option(what, hint)
+        what = f"--by '{name}' has too many distinct values for slices"
+        raise bad_option(f"{what} ({len(column.texts)} in the first rows)", hint)
 
 
 def find_bin_edges(
@@ -257,7 +230,16 @@ def find_bin_edges(
         if not numbers or numbers != sorted({*numbers}) or (count and not 2 <= numbers[0] <= MOST):
             hint = f"use --by '{name}:4' for quarters, or --by '{name}:40,65' to split there"
             raise bad_option(f"--by '{entry}' needs 2 to {MOST} bins, or ascending numbers", hint)
-        values = _numbers(files[0].name, name, count_distinct_values(files, name, null_values))
+        place, values = (files[0].name, None, name), Counter[float]()
+        for text, times in count_distinct_values(files, name, null_values).items():
+            try:
+                values[float(text)] += times
+            except ValueError:
+                hint = f"use --by '{name}' for one slice per value"
+                what = f"'{text}' is not a number, and --by makes bins of numbers only"
+                raise DataError.new(what, "bad-number", *place, hint=hint) from None
+        if not values:
+            raise DataError.new("it has no numbers", "bad-number", *place)
         found[name] = tuple(numbers)
         if count:
             x, n = (np.array(part) for part in zip(*sorted(values.items()), strict=True))
@@ -265,21 +247,6 @@ def find_bin_edges(
             cuts = [x[np.searchsorted(share, k / numbers[0])] for k in range(1, int(numbers[0]))]
             above = {float(one) for one in cuts if one > x[0]} or {float(x[:2][-1])}
             found[name] = tuple(sorted(above))
-    return found
-
-
-def _numbers(file: str, column: str, texts: Mapping[str, int]) -> Counter[float]:
-    """Return the count of each number; DataError for other text, or if there is no number."""
-    found = Counter[float]()
-    for text, times in texts.items():
-        try:
-            found[float(text)] += times
-        except ValueError:
-            hint = f"use --by '{column}' for one slice per value"
-            what = f"'{text}' is not a number, and --by makes bins of numbers only"
-            raise DataError.new(what, "bad-number", file, None, column, hint=hint) from None
-    if not found:
-        raise DataError.new("it has no numbers", "bad-number", file, None, column)
     return found
 
 

@@ -92,19 +92,15 @@ def scan(
         frame = scan(file, others, null_values=null_values, watch=watch)
         frame = frame.with_columns(nw.lit(file.run).alias(FILE_NAME))
         return frame if watch else frame.select(list(readings))
-    if bits := {name: reading for name, reading in readings.items() if "/" in reading}:
-        texts: dict[str, Reading] = dict.fromkeys(bits, "text")
+    coded = [name for name, one in readings.items() if "/" in one or one.startswith("bins ")]
+    if coded:
+        texts: dict[str, Reading] = dict.fromkeys(coded, "text")
         frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)
         return frame.with_columns(
-            recode_bits(nw, nw.col(name).cast(nw.String), pair).alias(name)
-            for name, pair in bits.items()
-        )
-    if bins := {name: one for name, one in readings.items() if one.startswith("bins ")}:
-        texts = dict.fromkeys(bins, "text")
-        frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)
-        return frame.with_columns(
-            assign_bins(nw.col(name), literal_eval(one.removeprefix("bins "))).alias(name)
-            for name, one in bins.items()
+            recode_bits(nw, nw.col(name).cast(nw.String), readings[name]).alias(name)
+            if "/" in readings[name]
+            else assign_bins(nw.col(name), literal_eval(readings[name][5:])).alias(name)
+            for name in coded
         )
     if file.native is not None:
         return _scan_typed(file, file.native, readings, null_values)
@@ -277,9 +273,14 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
 
 
 def file_of_frame(frame: Any, name: str) -> TableFile:
-    """Return a data frame as a table of this name; UsageError for any other object."""
+    """Return a data frame as a table of this name; UsageError for any other object.
+
+    Names of columns become text, as do mixed cells; DataError for cells of other types.
+    """
+    if type(frame).__module__.partition(".")[0] in ("pandas", "pyarrow"):
+        frame = _with_text_columns(frame, name)
     try:
-        native = nw.from_native(with_text_columns(frame, name)).lazy()
+        native = nw.from_native(frame).lazy()
     except TypeError as error:
         raise not_a_table(frame) from error
     columns = tuple(native.collect_schema().names())
@@ -287,10 +288,7 @@ def file_of_frame(frame: Any, name: str) -> TableFile:
     return TableFile(name, columns, native=native)
 
 
-def with_text_columns(frame: Any, name: str) -> Any:
-    """Return a frame with text column names, mixed cells as text; DataError for other cells."""
-    if type(frame).__module__.partition(".")[0] not in ("pandas", "pyarrow"):
-        return frame
+def _with_text_columns(frame: Any, name: str) -> Any:
     pandas = hasattr(frame, "columns") and hasattr(frame, "set_axis")
     names = list(frame.columns if pandas else getattr(frame, "column_names", ()))
     texts = [
@@ -371,16 +369,11 @@ def all_distinct(
     ids = concatenate_frames(
         [scan(file, {column: "text"}, null_values=null_values) for file in files]
     )
-    return _distinct_hashes(ids.drop_nulls())
-
-
-def _distinct_hashes(frame: Frame) -> bool:
-    if frame.implementation.is_polars():
-        native: pl.LazyFrame = frame.to_native()
-        found = native.select(pl.all().hash().n_unique().alias("n"), pl.len().alias("rows"))
-        return bool(found.select(pl.col("n") == pl.col("rows")).collect(engine="streaming").item())
-    only = nw.col(frame.collect_schema().names()[0])
-    counted = frame.select(n=only.n_unique(), rows=nw.len()).collect()
+    known = ids.drop_nulls()
+    if known.implementation.is_polars():
+        hashes = known.to_native().select(pl.all().hash().n_unique() == pl.len())
+        return bool(hashes.collect(engine="streaming").item())
+    counted = known.select(n=nw.col(column).n_unique(), rows=nw.len()).collect()
     return bool(counted["n"].item() == counted["rows"].item())
 
 

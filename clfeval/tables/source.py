@@ -13,8 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from types import ModuleType
-from typing import IO, Any, Protocol, get_args
+from typing import IO, Any, get_args
 
 from clfeval.errors import DataError, UsageError, list_names, not_a_table, suggestion
 from clfeval.output_files import ReadOnceCopy
@@ -22,28 +21,25 @@ from clfeval.tables.foreign_files import FIRST, refuse_foreign_file
 from clfeval.tables.input import Format, Input
 
 CHUNK = 1 << 20
-_PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
 def packing_of(magic: bytes) -> str | None:
     """Return the compression by the file's first bytes; None for a plain file."""
-    return next((one for start, one in _PACKINGS.items() if magic.startswith(start)), None)
+    starts = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+    return next((one for start, one in starts.items() if magic.startswith(start)), None)
 
 
-class _Readable(Protocol):
-    """A stream that can be read."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return the next bytes."""
-
-
-def unpack(name: str, packed: _Readable, put: Callable[[bytes], object], packing: str) -> None:
-    """Decompress a stream, passing each piece to `put`; DataError for damaged data."""
+def unpack(name: str, packed: Any, put: Callable[[bytes], object], packing: str) -> None:
+    """Decompress what `packed.read` returns, passing each piece to `put`; DataError if damaged."""
     import gzip
     import zlib
 
-    unpacker = gzip if packing == "gzip" else _zstd()
-    broken = (gzip.BadGzipFile, EOFError, zlib.error, ValueError, _zstd().ZstdError)
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    unpacker: Any = gzip if packing == "gzip" else zstd
+    broken = (gzip.BadGzipFile, EOFError, zlib.error, ValueError, zstd.ZstdError)
     try:
         with unpacker.open(packed) as stream:
             while piece := stream.read(CHUNK):
@@ -51,14 +47,6 @@ def unpack(name: str, packed: _Readable, put: Callable[[bytes], object], packing
     except broken as error:
         what = f"the {packing} data is damaged: {error}"
         raise DataError.new(what, "damaged-file", name) from error
-
-
-def _zstd() -> ModuleType:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    return zstd
 
 
 BINARY = ("parquet", "arrow")
@@ -165,36 +153,31 @@ def open_sources(names: Sequence[str], said: Input) -> Iterator[list[SourceFile]
 
     A name that is not a file but has a wildcard is expanded; `-` is standard input, once.
     """
-    delimiter = None if said.delimiter is None else _one_character(said.delimiter)
+    delimiter = said.delimiter and {"\\t": "\t", "tab": "\t"}.get(said.delimiter, said.delimiter)
+    plain = delimiter is None or (len(delimiter) == 1 and delimiter.isascii())
+    if not plain or delimiter in ('"', "\r", "\n"):
+        what = f"delimiter '{said.delimiter}' is not one ASCII character"
+        hint = r"for example --delimiter ';' or --delimiter '\t'"
+        raise UsageError.new(what, "bad-delimiter", hint=hint)
+    streams = _STREAMS.get()
     with ExitStack() as stack:
         sources = []
         for name in _expand_patterns(names):
-            opened = _from_pipe if name == "-" else _from_path
-            source = _cached_copy(name, said.input_format) or opened(stack, name, said.input_format)
+            source = streams and streams[1].get(name)  # the copy of a pipe that was read before
+            if source:
+                source = replace(source, format=said.input_format or source.format)
+            else:
+                opened = _from_pipe if name == "-" else _from_path
+                source = opened(stack, name, said.input_format)
             tab_or_comma = "\t" if source.format == "tsv" else ","
             sources.append(replace(source, delimiter=delimiter or tab_or_comma))
         yield sources
 
 
-def _cached_copy(name: str, input_format: Format | None) -> SourceFile | None:
-    """Return the copy of a pipe that was read before, if any."""
-    streams = _STREAMS.get()
-    source = streams and streams[1].get(name)
-    return source and replace(source, format=input_format or source.format)
-
-
-def _one_character(delimiter: str) -> str:
-    character = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
-    if len(character) != 1 or not character.isascii() or character in '"\r\n':
-        what = f"delimiter '{delimiter}' is not one ASCII character"
-        hint = r"for example --delimiter ';' or --delimiter '\t'"
-        raise UsageError.new(what, "bad-delimiter", hint=hint)
-    return character
-
-
 def _expand_patterns(names: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in names:
+        matches = [name]
         if name != "-" and not os.path.exists(name) and glob.has_magic(name):
             if "**" in name and os.path.dirname(name[: name.index("*")]) == os.sep:
                 what = "the pattern searches the whole file system"
@@ -203,9 +186,7 @@ def _expand_patterns(names: Sequence[str]) -> list[str]:
             matches = sorted(glob.glob(name, recursive=True))
             if not matches:
                 raise DataError.new("no file matches this pattern", "no-such-file", name)
-            found += matches
-        else:
-            found.append(name)
+        found += matches
     seen: set[str] = set()
     for name in found:
         real = name if name == "-" else os.path.realpath(name)
@@ -264,7 +245,8 @@ def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceF
         hint = "pipe a table in, or name a file: clfeval mars preds.csv"
         raise UsageError.new(what, "no-input", STDIN, hint=hint)
     try:
-        return _copy_stream(stack, STDIN, sys.stdin.buffer, b"", input_format)
+        stream = sys.stdin.buffer
+        return _copy_stream(stack, STDIN, stream, stream.read(FIRST), input_format)
     except OSError as error:
         raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", STDIN) from error
 
@@ -277,11 +259,6 @@ class _HashedStream:
         self._stream = stream
         self._ahead = start
         self.digest = sha256()
-
-    def first_bytes(self) -> bytes:
-        """Return the first bytes, which will be read again."""
-        self._ahead += self._stream.read(FIRST - len(self._ahead))
-        return self._ahead
 
     def read(self, size: int = CHUNK) -> bytes:
         """Return the next bytes, none at the end."""
@@ -298,10 +275,9 @@ def _copy_stream(
     streams = _STREAMS.get()
     stack = stack if streams is None else streams[0]
     given = _HashedStream(stream, start)
-    magic = given.first_bytes()
-    if not magic:
+    if not start:
         raise DataError.new("the input is empty (0 bytes)", "empty-table", name)
-    packing = packing_of(magic)
+    packing = packing_of(start)
     with _room_for(name):
         copy = ReadOnceCopy()
     stack.callback(copy.close)

@@ -6,22 +6,44 @@ import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from clfeval.errors import ClfevalError, DataError, UsageError, format_option, list_names
-from clfeval.tables.csv import HEAD_BYTES, inspect_structure, other_delimiter, read_csv_head
+from clfeval.errors import (
+    ClfevalError,
+    DataError,
+    UsageError,
+    format_option,
+    list_names,
+    quote_name,
+)
+from clfeval.tables.csv import (
+    HEAD_BYTES,
+    TRIED,
+    CsvHead,
+    inspect_structure,
+    other_delimiter,
+    read_csv_head,
+    skip_comments,
+)
 from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable_error
 from clfeval.tables.source import SourceFile
 
-LOOKED_AT = 50  # lines
-
 
 def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> DataError:
-    """Return an error with the hint to use another delimiter."""
+    """Return an error with the hint to use another delimiter; columns: of a metric table."""
     shown = r"\t" if other == "\t" else other
     found = "there is only one column; " if len(columns) == 1 else ""
     hint = f"{found}if the delimiter is different, add {format_option('--delimiter', shown)}"
     return DataError(error.problems, hint=hint, totals=error.totals, fixes={"delimiter": shown})
+
+
+def read_head(source: SourceFile) -> tuple[SourceFile, CsvHead]:
+    """Read the header of a text below its comments, returned in the source; DataError."""
+    source = skip_comments(source)
+    try:
+        return source, read_csv_head(source)
+    except DataError as error:
+        raise title_error(source) or error from error
 
 
 def check_same_columns(files: Sequence[TableFile]) -> None:
@@ -39,16 +61,11 @@ def check_same_columns(files: Sequence[TableFile]) -> None:
             hint = "files read as one table need the same columns; to join files of one model each "
             hint += "by row id, add --join COLUMN"
             common = [name for name in first.columns if name in theirs]
-            key = find_column(common, ColumnNames.ID) or next(
-                (n for n in common if n.endswith("_id")), None
-            )
-            raise DataError.new(
-                "; ".join(parts),
-                "different-columns",
-                other.name,
-                hint=hint,
-                fixes={"join": key} if key else {},
-            )
+            named = (name for name in common if name.endswith("_id"))
+            key = find_column(common, ColumnNames.ID) or next(named, None)
+            fixes = {"join": key} if key else {}
+            what = "; ".join(parts)
+            raise DataError.new(what, "different-columns", other.name, hint=hint, fixes=fixes)
 
 
 def _delimiters_differ(first: TableFile, other: TableFile) -> DataError | None:
@@ -60,14 +77,10 @@ def _delimiters_differ(first: TableFile, other: TableFile) -> DataError | None:
     if found[0] == found[1]:
         return None
     ours, theirs = (sign or text.delimiter for sign, text in zip(found, texts, strict=True))
-    what = f"its delimiter is {_delimiter_name(theirs)}, but that of {first.name} is "
-    what += _delimiter_name(ours)
+    mine, its = ("a tab" if sign == "\t" else f"'{sign}'" for sign in (theirs, ours))
+    what = f"its delimiter is {mine}, but that of {first.name} is {its}"
     hint = "files read as one table need the same delimiter; .tsv files are read with tabs"
     return DataError.new(what, "different-columns", other.name, hint=hint)
-
-
-def _delimiter_name(delimiter: str) -> str:
-    return "a tab" if delimiter == "\t" else f"'{delimiter}'"
 
 
 def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
@@ -76,9 +89,7 @@ def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
         return error
     other = other_delimiter(file.source, file.columns)
     if other is not None:
-        shown = r"\t" if other == "\t" else other
-        hint = f"if the delimiter is different, add {format_option('--delimiter', shown)}"
-        return DataError(error.problems, hint=hint, fixes={"delimiter": shown})
+        return with_delimiter(error, other, ())
     if title := title_error(file.source):
         return title
     if len(file.columns) == 1:
@@ -91,31 +102,25 @@ def title_error(source: SourceFile) -> DataError | None:
     """Return the error of a text with a title or comments above its header; None if it has none."""
     with source.path.open("rb") as stream:
         data = stream.read(HEAD_BYTES)
-    lines = data.decode("utf-8-sig", errors="replace").splitlines()[:LOOKED_AT]
+    lines = data.decode("utf-8-sig", errors="replace").splitlines()[:TRIED]
     for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
         records = list(_records(lines, delimiter))
         heads = [  # several names, not a comment
             n for n, (_, cells) in enumerate(records)
             if sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")
         ]  # fmt: skip
-        if delimiter == source.delimiter and heads[:1] == [0] and _has_equal_lengths(records):
+        lengths = [len(cells) for _, cells in records]
+        if delimiter == source.delimiter and heads[:1] == [0] and len({*lengths}) == 1:
             return None
         if not heads or heads[0] == 0 or len(records) < heads[0] + 2:
             continue
         row, _ = records[heads[0]]
-        if _has_equal_lengths(records[heads[0] :]):
-            first = records[0]
-            what = (
-                f"{list_names([next(filter(None, first[1]))])} is a title or comment, not a header"
-            )
+        if len({*lengths[heads[0] :]}) == 1:
+            title_row, cells = records[0]
+            what = f"{quote_name(next(filter(None, cells)))} is a title or comment, not a header"
             hint = f"the column names are in row {row}: tail -n +{row} FILE > NEW"
-            return DataError.new(what, "no-header", source.name, first[0], hint=hint)
+            return DataError.new(what, "no-header", source.name, title_row, hint=hint)
     return None
-
-
-def _has_equal_lengths(records: Sequence[tuple[int, list[str]]]) -> bool:
-    """Return whether all lines have as many cells as the first."""
-    return len({len(cells) for _, cells in records}) == 1
 
 
 def _records(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -128,7 +133,6 @@ def _records(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[s
         return
 
 
-DAMAGED_HINT = "write or copy the file again"
 FEWER = "raise the limit (ulimit -u), or use fewer threads: POLARS_MAX_THREADS=1 clfeval ..."
 # messages of Python and of the engine when a thread cannot start
 _NO_THREAD = ("can't start new thread", "Resource temporarily unavailable", "WouldBlock")
@@ -146,17 +150,12 @@ def converting_engine_errors(sources: Sequence[SourceFile]) -> Iterator[None]:
         if any(sign in str(error) for sign in _NO_THREAD):
             what = "the system cannot start more threads"
             raise UsageError.new(what, "no-threads", hint=FEWER) from error
-        if isinstance(error, (*engine_errors(), _panic_class(), RecursionError)):
+        if isinstance(error, (*engine_errors(), pl.exceptions.PanicException, RecursionError)):
             for source in sources:
                 found = _find_damage(source, error)
                 if found is not None:
                     raise found from error
         raise
-
-
-def _panic_class() -> type[BaseException]:
-    found: type[BaseException] = pl.exceptions.PanicException
-    return found
 
 
 def _find_damage(source: SourceFile, error: BaseException) -> DataError | None:
@@ -169,25 +168,21 @@ def _find_damage(source: SourceFile, error: BaseException) -> DataError | None:
         if source.text:
             inspect_structure(source, read_csv_head(source).columns)
             return None
-        _read_whole(source)
+        native = open_typed(source).native
+        assert native is not None
+        frame: pl.LazyFrame = native.to_native()
+        flat = [name for name, kind in frame.collect_schema().items() if not kind.is_nested()]
+        # counting nulls does not read the values, hashing does
+        frame.select(pl.all().null_count()).collect(engine="streaming")
+        frame.select(pl.col(flat).hash().sum()).collect(engine="streaming")
     except DataError as found:
         return found
     except BaseException as found:
         if isinstance(found, (*engine_errors(), OSError)):
             return unreadable_error(source.name, source.format, found)
-        if not isinstance(found, _panic_class()):
+        if not isinstance(found, pl.exceptions.PanicException):
             raise
         what = f"the {source.format} data is damaged and cannot be read to the end"
-        return DataError.new(what, "damaged-file", source.name, hint=DAMAGED_HINT)
+        hint = "write or copy the file again"
+        return DataError.new(what, "damaged-file", source.name, hint=hint)
     return None
-
-
-def _read_whole(source: SourceFile) -> None:
-    """Read every value of a typed file, to detect damage."""
-    native = open_typed(source).native
-    assert native is not None
-    frame: pl.LazyFrame = native.to_native()
-    flat = [name for name, kind in frame.collect_schema().items() if not kind.is_nested()]
-    # counting nulls does not read the values, hashing does
-    frame.select(pl.all().null_count()).collect(engine="streaming")
-    frame.select(pl.col(flat).hash().sum()).collect(engine="streaming")

@@ -102,20 +102,15 @@ class Composer:
             value = event.value if event.style else plain_scalar_value(event.value)
             spot = spot if event.style else replace(spot, text=event.value)
         elif event_kind(event) == "SequenceStart":
-            value = self._items(spot, depth)
+            value = []
+            while event_kind(item := next(self.events)) != "SequenceEnd":
+                part, spot.inside[len(value)] = self.compose(item, depth + 1)
+                value.append(part)
         else:
             value = self._pairs(spot, depth)
         if event.anchor is not None:
             self.anchors[event.anchor] = value, spot, self.values - before
         return value, spot
-
-    def _items(self, spot: SourcePosition, depth: int) -> list[Value]:
-        items: list[Value] = []
-        while event_kind(event := next(self.events)) != "SequenceEnd":
-            value, inner = self.compose(event, depth + 1)
-            spot.inside[len(items)] = inner
-            items.append(value)
-        return items
 
     def _pairs(self, spot: SourcePosition, depth: int) -> dict[str, Value]:
         pairs: dict[str, Value] = {}
@@ -224,12 +219,10 @@ class YamlFile:
 
     def written(self, *path: str | int) -> str | None:
         """Return the text of an unquoted scalar as written; None for other values."""
-        spot = self.spot
+        spot: SourcePosition | None = self.spot
         for step in path:
-            if step not in spot.inside:
-                return None
-            spot = spot.inside[step]
-        return spot.text
+            spot = None if spot is None else spot.inside.get(step)
+        return None if spot is None else spot.text
 
     def problem(self, path: Sequence[str | int], what: str, code: str = CODE) -> Problem:
         """Build the problem of the value at a path."""
@@ -274,11 +267,8 @@ def read_yaml(
         line, column = (where.line + 1, where.column + 1) if where else (1, 1)
     except yaml.reader.ReaderError as error:
         complaint, line, column = error.reason, *_line_and_column(text[: error.position])
-    what, hint = complaint, None
-    for start, words, remedy in _COMPLAINTS:
-        if re.match(start, complaint):
-            what, hint = words, remedy
-            break
+    known = ((words, remedy) for start, words, remedy in _COMPLAINTS if re.match(start, complaint))
+    what, hint = next(known, (complaint, None))
     raise UsageError.new(f"not valid YAML: {what}", CODE, f"{name}:{line}:{column}", hint=hint)
 
 
@@ -302,7 +292,11 @@ def _read_text(name: str) -> str:
         with path.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
-        hint = suggestion(path.name, _names_beside(path), cutoff=0.75)
+        folder = path.parent if path.parent.is_dir() else Path()
+        names: list[str] = []
+        with suppress(OSError):
+            names = sorted(os.listdir(folder))
+        hint = suggestion(path.name, names, cutoff=0.75)
         raise UsageError.new("no such file", "no-such-file", name, hint=hint) from error
     except OSError as error:
         raise UsageError.new(f"cannot be read: {error.strerror}", CODE, name) from error
@@ -318,14 +312,6 @@ def _read_text(name: str) -> str:
     if not text.strip():
         raise UsageError.new("the file is empty", CODE, name)
     return text
-
-
-def _names_beside(path: Path) -> list[str]:
-    folder = path.parent if path.parent.is_dir() else Path()
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
 
 
 def _line_and_column(before: str) -> tuple[int, int]:

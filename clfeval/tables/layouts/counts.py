@@ -35,13 +35,8 @@ class CountsRow:
 def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns | None:  # noqa: ARG001
     """Recognise a table with a model column, four columns of counts, and no truth option."""
     model = find_column(peeks, ColumnNames.MODEL)
-    if (
-        not model
-        or roles.truth
-        or not all(find_column(peeks, (name,)) for name in ColumnNames.COUNT)
-    ):
-        return None
-    return Columns("", naming=model)
+    whole = all(find_column(peeks, (name,)) for name in ColumnNames.COUNT)
+    return Columns("", naming=model) if model and whole and not roles.truth else None
 
 
 def read_confusions(
@@ -59,16 +54,12 @@ def read_confusions(
         names = [None if is_missing(name) else name for name in values[: len(named)]]
         cells = values[len(named) :]
         counts = [_count(cell) for cell in cells]
-        for column, cell, count in zip(columns, cells, counts, strict=True):
-            if count is None:
+        parts = zip((*columns, *named), (*cells, *names), (*counts, *names), strict=True)
+        for column, cell, found in parts:
+            if found is None:
                 what = "missing value" if cell is None else f"'{cell}' is not a count"
                 code = "missing-value" if cell is None else "bad-count"
                 problems.append(Problem(what, code, file.name, number, column))
-        problems += [
-            Problem("missing value", "missing-value", file.name, number, column)
-            for column, name in zip(named, names, strict=True)
-            if name is None
-        ]
         place = tuple(map(str, names))
         if None not in names and place in rows:
             what = f"'{', '.join(place)}' is already in an earlier row"
@@ -132,7 +123,6 @@ LAYOUT = replace(
     wide.LAYOUT,  # for the predictions counted in it
     name="counts",
     needs="model, tp, fp, fn, tn",
-    lacking="not a counts table",
     recognise=recognise,
     expand=expand_counts,
 )

@@ -48,7 +48,12 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Colum
         hint = format_option("--id", other) if other else "name a column that identifies the rows"
         raise bad_option(f"--id '{row_id}' is the column of {part}", hint)
     if row_id is None:
-        raise _no_id(file, model, peeks)
+        hint, fixes = "add --id COLUMN, or number the rows in the same order for each model", {}
+        row = find_column([name for name in peeks if name != model], ColumnNames.ROW)
+        if row is not None:
+            hint, fixes = f"add {format_option('--id', row)}: its name suggests ids", {"id": row}
+        what = "a long table needs a column of row ids"
+        raise DataError.new(what, "no-id", file, hint=hint, fixes=fixes)
     return Columns(truth, row_id, naming=model, answer=answer)
 
 
@@ -69,16 +74,6 @@ def _one_answer(
         hint += f"{format_option('--ignore', score)} to evaluate the labels"
         raise DataError.new(what, "which-layout", file, hint=hint, fixes={"ignore": (label,)})
     return answer
-
-
-def _no_id(file: str, model: str, peeks: Mapping[str, ColumnPeek]) -> DataError:
-    """Build the error for a long table without an id column."""
-    what = "a long table needs a column of row ids"
-    hint, fixes = "add --id COLUMN, or number the rows in the same order for each model", {}
-    row = find_column([name for name in peeks if name != model], ColumnNames.ROW)
-    if row is not None:
-        hint, fixes = f"add {format_option('--id', row)}: its name suggests ids", {"id": row}
-    return DataError.new(what, "no-id", file, hint=hint, fixes=fixes)
 
 
 def list_models(
@@ -168,54 +163,36 @@ def row_checks(
     model, names = pl.col(columns.naming), [one.name for one in columns.models]
     frame = pl.concat(frames).filter(model.is_in(names) | model.is_null())
     labels = {one.kind for one in columns.models} == {"label"}
-    wanted = [
-        _repeated_row_check(columns),
-        *(_conflicting_value_check(columns, name) for name in columns.constants),
-    ]
+    row_id, place = columns.row[0], pl.col(PLACE)
+    known = pl.col(row_id).is_not_null()
+    first = place.first().over(pl.struct(*columns.row, columns.naming))
+    what = "'{value}' already has a prediction for this id in {extra}"
+    wanted = [Check(columns.naming, "duplicate-row", what, (place != first) & known, first)]
+    for name in columns.constants:  # they are the same in all rows of an id
+        text, truth = column_as_text(name), name == columns.truth
+        value = text if truth else text.fill_null("")
+        first = (text.drop_nulls() if truth else value).first().over(columns.row)
+        code = "conflicting-truth" if truth else "conflicting-value"
+        what = "'{value}' differs from '{extra}' in an earlier row of this id"
+        wanted.append(Check(name, code, what, (value != first) & known, first))
     wanted += [missing_value(str(columns.id)), missing_value(columns.naming)]
     told = (columns.run, columns.cluster)
     wanted += [missing_cell(one, frame) for one in told if one is not None]
     wanted += [missing_value(columns.truth)] if suspicion.strict else []
-    wanted += bad_answer(columns.answer, suspicion, number=not labels)
+    wanted += bad_answer(columns.answer, columns, suspicion, number=not labels)
     if suspicion.weights and columns.weight:
         wanted.append(bad_weight(columns.weight, columns.written))
-    if suspicion.wrong:
-        wanted += [_missing_model_check(columns, name) for name in names]
+    for name in names if suspicion.wrong else ():  # at the first row of the id
+        bad = (place == place.first().over(columns.row)) & known
+        bad &= ~(model == name).any().over(columns.row)
+        what = f"id '{{extra}}' has no row for model '{escape_braces(name)}'"
+        wanted.append(Check(columns.naming, "unequal-ids", what, bad, column_as_text(row_id)))
     return [(frame, wanted)]
-
-
-def _repeated_row_check(columns: Columns) -> Check:
-    """Return the check for repeated rows of an id and model."""
-    first = pl.col(PLACE).first().over(pl.struct(*columns.row, columns.naming))
-    again = (pl.col(PLACE) != first) & pl.col(columns.row[0]).is_not_null()
-    what = "'{value}' already has a prediction for this id in {extra}"
-    return Check(columns.naming, "duplicate-row", what, again, first)
-
-
-def _conflicting_value_check(columns: Columns, name: str) -> Check:
-    """Return the check for truth, slices or weights that differ within an id."""
-    text, truth = column_as_text(name), name == columns.truth
-    value = text if truth else text.fill_null("")
-    first = (text.drop_nulls() if truth else value).first().over(columns.row)
-    code = "conflicting-truth" if truth else "conflicting-value"
-    bad = (value != first) & pl.col(columns.row[0]).is_not_null()
-    what = "'{value}' differs from '{extra}' in an earlier row of this id"
-    return Check(name, code, what, bad, first)
-
-
-def _missing_model_check(columns: Columns, model: str) -> Check:
-    """Return the check for ids without a row of the model, at the first row of the id."""
-    row_id, row = columns.row[0], columns.row
-    first = (pl.col(PLACE) == pl.col(PLACE).first().over(row)) & pl.col(row_id).is_not_null()
-    bad = first & ~(pl.col(columns.naming) == model).any().over(row)
-    what = f"id '{{extra}}' has no row for model '{escape_braces(model)}'"
-    return Check(columns.naming, "unequal-ids", what, bad, column_as_text(row_id))
 
 
 LAYOUT = Layout(
     name="long",
     needs="id, model, prediction, truth",
-    lacking="not a long table",
     recognise=recognise,
     rows=scan_rows,
     checks=row_checks,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from clfeval.errors import DataError, Problem, format_option, list_names
 from clfeval.tables.cells import PAIRS, known_labels, natural_sort_key
@@ -34,9 +35,7 @@ from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.peek import ColumnPeek, is_score
 from clfeval.tables.scan import Frame, TableFile, in_polars, scan
 
-PREFIXES = (
-    ".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_",
-)  # fmt: skip
+PREFIXES = (".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_")
 HARD = ".pred_class"  # tidymodels writes the label next to the probabilities it comes from
 _BARE = {prefix.strip("._") for prefix in PREFIXES}
 ONLY_MODEL = "model"  # name of the only model if its columns do not name it
@@ -53,15 +52,15 @@ _LABELS, _SCORES = (
 
 
 def models_of_columns(
-    free: Sequence[str], peeks: Mapping[str, ColumnPeek], classes: frozenset[str], roles: Input
+    free: Mapping[str, ColumnPeek], classes: frozenset[str], roles: Input
 ) -> list[ModelColumns]:
     """Return the models of columns, one per set of class probabilities; classes: known labels."""
     sets: dict[str, list[tuple[str, str]]] = {}
-    for name in free:
-        split = _split(name, classes) if peeks[name].mostly_numeric else None
+    for name, peek in free.items():
+        split = _split(name, classes) if peek.mostly_numeric else None
         if split:
             sets.setdefault(split[0], []).append((name, split[1]))
-    numeric = [name for name in free if peeks[name].mostly_numeric and name not in roles.model]
+    numeric = [name for name in free if free[name].mostly_numeric and name not in roles.model]
     if len(classes) > 1 and classes <= {_folded(name, roles) for name in numeric}:
         named = [name for name in numeric if _folded(name, roles) in classes]
         sets.setdefault(ONLY_MODEL, []).extend((name, name) for name in named)
@@ -71,8 +70,8 @@ def models_of_columns(
             sets[model] = folded
     known = [model for model, pairs in sets.items() if any(one in classes for _, one in pairs)]
     of = {column: model for model in known for column, _ in sets[model]}
-    left = [name for name in free if name not in of and name not in roles.model]
-    more = {} if roles.kind else columns_by_class(left, peeks, classes, ONLY_MODEL)
+    left = {name: free[name] for name in free if name not in of and name not in roles.model}
+    more = {} if roles.kind else columns_by_class(left, classes, ONLY_MODEL)
     for called, pairs in more.items():
         model = f"{called}_2" if called in known else called
         sets[model] = pairs
@@ -84,7 +83,7 @@ def models_of_columns(
     models: list[ModelColumns] = []
     for name in free:
         if name not in of:
-            kind = roles.kind or guess_kind(peeks[name], classes)
+            kind = roles.kind or guess_kind(free[name], classes)
             models.append(ModelColumns(name, kind, (name,)))
             continue
         model = of[name]
@@ -115,18 +114,17 @@ def refuse_confidence(
         what = f"its numbers are neither probabilities nor the {len(classes)} classes of truth"
         hint = f"round predictions to classes ('{one}', '{two}', ...), or add "
         hint += f"{format_option('--ignore', scores[0])} if it is not a model"
-        raise DataError([Problem(what, "stray-confidence", file, None, name) for name in scores],
-                        hint=hint)  # fmt: skip
-    what = (
-        f"one score per row, but truth has {len(classes)} classes: is it the probability of "
-        "the predicted class?"
-    )
-    raise DataError(
-        [Problem(what, "stray-confidence", file, None, name) for name in scores],
-        hint=f"add {format_option('--ignore', scores[0])} to evaluate the predicted classes; to "
-        f"evaluate probabilities, give one column per class, such as 'p_{one}' and 'p_{two}'",
-        fixes={"ignore": tuple(scores)},
-    )
+        fixes = {}
+    else:
+        what = f"one score per row, but truth has {len(classes)} classes: is it the probability of "
+        what += "the predicted class?"
+        hint = f"add {format_option('--ignore', scores[0])} to evaluate the predicted classes; to "
+        hint += (
+            f"evaluate probabilities, give one column per class, such as 'p_{one}' and 'p_{two}'"
+        )
+        fixes = {"ignore": tuple(scores)}
+    problems = [Problem(what, "stray-confidence", file, None, name) for name in scores]
+    raise DataError(problems, hint=hint, fixes=fixes)
 
 
 def _folded(label: str, roles: Input) -> str:
@@ -191,7 +189,7 @@ Pairs = list[tuple[str, str]]  # column name and class
 
 
 def columns_by_class(
-    free: Sequence[str], peeks: Mapping[str, ColumnPeek], classes: Collection[str], alone: str
+    free: Mapping[str, ColumnPeek], classes: Collection[str], alone: str
 ) -> dict[str, Pairs]:
     """Return columns with their classes, by model, from column names that contain a class.
 
@@ -200,7 +198,7 @@ def columns_by_class(
     Case is ignored. alone: the name of a model without one in its columns.
     """
     found: dict[str, Pairs] = {}
-    left = {name: name.casefold() for name in free if peeks[name].mostly_numeric}
+    left = {name: name.casefold() for name in free if free[name].mostly_numeric}
     spelt = {label.casefold(): label for label in classes}
     key = max(sorted(spelt), key=len, default="")
     if len(spelt) < len(classes) or len({*left.values()}) < len(left):
@@ -223,7 +221,7 @@ def columns_by_class(
                 and len(other) > len(before) + len(after)
             ]  # fmt: skip
             sets = [pairs, like] if len(like) > len(pairs) else [pairs]
-            whole = next((one for one in sets if _add_up(one, peeks, classes)), None)
+            whole = next((one for one in sets if _add_up(one, free, classes)), None)
             if whole is None and apart and len(pairs) > 2:
                 whole = pairs
             if whole:
@@ -237,7 +235,7 @@ def columns_by_class(
     if found or pair is None:
         return found
     meant = dict(zip(PAIRS[0], pair, strict=True))  # `p0` and `p1` of true and false
-    bits = columns_by_class(free, peeks, PAIRS[0], alone)
+    bits = columns_by_class(free, PAIRS[0], alone)
     return {
         model: [(name, meant.get(bit, bit)) for name, bit in one] for model, one in bits.items()
     }
@@ -260,33 +258,31 @@ def _add_up(pairs: Pairs, peeks: Mapping[str, ColumnPeek], classes: Collection[s
     return bool(sums) and max(abs(one - 1) for one in sums) <= ROUNDED * len(pairs) + 1e-9
 
 
-def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns:
-    """Recognise a wide table: every column without another role is a model."""
-    place, models = _models(file, peeks, roles)
-    return Columns(*place, _select_models(file, peeks, models, roles))
+def recognise(
+    file: str, peeks: Mapping[str, ColumnPeek], roles: Input, *, probabilities: bool = False
+) -> Columns | None:
+    """Recognise a wide table: every column without another role is a model.
 
-
-def _models(
-    file: str, peeks: Mapping[str, ColumnPeek], roles: Input
-) -> tuple[tuple[str, str | None], list[ModelColumns]]:
-    """Return truth and id, and other columns as models, class probabilities as one model."""
-    columns = list(peeks)
+    probabilities: only a table with columns of class probabilities, which are one model.
+    """
     truth = find_truth(peeks, roles)
     if truth is None:
         raise no_truth_error(file, peeks)
     spare = {name: peek for name, peek in peeks.items() if name != roles.cluster}
     row_id = roles.id or likely_id(spare, truth)
     taken = {truth, row_id, roles.weight, *roles.by, roles.cluster, ""}
-    free = [name for name in columns if name not in taken]
+    free = {name: peek for name, peek in peeks.items() if name not in taken}
     refuse_two_truths(file, free, truth, roles)
     classes = frozenset(known_labels(peeks[truth].texts, roles))
-    refuse_weight_columns(file, free, peeks, classes, roles)
+    refuse_weight_columns(file, free, classes, roles)
     refuse_run_columns(file, free, roles)
-    models = models_of_columns(free, peeks, classes, roles)
+    models = models_of_columns(free, classes, roles)
     refuse_confidence(file, models, peeks, classes, roles)
     alone = {model.columns[0] for model in models if len(model.columns) == 1 and not model.beside}
-    refuse_covariates(file, [name for name in free if name in alone], peeks, roles)
-    return (truth, row_id), models
+    refuse_covariates(file, {name: free[name] for name in free if name in alone}, roles)
+    if probabilities and all(model.kind != "classes" for model in models):
+        return None
+    return Columns(truth, row_id, _select_models(file, peeks, models, roles))
 
 
 def _select_models(
@@ -304,14 +300,6 @@ def _select_models(
             hint += f"; if predictions are in another file, name both files and add {way}"
         raise DataError.new(what, "no-models", file, hint=hint)
     return tuple(models)
-
-
-def fold_probabilities(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns | None:
-    """Recognise a table with columns of class probabilities; None if it has none."""
-    place, models = _models(file, peeks, roles)
-    if all(model.kind != "classes" for model in models):
-        return None
-    return Columns(*place, _select_models(file, peeks, models, roles))
 
 
 def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
@@ -343,7 +331,7 @@ def row_checks(
     for model in columns.models:
         for column in model.columns:
             number, unknown = model.kind != "label", model.name in suspicion.unknown
-            wanted += bad_answer(column, suspicion, number=number, unknown=unknown)
+            wanted += bad_answer(column, columns, suspicion, number=number, unknown=unknown)
         if model.shares and suspicion.strict:
             wanted.append(zero_probabilities(model.name, model.columns, columns.written))
     if columns.run is not None:
@@ -360,7 +348,6 @@ def row_checks(
 LAYOUT = Layout(
     name="wide",
     needs="truth and one for each model",
-    lacking="not a wide table",
     recognise=recognise,
     rows=scan_rows,
     checks=row_checks,
@@ -370,7 +357,6 @@ PROBABILITIES = replace(
     LAYOUT,
     name="probabilities",
     needs="rf:cat, .pred_cat or prob_cat for truth's classes",
-    lacking="no class probabilities",
-    recognise=fold_probabilities,
+    recognise=partial(recognise, probabilities=True),
     asked=("wide",),
 )

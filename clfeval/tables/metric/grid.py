@@ -18,6 +18,7 @@ from clfeval.tables.cells import FRAME, as_text, is_missing
 from clfeval.tables.input import find_column
 
 GridCells = Sequence[object] | NDArray[Any]
+Status = NDArray[np.uint8]
 
 # kinds of cells
 NUMBER, MISSING, TEXT, INFINITE, UNDEFINED, SPELLED, PERCENT = range(7)
@@ -25,14 +26,11 @@ CODES = (
     "", "missing-value", "bad-number", "infinite-value", "missing-value", "bad-number",
     "bad-number",
 )  # fmt: skip
-MAX_CELL_LENGTH = 60  # characters of a cell in a message
-_ESTIMATE = {"value", "low", "high", "reason"}
 # a number with another decimal sign, or with a thousands separator
 _OTHER_DECIMAL = {
     ".": re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?"),
     ",": re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?|\d{1,3}(?:\.\d{3})+(?:,\d+)?"),
 }
-_ENDLESS = ("infinite", "minus_infinite")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +38,7 @@ class NumberColumn:
     """A column as numbers, NaN if a cell has none, with the kind of each cell in `status`."""
 
     values: Floats
-    status: NDArray[np.uint8]
+    status: Status
 
     @property
     def any_number(self) -> bool:
@@ -58,34 +56,9 @@ class NumberColumn:
         return 0 < int((self.status != MISSING).sum()) <= 2 * self.texts
 
 
-def is_numeric(status: NDArray[np.uint8]) -> Bools:
+def is_numeric(status: Status) -> Bools:
     """Return which cells hold a number, even an infinite or misspelled one."""
     return np.isin(status, (NUMBER, INFINITE, SPELLED, PERCENT))
-
-
-def parse_numbers(
-    cells: GridCells, reasons: GridCells | None = None, decimal: str = "."
-) -> NumberColumn:
-    """Parse a column as numbers, as float() does but without underscores and words.
-
-    reasons: the column that explains empty cells; decimal: the decimal sign in text. A number
-    with a percent sign is divided by 100, and has its own status.
-    """
-    values = _at_once(cells, decimal)
-    if values is None:
-        found = [_parse_cell(cell, decimal) for cell in cells]
-        values = np.array([value for value, _ in found], np.float64)
-        status = np.array([status for _, status in found], np.uint8)
-    else:
-        status = np.where(np.isnan(values), MISSING, NUMBER).astype(np.uint8)
-        endless = np.isinf(values)
-        if endless.any():
-            status[endless] = INFINITE
-            values = np.where(endless, np.nan, values)
-    if reasons is not None:
-        for i in np.flatnonzero(status == MISSING).tolist():
-            status[i] = _without_value(reasons[i])
-    return NumberColumn(values, status)
 
 
 def _at_once(cells: GridCells, decimal: str) -> Floats | None:
@@ -104,14 +77,18 @@ def _at_once(cells: GridCells, decimal: str) -> Floats | None:
 
 
 def _parse_cell(cell: object, decimal: str) -> tuple[float, int]:
-    """Return the number in a cell, else NaN, and the kind of the cell."""
+    """Return the number in a cell, else NaN, and the kind of the cell.
+
+    Text is read as float() does, without underscores and words; with a percent sign it is divided
+    by 100.
+    """
     if is_estimate(cell):
         value, status = _parse_cell(cell["value"], decimal)
         return value, _without_value(cell["reason"]) if status == MISSING else status
-    if isinstance(cell, str):
-        return _parse_spelled(cell, decimal)
     if is_blank(cell):
         return math.nan, MISSING
+    if isinstance(cell, str):
+        return _parse_text(cell.strip(), decimal)
     if isinstance(cell, bool) or not isinstance(cell, (Real, Decimal)):
         return math.nan, TEXT
     try:
@@ -121,12 +98,9 @@ def _parse_cell(cell: object, decimal: str) -> tuple[float, int]:
     return (math.nan, INFINITE) if math.isinf(value) else (value, NUMBER)
 
 
-def _parse_spelled(text: str, decimal: str) -> tuple[float, int]:
-    if is_blank(text):
-        return math.nan, MISSING
-    plain = text.strip()
-    percent = plain.endswith("%")
-    bare = plain[:-1].rstrip() if percent else plain
+def _parse_text(text: str, decimal: str) -> tuple[float, int]:
+    percent = text.endswith("%")
+    bare = text[:-1].rstrip() if percent else text
     if _OTHER_DECIMAL[decimal].fullmatch(bare):
         return math.nan, SPELLED
     try:
@@ -140,7 +114,7 @@ def _parse_spelled(text: str, decimal: str) -> tuple[float, int]:
 
 
 def _without_value(reason: object) -> int:
-    if reason in _ENDLESS:
+    if reason in ("infinite", "minus_infinite"):
         return INFINITE
     return UNDEFINED if name_text(reason) else MISSING
 
@@ -156,13 +130,13 @@ def describe_flaw(cell: object, status: int, reason: object = None) -> str:
     if status == MISSING:
         return "missing"
     text = str(name_text(cell)).strip()
-    text = text if len(text) <= MAX_CELL_LENGTH else f"{text[:MAX_CELL_LENGTH]}..."
+    text = text if len(text) <= 60 else f"{text[:60]}..."
     return f"'{text}' is not a number"
 
 
 def is_estimate(cell: object) -> TypeGuard[dict[str, object]]:
     """Return whether a cell is an estimate of a saved result."""
-    return isinstance(cell, dict) and cell.keys() == _ESTIMATE
+    return isinstance(cell, dict) and cell.keys() == {"value", "low", "high", "reason"}
 
 
 def is_blank(cell: object) -> bool:
@@ -180,10 +154,6 @@ def is_all_text(cells: GridCells) -> TypeGuard[Sequence[str]]:
     if isinstance(cells, np.ndarray) or set(map(type, cells)) != {str}:
         return False
     return all(map(str.strip, cells))  # type: ignore[arg-type]
-
-
-Status = NDArray[np.uint8]
-EVERY = slice(None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,28 +204,33 @@ class Grid:
     def numbers(self, column: int, reason: int | None = None) -> NumberColumn:
         """Return a column as numbers, parsed once; reason: the column that explains empty cells."""
         key = column, reason
-        if key not in self._numbers:
-            reasons = None if reason is None else self.cells[reason]
-            self._numbers[key] = parse_numbers(self.cells[column], reasons, self.decimal)
-        return self._numbers[key]
+        if key in self._numbers:
+            return self._numbers[key]
+        values = _at_once(self.cells[column], self.decimal)
+        if values is None:
+            found = [_parse_cell(cell, self.decimal) for cell in self.cells[column]]
+            values = np.array([value for value, _ in found], np.float64)
+            status = np.array([kind for _, kind in found], np.uint8)
+        else:
+            status = np.where(np.isnan(values), MISSING, NUMBER).astype(np.uint8)
+            status[np.isinf(values)] = INFINITE
+            values = np.where(np.isinf(values), np.nan, values)
+        if reason is not None:
+            for i in np.flatnonzero(status == MISSING).tolist():
+                status[i] = _without_value(self.cells[reason][i])
+        return self._numbers.setdefault(key, NumberColumn(values, status))
 
     def gathered(self, places: ValuePlaces, reasons: Mapping[int, int]) -> tuple[Floats, Status]:
         """Return the values (k, n) at some places, NaN where there is none, and their status."""
-        shape = np.broadcast_shapes(places.records.shape, places.columns.shape)
-        values, status = np.full(shape, np.nan), np.full(shape, MISSING, np.uint8)
-        records = np.broadcast_to(places.records, shape)
-        for at in np.ndindex(places.columns.shape):
-            column = int(places.columns[at])
-            if column < 0:
-                continue
-            # a column with the values of all models, or of all metrics, is read at once
-            here = tuple(
-                EVERY if n == 1 else i for i, n in zip(at, places.columns.shape, strict=True)
-            )
-            found = self.numbers(column, reasons.get(column))
-            values[here] = found.values[records[here]]
-            status[here] = found.status[records[here]]
-        values[records < 0], status[records < 0] = np.nan, MISSING
+        used, which = np.unique(places.columns, return_inverse=True)
+        rows = len(self.rows)
+        lacking = NumberColumn(np.full(rows, np.nan), np.full(rows, MISSING, np.uint8))
+        found = [lacking if i < 0 else self.numbers(i, reasons.get(i)) for i in used.tolist()]
+        at = which.reshape(places.columns.shape), places.records
+        values = np.ascontiguousarray(np.array([one.values for one in found])[at])
+        status = np.ascontiguousarray(np.array([one.status for one in found])[at])
+        absent = np.broadcast_to(places.records < 0, values.shape)
+        values[absent], status[absent] = np.nan, MISSING
         return values, status
 
 
@@ -270,8 +245,3 @@ class ValuePlaces:
         """Return the record and the column of the value of model i and metric j."""
         records, columns = np.broadcast_arrays(self.records, self.columns)
         return int(records[i, j]), int(columns[i, j])
-
-    def kept(self, models: NDArray[np.intp]) -> ValuePlaces:
-        """Return the places of some of the models."""
-        records, columns = (a if len(a) == 1 else a[models] for a in (self.records, self.columns))
-        return ValuePlaces(records, columns)

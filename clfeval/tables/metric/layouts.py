@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clfeval.arrays import Ints
 from clfeval.document import whole_table_rows
 from clfeval.errors import HEADER_ONLY, MAX_PROBLEMS, DataError, Problem, list_names
 from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name
-from clfeval.tables.metric.grid import (
-    Grid,
-    ValuePlaces,
-    is_blank,
-    is_estimate,
-    is_numeric,
-    name_text,
-)
+from clfeval.tables.metric.grid import Grid, ValuePlaces, is_estimate, is_numeric, name_text
 from clfeval.tables.metric.sheet import (
     PREDICTIONS,
     Sheet,
@@ -33,7 +27,7 @@ from clfeval.tables.metric.sheet import (
     no_rows_error,
     not_transposed_error,
     requested_metrics,
-    rows_left_out_text,
+    rows_left_out,
     sheet_by_rows,
 )
 
@@ -45,14 +39,15 @@ def build_sheet(grid: Grid, said: Input, wanted: Sequence[str], *, transpose: bo
     """Arrange the cells as models x metrics; DataError for a table without such a layout."""
     if not grid.rows or not grid.columns:
         raise no_rows_error(grid, HEADER_ONLY if grid.delimiter else "the table has no records")
+    search = any(name.startswith(_MEAN) for name in grid.columns)
     if transpose:
-        if any(name.startswith(_MEAN) for name in grid.columns) or _long_columns(grid, said):
+        if search or _long_columns(grid, said):
             what = "its models are in rows, not in columns"
             raise not_transposed_error(grid.name, what)
         return _transposed(grid, said, wanted)
     if said.layout == "wide":
         return _wide(grid, said, wanted)
-    if said.layout is None and any(name.startswith(_MEAN) for name in grid.columns):
+    if said.layout is None and search:
         return _grid_search_sheet(grid, said, wanted)
     long = _long_columns(grid, said)
     if long is not None:
@@ -105,8 +100,7 @@ def _transposed(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     if not models:
         raise no_metrics_error(grid)
     names = grid.texts(named)
-    problems = name_problems(grid, grid.rows, names, named, "duplicate-column")
-    if problems:
+    if problems := name_problems(grid, grid.rows, names, named, "duplicate-column"):
         raise DataError(problems, hint="give every metric a unique name")
     some = np.any(is_numeric(np.array([parsed[name].status for name in models])), axis=0)
     every = {str(name): row for row, name in enumerate(names)}
@@ -136,10 +130,16 @@ def _grid_search_sheet(grid: Grid, said: Input, wanted: Sequence[str]) -> Sheet:
     if kinds is not None:  # searches of several models, concatenated
         models = grid.texts(kinds)
         names = [f"{m} {n}" if m and n else m or n for m, n in zip(models, names, strict=True)]
+    parts = [found for name in place if (found := _SPLIT.fullmatch(name)) and found[2] in columns]
+    splits = {
+        f"split{one}": [place.get(f"split{one}_test_{metric}", -1) for metric in columns]
+        for one in sorted({int(found[1]) for found in parts})
+    }
     return replace(
         sheet_by_rows(grid, names, columns, "cv", named),
         sds=[place.get(f"std_test_{metric}", -1) for metric in columns],
-        splits=_splits(place, list(columns)),
+        # none unless every metric has all splits
+        splits={} if any(-1 in one for one in splits.values()) else splits,
     )
 
 
@@ -162,33 +162,10 @@ def _candidate_names(grid: Grid) -> list[str | None]:
         parts = [
             f"{short[name]}={column[i]}"
             for name, column in texts.items()
-            if column[i] is not None or _has_parameter(params[i], name)
+            if column[i] is not None or f"'{name}':" in str(params[i])
         ]
         names.append(", ".join(parts) or name_text(params[i]) or f"row {row}")
     return names
-
-
-def _has_parameter(params: object, name: str) -> bool:
-    """Return whether a candidate's parameters (a mapping or its text) include this one."""
-    if isinstance(params, Mapping):
-        return name in params
-    return isinstance(params, str) and f"'{name}':" in params
-
-
-def _splits(place: Mapping[str, int], metrics: Sequence[str]) -> dict[str, list[int]]:
-    """Return the columns of each split; none unless every metric has all splits."""
-    found: dict[int, dict[str, int]] = {}
-    for name, i in place.items():
-        match = _SPLIT.fullmatch(name)
-        if match and match[2] in metrics:
-            found.setdefault(int(match[1]), {})[match[2]] = i
-    if any(len(columns) < len(metrics) for columns in found.values()):
-        return {}
-    return {f"split{one}": [found[one][metric] for metric in metrics] for one in sorted(found)}
-
-
-_ESTIMATE_SUFFIXES = ("_low", "_high", "_reason")
-_PARTS = ("slice", "population", "odds")
 
 
 def _measure_columns(grid: Grid) -> dict[str, int]:
@@ -196,7 +173,7 @@ def _measure_columns(grid: Grid) -> dict[str, int]:
     return {
         name: i
         for i, name in enumerate(grid.columns)
-        if all(name + end in grid.columns for end in _ESTIMATE_SUFFIXES)
+        if all(name + end in grid.columns for end in ("_low", "_high", "_reason"))
         or is_estimate(next((cell for cell in grid.cells[i] if cell is not None), None))
     }
 
@@ -208,16 +185,15 @@ def _of_result(grid: Grid, said: Input, wanted: Sequence[str], measured: dict[st
     if named is None:
         raise no_models_error(grid)
     columns = requested_metrics(grid, wanted, measured, place)
-    texts = {name: grid.texts(place[name]) for name in _PARTS if name in place}
+    parts = [name for name in ("slice", "population", "odds") if name in place]
+    texts = [range(len(grid.rows)), *(grid.texts(place[name]) for name in parts)]
     rows: list[dict[str, Any]] = [
-        {"record": i, **{name: text[i] for name, text in texts.items()}}
-        for i in range(len(grid.rows))
+        dict(zip(("record", *parts), row, strict=True)) for row in zip(*texts, strict=True)
     ]
     free = [row for row in rows if row.get("slice") is None]
     if not free:
         raise no_rows_error(grid, "every row belongs to a slice; choose rows of the whole table")
-    left = len(rows) - len(free)
-    notes = [rows_left_out_text(left, "of slices")] if left else []
+    notes = rows_left_out(len(rows) - len(free), "of slices")
     rows = list(whole_table_rows(free))
     kind = rows[0].get("population") if rows else None
     known = dict.fromkeys(row.get("population") for row in free)
@@ -274,16 +250,26 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
         raise no_rows_error(
             grid, "every row belongs to a slice or a class; drop that column or choose rows"
         )
-    left = len(grid.rows) - len(keep)
-    notes = [rows_left_out_text(left, "of slices or classes")] if left else []
+    notes = rows_left_out(len(grid.rows) - len(keep), "of slices or classes")
     models, metrics = grid.texts(columns.model), grid.texts(columns.metric)
-    unnamed = [i for i in keep if models[i] is None or metrics[i] is None]
-    if unnamed:
+    if unnamed := [i for i in keep if models[i] is None or metrics[i] is None]:
         if said.missing == "error" or len(unnamed) == len(keep):
-            raise _unnamed_error(grid, columns, unnamed)
+            problems = [
+                Problem("missing", "missing-value", grid.name, grid.rows[i], grid.columns[column])
+                for i in unnamed
+                for column, names in ((columns.model, models), (columns.metric, metrics))
+                if names[i] is None
+            ]
+            raise DataError(
+                problems[:MAX_PROBLEMS],
+                hint="give every row a model and a metric, or leave such rows out with --missing "
+                "drop",
+                totals=Counter(problem.code for problem in problems),
+                fixes={"missing": "drop"} if len(unnamed) < len(grid.rows) else {},
+            )
         gone = set(unnamed)
         keep = [i for i in keep if i not in gone]
-        notes.append(rows_left_out_text(len(unnamed), "without a model or a metric"))
+        notes += rows_left_out(len(unnamed), "without a model or a metric")
     names = [metrics[i] for i in keep]
     if columns.estimator is not None:
         estimators = grid.texts(columns.estimator)
@@ -312,17 +298,17 @@ def _sheet_of_cells(
     k, n = len(every), len(found)
     if k * n > max(SMALL, MOST * len(keep)):
         what = f"most values are missing: {len(keep):,} rows for {k:,} models and {n:,} metrics"
-        name = grid.columns[columns.metric]
-        hint = f"if '{name}' does not name a metric, add --layout wide"
+        hint = f"if '{grid.columns[columns.metric]}' does not name a metric, add --layout wide"
         fixes = {"layout": "wide"}
         raise DataError.new(what, "missing-value", grid.name, hint=hint, fixes=fixes)
     place = np.full(len(others), -1)
     place[list(found.values())] = range(n)
     j = place[code]
     used = np.flatnonzero(j >= 0)
-    _refuse_twice(grid, columns, list(every), list(found), (i[used], j[used], keep[used]))
+    i, j, record = i[used], j[used], keep[used]
+    _refuse_twice(grid, grid.columns[columns.metric], list(every), list(found), (i, j, record))
     records = np.full((k, n), -1)
-    records[i[used], j[used]] = keep[used]
+    records[i, j] = record
     return Sheet(
         layout="result" if grid.columns[columns.value] in _measure_columns(grid) else "long",
         models=list(every),
@@ -330,6 +316,7 @@ def _sheet_of_cells(
         places=ValuePlaces(records, np.array([[columns.value]])),
         named=columns.model,
         roles={
+            grid.columns[columns.model]: "names of models",
             grid.columns[columns.metric]: "names of metrics",
             grid.columns[columns.value]: "values",
         },
@@ -345,27 +332,8 @@ def _encode_names(names: Sequence[str | None]) -> tuple[dict[str, int], NDArray[
     return codes, np.array(found, np.intp)
 
 
-def _unnamed_error(grid: Grid, columns: LongColumns, records: Sequence[int]) -> DataError:
-    problems = [
-        Problem("missing", "missing-value", grid.name, grid.rows[record], grid.columns[column])
-        for record in records
-        for column in (columns.model, columns.metric)
-        if is_blank(grid.cells[column][record])
-    ]
-    return DataError(
-        problems[:MAX_PROBLEMS],
-        hint="give every row a model and a metric, or leave such rows out with --missing drop",
-        totals=Counter(problem.code for problem in problems),
-        fixes={"missing": "drop"} if len(records) < len(grid.rows) else {},
-    )
-
-
 def _refuse_twice(
-    grid: Grid,
-    columns: LongColumns,
-    models: Sequence[str],
-    metrics: Sequence[str],
-    used: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]],
+    grid: Grid, column: str, models: Sequence[str], metrics: Sequence[str], used: Sequence[Ints]
 ) -> None:
     """Raise for repeated values, naming the first row with each later one."""
     i, j, record = used
@@ -373,7 +341,6 @@ def _refuse_twice(
     if len(pairs) == len(i):
         return
     again = np.flatnonzero(first[which] != np.arange(len(i)))
-    column = grid.columns[columns.metric]
     problems = []
     for r in again[:MAX_PROBLEMS]:
         before = grid.rows[record[first[which[r]]]]

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from hashlib import sha256
-from itertools import takewhile
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -20,10 +17,8 @@ from clfeval.tables.csv import (
     ENCODING_HINT,
     inspect_structure,
     other_delimiter,
-    read_csv_head,
     read_records,
     refuse_utf16,
-    skip_comments,
     take_fingerprint,
 )
 from clfeval.tables.input import ColumnNames, Input, find_column
@@ -33,7 +28,12 @@ from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, i
 from clfeval.tables.row_selection import filtered_rows
 from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable_error
 from clfeval.tables.source import BINARY, SourceFile, open_sources, table_paths
-from clfeval.tables.unreadable_text import converting_engine_errors, title_error, with_delimiter
+from clfeval.tables.unreadable_text import (
+    converting_engine_errors,
+    read_head,
+    title_error,
+    with_delimiter,
+)
 
 
 def read_grid(table: Any, said: Input) -> Grid:
@@ -49,91 +49,61 @@ def read_grid(table: Any, said: Input) -> Grid:
         grid = replace(
             grid, cells=tuple(_drop_null_values(cells, said.null_value) for cells in grid.cells)
         )
-    grid = replace(_without_blanks(grid), decimal=said.decimal)
-    return grid if said.where is None else _filter_records(grid, said.where)
-
-
-def _filter_records(grid: Grid, where: str) -> Grid:
-    """Return the grid with the records that meet a condition."""
+    blank: Collection[int] = range(len(grid.rows))
+    for cells in grid.cells:
+        blank = () if is_all_text(cells) else {i for i in blank if is_blank(cells[i])}
+    if blank:
+        grid = grid.taking([i for i in range(len(grid.rows)) if i not in blank])
+    grid = replace(grid, decimal=said.decimal)
+    if said.where is None:
+        return grid
     texts = pl.DataFrame({name: grid.texts(i) for i, name in enumerate(grid.columns)})
     frame = texts.with_columns(pl.Series(ROW, grid.rows)).lazy()
     file = TableFile(grid.name, grid.columns, native=nw.from_native(frame), numbered=True)
-    taken = filtered_rows(file, where).native
+    taken = filtered_rows(file, said.where).native
     assert taken is not None
     rows = {*taken.collect()[ROW].to_list()}
-    kept = [i for i, row in enumerate(grid.rows) if row in rows]
-    return grid.taking(kept)
+    return grid.taking([i for i, row in enumerate(grid.rows) if row in rows])
 
 
 def _of_file(source: SourceFile, id_column: str | None) -> Grid:
+    found = take_fingerprint(source)
     if source.format in BINARY:
-        digest = take_fingerprint(source).sha256
         try:
             grid = replace(_of_frame(open_typed(source).native), name=source.name)
         except engine_errors() as error:
             raise unreadable_error(source.name, source.format, error) from error
+    elif source.text:
+        grid = _of_text(source, plain=not (found.damaged or found.returns))
     else:
         data = source.path.read_bytes()
-        digest = source.sha256 or sha256(data).hexdigest()
-        if source.text:
-            grid = _of_text(source, data)
-        else:
-            grid = _of_json(_decode_utf8(source, data), source.name, id_column)
-    return replace(grid, display=source.display, sha256=digest)
+        refuse_utf16(source, data)
+        try:
+            grid = _of_json(data.decode("utf-8-sig"), source.name, id_column)
+        except UnicodeDecodeError as error:
+            row = data.count(b"\n", 0, error.start) + 1
+            what = "not UTF-8"
+            raise DataError.new(what, "not-utf8", source.name, row, hint=ENCODING_HINT) from error
+    return replace(grid, display=source.display, sha256=found.sha256)
 
 
-def _of_text(source: SourceFile, data: bytes) -> Grid:
-    source = skip_comments(source)
-    above = source.comments.count(b"\n")
-    try:
-        head = read_csv_head(source)
-    except DataError as error:
-        raise title_error(source) or error from error
-    width = len(head.columns)
-    other = None
-    if (
-        width == 1
-        or data.startswith(b"#")
-        or any(sign in name for name in head.columns for sign in ";\t|")
-    ):
-        lines = data.splitlines(keepends=True)
-        comments = list(takewhile(lambda line: line.startswith(b"#"), lines))
-        other = other_delimiter(replace(source, comments=b"".join(comments)), head.columns)
-    records = read_records(source) if _is_plain_utf8(data) else []
-    if set(map(len, records)) != {width}:  # blank lines, or ragged rows
+def _of_text(source: SourceFile, *, plain: bool) -> Grid:
+    """Read delimited text; plain: it is UTF-8 without NUL and without carriage returns."""
+    source, head = read_head(source)
+    other = other_delimiter(source, head.columns)
+    records = list(read_records(source)) if plain else []
+    if {len(record) for _, record in records} != {len(head.columns)}:  # blank lines, or ragged rows
         try:
             inspect_structure(source, head.columns)
         except DataError as error:
             if other is not None:
                 raise with_delimiter(error, other, head.columns) from error
             raise title_error(source) or error from error
-        records = read_records(source)
-    rows: Sequence[int] = range(head.header_row + 1, above + len(records) + 1)
-    if not all(records):
-        rows = [row for row in rows if records[row - above - 1]]
-    body = [records[row - above - 1] for row in rows]
-    cells = tuple(list(map(itemgetter(i), body)) for i in range(width))
+        records = list(read_records(source))
+    body = [(row, record) for row, record in records if record and row > head.header_row]
+    cells = tuple([record[i] for _, record in body] for i in range(len(head.columns)))
+    rows = [row for row, _ in body]
     return Grid(source.name, head.columns, cells, rows, delimiter=source.delimiter, other=other)
-
-
-def _is_plain_utf8(data: bytes) -> bool:
-    """Return whether the bytes are UTF-8 without NUL and without bare carriage returns."""
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in data and data.count(b"\r") == data.count(b"\r\n")
-
-
-def _decode_utf8(source: SourceFile, data: bytes) -> str:
-    refuse_utf16(source, data)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        row = data.count(b"\n", 0, error.start) + 1
-        raise DataError.new(
-            "not UTF-8", "not-utf8", source.name, row, hint=ENCODING_HINT
-        ) from error
 
 
 def _of_frame(table: Any) -> Grid:
@@ -181,19 +151,6 @@ def _drop_null_values(cells: GridCells, null_values: Sequence[str]) -> GridCells
     return [None if str(cell) in marks else cell for cell in cells]
 
 
-def _without_blanks(grid: Grid) -> Grid:
-    blank: Sequence[int] = range(len(grid.rows))
-    for cells in grid.cells:
-        if is_all_text(cells):
-            return grid
-        blank = [i for i in blank if is_blank(cells[i])]
-        if not blank:
-            return grid
-    gone = set(blank)
-    keep = [i for i in range(len(grid.rows)) if i not in gone]
-    return grid.taking(keep)
-
-
 RESULT = "clfeval.result/"
 _FORMS = (
     'a table is a list of records, {"column": [values]}, {"model": {"metric": value}}, or a '
@@ -210,9 +167,8 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
     if isinstance(document, list):
         return _of_records(name, document, lines if document is documents else None)
     if not isinstance(document, dict):
-        raise DataError.new(
-            f"is {_json_type(document)}, not a table", "bad-file", name, hint=_FORMS
-        )
+        what = f"is {_KINDS.get(type(document), 'a number')}, not a table"
+        raise DataError.new(what, "bad-file", name, hint=_FORMS)
     if str(document.get("schema", "")).startswith(RESULT):
         if document["schema"] != f"{RESULT}1":
             what = f"{document['schema']} is newer than this program"
@@ -232,7 +188,9 @@ def _of_json(text: str, name: str, id_column: str | None) -> Grid:
         ):  # rows of pandas' index
             return _of_records(name, list(document.values()))
         if _by_column(document, id_column):
-            return _of_indexed(name, document)
+            keys = list(dict.fromkeys(key for column in document.values() for key in column))
+            cells = tuple([column.get(key) for key in keys] for column in document.values())
+            return Grid(name, tuple(document), cells, range(1, len(keys) + 1))
         return replace(_of_models(name, document), outer=True)
     return _of_records(name, [document])
 
@@ -281,12 +239,12 @@ def _decode_documents(text: str, name: str) -> tuple[list[Any], list[int]]:
 def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = None) -> Grid:
     """Read one object per row; a missing key is a missing value."""
     rows = rows or range(1, len(records) + 1)
-    problems = [
-        Problem(f"is {_json_type(record)}, not an object", "bad-record", name, row)
-        for row, record in zip(rows, records, strict=True)
-        if not isinstance(record, dict)
-    ]
-    if problems:
+    kinds = (_KINDS.get(type(record), "a number") for record in records)
+    if problems := [
+        Problem(f"is {kind}, not an object", "bad-record", name, row)
+        for row, kind in zip(rows, kinds, strict=True)
+        if kind != _KINDS[dict]
+    ]:
         raise DataError(problems, hint=_FORMS)
     columns = tuple(dict.fromkeys(key for record in records for key in record))
     cells = tuple([record.get(key) for record in records] for key in columns)
@@ -296,27 +254,24 @@ def _of_records(name: str, records: Sequence[Any], rows: Sequence[int] | None = 
 def _of_columns(name: str, document: dict[str, list[Any]]) -> Grid:
     """Read one list of values per column."""
     first, length = next((key, len(values)) for key, values in document.items())
-    problems = [
+    if problems := [
         Problem(f"{len(v)} values, but '{first}' has {length}", "ragged-columns", name, None, key)
         for key, v in document.items()
         if len(v) != length
-    ]
-    if problems:
+    ]:
         raise DataError(problems, hint=_FORMS)
     return Grid(name, tuple(document), tuple(document.values()), range(1, length + 1))
 
 
 def _without_index(document: dict[str, Any]) -> list[Any]:
     """Return the records without the row numbers of pandas' orient='table'."""
-    schema = document["schema"]
-    keys = schema.get("primaryKey") if isinstance(schema, dict) else None
-    if keys != ["index"]:
-        return list(document["data"])
+    schema, rows = document["schema"], list(document["data"])
+    if not isinstance(schema, dict) or schema.get("primaryKey") != ["index"]:
+        return rows
+    numbered = (isinstance(row, dict) and isinstance(row.get("index"), int) for row in rows)
     return [
-        {key: value for key, value in row.items() if key != "index"}
-        if isinstance(row, dict) and isinstance(row.get("index"), int)
-        else row
-        for row in document["data"]
+        {key: value for key, value in row.items() if key != "index"} if drop else row
+        for row, drop in zip(rows, numbered, strict=True)
     ]
 
 
@@ -342,15 +297,11 @@ def _of_models(name: str, document: dict[str, dict[str, Any]]) -> Grid:
     return replace(grid, columns=("", *grid.columns), cells=cells)
 
 
-def _of_indexed(name: str, document: dict[str, dict[str, Any]]) -> Grid:
-    """Read one object per column, its keys the row index, as pandas writes by default."""
-    keys = list(dict.fromkeys(key for column in document.values() for key in column))
-    cells = tuple([column.get(key) for key in keys] for column in document.values())
-    return Grid(name, tuple(document), cells, range(1, len(keys) + 1))
-
-
 def _by_column(document: dict[str, dict[str, Any]], id_column: str | None) -> bool:
-    """Return whether outer names are columns: inner ones number rows, or one has model names."""
+    """Return whether outer names are columns, as pandas writes them: an object per column.
+
+    Then inner names number the rows, or a column has the names of models.
+    """
     columns = list(document.values())
     if all(list(column) == [str(i) for i in range(len(columns[0]))] for column in columns):
         return True
@@ -371,7 +322,3 @@ def _rows_of_result(name: str, document: dict[str, Any]) -> list[Any]:
     what = f"this result of clfeval has no table of models; tables: {list_names(tables) or 'none'}"
     hint = "give a result with a table 'models', as of clfeval report"
     raise DataError.new(what, "no-models", name, hint=hint)
-
-
-def _json_type(value: object) -> str:
-    return _KINDS.get(type(value), "a number")

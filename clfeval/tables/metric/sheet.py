@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.arrays import Ints
 from clfeval.errors import DataError, Problem, list_names, quote_word, unknown_column
 from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name, match_names
 from clfeval.tables.metric.grid import Grid, ValuePlaces
@@ -18,17 +17,7 @@ from clfeval.tables.metric.grid import Grid, ValuePlaces
 MetricLayout = Literal["wide", "long", "cv", "result"]
 FROM_PREDICTIONS = "for a table of predictions add --from predictions"
 PREDICTIONS = {"source": "predictions"}
-_NUMBERING = {
-    *ColumnNames.ROW,
-    "index",
-    "trial",
-    "run",
-    "seed",
-    "fold",
-    "epoch",
-    "step",
-    "candidate",
-}
+_NUMBERS = {*ColumnNames.ROW, "index", "trial", "run", "seed", "fold", "epoch", "step", "candidate"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +57,8 @@ def sheet_by_rows(
     """
     keep = range(len(grid.rows)) if keep is None else keep
     places = ValuePlaces(np.array(keep)[:, None], np.array([list(columns.values())]))
-    return Sheet(layout, models, tuple(columns), places, named=named)
+    roles = {} if named is None else {grid.columns[named]: "names of models"}
+    return Sheet(layout, models, tuple(columns), places, named=named, roles=roles)
 
 
 def requested_metrics(
@@ -106,9 +96,9 @@ def name_or_text_column(
     return found
 
 
-def rows_left_out_text(count: int, which: str) -> str:
-    """Return the note on the number of rows left out."""
-    return f"{count:,} row{'s' * (count > 1)} {which} left out"
+def rows_left_out(count: int, which: str) -> list[str]:
+    """Return the note on the number of rows left out, none if it is 0."""
+    return [f"{count:,} row{'s' * (count > 1)} {which} left out"] if count else []
 
 
 def name_problems(
@@ -147,7 +137,7 @@ def _row_number_column(grid: Grid) -> str | None:
     """Return the first column with an index-like name, if its values are distinct integers."""
     for i, name in enumerate(grid.columns):
         plain = name.strip().casefold()
-        if is_index_name(name) or plain in _NUMBERING or plain.endswith("_id"):
+        if is_index_name(name) or plain in _NUMBERS or plain.endswith("_id"):
             values = grid.numbers(i).values
             if np.isfinite(values).all() and (values % 1 == 0).all():
                 return name if len(np.unique(values)) == len(values) > 1 else None
@@ -185,22 +175,18 @@ def no_rows_error(grid: Grid, why: str) -> DataError:
 
 def select_models(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
     """Return the sheet with some of its models, given by index."""
-    return replace(
-        sheet, models=[sheet.models[i] for i in models], places=sheet.places.kept(models)
-    )
+    places = sheet.places
+    parts = (part if len(part) == 1 else part[models] for part in (places.records, places.columns))
+    return replace(sheet, models=[sheet.models[i] for i in models], places=ValuePlaces(*parts))
 
 
 def select_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
     """Return the sheet with some of its metrics, given by index."""
-    at, places = list(metrics), sheet.places
-
-    def of(part: Ints) -> Ints:
-        return part if part.shape[1] == 1 else part[:, at]
-
+    at, both = list(metrics), (sheet.places.records, sheet.places.columns)
     return replace(
         sheet,
         metrics=[sheet.metrics[j] for j in at],
-        places=ValuePlaces(of(places.records), of(places.columns)),
+        places=ValuePlaces(*(part if part.shape[1] == 1 else part[:, at] for part in both)),
         sds=[sheet.sds[j] for j in at] if sheet.sds else (),
         splits={name: [columns[j] for j in at] for name, columns in sheet.splits.items()},
     )
@@ -208,40 +194,32 @@ def select_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
 
 def without_columns(grid: Grid, patterns: Sequence[str]) -> tuple[Grid, list[str]]:
     """Return the grid without columns that match names or globs, and the names of those."""
-    gone = set(_match_patterns(grid.columns, patterns))
+    gone = _match_patterns(grid.columns, patterns)
     if not gone:
         return grid, []
     keep = [i for i, name in enumerate(grid.columns) if name not in gone]
-    return (
-        replace(
-            grid,
-            columns=tuple(grid.columns[i] for i in keep),
-            cells=tuple(grid.cells[i] for i in keep),
-            outer=grid.outer and 0 in keep,
-        ),
-        [name for name in grid.columns if name in gone],
-    )
+    columns, cells = tuple(grid.columns[i] for i in keep), tuple(grid.cells[i] for i in keep)
+    return replace(grid, columns=columns, cells=cells, outer=grid.outer and 0 in keep), gone
 
 
 def without_metrics(
     grid: Grid, sheet: Sheet, patterns: Sequence[str], columns: Sequence[str]
 ) -> tuple[Sheet, list[str]]:
     """Return the sheet without metrics that match patterns, and those; UsageError if none does."""
-    gone = set(_match_patterns(sheet.metrics, patterns))
+    gone = _match_patterns(sheet.metrics, patterns)
     for pattern in patterns:
         if not _match_patterns([*columns, *gone], [pattern]):
             match_names(grid.name, [*grid.titles, *sheet.metrics], [pattern], what="column")
     keep = [j for j, name in enumerate(sheet.metrics) if name not in gone]
     if not keep:
         raise no_metrics_error(grid)
-    return (select_metrics(sheet, keep) if gone else sheet), [n for n in sheet.metrics if n in gone]
+    return (select_metrics(sheet, keep) if gone else sheet), gone
 
 
 def _match_patterns(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    known = set(names)
-    return [
-        name
-        for pattern in patterns
-        for name in ([pattern] if pattern in known else names)
-        if name == pattern or (pattern not in known and fnmatchcase(name, pattern))
-    ]
+    """Return the names, in their order, that match exact names or globs."""
+    known = {*names}
+    found = {*patterns} & known
+    for pattern in {*patterns} - known:
+        found.update(name for name in names if fnmatchcase(name, pattern))
+    return [name for name in names if name in found]

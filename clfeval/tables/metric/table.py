@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clfeval.arrays import Floats
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem, bad_option, format_option, list_names
@@ -20,15 +19,7 @@ from clfeval.tables.input import (
     match_names,
     refuse_ignored_columns,
 )
-from clfeval.tables.metric.grid import (
-    MISSING,
-    NUMBER,
-    PERCENT,
-    UNDEFINED,
-    Grid,
-    Status,
-    ValuePlaces,
-)
+from clfeval.tables.metric.grid import MISSING, NUMBER, PERCENT, UNDEFINED, Grid, ValuePlaces
 from clfeval.tables.metric.layouts import build_sheet
 from clfeval.tables.metric.reading import read_grid
 from clfeval.tables.metric.sheet import (
@@ -48,34 +39,14 @@ from clfeval.tables.peek import ColumnRole
 from clfeval.tables.unreadable_text import with_delimiter
 
 
-def with_models(grid: Grid, sheet: Sheet, patterns: Sequence[str]) -> Sheet:
-    """Return the sheet with the models named exactly or by glob, in table order; all by default."""
-    if not patterns:
-        return sheet
-    named = dict.fromkeys(name for name in sheet.models if name is not None)
-    wanted = set(match_names(grid.name, list(named), patterns))
-    return select_models(
-        sheet, np.array([i for i, name in enumerate(sheet.models) if name in wanted])
-    )
-
-
-def without_missing(grid: Grid, sheet: Sheet, status: Status) -> NDArray[np.intp]:
-    """Return the indices of the models without missing values and with a name."""
-    lacking = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
-    lacking |= np.array([name is None for name in sheet.models])
-    if lacking.all():
-        raise no_rows_error(grid, "--missing drop left out every model, as all have missing values")
-    return np.flatnonzero(~lacking)
-
-
 def check_names(grid: Grid, sheet: Sheet) -> None:
     """Raise for models without a name and for repeated names."""
     if sheet.turned:
         return  # the header was checked
-    if len(set(sheet.models)) == len(sheet.models) and None not in sheet.models:
-        return
     rows = [grid.rows[record] for record in sheet.places.records[:, 0]]
     problems = name_problems(grid, rows, sheet.models, sheet.named, "duplicate-model")
+    if not problems:
+        return
     totals = Counter(problem.code for problem in problems)
     hint = "give every model a unique name, or drop unnamed ones with --missing drop"
     if totals["duplicate-model"]:
@@ -182,25 +153,25 @@ def read_metrics(
         raise with_delimiter(error, grid.other, grid.columns) if grid.other else error from error
     sheet, also = without_metrics(grid, sheet, said.ignore, left_out)
     check(grid.name, sheet)
-    fit, gone = list(range(len(sheet.metrics))), list[str]()
-    if sheet.layout == "result" and not wanted:
-        gone = [name for name in sheet.metrics if unfit(name)]
-        fit = [j for j in fit if sheet.metrics[j] not in gone]
-    sheet = with_models(grid, select_metrics(sheet, fit) if gone else sheet, said.model)
+    gone = [m for m in sheet.metrics if sheet.layout == "result" and not wanted and unfit(m)]
+    sheet = _chosen_part(grid, sheet, gone, said.model)
     values, status = grid.gathered(sheet.places, sheet.reasons)
     shares = percent_metrics(status)
     status[:, shares] = np.where(status[:, shares] == PERCENT, NUMBER, status[:, shares])
     models = len(sheet.models)
     if said.missing == "drop":
-        left = without_missing(grid, sheet, status)
+        lacking = np.isin(status, (MISSING, UNDEFINED)).any(axis=1)
+        lacking |= np.array([name is None for name in sheet.models])
+        if lacking.all():
+            why = "--missing drop left out every model, as all have missing values"
+            raise no_rows_error(grid, why)
+        left = np.flatnonzero(~lacking)
         sheet, values, status = select_models(sheet, left), values[left], status[left]
     check_names(grid, sheet)
     check_values(grid, sheet, status, chosen=bool(wanted), drop=said.missing == "drop")
     sds = by_split = None
     if max(sheet.sds, default=-1) >= 0:
         sds = grid.gathered(sheet.beside(sheet.sds), {})[0]
-    named = None if sheet.named is None else grid.columns[sheet.named]
-    roles = {} if named is None else {named: "names of models"}
     notes = list(sheet.notes)
     if sheet.splits:
         found = [grid.gathered(sheet.beside(one), {})[0] for one in sheet.splits.values()]
@@ -228,9 +199,22 @@ def read_metrics(
         columns=grid.columns,
         left_out=(*left_out, *also),
         unfit=tuple(gone),
-        roles=roles | dict(sheet.roles),
+        roles=sheet.roles,
         percent=tuple(sheet.metrics[j] for j in np.flatnonzero(shares).tolist()),
     )
+
+
+def _chosen_part(grid: Grid, sheet: Sheet, gone: Sequence[str], patterns: Sequence[str]) -> Sheet:
+    """Return the sheet without some metrics, with the models of some names or globs, if any."""
+    if gone:
+        fit = [j for j, name in enumerate(sheet.metrics) if name not in gone]
+        sheet = select_metrics(sheet, fit)
+    if not patterns:
+        return sheet
+    known = list(dict.fromkeys(name for name in sheet.models if name is not None))
+    chosen = {*match_names(grid.name, known, patterns)}
+    at = [i for i, name in enumerate(sheet.models) if name in chosen]  # in table order
+    return select_models(sheet, np.array(at))
 
 
 def _named_by(grid: Grid, sheet: Sheet) -> str:

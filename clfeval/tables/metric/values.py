@@ -35,30 +35,22 @@ _POINT, _COMMA = re.compile(r"[-+]?\d*\.\d+"), re.compile(r"[-+]?\d*,\d+")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Exclusion:
-    """Metrics and models to exclude so that no value is missing."""
+def smallest_exclusion(lacking: Bools, *, metrics: bool) -> tuple[list[int], int] | None:
+    """Return the metrics, and the number of models, to exclude with the fewest cells of (k, n).
 
-    metrics: tuple[int, ...]
-    models: int
-
-
-def smallest_exclusion(lacking: Bools, *, metrics: bool) -> Exclusion | None:
-    """Return the models or metrics to exclude with the fewest cells of (k, n), or None.
-
-    At least one model and three metrics stay. metrics: whether metrics may be excluded.
+    At least one model and three metrics stay, else None. metrics: whether they may be excluded.
     """
     counts = lacking.sum(axis=0)
-    found: list[tuple[int, int, Exclusion]] = []
+    found: list[tuple[int, list[int], int]] = []
     for most in sorted({0, *counts.tolist()} if metrics else {counts.max()}, reverse=True):
-        gone = tuple(np.flatnonzero(counts > most).tolist())
+        gone = np.flatnonzero(counts > most).tolist()
         rest = np.delete(lacking, gone, axis=1)
         dropped = int(rest.any(axis=1).sum())
         if rest.shape[1] < min(CORNERS, len(counts)) or dropped == len(lacking):
             continue
         lost = dropped * len(counts) + (len(lacking) - dropped) * len(gone)
-        found.append((lost, len(gone), Exclusion(gone, dropped)))
-    return min(found, key=lambda one: one[:2])[2] if found else None
+        found.append((lost, gone, dropped))
+    return min(found, key=lambda one: (one[0], len(one[1])))[1:] if found else None
 
 
 def percent_metrics(status: Status) -> Bools:
@@ -77,50 +69,48 @@ def check_values(
     chosen: metrics are those requested, so hints exclude none. drop: models with gaps are excluded.
     """
     if status.any():
-        raise DataError.from_errors_with_fixes(
-            list(_Questions(grid, sheet, status, chosen, drop).asked())
-        )
+        found = _InvalidCells(grid, sheet, status, chosen, drop)
+        raise DataError.from_errors_with_fixes(list(found.errors()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Questions:
+class _InvalidCells:
     grid: Grid
     sheet: Sheet
     status: Status
     chosen: bool
     drop: bool
 
-    def asked(self) -> Iterable[DataError]:
+    def errors(self) -> Iterable[DataError]:
         """Yield one error for each kind of invalid cell."""
         status = self.status
-        spelled, signed, endless = (status == one for one in (SPELLED, PERCENT, INFINITE))
-        words = status == TEXT
-        wordy = self._wordy(words)
+        spelled, signed, endless, words = (
+            status == one for one in (SPELLED, PERCENT, INFINITE, TEXT)
+        )
+        # metrics of text rather than numbers: half of the cells, or many texts
+        filled = ~np.isin(status, (MISSING, UNDEFINED))
+        wordy = words.any(axis=0) & (2 * words.sum(axis=0) >= filled.sum(axis=0))
+        for j in np.flatnonzero(words.any(axis=0) & ~wordy).tolist():
+            wordy[j] = len({*self._texts(words, [j])}) > WORDS
         lost = np.zeros(status.shape[1], bool)
         if self._may_go(wordy):
             lost |= wordy
         if spelled.any():
             yield from self._decimal(spelled, lost)
         if signed.any():
-            yield self._signs(signed)
+            first = self._texts(signed)[0].strip()
+            share = float(first.rstrip("%").rstrip().replace(",", ".")) / 100
+            hint = f"write percent signs at all numbers or none; '{first}' is {share:g}"
+            what = "has a percent sign, but other values do not"
+            yield self._error(signed, hint, {}, what)
         if endless.any():
-            hint = "replace the infinite value"
-            yield self._left_out(endless, lost, hint)
+            yield self._left_out(endless, lost, "replace the infinite value")
         for some in (words & lost, words & ~lost):
             if some.any():
                 yield from self._words(some, lost)
-        gaps = np.isin(status, (MISSING, UNDEFINED))
-        if gaps.any():
-            hint, fixes = self._gaps((gaps | words)[:, ~lost], lost)
-            yield self._error(gaps, f"fill the cells, or add {hint}", fixes)
-
-    def _wordy(self, words: Bools) -> Bools:
-        """Return which metrics hold text rather than numbers: half of the cells, or many texts."""
-        filled = ~np.isin(self.status, (MISSING, UNDEFINED))
-        found = words.any(axis=0) & (2 * words.sum(axis=0) >= filled.sum(axis=0))
-        for j in np.flatnonzero(words.any(axis=0) & ~found).tolist():
-            found[j] = len(set(self._texts(words, [j]))) > WORDS
-        return np.asarray(found)
+        if not filled.all():
+            hint, fixes = self._gaps((~filled | words)[:, ~lost], lost)
+            yield self._error(~filled, f"fill the cells, or add {hint}", fixes)
 
     def _may_go(self, metrics: Bools) -> bool:
         return not self.chosen and len(metrics) - int(metrics.sum()) >= CORNERS
@@ -138,9 +128,6 @@ class _Questions:
         record, column = self.sheet.places.of(i, j)
         cell = self.grid.cells[column][record]
         return cell["value"] if is_estimate(cell) else cell
-
-    def _cell(self, i: int, j: int) -> str:
-        return str(self._raw(i, j))
 
     def _decimal(self, spelled: Bools, lost: Bools) -> Iterable[DataError]:
         texts = self._texts(spelled)
@@ -165,25 +152,14 @@ class _Questions:
         places = self.sheet.places
         columns = {places.of(i, j)[1]: (i, j) for i, j in reversed(np.argwhere(spelled).tolist())}
         word = "comma" if sign == "," else "point"
-        problems = [
-            Problem(
-                f"numbers with a decimal {word}, such as '{self._cell(*at).strip()}'",
-                "decimal-comma",
-                self.grid.name,
-                None,
-                self.grid.columns[column],
-            )
-            for column, at in sorted(columns.items())
-        ]
+        problems = []
+        for column, at in sorted(columns.items()):
+            what = f"numbers with a decimal {word}, such as '{str(self._raw(*at)).strip()}'"
+            place = self.grid.name, None, self.grid.columns[column]
+            problems.append(Problem(what, "decimal-comma", *place))
         value = first.replace(",", ".")
         hint = f"add --decimal '{sign}' to read '{first}' as {value}"
         return DataError(problems, hint=hint, fixes={"decimal": sign})
-
-    def _signs(self, signed: Bools) -> DataError:
-        first = self._texts(signed)[0].strip()
-        bare = first.rstrip("%").rstrip().replace(",", ".")
-        hint = f"write percent signs at all numbers or none; '{first}' is {float(bare) / 100:g}"
-        return self._error(signed, hint, {}, "has a percent sign, but other values do not")
 
     def _left_out(self, some: Bools, lost: Bools, hint: str) -> DataError:
         """Return the error of metrics that are best excluded, if enough others remain."""
@@ -217,34 +193,30 @@ class _Questions:
         if plan is None:
             return "--missing drop to leave such models out", {}
         gone = np.zeros(len(lost), bool)
-        gone[there[list(plan.metrics)]] = True
-        parts, fixes = [], self._fix(gone) if plan.metrics else {}
-        if plan.metrics:
-            which = f"{len(plan.metrics)} of {len(lost)} metrics"
+        metrics, models = plan
+        gone[there[metrics]] = True
+        parts, fixes = [], dict[str, Any]()
+        if metrics:
+            fixes |= self._fix(gone)
+            which = f"{len(metrics)} of {len(lost)} metrics"
             parts.append(f"{self._flags(gone)} to leave out {which}")
-        if plan.models:
+        if models:
             fixes |= {"missing": "drop"}
-            which = f"{plan.models} of {len(lacking)} models"
-            parts.append(f"--missing drop to leave out {which}")
+            parts.append(f"--missing drop to leave out {models} of {len(lacking)} models")
         return " and ".join(parts), fixes
 
     def _flags(self, metrics: Bools) -> str:
-        names = [self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist()]
-        return " ".join(f"--ignore {quote_word(name)}" for name in names)
+        return " ".join(f"--ignore {quote_word(name)}" for name in self._fix(metrics)["ignore"])
 
     def _fix(self, metrics: Bools) -> dict[str, Any]:
-        names = tuple(self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist())
-        return {"ignore": names}
+        return {"ignore": tuple(self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist())}
 
     def _error(
         self, some: Bools, hint: str, fixes: Mapping[str, Any], what: str | None = None
     ) -> DataError:
         pairs = np.argwhere(some.T)[:, ::-1] if self.sheet.turned else np.argwhere(some)
         problems = [self._problem(i, j, what) for i, j in pairs[:MAX_PROBLEMS].tolist()]
-        totals: Counter[str] = Counter()
-        for code, count in zip(CODES, np.bincount(self.status[some]).tolist(), strict=False):
-            if count:
-                totals[code] += count
+        totals = Counter(CODES[kind] for kind in self.status[some].tolist())
         return DataError(problems, hint=hint, totals=totals, fixes=fixes)
 
     def _problem(self, i: int, j: int, said: str | None) -> Problem:
@@ -257,5 +229,5 @@ class _Questions:
         reason = None if why is None else grid.cells[why][record]
         what = describe_flaw(grid.cells[column][record], status, reason)
         if said is not None:
-            what = f"'{self._cell(i, j).strip()}' {said}"
+            what = f"'{str(self._raw(i, j)).strip()}' {said}"
         return Problem(what, CODES[status], grid.name, grid.rows[record], grid.columns[column])
