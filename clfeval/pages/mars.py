@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
 
 from clfeval.document import Cell, Document, Row, cell_value
 from clfeval.formatting import round_sum
@@ -26,6 +24,7 @@ from clfeval.pages.shared_columns import (
     MODEL,
     SLICE,
     difference_tables,
+    existing_tables,
     measure_tables,
 )
 from clfeval.schema import (
@@ -64,10 +63,11 @@ ALONE = (
     Column("occlusion", "share"),
 )
 REACH = (*cols("text+", "models"), Column("covered", "weight", "detected"),
-         Column("effort", "weight", "flagged"), *cols("share", "yield"),
-         *ALONE)  # fmt: skip
-CORRECTED = (Column("corrected", "bare", best="max"),
-             Column("corrected_yield", "bare", "corrected yield", best="max"))  # fmt: skip
+         Column("effort", "weight", "flagged"), *cols("share", "yield"), *ALONE)  # fmt: skip
+CORRECTED = (
+    Column("corrected", "bare", best="max"),
+    Column("corrected_yield", "bare", "corrected yield", best="max"),
+)
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
 TABLES = (
     Table("models", (SLICE, MODEL, *cols("cut?", "threshold"), *CELLS,
@@ -105,50 +105,40 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     tables = result.tables
     scores = " ".join(column.name for column in ALONE if is_present(column.when, result))
     found = scores.split()[0]
-    part = partial(TableView, most=MAX_ROWS, rank="asked")
-    for name, title, columns in (
-        ("best", "Best subset of each size", "size models covered corrected gain effort"),
-        ("max_effort", "Best subset within --max-effort", "models covered corrected effort"),
-    ):
-        if name in tables:
-            who = "slice " * any(row["slice"] is not None for row in tables[name])
-            one = part(name, title, f"{who}{columns} yield", legend=REACHED)
-            yield _add_method(one, tables[name], digits)
-    if "subsets" in tables:
-        title = "Subsets of models"
-        columns = f"models covered effort yield {scores}"
-        who = "slice " * bool(tables.get("slices"))
-        yield part("subsets", title, f"{who}{columns}", legend=REACHED, lead="yield")
+    yield from _best_subset_tables(result, digits)
+    who = "slice " * bool(tables.get("slices"))
+    yield from existing_tables(result, TableView(
+        "subsets", "Subsets of models", f"{who}models covered effort yield {scores}",
+        most=MAX_ROWS, rank="asked", legend=REACHED, lead="yield",
+    ))  # fmt: skip
     yield from difference_tables(result)
-    if "exclusive" in tables:
-        title = "Rows that one model alone detects or misses"
-        yield part("exclusive", title, "model list file id? row?")
+    yield from existing_tables(result, TableView(
+        "exclusive", "Rows that one model alone detects or misses", "model list file id? row?",
+        most=MAX_ROWS, rank="asked",
+    ))  # fmt: skip
     if "sweep" in tables:
         yield from _sweep_tables(result, scores, digits)
     yield from measure_tables(result)
-    who = ""
-    if tables.get("slices"):
+    if who:
         yield _slice_table(result)
-        who = "slice "
     yield _main_table(result, found)
     # the confusion counts are those of the positive class for any target
     aside = " (of the positive class)" if result.parameters["target"] == "negative" else ""
-    rates = "threshold? tp fp fn tn accuracy precision recall"
-    for name, title, columns in (
-        ("alone", "Unique detections and misses", scores),
-        ("rates", f"Confusion counts and rates{aside}", rates),
-    ):
-        note = _without_model(result) if name == "rates" else ""
-        more = "--format csv"
-        yield TableView("models", title, f"{who}model {columns}", more=more, name=name, note=note)
-    yield from _pair_tables(result, found, digits)
-
-
-def _without_model(result: Document) -> str:
-    """Return the note on the accuracy of the majority class, over all rows."""
     positives, negatives = result.summary["positives"], result.summary["negatives"]
-    rows = positives + negatives
-    return majority_class_note([positives / rows]) if rows else ""
+    shares = [positives / (positives + negatives)] if positives + negatives else []
+    for name, title, columns, note in (
+        ("alone", "Unique detections and misses", scores, ""),
+        (
+            "rates",
+            f"Confusion counts and rates{aside}",
+            "threshold? tp fp fn tn accuracy precision recall",
+            majority_class_note(shares),
+        ),
+    ):
+        yield TableView(
+            "models", title, f"{who}model {columns}", more="--format csv", name=name, note=note
+        )
+    yield from _pair_tables(result, found, digits)
 
 
 def _sort_by_detected(rows: Sequence[Row], target: str) -> list[Row]:
@@ -174,16 +164,21 @@ def _slice_table(result: Document) -> TableView:
         models.setdefault(row["slice"], []).append(row)
     rows = [
         {**row, "first": best["model"], "hits": best[HITS[target][0]], "recall": best["recall"]}
-        if row["found"] else {**row, "first": None, "hits": 0, "recall": None}
+        if row["found"]
+        else {**row, "first": None, "hits": 0, "recall": None}
         for row in result.tables["slices"]
         for best in _sort_by_detected(models[row["slice"]], target)[:1]
-    ]  # fmt: skip
+    ]
     columns: dict[str, Source] = {
-        "slice": "slice", "rows": "rows", f"{target}s": f"{target}s", "detected\nby any": "found",
-        "best\nmodel": lambda row: row["first"] or ABSENT, "detected": "hits",
+        "slice": "slice",
+        "rows": "rows",
+        f"{target}s": f"{target}s",
+        "detected\nby any": "found",
+        "best\nmodel": lambda row: row["first"] or ABSENT,
+        "detected": "hits",
         **({"sensitivity ↑": "recall"} if target == "positive" else {}),
         "missed\nby all": "missed_by_all",
-    }  # fmt: skip
+    }
     note = f"{ABSENT} no {target} is detected in the slice; " * any(not row["hits"] for row in rows)
     note += "for each model in each slice, add --show rates"
     lead = "recall" if target == "positive" else "hits"
@@ -222,22 +217,28 @@ def _main_table(result: Document, found: str) -> TableView:
     )  # fmt: skip
 
 
-def _format_expected(row: Row, digits: int) -> str:
-    """Return the rows a subset is expected to detect on new data, with decimals."""
-    found = cell_value(row["corrected"])
-    return ABSENT if found is None else format_amount(found, digits)
+def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
+    """Yield the best subsets, with the search method below the table where all have the same."""
 
+    def expected(row: Row) -> str:  # on new data, with decimals
+        found = cell_value(row["corrected"])
+        return ABSENT if found is None else format_amount(found, digits)
 
-def _add_method(one: TableView, rows: Sequence[Row], digits: int) -> TableView:
-    """Return a table with the search method of its subsets, below it where all have the same."""
-    written = {"corrected": partial(_format_expected, digits=digits)}
-    names = str(one.columns).split()
-    heads: dict[str, Source] = {HEADS.get(name, name): written.get(name, name) for name in names}
-    methods = list(dict.fromkeys(str(row["method"]) for row in rows[: one.most]))
-    if len(methods) > 1:
-        return replace(one, columns={**heads, "method": "method"}, right=["corrected"])
-    note = "".join(f"search: {method.replace(':', ',')}" for method in methods)
-    return replace(one, columns=heads, note=note, more="", right=["corrected"])
+    for table, title, names in (
+        ("best", "Best subset of each size", "size models covered corrected gain effort yield"),
+        ("max_effort", "Best subset within --max-effort", "models covered corrected effort yield"),
+    ):
+        rows = result.tables.get(table, ())
+        names = "slice " * any(row["slice"] is not None for row in rows) + names
+        columns: dict[str, Source] = {HEADS.get(name, name): name for name in names.split()}
+        columns["corrected"] = expected
+        methods = list(dict.fromkeys(str(row["method"]) for row in rows[:MAX_ROWS]))
+        several = len(methods) > 1
+        yield from existing_tables(result, TableView(
+            table, title, columns | ({"method": "method"} if several else {}), most=MAX_ROWS,
+            note="" if several else "".join(f"search: {m.replace(':', ',')}" for m in methods),
+            more=None if several else "", right=["corrected"], rank="asked", legend=REACHED,
+        ))  # fmt: skip
 
 
 def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableView]:
@@ -249,7 +250,7 @@ def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableV
     cuts = list(dict.fromkeys(row[cut] for row in rows))
     some = evenly_spaced(cuts, SWEPT)
     kept = [one for one in cuts if one in some]
-    here = [row for row in rows if row[cut] in kept]
+    here = [row for row in rows if row[cut] in some]
     note = "for all, add --format csv --show sweep" if len(kept) < len(cuts) else ""
     heads, unit = {one: format_exact(one) for one in kept}, CUTS[cut]
     for measure, title in MEASURES:
@@ -272,18 +273,16 @@ def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableV
 def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableView]:
     """Yield the pairs that detect most; then, as in the paper, a matrix of each measure."""
     whole = result.whole("pairs")
-    most = sorted(
-        whole, key=lambda row: (-_cell_number(row["covered"]), _cell_number(row["effort"]))
-    )
-    if most:
-        columns = f"models covered effort yield {found}"
+    columns = f"models covered effort yield {found}"
+    if whole:
+        most = sorted(whole, key=lambda r: (-_cell_number(r["covered"]), _cell_number(r["effort"])))
         title = f"Pairs by {result.parameters['target']}s detected"
         yield TableView("pairs", title, columns, most, PAIRS, lead="yield", legend=REACHED)
     models = [str(row["model"]) for row in result.whole("models")]
     if len(models) > MATRIX_MODELS:
         rows = sorted(whole, key=lambda row: -_cell_number(row[found]))
-        scores = f"models covered effort yield {found} shine_through occlusion"
-        yield TableView("pairs", "Pairs by unique detections", scores, rows, MAX_ROWS)
+        columns += " shine_through occlusion"
+        yield TableView("pairs", "Pairs by unique detections", columns, rows, MAX_ROWS)
     elif len(models) > 2:  # with two models the only pair is the whole set
         heads = [str(j) for j in range(1, len(models) + 1)]
         matrix: dict[str, Source] = {head: head for head in ("model", *heads)}
@@ -321,37 +320,32 @@ def page_charts(result: Document) -> Iterator[Chart]:
         matrix = (Series(str(row["model"]), values=tuple(map(cell_value, c))) for row, c in lines)
         title = "ShineThrough of pairs (taller is more)"
         yield Chart("cells", title, series=tuple(matrix), name="matrix")
-    if "sweep" in result.tables:
-        yield from _curve_charts(result)
-
-
-def _curve_charts(result: Document) -> Iterator[Chart]:
-    rows, cut = result.whole("sweep"), result.parameters["sweep"]
-    axis = Axis("number of top rows" if cut == "top" else cut)
-    target = result.parameters["target"]
+    rows, cut = result.whole("sweep"), str(result.parameters.get("sweep"))
+    order = _sort_by_detected(models, result.parameters["target"]) if rows else ()
     for measure, title in MEASURES:
         points: dict[str, list[Point]] = {}
         for row in rows:
-            value = cell_value(row[measure])
-            if value is not None:
+            if (value := cell_value(row[measure])) is not None:
                 points.setdefault(str(row["model"]), []).append((float(str(row[cut])), value))
-        forward = cut == "top"
-        order = (str(row["model"]) for row in _sort_by_detected(result.whole("models"), target))
         curves = tuple(
-            Series(name, (_step_points(points[name], forward),)) for name in order if name in points
+            Series(name, (_step_points(points[name], forward=cut == "top"),))
+            for row in order
+            if (name := str(row["model"])) in points
         )
         if curves:
             title = f"{title} at {len({row[cut] for row in rows})} {CUTS[cut]}"
+            axis = Axis("number of top rows" if cut == "top" else cut)
             yield Chart("lines", title, axis, series=curves, name="curves", rank="asked")
 
 
-def _step_points(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
+def _step_points(points: Sequence[Point], *, forward: bool) -> tuple[Point, ...]:
     """Return points of steps: each value extends to the next point, or back to the one before."""
-    out: list[Point] = []
-    for i, (cut, value) in enumerate(points):
-        other = points[min(i + 1, len(points) - 1)] if forward else points[max(i - 1, 0)]
-        out += [(x, value) for x in sorted((cut, other[0]))]
-    return tuple(out)
+    ends = [*points[1:], points[-1]] if forward else [points[0], *points[:-1]]
+    return tuple(
+        (x, value)
+        for (cut, value), (end, _) in zip(points, ends, strict=True)
+        for x in sorted((cut, end))
+    )
 
 
 PAGE = Page(

@@ -28,15 +28,20 @@ CELLS = tuple(
     Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
     for name in ("tp", "fp", "fn", "tn")
 )
+COUNT_MEANINGS = {"tp": "true positives", "fp": "false positives", "fn": "false negatives",
+                  "tn": "true negatives"}  # fmt: skip
+RATE_MEANINGS = {
+    "sensitivity": "share of positives predicted positive",
+    "specificity": "share of negatives predicted negative",
+    "precision": "share of predicted positives that are positive",
+    "npv": "share of predicted negatives that are negative",
+}
 SHARED: Mapping[str, str] = {
     "slice": "the rows with one value of the --by columns; without it the whole table",
     "model": "the name of the classifier",
     "threshold": "score at or above which a row is predicted positive; empty for models that "
     "have labels only",
-    "tp": "true positives",
-    "fp": "false positives",
-    "fn": "false negatives",
-    "tn": "true negatives",
+    **COUNT_MEANINGS,
     "rows": "number of rows; repeated rows count each time",
     "positives": "rows of the positive class",
     "negatives": "rows of all other classes",
@@ -69,23 +74,28 @@ SHARED: Mapping[str, str] = {
 }
 
 
+def existing_tables(result: Document, *views: TableView) -> Iterator[TableView]:
+    """Yield the views of those tables that the result has."""
+    yield from (view for view in views if view.table in result.tables)
+
+
 def difference_tables(result: Document) -> Iterator[TableView]:
     """Yield the table of differences from a reference, or of any two models over runs."""
     runs, reference = comparison_rows(result, "run"), result.parameters.get("reference")
-    rows = [
-        *comparison_rows(result, "reference"),
-        *comparison_rows(result, "reference", inside=True),
-    ]
+    rows = [row for inside in (False, True)
+            for row in comparison_rows(result, "reference", inside=inside)]  # fmt: skip
     if not (rows := rows or runs):
         return
-    title = f"Differences from {quoted_name(reference)} on the same rows" if reference else (
+    title = f"Differences from {quoted_name(reference)}" if reference else (
         "Differences between models")  # fmt: skip
-    title = f"{title.removesuffix(' on the same rows')} in means over runs" if runs else title
-    columns: dict[str, Source] = (
-        {"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}
-    )
-    columns |= {"measure": "measure", "model": "model"} | ({} if reference else {
-        "minus": "reference"}) | {"difference": "difference_adjusted"}  # fmt: skip
+    title += " in means over runs" if runs else " on the same rows" * bool(reference)
+    columns: dict[str, Source] = {
+        **({"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}),
+        "measure": "measure",
+        "model": "model",
+        **({} if reference else {"minus": "reference"}),
+        "difference": "difference_adjusted",
+    }
     note = ""
     if any(row["p"] is not None for row in rows):
         columns |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
@@ -128,22 +138,18 @@ def requested_rows(result: Document) -> list[Row]:
     known = result.tables["models"][0]
     found = [find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())]
     ids = {measure.id for measure in found if measure is not None}
-    metrics = [(row, str(row["measure"])) for row in result.whole("measures")
-               if row["estimator"] != "class"]  # fmt: skip
     return [
-        row
-        for row, name in metrics
-        if name.partition(":")[0] in ids or (None in found and name not in known)
-    ]
+        row for row in result.whole("measures") if row["estimator"] != "class" and (
+            str(row["measure"]).partition(":")[0] in ids
+            or (None in found and row["measure"] not in known))
+    ]  # fmt: skip
 
 
 def measure_tables(
     result: Document, rows: Sequence[Row] | None = None, *, name: str = ""
 ) -> Iterator[TableView]:
     """Yield the table of requested measures, with those of slices; rows: only these."""
-    if MEASURED.name not in result.tables:
-        return
-    mine = result.tables[MEASURED.name] if rows is None else rows
+    mine = result.tables.get(MEASURED.name, ()) if rows is None else rows
     if not mine:
         return
     columns = "slice " * any(row["slice"] is not None for row in mine) + "model measure "
@@ -155,14 +161,13 @@ def measure_tables(
         if reason is not None and reason not in INFINITE:
             whys.setdefault(reason, {})[str(row["measure"])] = None
     said = [
-        f"–: {LABELS}" if reason == "needs_scores"
+        f"–: {LABELS}"
+        if reason == "needs_scores"
         else f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
         for reason, names in whys.items()
-    ]  # fmt: skip
-    note = "; ".join(said)
+    ]
     yield TableView(MEASURED.name, "Requested measures", columns, mine, MAX_ROWS, rank="asked",
-                    name=name,
-                note=note)  # fmt: skip
+                    name=name, note="; ".join(said))  # fmt: skip
 
 
 AT_PREVALENCE = "at_prevalence"
@@ -170,8 +175,7 @@ PREVALENCE_TABLE = Table(AT_PREVALENCE, (
     MODEL, Column("chosen_by", "text?"), Column("threshold", "cut?"),
     Column("population", "text", among=("sample", "1:1", "target")),
     *cols("prevalence", "prevalence"), *cols("odds", "odds"),
-    *cols("share", "sensitivity specificity ppv npv"),
-    *cols("amount", "alarms alarms_per_case"),
+    *cols("share", "sensitivity specificity ppv npv"), *cols("amount", "alarms alarms_per_case"),
     *cols("estimate", "net_benefit"),
 ))  # fmt: skip
 PREVALENCE_MEANINGS: Mapping[str, str] = {
@@ -182,7 +186,6 @@ PREVALENCE_MEANINGS: Mapping[str, str] = {
     "population": "the sample as counted, balanced classes (1:1), a target, or one of the sweep",
 }
 PREVALENCE_HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
-CHOSEN_BY_WORDS = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
 PREVALENCE_COLUMNS: Mapping[str, Source] = {
     "PPV ↑": "ppv", "NPV ↑": "npv", "alarms\n/ case": "alarms_per_case",
     "alarms\n/ 1,000": "alarms", "net\nbenefit ↑": "net_benefit", "sens. ↑": "sensitivity",
@@ -194,34 +197,31 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
     """Return the table of PPV, NPV and alarms at each prevalence."""
     rows = sorted(rows, key=lambda row: float(str(row["prevalence"])))
     order = list(dict.fromkeys(row["odds"] for row in rows))
-    columns: dict[str, Source] = {"model": "model"}
     every = {row["chosen_by"] for row in rows}
-    columns |= {"chosen by": "chosen_by"} if len(every) > 1 else {}
-    columns |= {"prevalence": "prevalence"} if len(order) > 1 else {}
-    by = any(sort_value(row["net_benefit"]) is not None for row in rows)
-    cut = any(row["threshold"] is not None for row in rows)
-    columns |= {"threshold": "threshold"} if cut else {}
-    columns |= {
-        head: name for head, name in PREVALENCE_COLUMNS.items() if name != "net_benefit" or by
+    columns: dict[str, Source] = {
+        "model": "model",
+        **({"chosen by": "chosen_by"} if len(every) > 1 else {}),
+        **({"prevalence": "prevalence"} if len(order) > 1 else {}),
+        **({"threshold": "threshold"} if any(row["threshold"] is not None for row in rows) else {}),
+        **PREVALENCE_COLUMNS,
     }
+    if all(sort_value(row["net_benefit"]) is None for row in rows):
+        del columns["net\nbenefit ↑"]
     title = "Predictive values"
     if len(order) == 1:
         share = format_share(float(str(rows[0]["prevalence"])))
         title += f" at prevalence {share} ({format_class_ratio(order[0])})"
-    note = CHOSEN_BY_WORDS.get(str(next(iter(every))), "") if len(every) == 1 else ""
+    named = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
+    note = named.get(str(min(every, key=str)), "") if len(every) == 1 else ""
     note = f"threshold of the {note}; values expected on new data" if note else ""
     return TableView(
         AT_PREVALENCE, title, columns, rows, rank=rank, lead="ppv", write=format_close, note=note,
-        legend=("alarms", "alarms_per_case"), places=[""] * len(rows),
-        total=len(rows),
+        legend=("alarms", "alarms_per_case"), places=(),
     )  # fmt: skip
 
 
 MAX_NEWLY_WRONG = 10  # rows that are newly wrong, of all models
 MAX_CHANGES = 15  # changes, where nobody asks for all
-
-PAIRED_NOTE = "new - old, on the same rows"
-PARTLY_PAIRED_NOTE = "new - old, on the same rows or, where not paired, on independent samples"
 
 
 def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
@@ -234,7 +234,8 @@ def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
         return []
     limited = {gate.measure for gate in result.gates}
     rows = [row for row in found if row["p_adjusted"] is not None or row["measure"] in limited]
-    paired = [bool(row["paired"]) for row in rows]
+    paired = {bool(row["paired"]) for row in rows}
+    pairing = "" if False not in paired else " or, where not paired, on independent samples"
     shown = [
         TableView(
             "comparisons", "Change since the baseline", {
@@ -244,15 +245,13 @@ def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
             "p: adjusted (Benjamini-Hochberg) over these measures and models; –: not adjusted",
             rank="asked", lead="difference", whole=True, name=BASELINE, total=len(found),
             more="--show baseline; all measures: --format csv --show comparisons",
-            words={} if not any(paired) else {
-                "change": PAIRED_NOTE if all(paired) else PARTLY_PAIRED_NOTE},
+            words={"change": f"new - old, on the same rows{pairing}"} if True in paired else {},
         )
     ]  # fmt: skip
-    if changes := result.tables.get(CHANGES):
-        shown.append(
-            TableView(CHANGES, "Rows predicted correctly before, incorrectly now",
-                  "model id truth before after", changes, MAX_NEWLY_WRONG, rank="asked",
-                  lead="model",
-                  note=f"at most {MOST_CHANGES} rows per model", total=len(changes))
-        )  # fmt: skip
+    if result.tables.get(CHANGES):
+        shown.append(TableView(
+            CHANGES, "Rows predicted correctly before, incorrectly now",
+            "model id truth before after", most=MAX_NEWLY_WRONG, rank="asked", lead="model",
+            note=f"at most {MOST_CHANGES} rows per model",
+        ))  # fmt: skip
     return shown

@@ -83,7 +83,7 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
     heads: dict[str, Source] = {
         name: name
         for name in ("run", "state", "gates", "missed", "warnings", "rows", "command", "input")
-    }  # fmt: skip
+    }
     if dry:
         heads = {name: name for name in ("run", "state", "gates", "command", "input")}
     title = "Planned runs" if dry else "Runs"

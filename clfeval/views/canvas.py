@@ -92,14 +92,10 @@ def side_by_side_lines(blocks: Sequence[Sequence[str]], wide: int) -> list[str]:
     for parts in zip_longest(*blocks, fillvalue=""):
         line = ""
         for i, part in enumerate(parts):
-            line += " " * (i * wide - visible_width(line)) + part if part else ""
+            gap = " " * (i * wide - cell_len(ESCAPES.sub("", line)))
+            line += gap + part if part else ""
         lines.append(line)
     return lines
-
-
-def visible_width(line: str) -> int:
-    """Return how many columns a line takes on the screen."""
-    return cell_len(ESCAPES.sub("", line))
 
 
 def shorten_name(name: str, most: int) -> str:

@@ -129,10 +129,6 @@ def as_text(
         out.write(f"\n{told}")
     if height and result.answer and out.getvalue().count("\n") >= height:  # the prompt has a line
         console.print(_safe_text(f"summary: {short_answer(result.answer)}", style="bold"))
-    return _trim_lines(out)
-
-
-def _trim_lines(out: StringIO) -> str:
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -145,9 +141,8 @@ def _new_console(out: StringIO, width: int, *, color: bool) -> Console:
 
 
 def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: bool) -> None:
-    console, prose = (
-        _new_console(out, one, color=color) for one in (width or UNBOUNDED, width or PIPE)
-    )
+    console = _new_console(out, width or UNBOUNDED, color=color)
+    prose = _new_console(out, width or PIPE, color=color)
     console.print()
     prose.print(_safe_text(part.title, style="bold"))
     if not part.rows:
@@ -171,7 +166,7 @@ def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: 
         for row, sign in zip_longest(rows, part.signs, fillvalue=""):
             table.add_row(*map(_safe_text, row), style="bold" if sign == BEST else None)
         console.print(table)
-    for line in (*part.legend, *([part.note] if part.note else [])):
+    for line in filter(None, (*part.legend, part.note)):
         for piece in _safe_text(line).wrap(prose, max(prose.width - len(INDENT), 1)):
             prose.print(_safe_text(INDENT, style="dim").append_text(piece))
 
@@ -261,11 +256,8 @@ def _column_widths(part: TextTable, strips: Sequence[TextColumn], width: int | N
 def _min_column_width(strip: TextColumn, folded: int) -> int:
     """Return the least width of a column: text folded to `folded`, the heading to its words."""
     wide = _max_cell_width((strip.heading, *strip.cells))
-    return (
-        wide
-        if strip.numeric
-        else min(wide, max(folded, _max_cell_width([*strip.heading.split(), ""])))
-    )
+    least = max(folded, _max_cell_width([*strip.heading.split(), ""]))
+    return wide if strip.numeric else min(wide, least)
 
 
 def _max_cell_width(cells: Sequence[str]) -> int:
@@ -279,8 +271,7 @@ def _break_text(part: TextTable) -> TextTable:
 
     def halve(text: str) -> str:
         spaces = [i for i, character in enumerate(text) if character == " "]
-        most = SPLIT_WIDTH
-        if cell_len(text) <= most or not spaces or "\n" in text:
+        if cell_len(text) <= SPLIT_WIDTH or not spaces or "\n" in text:
             return text
         middle = min(spaces, key=lambda i: abs(2 * i - len(text)))
         return f"{text[:middle]}\n{text[middle + 1 :]}"

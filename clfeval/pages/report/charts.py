@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +10,6 @@ from clfeval.document import Document, Row, cell_value
 from clfeval.formatting import format_count
 from clfeval.lazy_rows import column_values, deferred_rows
 from clfeval.pages.report.model_order import sort_models
-from clfeval.pages.report.thresholds import risk_chart
 from clfeval.schema import Axis, Chart, Note, Point, Series
 
 CURVES = (
@@ -24,7 +23,6 @@ CURVES = (
 MAX_CURVES = 26  # models; there are as many letters
 SHARE_RANGE = (0.0, 1.0)  # of a share
 REFERENCE_MARKER = ":"  # the marker of reference lines
-FEW = "chance: precision equal to the prevalence"
 
 
 def page_charts(result: Document) -> Iterator[Chart]:
@@ -32,11 +30,8 @@ def page_charts(result: Document) -> Iterator[Chart]:
     if "curves" not in result.tables:
         return
     names = [str(row["model"]) for row in sort_models(result.whole("models"), "roc_auc")]
-    more = (
-        (Note(format_count(len(names) - MAX_CURVES, "more model")),)
-        if len(names) > MAX_CURVES
-        else ()
-    )
+    left = len(names) - MAX_CURVES
+    more = (Note(format_count(left, "more model")),) if left > 0 else ()
     for chart in _all_charts(result, names[:MAX_CURVES]):
         yield replace(chart, key=(*chart.key, *more))
 
@@ -47,22 +42,27 @@ def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
     if (prevalence := cell_value(result.summary["prevalence"])) is not None:
         chance["pr"] = prevalence, prevalence
     for name, title, x, y, label in CURVES:
-        series = tuple(
-            Series(model, (found,))
-            for model in names
-            if len(found := _points(points.get(model, ()), x, y)) > 1
-        )
-        if series:
+        if series := _curves(points, names, x, y):
             ends = None if name == "lift" else SHARE_RANGE
             against = [_reference_line("chance", *chance[name])] if name in chance else []
-            key = (Note(FEW),) if name == "pr" and against else ()
+            key = (Note("chance: precision equal to the prevalence"),) * (name == "pr" in chance)
             yield Chart("lines", title, Axis(label, ends=SHARE_RANGE), Axis(ends=ends),
                         (*series, *against), key=key, name=name)  # fmt: skip
     if "calibration" in result.tables:
         yield _calibration_chart(result, names)
     if "decision" in result.tables:
         yield _net_benefit_chart(result, names)
-    yield from risk_chart(result, names)
+    if series := _curves(_by_model(result.whole("risk")), names, "coverage", "risk"):
+        title = "Risk-coverage curve: error rate among rows with a prediction"
+        yield Chart("lines", title, Axis("coverage", ends=SHARE_RANGE), series=series, name="risk")
+
+
+def _curves(
+    points: Mapping[str, Sequence[Row]], names: Sequence[str], x: str, y: str
+) -> tuple[Series, ...]:
+    """Return the curves of the models that have at least two points."""
+    found = ((name, _points(points.get(name, ()), x, y)) for name in names)
+    return tuple(Series(name, (curve,)) for name, curve in found if len(curve) > 1)
 
 
 def _reference_line(name: str, left: float, right: float, letter: str = REFERENCE_MARKER) -> Series:
@@ -74,14 +74,11 @@ def _by_model(rows: Sequence[Row]) -> dict[str, Sequence[Row]]:
     places: dict[str, list[int]] = {}
     for i, model in enumerate(column_values(rows, "model")):
         places.setdefault(str(model), []).append(i)
-    return {
-        model: deferred_rows(len(one), partial(_rows_at, rows, one))
-        for model, one in places.items()
-    }
 
+    def rows_at(one: Sequence[int]) -> list[Row]:
+        return [rows[i] for i in one]
 
-def _rows_at(rows: Sequence[Row], places: Sequence[int]) -> list[Row]:
-    return [rows[i] for i in places]
+    return {name: deferred_rows(len(one), partial(rows_at, one)) for name, one in places.items()}
 
 
 def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
@@ -96,8 +93,7 @@ def _calibration_chart(result: Document, names: Sequence[str]) -> Chart:
     series.append(_reference_line("calibrated", *SHARE_RANGE))
     title = "Calibration curve: observed share of positives by mean score, in deciles"
     return Chart("lines", title, Axis("mean score", ends=SHARE_RANGE), Axis(ends=SHARE_RANGE),
-                 tuple(series),
-                 name="calibration")  # fmt: skip
+                 tuple(series), name="calibration")  # fmt: skip
 
 
 def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
@@ -112,6 +108,5 @@ def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
     series.append(Series("treat all", (drawn(first, "treat_all"),), letter=REFERENCE_MARKER))
     series.append(_reference_line("treat none", 0.0, 0.0, "-"))
     title = "Decision curve: net benefit by threshold probability"
-    return Chart("lines", title, Axis("threshold probability", ends=SHARE_RANGE),
-                 series=tuple(series),
-                 name="benefit")  # fmt: skip
+    axis = Axis("threshold probability", ends=SHARE_RANGE)
+    return Chart("lines", title, axis, series=tuple(series), name="benefit")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from clfeval.document import Row, cell_value
 from clfeval.schema import Sign
 
-MAX_ROWS = 30  # rows of a table shown to a person; files get them all
 CALIBRATION_TESTS = (
     "calibration_tests", "Calibration tests",
     "model test statistic df p p_adjusted method contradicted groups_off? largest_gap?",
@@ -16,12 +16,7 @@ CALIBRATION_TESTS = (
 
 def sort_models(rows: Sequence[Row], name: str) -> list[Row]:
     """Return models sorted by value, the largest first; those without it last."""
-
-    def size(row: Row) -> float:
-        value = cell_value(row[name])
-        return float("inf") if value is None else -value
-
-    return sorted(rows, key=size)
+    return sorted(rows, key=lambda row: inf if (x := cell_value(row[name])) is None else -x)
 
 
 def best_and_tied_signs(rows: Sequence[Row]) -> list[Sign]:

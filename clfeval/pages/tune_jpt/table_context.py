@@ -88,20 +88,9 @@ class TableContext:
             return f"at the prevalence of these rows ({share})"
         return f"at prevalence {share} ({format_odds(row)})"
 
-    def places(self, rows: Sequence[Row]) -> dict[str, Source]:
-        """Return the column of populations, unless all rows have the same."""
-        return (
-            {PLACE: format_population} if len({format_population(row) for row in rows}) > 1 else {}
-        )
-
-    def at(self, rows: Sequence[Row]) -> str:
-        """Return the prevalence for a title, if all rows have the same."""
-        return "" if self.places(rows) else f", {self.where(rows[0])}"
-
     def who(self, *, model: bool = True) -> dict[str, Source]:
         """Return the columns of slice and model."""
-        slices = {"slice": "slice"} if self.sliced else {}
-        return {**slices, **({"model": "model"} if model else {})}
+        return {name: name for name in ("slice",) * self.sliced + ("model",) * model}
 
     @property
     def named(self) -> dict[str, Source]:

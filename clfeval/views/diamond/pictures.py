@@ -114,10 +114,8 @@ def isometric_contours(
     suffix = "" if population.balanced else "_b"
     found: dict[tuple[str, float], dict[Cell, list[Point]]] = {}
     for row in result.tables.get("isometrics", ()):
-        value, at = (
-            cell_value(row["value"]),
-            defined_point(row[f"phi{suffix}"], row[f"delta{suffix}"]),
-        )
+        value = cell_value(row["value"])
+        at = defined_point(row[f"phi{suffix}"], row[f"delta{suffix}"])
         here = isclose(cell_value(row["prevalence"]) or 0.0, population.prevalence)
         if here and value is not None and at:
             branches = found.setdefault((str(row["measure"]), value), {})
@@ -153,8 +151,10 @@ KeyedPoint = tuple[KeyEntry, Cell, Cell]  # what the key says of a thing, and it
 def model_scene(result: Document, population: Diamond) -> Scene:
     """Return the diagram of the models of the whole table, of their curves or of their runs."""
     runs = result.tables.get("runs", ())
-    rows = sort_by_column(result.tables.get("run_spread", ()) if runs else result.whole("models"),
-                  "delta_mean" if runs else "delta")  # fmt: skip
+    rows = sort_by_column(
+        result.tables.get("run_spread", ()) if runs else result.whole("models"),
+        "delta_mean" if runs else "delta",
+    )
     markers = {str(row["model"]): marker_of_index(i) for i, row in enumerate(rows)}
     best = {} if runs else {str(row["model"]): row for row in result.whole("curves")}
     drawn = _models_with_curves(result)
@@ -173,20 +173,16 @@ def model_scene(result: Document, population: Diamond) -> Scene:
         if best:
             more = [format_exact(row["threshold"]), format_cell(top.get("best_delta"))]
             more.append(format_exact(top.get("best_threshold")))
-        placed.append(
-            (KeyEntry(char, name, (format_cell(phi), format_cell(delta), *more)), phi, delta)
-        )
+        entry = KeyEntry(char, name, (format_cell(phi), format_cell(delta), *more))
+        placed.append((entry, phi, delta))
         at = defined_point(phi, delta)
         if at and not (top and (row["threshold"] is None or name not in drawn)):
             dots.append(Dot(char, at, "[]" if runs else "()" if top else ""))
     for name, row in best.items():
         at = point_in_population(population, row["best_phi"], row["best_delta"])
         dots += [Dot(markers.get(name, REST), at, "[]")] if at else []
-    places = (
-        (str(row["model"]), point_in_population(population, row["phi"], row["delta"]))
-        for row in runs
-    )
-    run_dots = [Dot(markers.get(name, REST), at) for name, at in places if at]
+    run_dots = [Dot(markers.get(str(row["model"]), REST), at) for row in runs
+                if (at := point_in_population(population, row["phi"], row["delta"]))]  # fmt: skip
     regions = () if runs or best or len(rows) > REGIONS else _region_corners(rows, population)
     first, lost = next(iter(markers.values()), MARKERS[0]), len(runs) - len(run_dots)
     heads: tuple[str, ...] = population.symbols
@@ -267,9 +263,8 @@ def _curve_points(
 ) -> tuple[tuple[str, tuple[Point, ...]], ...]:
     points: dict[str, list[Point]] = {}
     for row in result.whole("curve"):
-        if row["model"] not in drawn:
-            continue
-        if at := point_in_population(population, row["phi"], row["delta"]):
+        at = point_in_population(population, row["phi"], row["delta"])
+        if at and row["model"] in drawn:
             points.setdefault(str(row["model"]), []).append(at)
     return tuple((markers.get(name, REST), tuple(curve)) for name, curve in points.items())
 
@@ -291,15 +286,9 @@ def _region_corners(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Poi
 def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene]:
     """Yield the diagrams of many features, the most extreme ones marked and named."""
     rows = features_to_draw(result)
-    points: list[Point] = []
-    places: list[int] = []
-    roles: Counter[str] = Counter()
-    for i, row in enumerate(rows):
-        if at := defined_point(row["phi"], row["delta"]):
-            points.append(at)
-            places.append(i)
-            if row["role"]:
-                roles[str(row["role"])] += 1
+    drawn = [(row, at) for row in rows if (at := defined_point(row["phi"], row["delta"]))]
+    points = [at for _, at in drawn]
+    roles = Counter(str(row["role"]) for row, _ in drawn if row["role"])
     far: dict[int, tuple[str, str]] = {}
     for markers, why, find, axis in (
         ("12345", "highest δ", nlargest, 1),
@@ -310,7 +299,7 @@ def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene
         chosen = find(len(markers), range(len(points)), values.__getitem__)
         for char, i in zip(markers, chosen, strict=False):
             far.setdefault(i, (char, why))
-    named = [(char, str(rows[places[i]]["feature"]), why, i) for i, (char, why) in far.items()]
+    named = [(char, str(drawn[i][0]["feature"]), why, i) for i, (char, why) in far.items()]
     told = ", ".join(f"{count:,} {role}" for role, count in roles.most_common())
     notes = [f"{len(points):,} features{f': {told}' if told else ''}"]
     if lost := len(rows) - len(points):
