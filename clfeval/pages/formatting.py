@@ -132,10 +132,8 @@ def format_class_counts(result: Document) -> str:
     merged = f" ({others} other classes)" if others > 1 else ""
     lines, rows = sum(file.rows for file in result.inputs), format_count(summary["rows"], "row")
     weighed = "" if lines == summary["rows"] else f" by the weights of {lines:,}"
-    positives, negatives = (
-        f"{summary[f'{kind}s']:,.10g} {kind}" for kind in ("positive", "negative")
-    )
-    return f"{rows}{weighed}, {positives}{which}, {negatives}{merged}"
+    positives, negatives = f"{summary['positives']:,.10g}", f"{summary['negatives']:,.10g}"
+    return f"{rows}{weighed}, {positives} positive{which}, {negatives} negative{merged}"
 
 
 def independence_note(result: Document) -> str:
@@ -170,9 +168,7 @@ def majority_class_note(prevalences: Sequence[Cell]) -> str:
 def threshold_note(rows: Sequence[Row]) -> str:
     """Return the note on the threshold of models with scores, if they share it."""
     cuts = [*{row["threshold"]: None for row in rows}]
-    return (
-        f" at threshold {format_exact(cuts[0])}" if len(cuts) == 1 and cuts[0] is not None else ""
-    )
+    return "" if len(cuts) != 1 or cuts[0] is None else f" at threshold {format_exact(cuts[0])}"
 
 
 def evenly_spaced(values: Sequence[T], most: int) -> set[T]:

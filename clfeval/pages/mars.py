@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from clfeval.document import Cell, Document, Row, cell_value
 from clfeval.formatting import round_sum
@@ -107,15 +108,14 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     found = scores.split()[0]
     yield from _best_subset_tables(result, digits)
     who = "slice " * bool(tables.get("slices"))
-    yield from existing_tables(result, TableView(
-        "subsets", "Subsets of models", f"{who}models covered effort yield {scores}",
-        most=MAX_ROWS, rank="asked", legend=REACHED, lead="yield",
-    ))  # fmt: skip
+    part = partial(TableView, most=MAX_ROWS, rank="asked")
+    if "subsets" in tables:
+        columns = f"{who}models covered effort yield {scores}"
+        yield part("subsets", "Subsets of models", columns, legend=REACHED, lead="yield")
     yield from difference_tables(result)
-    yield from existing_tables(result, TableView(
-        "exclusive", "Rows that one model alone detects or misses", "model list file id? row?",
-        most=MAX_ROWS, rank="asked",
-    ))  # fmt: skip
+    if "exclusive" in tables:
+        title = "Rows that one model alone detects or misses"
+        yield part("exclusive", title, "model list file id? row?")
     if "sweep" in tables:
         yield from _sweep_tables(result, scores, digits)
     yield from measure_tables(result)
@@ -126,18 +126,12 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     aside = " (of the positive class)" if result.parameters["target"] == "negative" else ""
     positives, negatives = result.summary["positives"], result.summary["negatives"]
     shares = [positives / (positives + negatives)] if positives + negatives else []
-    for name, title, columns, note in (
-        ("alone", "Unique detections and misses", scores, ""),
-        (
-            "rates",
-            f"Confusion counts and rates{aside}",
-            "threshold? tp fp fn tn accuracy precision recall",
-            majority_class_note(shares),
-        ),
-    ):
-        yield TableView(
-            "models", title, f"{who}model {columns}", more="--format csv", name=name, note=note
-        )
+    rates = f"{who}model threshold? tp fp fn tn accuracy precision recall"
+    part = partial(TableView, "models", more="--format csv")
+    yield part("Unique detections and misses", f"{who}model {scores}", name="alone")
+    yield part(
+        f"Confusion counts and rates{aside}", rates, name="rates", note=majority_class_note(shares)
+    )
     yield from _pair_tables(result, found, digits)
 
 
@@ -164,21 +158,16 @@ def _slice_table(result: Document) -> TableView:
         models.setdefault(row["slice"], []).append(row)
     rows = [
         {**row, "first": best["model"], "hits": best[HITS[target][0]], "recall": best["recall"]}
-        if row["found"]
-        else {**row, "first": None, "hits": 0, "recall": None}
+        if row["found"] else {**row, "first": None, "hits": 0, "recall": None}
         for row in result.tables["slices"]
         for best in _sort_by_detected(models[row["slice"]], target)[:1]
-    ]
+    ]  # fmt: skip
     columns: dict[str, Source] = {
-        "slice": "slice",
-        "rows": "rows",
-        f"{target}s": f"{target}s",
-        "detected\nby any": "found",
-        "best\nmodel": lambda row: row["first"] or ABSENT,
-        "detected": "hits",
+        "slice": "slice", "rows": "rows", f"{target}s": f"{target}s", "detected\nby any": "found",
+        "best\nmodel": lambda row: row["first"] or ABSENT, "detected": "hits",
         **({"sensitivity ↑": "recall"} if target == "positive" else {}),
         "missed\nby all": "missed_by_all",
-    }
+    }  # fmt: skip
     note = f"{ABSENT} no {target} is detected in the slice; " * any(not row["hits"] for row in rows)
     note += "for each model in each slice, add --show rates"
     lead = "recall" if target == "positive" else "hits"
@@ -327,11 +316,9 @@ def page_charts(result: Document) -> Iterator[Chart]:
         for row in rows:
             if (value := cell_value(row[measure])) is not None:
                 points.setdefault(str(row["model"]), []).append((float(str(row[cut])), value))
-        curves = tuple(
-            Series(name, (_step_points(points[name], forward=cut == "top"),))
-            for row in order
-            if (name := str(row["model"])) in points
-        )
+        names = (name for row in order if (name := str(row["model"])) in points)
+        steps = partial(_step_points, forward=cut == "top")
+        curves = tuple(Series(name, (steps(points[name]),)) for name in names)
         if curves:
             title = f"{title} at {len({row[cut] for row in rows})} {CUTS[cut]}"
             axis = Axis("number of top rows" if cut == "top" else cut)

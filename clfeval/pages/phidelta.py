@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from clfeval.document import Cell, Document, Row, as_estimate, cell_value
+from clfeval.document import Cell, Document, Row, as_estimate
 from clfeval.measures import odds
 from clfeval.measures.odds import BOUNDARIES, LEAN
 from clfeval.pages.formatting import (
@@ -28,6 +28,7 @@ from clfeval.pages.shared_columns import (
     difference_tables,
     existing_tables,
     measure_tables,
+    sort_by_column,
 )
 from clfeval.schema import Column, Page, Source, Table, TableView, cols
 
@@ -193,21 +194,6 @@ def _requested_tables(result: Document, who: str) -> Iterator[TableView]:
         columns = f"{who} delta phi sensitivity specificity"
         title = "Models in each slice"
         yield part("models", title, columns, rows, name="slices", lead="delta", more=CSV, legend=())
-
-
-def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
-    """Return rows sorted by value within each slice and prevalence, those without a value last."""
-
-    def part(row: Row) -> tuple[Cell, Cell]:
-        return row.get("slice"), row.get("prevalence")
-
-    place = {here: i for i, here in enumerate(dict.fromkeys(map(part, rows)))}
-
-    def key(row: Row) -> tuple[int, bool, float]:
-        value = cell_value(row.get(column))
-        return place[part(row)], value is None, -(value or 0.0)
-
-    return sorted(rows, key=key)
 
 
 def _add_reading(row: Row) -> Row:

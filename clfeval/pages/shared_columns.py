@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.document import Document, Row, as_estimate, sort_value
+from clfeval.document import Cell, Document, Row, as_estimate, cell_value, sort_value
 from clfeval.formatting import format_class_ratio, format_close, format_share, quoted_name
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.formatting import INFINITE, REASONS
@@ -14,6 +14,7 @@ from clfeval.schema import (
     MOST_CHANGES,
     Column,
     Rank,
+    Sign,
     Source,
     Table,
     TableView,
@@ -74,6 +75,30 @@ SHARED: Mapping[str, str] = {
 }
 
 
+def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
+    """Return rows sorted by value within each slice and prevalence, those without a value last."""
+
+    def part(row: Row) -> tuple[Cell, Cell]:
+        return row.get("slice"), row.get("prevalence")
+
+    place = {here: i for i, here in enumerate(dict.fromkeys(map(part, rows)))}
+
+    def key(row: Row) -> tuple[int, bool, float]:
+        value = cell_value(row.get(column))
+        return place[part(row)], value is None, -(value or 0.0)
+
+    return sorted(rows, key=key)
+
+
+def best_and_tied_signs(rows: Sequence[Row]) -> list[Sign]:
+    """Return the signs of the best of several models and those tied with it, where tested."""
+    may = [row["tied"] for row in rows]
+    if len(may) < 2 or all(one is None for one in may):
+        return []
+    first = next((i for i, one in enumerate(may) if one), 0)
+    return ["best" if i == first else "equal" if one else "" for i, one in enumerate(may)]
+
+
 def existing_tables(result: Document, *views: TableView) -> Iterator[TableView]:
     """Yield the views of those tables that the result has."""
     yield from (view for view in views if view.table in result.tables)
@@ -82,40 +107,33 @@ def existing_tables(result: Document, *views: TableView) -> Iterator[TableView]:
 def difference_tables(result: Document) -> Iterator[TableView]:
     """Yield the table of differences from a reference, or of any two models over runs."""
     runs, reference = comparison_rows(result, "run"), result.parameters.get("reference")
-    rows = [row for inside in (False, True)
-            for row in comparison_rows(result, "reference", inside=inside)]  # fmt: skip
+    rows = comparison_rows(result, "reference") + comparison_rows(result, "reference", inside=True)
     if not (rows := rows or runs):
         return
-    title = f"Differences from {quoted_name(reference)}" if reference else (
-        "Differences between models")  # fmt: skip
-    title += " in means over runs" if runs else " on the same rows" * bool(reference)
+    title = f"from {quoted_name(reference)}" if reference else "between models"
+    where = " in means over runs" if runs else " on the same rows" * bool(reference)
     columns: dict[str, Source] = {
         **({"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}),
-        "measure": "measure",
-        "model": "model",
-        **({} if reference else {"minus": "reference"}),
+        "measure": "measure", "model": "model", **({} if reference else {"minus": "reference"}),
         "difference": "difference_adjusted",
-    }
+    }  # fmt: skip
     note = ""
     if any(row["p"] is not None for row in rows):
         columns |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
         note = "intervals, p and verdict are adjusted for all models"
     yield TableView(
-        "comparisons", title, columns, rows, MAX_COMPARISON_ROWS, note, lead="difference_adjusted",
+        "comparisons", f"Differences {title}{where}", columns, rows, MAX_COMPARISON_ROWS, note,
+        lead="difference_adjusted",
         rank="asked" if reference is not None or len(rows) <= PAIRED else "detail",
     )  # fmt: skip
 
 
-LABELS = "the model has labels only"
 MAX_ROWS = 30  # rows of a table shown to a person; files get them all
-COLUMNS = (
+MEASURED = Table("measures", (
     SLICE, MODEL, *cols("text", "measure estimator"), *cols("text?", "class"),
-    *cols("estimate", "value"),
-    Column("se", "number?", "standard error"), *cols("text", "method"),
-    *cols("number?", "calibrated_mean calibrated_high", when="?"),
-    Column("p", "p?", when="?"),
-)  # fmt: skip
-MEASURED = Table("measures", COLUMNS)
+    *cols("estimate", "value"), Column("se", "number?", "standard error"), *cols("text", "method"),
+    *cols("number?", "calibrated_mean calibrated_high", when="?"), Column("p", "p?", when="?"),
+))  # fmt: skip
 MEANINGS: Mapping[str, str] = {
     "class": "the class of the measure; empty if it is about all classes",
     "measure": "the measure, with its parameters",
@@ -138,11 +156,9 @@ def requested_rows(result: Document) -> list[Row]:
     known = result.tables["models"][0]
     found = [find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())]
     ids = {measure.id for measure in found if measure is not None}
-    return [
-        row for row in result.whole("measures") if row["estimator"] != "class" and (
-            str(row["measure"]).partition(":")[0] in ids
-            or (None in found and row["measure"] not in known))
-    ]  # fmt: skip
+    rows = [row for row in result.whole("measures") if row["estimator"] != "class"]
+    other = {row["measure"] for row in rows if None in found and row["measure"] not in known}
+    return [r for r in rows if r["measure"] in other or str(r["measure"]).partition(":")[0] in ids]
 
 
 def measure_tables(
@@ -160,12 +176,9 @@ def measure_tables(
         reason = as_estimate(row["value"]).reason
         if reason is not None and reason not in INFINITE:
             whys.setdefault(reason, {})[str(row["measure"])] = None
-    said = [
-        f"–: {LABELS}"
-        if reason == "needs_scores"
-        else f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
-        for reason, names in whys.items()
-    ]
+    said = [f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
+            if reason != "needs_scores" else "–: the model has labels only"
+            for reason, names in whys.items()]  # fmt: skip
     yield TableView(MEASURED.name, "Requested measures", columns, mine, MAX_ROWS, rank="asked",
                     name=name, note="; ".join(said))  # fmt: skip
 

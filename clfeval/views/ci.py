@@ -169,7 +169,13 @@ def as_junit(result: Document) -> str:
         for row in comparison_rows(result, BASELINE)
     }
     for gate in result.gates:
-        suites.setdefault(gate.run or result.command, []).append(_of_gate(gate, moved))
+        tag = TAGS.get(gate.state)
+        beside = [f"warning: {gate}"] if gate.state == "warned" else []
+        move = moved.get((str(gate.model), gate.measure)) if gate.slice is None else None
+        beside += [move] if move else []  # which is of the whole table
+        name = f"{replace(gate, run=None).subject} {gate.bound}"
+        case = _TestCase(name, tag, gate.kind, str(gate) if tag else "", tuple(beside))
+        suites.setdefault(gate.run or result.command, []).append(case)
     notes = [f"note: {warning.message} [{warning.code}]" for warning in result.warnings]
     written = ""
     for name, cases in suites.items():
@@ -202,16 +208,6 @@ def _count_attributes(cases: Sequence[_TestCase]) -> str:
     found = Counter(case.tag for case in cases)
     counts = "".join(f' {name}="{found[tag]}"' for tag, name in COUNT_ATTRIBUTES.items())
     return f'tests="{len(cases)}"{counts}'
-
-
-def _of_gate(gate: Gate, moved: Mapping[tuple[str, str], str]) -> _TestCase:
-    name = f"{replace(gate, run=None).subject} {gate.bound}"
-    tag, text = TAGS.get(gate.state), str(gate)
-    beside = [f"warning: {gate}"] if gate.state == "warned" else []
-    move = moved.get((str(gate.model), gate.measure)) if gate.slice is None else None
-    if move:  # which is of the whole table
-        beside.append(move)
-    return _TestCase(name, tag, gate.kind, text if tag else "", tuple(beside))
 
 
 def _case_xml(case: _TestCase, run: str) -> str:

@@ -80,14 +80,9 @@ def check_names(command: str, names: Sequence[str], said: str = "") -> None:
                 what = f"{said}'{name}': {command} has no such table or plot"
                 near = [one for one in known if one in name.split("_")]
                 others = [one for one in COMMANDS if name in page_of(one).names]
-                hint = (
-                    f"did you mean '{near[0]}'?"
-                    if near
-                    else say_which_have_it(others)
-                    if others
-                    else None
-                )
-                hint = hint or suggestion(name, known) or f"there are {list_names(known, 40)}"
+                hint = suggestion(name, known) or f"there are {list_names(known, 40)}"
+                hint = say_which_have_it(others) or hint if others else hint
+                hint = f"did you mean '{near[0]}'?" if near else hint
                 raise UsageError.new(what, "unknown-table", hint=hint)
 
 
@@ -105,10 +100,8 @@ class SavedFiles:
         self._said = said
         self._inputs, self._places = ProtectedFiles(inputs), set[str]()
         self._stack = ExitStack()
-        self._drafts: list[Draft] = []
         try:
-            for name in names:
-                self._drafts.append(self._open(name, gates=gates))
+            self._drafts = [self._open(name, gates=gates) for name in names]
         except BaseException:
             self._stack.close()
             raise
@@ -192,10 +185,8 @@ def table_or_first(result: Document, table: str | None) -> str:
     if table is None:
         return next(iter(result.tables))
     if table not in result.tables:
-        hint = suggestion(str(table), result.tables)
-        what = (
-            f"no table '{table}'; this result has {list_names(result.tables, len(result.tables))}"
-        )
-        hint = hint or "some tables need an option"
+        there = list_names(result.tables, len(result.tables))
+        what = f"no table '{table}'; this result has {there}"
+        hint = suggestion(table, result.tables) or "some tables need an option"
         raise UsageError.new(what, "unknown-table", hint=hint)
     return table

@@ -36,8 +36,6 @@ OTHERS, HEIGHT = ".", 20  # of curves without a name
 USUAL, BROADEST, NARROWEST = 80, 120, 20  # default columns; at most, at least
 FRAME = 10  # columns next to a plot, about
 ROOM = 0.08  # of the height, on top, for letters
-AXIS_PADDING = 0.04  # of an axis, beyond the outermost points
-CONSTANT_HALF_AXIS = 0.01  # half an axis where all values are the same
 SHADES = " ▁▂▃▄▅▆▇█"
 LINES = 45  # of all blocks of a profile, about
 CELLS = 10  # of a bar
@@ -180,7 +178,7 @@ def draw_points(chart: Chart, *, width: int, color: bool) -> list[str]:
     axes: list[Point] = []
     for values in zip(*(at for at, _ in everywhere), strict=True):
         low, high = min(values), max(values)
-        room = AXIS_PADDING * (high - low) if high > low else CONSTANT_HALF_AXIS
+        room = 0.04 * (high - low) if high > low else 0.01
         axes.append((low - room, high + room))
     ticks = [height_ticks(*ends, log=False) for ends in axes]
     # without the frame: labels of heights at the side, the line of ticks and the label below
@@ -342,11 +340,11 @@ def _filled_quarters(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int
         cell = x // 2, y // 2
         cells[cell] = cells.get(cell, 0) | 1 << (x % 2 + 2 * (y % 2))
 
-    def place(at: Point) -> Point:  # counted in quarters
-        column, row = canvas.place(*at)
-        return 2 * column + 1, 2 * row + 1
-
-    placed, middle = [place(corner) for corner in corners], place((0.0, 0.0))
+    # counted in quarters
+    middle, *placed = [
+        (2 * column + 1, 2 * row + 1)
+        for column, row in (canvas.place(*at) for at in ((0.0, 0.0), *corners))
+    ]
     sides = list(zip(placed, [*placed[1:], placed[0]], strict=True))
     for y in range(2 * canvas.rows):
         for x in range(2 * canvas.columns):

@@ -116,12 +116,10 @@ def as_text(
     for gate in gates:
         says, style = SAYS[gate.state]
         console.print(_safe_text(f"{says}: {gate}", style=style))
-    if left_out:
-        console.print(_safe_text(left_out, style="dim"))
-    if beyond := page_of(result.command).beyond(result):
-        console.print(_safe_text(reword_for_caller(result, beyond), style="dim"))
-    if also := more_table_names(result, page, names):
-        console.print(_safe_text(f"more tables: {', '.join(also)} ({offer})", style="dim"))
+    beyond = reword_for_caller(result, page_of(result.command).beyond(result))
+    also = ", ".join(more_table_names(result, page, names))
+    for line in filter(None, (left_out, beyond, also and f"more tables: {also} ({offer})")):
+        console.print(_safe_text(line, style="dim"))
     for command, other, shown in other_results(result, names):
         offer = f"clfeval {COMMANDS_AS_TYPED.get(command, command)} --show NAME"
         offer = f"result.methods['{command}'].show(NAME)" if result.python else offer
@@ -200,8 +198,7 @@ def _in_lines(part: TextTable, width: int | None) -> TextTable:
         left.append(strips.pop().heading.replace("\n", " "))
     note = part.note
     if left:
-        also = f"wider screens also show: {', '.join(left[::-1])}"
-        note = f"{note}; {also}" if note else also
+        note += f"{'; ' * bool(note)}wider screens also show: {', '.join(left[::-1])}"
     if width is not None and (beyond := _needed_width(strips) - width) > 0:
         room = max(names - beyond, min(names, SPLIT_WIDTH))
         cut = shorten_names_apart(strips[0].cells, room)

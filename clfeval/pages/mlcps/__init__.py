@@ -14,12 +14,12 @@ from clfeval.pages.shared_columns import MODEL
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, cols
 
 BOOT, BY_D = "resamples", "ranked_by=desirability"
+AT_MOST_1: Json = {"properties": {"value": {"maximum": 1}}}
 VALUE: Json = {"properties": {"value": {"type": "number"}}}
 TABLES = (
     Table("models", (
         MODEL, *cols("mlcps_area", "mlcps"), Column("rank", "rank", best="min"),
-        *cols("mlcps_share", "normalised"),
-        *cols("mlcps_area", "order_free lowest highest"),
+        *cols("mlcps_share", "normalised"), *cols("mlcps_area", "order_free lowest highest"),
         *cols("mlcps_share", "mean"), Column("sd", "mlcps_share", "SD", best="min"),
         *cols("flag", "pareto"), *cols("text?", "dominated_by"),
         Column("desirability", "share", when=BY_D, more=VALUE),
@@ -64,15 +64,14 @@ TABLES = (
     Table("dominance", (MODEL, *cols("text+", "dominated_by"))),
     Table("splits", (
         Column("split", "text", more={"pattern": r"^split\d+$"}), MODEL,
-        *cols("mlcps_split", "mlcps"),
-        Column("normalised", "mlcps_split", more={"properties": {"value": {"maximum": 1}}}),
+        *cols("mlcps_split", "mlcps"), *cols("mlcps_split", "normalised", more=AT_MOST_1),
         *cols("rank", "rank"),
     ), least=1),
     Table("weights", (MODEL, *cols("mlcps_won", "share share_order_free")), "draws", 1),
     Table("desirability", (
         MODEL, *cols("text", "metric goal"), *cols("number", "value"),
-        Column("d", "mlcps_place", more={"properties": {"value": {"maximum": 1}}}),
-        *cols("weight", "weight"), *cols("flag", "dealbreaker"),
+        *cols("mlcps_place", "d", more=AT_MOST_1), *cols("weight", "weight"),
+        *cols("flag", "dealbreaker"),
     ), BY_D, 1),
     Table("agreement", (
         *cols("text", "measure"), Column("models", "count", more={"minimum": 2}),
@@ -124,30 +123,25 @@ def page_charts(result: Document) -> Iterator[Chart]:
         Series(str(row["model"]), ((at,),), letter=letter)
         for letter, row in zip(LETTERS, best.rows, strict=False) if (at := _score_point(row))
     ]  # fmt: skip
-    if len(series) > 1:
-        yield _scatter_chart(best, series)
+    if len(series) > 1:  # dots beyond the letters
+        table = result.tables["models"]
+        more = len(table) - len(best.rows)
+        step = -(-more // DOTS) or 1
+        dots = (_score_point(table[i]) for i in (range(0, len(table), step) if more else ()))
+        sample = f", 1 in {step} shown" if step > 1 else ""
+        series.append(Series("", (tuple(at for at in dots if at),), letter=DOT))
+        yield Chart(
+            "points", "SD of the metrics by MLcps (best models at the lower right)",
+            Axis("MLcps"), Axis("SD"), tuple(series),
+            key=(Note(f"{DOT} {format_count(more, 'more model')}{sample}"),) if more else (),
+            name="scatter",
+        )  # fmt: skip
 
 
 def _ray_values(best: BestModels) -> Iterator[tuple[float, ...]]:
     """Yield the rays of each model before weighting, in the order of the metrics."""
     for rows in best.of_table("profile"):
         yield tuple(d for row in rows if isinstance(d := row["d"], float))
-
-
-def _scatter_chart(best: BestModels, series: list[Series]) -> Chart:
-    """Return the chart of the SD of every model's metrics over MLcps; dots beyond the letters."""
-    table = best.result.tables["models"]
-    more = len(table) - len(best.rows)
-    step = -(-more // DOTS) or 1
-    dots = (_score_point(table[i]) for i in (range(0, len(table), step) if more else ()))
-    sample = f", 1 in {step} shown" if step > 1 else ""
-    series.append(Series("", (tuple(at for at in dots if at),), letter=DOT))
-    return Chart(
-        "points", "SD of the metrics by MLcps (best models at the lower right)",
-        Axis("MLcps"), Axis("SD"), tuple(series),
-        key=(Note(f"{DOT} {format_count(more, 'more model')}{sample}"),) if more else (),
-        name="scatter",
-    )  # fmt: skip
 
 
 def _score_point(row: Row) -> Point | None:

@@ -95,9 +95,11 @@ def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
     tables, parameters = best.result.tables, best.result.parameters
     if tables.get("weights"):
         columns: dict[str, Source] = {
-            "model": "model", "bar": lambda row: draw_bar(cell_value(row.get("share"))),
-            "share": "share", "order-free\nshare": "share_order_free",
-        }  # fmt: skip
+            "model": "model",
+            "bar": lambda row: draw_bar(cell_value(row.get("share"))),
+            "share": "share",
+            "order-free\nshare": "share_order_free",
+        }
         title = f"Share of first ranks under random weights ({parameters['draws']:,} weightings)"
         yield best.table(
             "weights", title, columns, [row for (row,) in best.of_table("weights")], right=["bar"],
@@ -120,11 +122,13 @@ def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
     if rows := [*tables.get("agreement", ())]:
         columns = {
             "score": lambda row: SCORES.get(str(row["measure"]), str(row["measure"])),
-            "Kendall τ": "kendall", "Spearman ρ": "spearman",
+            "Kendall τ": "kendall",
+            "Spearman ρ": "spearman",
             "first here": lambda row: format_names(row["top_here"]),
-            "first there": lambda row: "the same" if row["same_top"] else format_names(
-                row["top_there"]),
-        }  # fmt: skip
+            "first there": lambda row: (
+                "the same" if row["same_top"] else format_names(row["top_there"])
+            ),
+        }
         models = format_count(int(str(rows[0]["models"])), "model")
         title = f"Agreement with {parameters['compare']} on {models}"
         yield best.table("agreement", title, columns, rows, rank="asked")
@@ -165,10 +169,6 @@ def _format_rank_change(row: Row) -> str:
 
 
 UNKNOWN = "?"
-DECIDES = (
-    ("depends\non order", "order_dependent", "the order of the metrics"),
-    ("depends on\nweights", "weight_dependent", "the weights"),
-)
 
 
 def format_range(limits: Sequence[object]) -> str:
@@ -185,9 +185,18 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     yield _stability_table(best)
     if result.summary["models"] > 1:
         yield _ranks_table(best)
-    if len(tables["metrics"]):
-        yield _metrics_table(best)
     columns: dict[str, Source]
+    if metrics := [*tables["metrics"]]:
+        rays = result.parameters["metrics"]
+        columns = {
+            "ray": lambda row: str(rays.index(row["metric"]) + 1),
+            "metric": lambda row: f"{row['metric']} {ARROWS[str(row['direction'])]}",
+            "scale": lambda row: "unchanged" if row["low"] is None else format_range(
+                [row["low"], row["high"]]),
+            "weight": _format_weight, "minimum": "least", "average": "average", "maximum": "most",
+        }  # fmt: skip
+        yield best.table("metrics", "Metrics in the order of their rays", columns, metrics,
+                         right=["ray", "scale", "weight"], write=format_close)  # fmt: skip
     if redundant := tables.get("redundant"):
         columns = {"first": "first", "second": "second", "why": "why", "reason": "note"}
         yield best.table("redundant", "Redundant metrics", columns, redundant)
@@ -208,23 +217,19 @@ def _ranking_table(best: BestModels) -> TableView:
     """Return the ranking: one line per model, best first, with a bar of the score that ranks."""
     first, by = best.rows[0], best.by_desirability
     score = "desirability" if by else "normalised"
-    columns: dict[str, Source] = {"model": "model", "rank": lambda row: format_cell(row["rank"])}
-    if by:
-        columns["D ↑"] = "desirability"
-    if any(row.get("dealbreakers") for row in best.rows):
-        columns["metrics\nwith d = 0"] = _dealbreaker_count
-    columns |= {"MLcps ↑": "mlcps", "normalised ↑": "normalised"}
-    if "first" in first:
-        columns["first in\nbootstrap"] = "first"
-    if "split_wins" in first:
-        columns["splits\nwon"] = "split_wins"
-    columns |= {
-        "mean ↑": "mean",
-        "Pareto\nfront": "pareto",
+    broken = any(row.get("dealbreakers") for row in best.rows)
+    columns: dict[str, Source] = {
+        "model": "model", "rank": lambda row: format_cell(row["rank"]),
+        **({"D ↑": "desirability"} if by else {}),
+        **({"metrics\nwith d = 0": _dealbreaker_count} if broken else {}),
+        "MLcps ↑": "mlcps", "normalised ↑": "normalised",
+        **({"first in\nbootstrap": "first"} if "first" in first else {}),
+        **({"splits\nwon": "split_wins"} if "split_wins" in first else {}),
+        "mean ↑": "mean", "Pareto\nfront": "pareto",
         "bar": lambda row: draw_bar(cell_value(row.get(score))),
-    }
-    by_score = "desirability (D)" if by else "MLcps"
-    title, resamples = f"Models by {by_score}", best.result.parameters["resamples"]
+    }  # fmt: skip
+    title, resamples = "Models by MLcps", best.result.parameters["resamples"]
+    title = "Models by desirability (D)" if by else title
     note = f"bootstrap: {resamples:,} paired resamples of the rows" if resamples else ""
     return best.table(
         "models", title, columns, right=["rank", "bar"], rank="main", note=note,
@@ -271,7 +276,11 @@ def _ranks_table(best: BestModels) -> TableView:
     def dependence(row: Row, name: str) -> str:
         return UNKNOWN if row[name] is None else format_cell(row[name])
 
-    for head, name, words in DECIDES if best.result.parameters["orders"] else ():
+    decides = (
+        ("depends\non order", "order_dependent", "the order of the metrics"),
+        ("depends on\nweights", "weight_dependent", "the weights"),
+    )
+    for head, name, words in decides if best.result.parameters["orders"] else ():
         known = [row for row in rows if row[name] is not None]
         if known:
             columns[head] = partial(dependence, name=name)
@@ -280,20 +289,6 @@ def _ranks_table(best: BestModels) -> TableView:
     return best.table(
         "ranks", "Rank by each score", columns, rows, note="; ".join(notes), legend=["sd"]
     )
-
-
-def _metrics_table(best: BestModels) -> TableView:
-    """Return the table of scale, weight and range of each metric, numbered as its ray."""
-    rays, rows = best.result.parameters["metrics"], best.result.tables["metrics"]
-    columns: dict[str, Source] = {
-        "ray": lambda row: str(rays.index(row["metric"]) + 1),
-        "metric": lambda row: f"{row['metric']} {ARROWS[str(row['direction'])]}",
-        "scale": lambda row: "unchanged" if row["low"] is None else format_range(
-            [row["low"], row["high"]]),
-        "weight": _format_weight, "minimum": "least", "average": "average", "maximum": "most",
-    }  # fmt: skip
-    title, right = "Metrics in the order of their rays", ["ray", "scale", "weight"]
-    return best.table("metrics", title, columns, rows, right=right, write=format_close)
 
 
 def _influence_table(best: BestModels) -> Iterator[TableView]:

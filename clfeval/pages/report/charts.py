@@ -9,7 +9,7 @@ from functools import partial
 from clfeval.document import Document, Row, cell_value
 from clfeval.formatting import format_count
 from clfeval.lazy_rows import column_values, deferred_rows
-from clfeval.pages.report.model_order import sort_models
+from clfeval.pages.shared_columns import sort_by_column
 from clfeval.schema import Axis, Chart, Note, Point, Series
 
 CURVES = (
@@ -29,7 +29,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
     """Yield the curves that a result has, the best model first, of at most 26 models."""
     if "curves" not in result.tables:
         return
-    names = [str(row["model"]) for row in sort_models(result.whole("models"), "roc_auc")]
+    names = [str(row["model"]) for row in sort_by_column(result.whole("models"), "roc_auc")]
     left = len(names) - MAX_CURVES
     more = (Note(format_count(left, "more model")),) if left > 0 else ()
     for chart in _all_charts(result, names[:MAX_CURVES]):

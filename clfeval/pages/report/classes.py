@@ -9,8 +9,13 @@ from math import inf
 from clfeval.document import Document, Row, cell_value
 from clfeval.formatting import format_count, printable, quoted_name
 from clfeval.pages.formatting import format_exact
-from clfeval.pages.report.model_order import CALIBRATION_TESTS, best_and_tied_signs, sort_models
-from clfeval.pages.shared_columns import MAX_ROWS, measure_tables, requested_rows
+from clfeval.pages.shared_columns import (
+    MAX_ROWS,
+    best_and_tied_signs,
+    measure_tables,
+    requested_rows,
+    sort_by_column,
+)
 from clfeval.schema import Source, TableView
 
 CLASSES = 6  # shown by default, the lowest F1 first
@@ -30,10 +35,15 @@ OF_PROBABILITIES: Mapping[str, Source] = {
     "Brier\n↓": "brier", "top-2\naccuracy ↑": "top_k_accuracy",
 }  # fmt: skip
 OF_ORDER: Mapping[str, Source] = {
-    "quadratic\nkappa ↑": "kappa_quadratic", "places\noff ↓": "ordinal_mae",
-}  # fmt: skip
+    "quadratic\nkappa ↑": "kappa_quadratic",
+    "places\noff ↓": "ordinal_mae",
+}
 LED = {"roc_auc": "ROC AUC", BALANCED: "balanced accuracy", "accuracy": "accuracy",
        "kappa_quadratic": "quadratic kappa"}  # fmt: skip
+CALIBRATION_TESTS = (
+    "calibration_tests", "Calibration tests",
+    "model test statistic df p p_adjusted method contradicted groups_off? largest_gap?",
+)  # fmt: skip
 WORDS = {
     "roc_auc": "mean ROC AUC of all pairs of classes (Hand and Till)",
     BALANCED: "mean recall of the classes",
@@ -48,7 +58,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
     scored = "roc_auc" in models[0]
     of_all = (one.measure for one in result.answer if one.code != "slices")
     lead = next((one for one in of_all if one in LED), BALANCED)
-    rows = sort_models(models, lead)
+    rows = sort_by_column(models, lead)
     columns = OF_PROBABILITIES if scored else OF_LABELS
     first = {head: source for head, source in columns.items() if source in ("model", lead)}
     columns = {**first, **(OF_ORDER if "ordinal_mae" in models[0] else {}), **columns}

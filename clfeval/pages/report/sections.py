@@ -14,17 +14,18 @@ from clfeval.pages.formatting import (
     majority_class_note,
     threshold_note,
 )
-from clfeval.pages.report.classes import class_tables
+from clfeval.pages.report.classes import CALIBRATION_TESTS, class_tables
 from clfeval.pages.report.comparisons import best_model_tables, comparison_tables, slice_tables
-from clfeval.pages.report.model_order import CALIBRATION_TESTS, best_and_tied_signs, sort_models
-from clfeval.pages.report.thresholds import threshold_tables
+from clfeval.pages.report.thresholds import order_by_rule, threshold_tables
 from clfeval.pages.shared_columns import (
     AT_PREVALENCE,
     CELLS,
     MAX_ROWS,
+    best_and_tied_signs,
     measure_tables,
     prevalence_table,
     requested_rows,
+    sort_by_column,
 )
 from clfeval.schema import Source, TableView
 
@@ -56,17 +57,14 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         return
     yield from threshold_tables(result)
     if values := result.whole(AT_PREVALENCE):
-        names = [row["model"] for row in sort_models(result.whole("models"), "balanced_accuracy")]
-        rules = list(dict.fromkeys(row["chosen_by"] for row in values))
-        yield prevalence_table(sorted(values, key=lambda row: (
-            rules.index(row["chosen_by"]), names.index(row["model"]))), "asked")  # fmt: skip
+        yield prevalence_table(order_by_rule(result, values, "balanced_accuracy"), "asked")
     yield from comparison_tables(result)
     models = result.whole("models")
     aucs = [as_estimate(row["roc_auc"]) for row in models if "roc_auc" in row]
     if any(auc.reason != "needs_scores" for auc in aucs):
-        yield from _of_scores(result, sort_models(models, "roc_auc"))
+        yield from _of_scores(result, sort_by_column(models, "roc_auc"))
     else:
-        rows = sort_models(models, "balanced_accuracy")
+        rows = sort_by_column(models, "balanced_accuracy")
         yield TableView(
             "models", "Models by balanced accuracy", OF_LABELS, rows[:MAX_ROWS],
             total=len(rows), rank="main", lead="balanced_accuracy",

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from clfeval.document import Cell, Document, Row, as_estimate, cell_value
 from clfeval.formatting import format_percent
 from clfeval.pages.formatting import INFINITE, REASONS, format_exact
-from clfeval.pages.report.model_order import sort_models
 from clfeval.pages.shared_columns import (
     CELLS,
     COUNT_MEANINGS,
@@ -16,6 +15,7 @@ from clfeval.pages.shared_columns import (
     RATE_MEANINGS,
     SLICE,
     existing_tables,
+    sort_by_column,
 )
 from clfeval.schema import Column, Source, Table, TableView, cols
 
@@ -88,7 +88,7 @@ RATES: Mapping[str, Source] = {
 
 def threshold_tables(result: Document) -> Iterator[TableView]:
     """Yield tables of chosen thresholds, of abstention zones, and of the risk-coverage curve."""
-    if rows := _ordered_rows(result, "cutoffs"):
+    if rows := order_by_rule(result, result.whole("cutoffs"), "roc_auc"):
         columns: dict[str, Source] = {
             **_model_column(rows), "chosen by": _format_rule, "threshold": _format_threshold,
             "goal:\nnew data": "corrected", "goal:\nsame rows": "value", **RATES,
@@ -108,10 +108,11 @@ def threshold_tables(result: Document) -> Iterator[TableView]:
             lead="corrected", right=("threshold",), places=(),
             legend=("goal: same rows", "bootstrap"),
         )  # fmt: skip
-    if rows := _ordered_rows(result, "abstentions"):
+    if rows := order_by_rule(result, result.whole("abstentions"), "roc_auc"):
         costs = {text for row in rows if (text := str(row["chosen_by"])).startswith("cost")}
         columns = {
-            **_model_column(rows), "zone": _zone_kind if len(costs) == 1 else _format_rule,
+            **_model_column(rows), "zone": lambda row: "cost" if len(costs) == 1 and str(
+                row["chosen_by"]) in costs else _format_rule(row),
             "abstains at": _format_zone, "coverage": "coverage", "accuracy": "accuracy",
             "all rows": "accuracy_of_all", **RATES,
             **({"cost": "cost", "cost of all": "cost_of_all"} if costs else {}),
@@ -132,12 +133,10 @@ def threshold_tables(result: Document) -> Iterator[TableView]:
     ))  # fmt: skip
 
 
-def _ordered_rows(result: Document, table: str) -> list[Row]:
-    """Return the rows of the whole table by rule, then in the order of the models."""
-    rows = result.whole(table)
-    if not rows:
-        return []
-    names = [row["model"] for row in sort_models(result.whole("models"), "roc_auc")]
+def order_by_rule(result: Document, rows: Sequence[Row], measure: str) -> list[Row]:
+    """Return rows by rule, then in the order of the models by a measure."""
+    models = sort_by_column(result.whole("models"), measure) if rows else ()
+    names = [row["model"] for row in models]
     rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
     return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))
 
@@ -153,11 +152,6 @@ def _format_rule(row: Row) -> str:
         return f"{format_percent(float(text))}%"
     except ValueError:
         return text.replace("expected_cost:", "cost:")
-
-
-def _zone_kind(row: Row) -> str:
-    """Return the kind of a zone: cost, or its rule."""
-    return "cost" if str(row["chosen_by"]).startswith("cost") else _format_rule(row)
 
 
 def _format_threshold(row: Row) -> str:

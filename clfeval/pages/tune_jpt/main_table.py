@@ -17,7 +17,7 @@ from clfeval.pages.tune_jpt.sections import (
     expected_count_tables,
     range_tables,
 )
-from clfeval.pages.tune_jpt.table_context import MAIN, MAX_ROWS, TableContext, csv_hint
+from clfeval.pages.tune_jpt.table_context import MAIN, MAX_ROWS, TableContext
 from clfeval.schema import Sign, Source, TableView
 
 FEWEST = 3  # of each target
@@ -65,9 +65,9 @@ def _main_table(look: TableContext) -> TableView:
         "model": "model",
         **({"prevalence": "prevalence"} if several else {}),
         **({"threshold": "threshold"} if len(cuts) > 1 else {}),
-        **_measure_columns(look, list(dict.fromkeys([lead, *MAIN]))),
+        **look.measures(list(dict.fromkeys([lead, *MAIN])), **HEADS),
         **({"alarms\n/ case": _alarms_per_case} if "ppv" in look.known else {}),
-        **_measure_columns(look, look.asked),
+        **look.measures(look.asked, **HEADS),
     }
     at = "at each target" if several else look.where(rows[0])
     cut = f", threshold {format_exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
@@ -79,12 +79,6 @@ def _main_table(look: TableContext) -> TableView:
         rank="main", lead=lead, legend=EXPLAINED, words=words,
         places=[_best_or_tied_sign(look, row, groups) for row in listed] if several else None,
     )  # fmt: skip
-
-
-def _measure_columns(look: TableContext, names: Sequence[str]) -> dict[str, Source]:
-    """Return the columns of those measures that the result has."""
-    return {HEADS.get(name, f"{look.title(name)} {CATALOG[name].arrow}"): name
-            for name in names if name in look.known}  # fmt: skip
 
 
 def _alarms_per_case(row: Row) -> Estimate:
@@ -129,10 +123,10 @@ def _slice_table(look: TableContext, main: TableView) -> Iterator[TableView]:
         columns |= {"best model": "leader", look.title(look.compared): lead}
         columns |= {"tied with\nthe best": _tied_count} if look.judged else {}
     else:
-        columns |= _measure_columns(look, [lead, *MAIN])
+        columns |= look.measures([lead, *MAIN], **HEADS)
     yield look.table(
-        table, title, columns, rows, most=MAX_ROWS, more=csv_hint(table), rank="asked",
-        name="slices", lead=lead, right=("tied with\nthe best",),
+        table, title, columns, rows, most=MAX_ROWS, more=f"--format csv --show {table}",
+        rank="asked", name="slices", lead=lead, right=("tied with\nthe best",),
     )  # fmt: skip
 
 

@@ -25,7 +25,6 @@ from clfeval.pages.tune_jpt.table_context import (
     PLACE,
     SWEPT,
     TableContext,
-    csv_hint,
     format_odds,
     format_population,
     format_prevalence,
@@ -34,8 +33,6 @@ from clfeval.pages.tune_jpt.table_context import (
 )
 from clfeval.schema import Rank, Source, TableView
 
-TIED_NOTE = "tied: not significantly different from the best{} (adjusted for all pairs)"
-UNCALLED = "model with the best value, not tested for significance"
 SIMULTANEOUS_NOTE = "confidence intervals are simultaneous over all class ratios{}"
 
 
@@ -69,14 +66,11 @@ def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
         )
     if swept := look.result.whole("sweep"):
         ratios, kept = _spaced_ratios(swept)
-        measures = look.measures([n for n in dict.fromkeys((look.lead, *MAIN)) if n in known])
-        yield look.table(
-            "sweep",
-            f"Measures by class ratio: {len(kept)} of {ratios} ratios",
-            {**look.who(), PLACE: format_population, **measures},
-            [row for row in swept if float(str(row["ratio"])) in kept],
-            lead=look.lead,
-        )
+        measures = look.measures([*dict.fromkeys((look.lead, *MAIN))])
+        columns = {**look.who(), PLACE: format_population, **measures}
+        title = f"Measures by class ratio: {len(kept)} of {ratios} ratios"
+        rows = [row for row in swept if float(str(row["ratio"])) in kept]
+        yield look.table("sweep", title, columns, rows, lead=look.lead)
     yield from _crossover_table(look)
     yield from _winner_tables(look)
     yield from _threshold_tables(look)
@@ -138,12 +132,10 @@ def describe_costs(result: Document) -> str:
 
 
 def _crossover_table(look: TableContext) -> Iterator[TableView]:
-    rows = sorted(
-        look.result.tables.get("crossovers", ()),
-        key=lambda row: cell_value(row["crossing"]) is None,
-    )
+    rows = look.result.tables.get("crossovers", ())
     if not rows:
         return
+    rows = sorted(rows, key=lambda row: cell_value(row["crossing"]) is None)  # crossings first
     ends = [format_crossing_interval(row["crossing"]) for row in rows]
     at, limits = "prevalence\nof crossing", f"{look.result.parameters['level'] * 100:g}% CI"
     columns: dict[str, Source] = {
@@ -192,8 +184,10 @@ def _winner_tables(look: TableContext) -> Iterator[TableView]:
         return f"{ABSENT} no model has a value" if leader is None else f"{leader}{ties}"
 
     named = {**look.who(model=False), **look.named}
-    paired = " on the same rows" if look.result.parameters.get("paired", True) else ""
-    note = TIED_NOTE.format(paired) if judged else UNCALLED
+    note = "model with the best value, not tested for significance"
+    if judged:
+        paired = " on the same rows" * bool(look.result.parameters.get("paired", True))
+        note = f"tied: not significantly different from the best{paired} (adjusted for all pairs)"
     here = [row for row in rows if row["population"] != "sweep"]
     if here:
         columns = {**named, PLACE: format_population, "best model": leading, "value": "value"}
@@ -263,7 +257,7 @@ def _by_odds(look: TableContext, rows: Sequence[Row]) -> TableView:
     columns: dict[str, Source] = {look.title(name): f"best for {name}" for name in names}
     note = "rows with this score or more are predicted positive"
     if "cutoffs" in look.result.tables:
-        note += f"; for all class ratios, add {csv_hint('cutoffs')}"
+        note += "; for all class ratios, add --format csv --show cutoffs"
     title = f"Best threshold by class ratio: {len(kept)} of {ratios}"
     lines = deferred_rows(len({who[i] for i in places}), made)
     return look.table(

@@ -97,9 +97,11 @@ class TableContext:
         """Return the column of the measure."""
         return {"measure": lambda row: self.title(str(row["measure"]))}
 
-    def measures(self, measures: Sequence[str]) -> dict[str, Source]:
-        """Return the columns of measures."""
-        return {f"{self.title(name)} {CATALOG[name].arrow}": name for name in measures}
+    def measures(self, measures: Sequence[str], **heads: str) -> dict[str, Source]:
+        """Return the columns of those measures that the result has; heads: short headings."""
+        known = self.known
+        there = (name for name in measures if name in known)
+        return {heads.get(n, f"{self.title(n)} {CATALOG[n].arrow}"): n for n in there}
 
     def table(
         self, table: str, title: str, columns: Mapping[str, Source],
@@ -113,11 +115,6 @@ class TableContext:
         rows = self.result.tables.get(table, ())
         rows = rows.first if isinstance(rows, RowsBySlice) else rows
         return rows_where(rows, "population", "sweep")
-
-
-def csv_hint(name: str) -> str:
-    """Return the options that write a whole table."""
-    return f"--format csv --show {name}"
 
 
 def format_population(row: Row) -> str:

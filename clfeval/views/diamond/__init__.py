@@ -89,10 +89,9 @@ def diagram(scene: Scene, *, width: int, color: bool) -> list[str]:
     name_corners(canvas, population)
     if look:
         mark_window(canvas, look[0])
-    title = "φ-δ diagram, independent of the class ratio"
-    if not population.balanced:
-        share = f"prevalence {population.prevalence:.4g}"
-        title = f"φ-δ diagram at {share}, positives : negatives = {population.odds}"
+    at = f"prevalence {population.prevalence:.4g}, positives : negatives = {population.odds}"
+    where = ", independent of the class ratio" if population.balanced else f" at {at}"
+    title = f"φ-δ diagram{where}"
     drawn = canvas.render(color=color)
 
     def key(wide: int) -> list[str]:
@@ -269,8 +268,7 @@ def _write_if_room(canvas: Canvas, column: int, row: int, text: str) -> bool:
 def larger_than_a_cell(canvas: Canvas, region: Sequence[Point]) -> bool:
     """Return whether a region is larger than a cell, and so visible."""
     places = [canvas.place(*at) for at in region]
-    wide, high = (max(p[i] for p in places) - min(p[i] for p in places) for i in (0, 1))
-    return wide > 1 and high > 1
+    return all(max(along) - min(along) > 1 for along in zip(*places, strict=True))
 
 
 def shade_limits(most: int) -> list[int]:

@@ -11,7 +11,8 @@ from math import isclose
 from clfeval.document import Cell, Document, Estimate, Row, Rows, cell_value
 from clfeval.formatting import printable
 from clfeval.pages.formatting import REASONS, format_cell, format_exact
-from clfeval.pages.phidelta import CORNERS, sort_by_column
+from clfeval.pages.phidelta import CORNERS
+from clfeval.pages.shared_columns import sort_by_column
 from clfeval.schema import Point
 from clfeval.views.canvas import MARKERS, NAME, TIE, KeyEntry, shorten_name
 
@@ -306,15 +307,14 @@ def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene
         notes.append(f"{lost:,} more not shown: φ or δ is undefined")
     for population in shown:
         there = {i: population.move(points[i]) for i in far}
+        numbers = {i: tuple(map(format_cell, at)) for i, at in there.items()}
+        entries = tuple(KeyEntry(char, name, (*numbers[i], why)) for char, name, why, i in named)
         yield Scene(
             population,
             tuple(Dot(char, there[i]) for char, _, _, i in named),
             lines=isometric_contours(result, population, SHADED),
             density=tuple(map(population.move, points)),
             headings=("feature", *population.symbols, ""),
-            entries=tuple(
-                KeyEntry(char, name, (*map(format_cell, there[i]), why))
-                for char, name, why, i in named
-            ),
+            entries=entries,
             notes=tuple(notes),
         )
