@@ -17,7 +17,6 @@ from clfeval.pages.show_names import name_meanings
 from clfeval.schema import Page
 
 ALL = "all"
-RANK = "rank"  # kind of a column
 ANY = "…"  # at the end of a heading: whatever name follows
 CODES: Mapping[str, Mapping[str, str]] = {
     "an error": ERRORS, "a warning": WARNINGS, "an answer": ANSWERS, "an undefined value": REASONS,
@@ -86,7 +85,7 @@ def page_terms(page: Page) -> list[Term]:
     found = []
     for (name, head, meaning), where in places.items():
         declared, measure = page.column(name, where[0]), CATALOG.get(name)
-        if declared is None or declared.kind == RANK or (measure and measure.best == "none"):
+        if declared is None or declared.kind == "rank" or (measure and measure.best == "none"):
             measure = None  # ranks and settings
         found.append(Term(name, head, meaning, tuple(where), measure))
     for entry, meaning in page.glossary.items():

@@ -15,8 +15,6 @@ T = TypeVar("T")
 ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
 WIDE = 12  # columns of a bar
-EIGHTHS = "▏▎▍▌▋▊▉"
-TRACK = "·"
 ARROWS = {"max": "↑", "min": "↓"}
 
 REASONS = {
@@ -80,8 +78,7 @@ def draw_bar(share: float | None, wide: int = WIDE) -> str:
     if 0 < share < 1:
         filled = min(max(filled, 1), steps - 1)
     whole, eighths = divmod(filled, 8)
-    text = "█" * whole + (EIGHTHS[eighths - 1] if eighths else "")
-    return text + TRACK * (wide - len(text))
+    return ("█" * whole + ("▏▎▍▌▋▊▉"[eighths - 1] if eighths else "")).ljust(wide, "·")
 
 
 def format_exact(cell: Cell) -> str:
@@ -113,11 +110,11 @@ def column_title(name: str, beta: float | None = None, column: Column | None = N
 
 def format_amount(number: float, digits: int) -> str:
     """Return an expected number of rows as text, with about `digits` significant digits."""
-    size = len(f"{number:.0f}") if number >= 1 else 0
     if not number:
         return "0"
-    if not size:
+    if number < 1:
         return f"{number:#.{max(1, digits)}g}" if number >= 1e-4 else f"{number:.{digits}g}"
+    size = len(f"{number:.0f}")
     return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
 
 

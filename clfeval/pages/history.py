@@ -52,10 +52,7 @@ def headline(result: Document) -> list[str]:
 
 
 def _line_rows(result: Document) -> list[Row]:
-    """Return a row for each label and model, with a column for each leading measure.
-
-    Of many labels those where something changed or was accepted, and all of the last few labels.
-    """
+    """Return a row for each of the last labels, and for changes, of a model with its measures."""
     found: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
     for row in result.tables["history"]:
         marks = row["marks"] if isinstance(row["marks"], list) else []

@@ -231,10 +231,7 @@ def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
 
 
 def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableView]:
-    """Yield tables of a few evenly spaced thresholds: a matrix per measure, then all columns.
-
-    Plots and files have every threshold.
-    """
+    """Yield tables of a few evenly spaced thresholds: a matrix per measure, then all columns."""
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     cuts = list(dict.fromkeys(row[cut] for row in rows))
     some = evenly_spaced(cuts, SWEPT)

@@ -62,20 +62,18 @@ FEATURE = (
 )  # fmt: skip
 TABLES = (
     Table("models", (
-        SLICE, MODEL, THRESHOLD, *CELLS, *RATES, *PLACE,
-        *cols("text?", "reading reading_withheld"),
-        *cols("share", "accuracy_u error_u precision_u npv_u f1_u"),
-        *cols("signed", "mcc_u"), *cols("share", "mutual_information_u accuracy error_rate"),
+        SLICE, MODEL, THRESHOLD, *CELLS, *RATES, *PLACE, *cols("text?", "reading reading_withheld"),
+        *cols("share", "accuracy_u error_u precision_u npv_u f1_u"), *cols("signed", "mcc_u"),
+        *cols("share", "mutual_information_u accuracy error_rate"),
         Column("precision", "share", "PPV ↑"), *cols("share", "npv f1"), *cols("signed", "mcc"),
         *cols("share", "mutual_information"), *TILTED_COLUMNS,
         Column("region_sensitivity", "share", "sensitivity"),
         Column("region_specificity", "share", "specificity"),
     ), CLASSIFIERS, 1),
     Table("run_spread", (
-        MODEL, *cols("count", "runs"),
-        Column("phi_mean", "signed", "mean φ"), Column("phi_sd", "number?", "SD of φ"),
-        Column("delta_mean", "signed", "mean δ"), Column("delta_sd", "number?", "SD of δ"),
-        *cols("number?", "covariance"),
+        MODEL, *cols("count", "runs"), Column("phi_mean", "signed", "mean φ"),
+        Column("phi_sd", "number?", "SD of φ"), Column("delta_mean", "signed", "mean δ"),
+        Column("delta_sd", "number?", "SD of δ"), *cols("number?", "covariance"),
         Column("accuracy_u_mean", "share", "mean unbiased accuracy"),
         Column("accuracy_u_sd", "number?", "SD of unbiased accuracy"),
         Column("bias", "text", among=(None, "low", "towards positive", "towards negative")),
@@ -122,7 +120,6 @@ EXPLAINED = (
     "delta", "phi", "reading", "delta_mean", "phi_mean", "bias", "variance", "precision", "odds",
     "npv", "gini",
 )  # fmt: skip
-OF_FEATURES = ("delta", "phi", "role")
 J = "sensitivity + specificity - 1 (Youden's J)"
 
 
@@ -304,7 +301,7 @@ def _feature_table(result: Document, name: str, title: str) -> TableView:
         columns["implications"] = lambda row: join_names(row["implications"])
     return TableView(
         name, title, columns, rows, FEATURED, rank="main",
-        lead="corrected_delta" if corrected else "delta", legend=OF_FEATURES,
+        lead="corrected_delta" if corrected else "delta", legend=("delta", "phi", "role"),
     )  # fmt: skip
 
 

@@ -149,10 +149,7 @@ MEANINGS: Mapping[str, str] = {
 
 
 def requested_rows(result: Document) -> list[Row]:
-    """Return the measures of a report requested by name, or those only in a requested set.
-
-    Those of single classes are left out.
-    """
+    """Return measures of a report, not of single classes, requested by name or only by a set."""
     known = result.tables["models"][0]
     found = [find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())]
     ids = {measure.id for measure in found if measure is not None}

@@ -43,7 +43,11 @@ def gate_findings(
     gates: Sequence[Gate], tables: Sequence[str], inputs: Sequence[InputFile]
 ) -> list[Finding]:
     """Return annotations of missed and warning gates; tables: inputs as given; inputs: files."""
-    file = next((_relative_path(_first_file(name, inputs)) for name in tables), None)
+    file = None
+    for name in tables[:1]:  # of a pattern the first input file, if it exists
+        first = os.path.join(os.path.dirname(name), next((one.name for one in inputs), ""))
+        matched = os.path.isfile(first) and not os.path.isfile(name)
+        file = _relative_path(first if matched else name)
     found = []
     for gate in gates:
         if not gate.passed:
@@ -76,12 +80,6 @@ def bug_findings(lines: Sequence[str]) -> list[Finding]:
     """Return the annotation of a bug: the last line of its traceback."""
     what = printable(lines[-1] if lines else "unknown")
     return [Finding("error", "bug", f"a bug in clfeval: {what}", None, None, "blocker", (what,))]
-
-
-def _first_file(name: str, inputs: Sequence[InputFile]) -> str:
-    """Return the first input file of a pattern, if it exists, else the name itself."""
-    first = os.path.join(os.path.dirname(name), next((one.name for one in inputs), ""))
-    return name if os.path.isfile(name) or not os.path.isfile(first) else first
 
 
 def _relative_path(name: str) -> str | None:

@@ -256,13 +256,11 @@ def draw_profile(chart: Chart, *, width: int, **_: object) -> list[str]:
     """Draw every value as a bar with its number, models side by side."""
     shown = len(chart.series[0].values)
     names = [printable(name) for name in chart.names[:shown]]
-    cells = {
-        one.name: [
-            "?" if v is None else f"{draw_bar(v, CELLS)} {format_number(v, DIGITS)}"
-            for v in one.values
-        ]
-        for one in chart.series
-    }
+
+    def cell(value: float | None) -> str:
+        return "?" if value is None else f"{draw_bar(value, CELLS)} {format_number(value, DIGITS)}"
+
+    cells = {one.name: list(map(cell, one.values)) for one in chart.series}
     widest = max(cell_len(cell) for column in cells.values() for cell in column)
     wide = max(4, min(WIDEST, max(map(cell_len, names)), width - GAP - widest))
     fit = max(1, (width - wide) // (widest + GAP))

@@ -44,7 +44,6 @@ FEW = 4  # models from which on they are not named
 INTERVAL = "% CI"
 EXPLAINED = 1000  # rows of a table looked through for undefined cells
 EXACT = ("cut", "p", "prevalence")  # kinds of numbers written with all digits that count
-EQUALS = "not-significantly-different"  # the sentence about models that may be as good as the best
 BEST, EQUAL = "*", "≈"
 SIGNS = {BEST: "best", EQUAL: "not significantly different from it"}
 GATE_SIGNS: Mapping[GateState, str] = {
@@ -140,12 +139,9 @@ def sort_tables(result: Document, names: Collection[str] = (), digits: int = DIG
     every = [
         replace(one, rank="asked") if (one.name or one.table) in names else one for one in shown
     ]
-    opened = [one for rank in RANKS for one in every if one.rank == rank]
-    folded: list[TableView] = []
-    if ALL not in names:
-        folded = [one for one in opened if one.rank == "detail"]
-        opened = [one for one in opened if one.rank != "detail"]
-    return PageTables(tuple(opened), tuple(folded), wide)
+    every.sort(key=lambda one: RANKS.index(one.rank))
+    opened = [one for one in every if one.rank != "detail" or ALL in names]
+    return PageTables(tuple(opened), tuple(every[len(opened) :]), wide)
 
 
 def more_table_names(result: Document, page: PageTables, names: Collection[str]) -> list[str]:
@@ -208,15 +204,15 @@ def layout_table(
         if source == "slice":
             values = [value or page.whole for value in values]
         column = declared.get(source) if isinstance(source, str) else None
-        to_the_digit = column is not None and column.kind.rstrip("?") in EXACT
-        texts = tuple(
-            format_exact(v) if to_the_digit else format_cell(v, digits, write) for v in values
-        )
+        if column is not None and column.kind.rstrip("?") in EXACT:
+            texts = tuple(map(format_exact, values))
+        else:
+            texts = tuple(format_cell(value, digits, write) for value in values)
         numeric = head in shown.right or not any(isinstance(v, (str, list)) for v in values)
         at_cut = column is not None and column.kind == "cut"
         strip = TextColumn(head.strip(), texts, numeric, cut=at_cut)
         words = meanings.get(source if isinstance(source, str) else strip.name, "")
-        strips.append(replace(strip, words=words))
+        strips.append(replace(strip, words=reword_for_caller(result, words)))
         if len(strips) == 1 and signs:
             strips.append(TextColumn("", signs, numeric=False))
         intervals = tuple(format_interval(value, digits, write) for value in values)
@@ -233,7 +229,6 @@ def layout_table(
     sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
     taken = independence_note(result) if sure and shown.rank == "main" else ""
     main = shown.rank != "detail" and bool(shown.lead) and not wide
-    strips = [replace(strip, words=reword_for_caller(result, strip.words)) for strip in strips]
     title, note = reword_for_caller(result, shown.title), reword_for_caller(result, note)
     return TextTable(title, tuple(strips), note, main, kept, signs, taken)
 
@@ -245,9 +240,8 @@ def _row_signs(shown: TableView, result: Document, rows: Sequence[Row]) -> tuple
         return placed if any(placed) else ()
     if shown.rank != "main" or not result.answer:
         return ()
-    names = dict.fromkeys(
-        (name for one in result.answer if one.code == EQUALS for name in one.models), EQUAL
-    )
+    tied = (one for one in result.answer if one.code == "not-significantly-different")
+    names = dict.fromkeys((name for one in tied for name in one.models), EQUAL)
     said = [one for one in result.answer if one.code not in GATE_CODES]
     names |= dict.fromkeys((name for one in said[:1] for name in one.models), BEST)
     columns = shown.columns.split() if isinstance(shown.columns, str) else shown.columns.values()

@@ -149,7 +149,6 @@ def _score_point(row: Row) -> Point | None:
     return None if x is None or y is None else (x, y)
 
 
-OF_ACCURACY = {"accuracy", "error_rate", "tar", "tor"}
 NAMES_WIDTH = 130  # characters of names of metrics on top, about
 
 
@@ -173,7 +172,9 @@ def headline(result: Document) -> list[str]:
                     if scale is not None and list(scale) != [0, 1]]  # fmt: skip
         said = f"; rescaled: {_fit_names(rescaled)}" if rescaled else ""
         lines.append(f"Metrics in order: {_fit_names(weighted)}{said}")
-        if OF_ACCURACY & {*parameters["metrics"]} and "prevalence" in summary:
+        if {"accuracy", "error_rate", "tar", "tor"} & {
+            *parameters["metrics"]
+        } and "prevalence" in summary:
             lines.append(majority_class_note([summary["prevalence"]]))
     return lines
 

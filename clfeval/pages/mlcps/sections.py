@@ -17,7 +17,6 @@ from clfeval.pages.shared_columns import difference_tables
 from clfeval.schema import Source, TableView
 
 BEST = 20  # models on a screen; files have all
-PER_MODEL = ("models", "ranks", "weights", "desirability", "compared")
 MAX_METRIC_ROWS = 60  # rows of tables of metrics
 SCORES = {
     "mlcps": "MLcps", "order_free": "order-free", "lowest": "lowest", "highest": "highest",
@@ -76,7 +75,8 @@ class BestModels:
         rows = self.rows if rows is None else rows
         # the number of models that are not among the best, whichever of these are shown
         left = len(self.result.tables["models"]) - len(self.rows)
-        total = {"total": len(rows) + left} if name in PER_MODEL else {}
+        per_model = name in ("models", "ranks", "weights", "desirability", "compared")
+        total = {"total": len(rows) + left} if per_model else {}
         whole = {"more": "--format csv"} if name == "models" else {}
         return TableView(name, title, columns, rows, **{**whole, **total, **more})
 

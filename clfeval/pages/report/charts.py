@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from clfeval.document import Document, Row, cell_value
 from clfeval.formatting import format_count
-from clfeval.lazy_rows import column_values, deferred_rows
+from clfeval.lazy_rows import column_values, rows_where
 from clfeval.pages.shared_columns import sort_by_column
 from clfeval.schema import Axis, Chart, Note, Point, Series
 
@@ -37,7 +36,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
 
 
 def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
-    points = _by_model(result.whole("curves"))
+    points = _by_model(result.whole("curves"), names)
     chance = {"roc": SHARE_RANGE, "gain": SHARE_RANGE, "lift": (1.0, 1.0)}
     if (prevalence := cell_value(result.summary["prevalence"])) is not None:
         chance["pr"] = prevalence, prevalence
@@ -49,10 +48,16 @@ def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
             yield Chart("lines", title, Axis(label, ends=SHARE_RANGE), Axis(ends=ends),
                         (*series, *against), key=key, name=name)  # fmt: skip
     if "calibration" in result.tables:
-        yield _calibration_chart(result, names)
+        bins = _by_model(result.whole("calibration"), names)
+        curves = [Series(name, (_points(bins[name], "mean_score", "observed"),))
+                  for name in names if name in bins]  # fmt: skip
+        curves.append(_reference_line("calibrated", *SHARE_RANGE))
+        title = "Calibration curve: observed share of positives by mean score, in deciles"
+        axis = Axis("mean score", ends=SHARE_RANGE)
+        yield Chart("lines", title, axis, Axis(ends=SHARE_RANGE), tuple(curves), name="calibration")
     if "decision" in result.tables:
         yield _net_benefit_chart(result, names)
-    if series := _curves(_by_model(result.whole("risk")), names, "coverage", "risk"):
+    if series := _curves(_by_model(result.whole("risk"), names), names, "coverage", "risk"):
         title = "Risk-coverage curve: error rate among rows with a prediction"
         yield Chart("lines", title, Axis("coverage", ends=SHARE_RANGE), series=series, name="risk")
 
@@ -70,15 +75,12 @@ def _reference_line(name: str, left: float, right: float, letter: str = REFERENC
     return Series(name, (((0.0, left), (1.0, right)),), letter=letter)
 
 
-def _by_model(rows: Sequence[Row]) -> dict[str, Sequence[Row]]:
-    places: dict[str, list[int]] = {}
+def _by_model(rows: Sequence[Row], names: Collection[str]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
     for i, model in enumerate(column_values(rows, "model")):
-        places.setdefault(str(model), []).append(i)
-
-    def rows_at(one: Sequence[int]) -> list[Row]:
-        return [rows[i] for i in one]
-
-    return {name: deferred_rows(len(one), partial(rows_at, one)) for name, one in places.items()}
+        if str(model) in names:
+            found.setdefault(str(model), []).append(rows[i])
+    return found
 
 
 def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
@@ -86,19 +88,9 @@ def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
     return tuple((a, b) for a, b in pairs if a is not None and b is not None)
 
 
-def _calibration_chart(result: Document, names: Sequence[str]) -> Chart:
-    rows = _by_model(result.whole("calibration"))
-    series = [Series(name, (_points(rows[name], "mean_score", "observed"),))
-              for name in names if name in rows]  # fmt: skip
-    series.append(_reference_line("calibrated", *SHARE_RANGE))
-    title = "Calibration curve: observed share of positives by mean score, in deciles"
-    return Chart("lines", title, Axis("mean score", ends=SHARE_RANGE), Axis(ends=SHARE_RANGE),
-                 tuple(series), name="calibration")  # fmt: skip
-
-
 def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
-    rows = _by_model(result.whole("decision"))
-    first = next(iter(rows.values()))
+    table = result.whole("decision")
+    rows, first = _by_model(table, names), rows_where(table, "model", table[0]["model"])
     least = -0.05 * max(1e-9, max(cell_value(row["treat_all"]) or 0.0 for row in first))
 
     def drawn(mine: Sequence[Row], what: str) -> tuple[Point, ...]:

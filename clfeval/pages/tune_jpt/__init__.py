@@ -77,8 +77,7 @@ TABLES = (
     Table("winners", (
         SLICE, MEASURE, Column("population", "text", among=("sample", "target", "sweep")), *HERE,
         *cols("text?", "leader"), *cols("estimate", "value"), *cols("text?", "winner"),
-        *cols("text*", "tied"),
-        Column("verdict", "text", among=(None, *VERDICTS), when="margin"),
+        *cols("text*", "tied"), Column("verdict", "text", among=(None, *VERDICTS), when="margin"),
         Column("least_lead", "number?", when="margin"),
         *cols("text*", "equivalent possibly_better", when="margin"),
     )),
@@ -116,7 +115,17 @@ def page_charts(result: Document) -> Iterator[Chart]:
     """Yield charts of measures over the swept odds, and of the best thresholds of scores."""
     rows, order = result.whole("sweep"), leading_order(result)
     for number, name in enumerate(_charted_measures(result, rows)):
-        chart = _measure_chart(name, rows, result, order)
+        values = [cell_value(row[name]) for row in rows]
+        known = [value for value in values if value is not None]
+        log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
+        points = [(_log10_ratio(row), value and log10(value) if log else value)
+                  for row, value in zip(rows, values, strict=True)]  # fmt: skip
+        curves = _group_curves(rows, points, order)
+        marks, key = _crossings(result, name, curves)
+        key += [Note("gaps: infinite or undefined values")] if len(known) < len(values) else []
+        of = "Accuracy (TAR)" if name == "tar" else TableContext(result).title(name)
+        title = f"{of[0].upper()}{of[1:]} by class ratio"
+        chart = _odds_chart(title, result, rows, curves, marks, key, log=log)
         first = number == 0 and len(chart.series) > 1
         yield replace(chart, rank="main" if first else "detail")
     rows = [row for row in TableContext(result).swept("thresholds") if row["slice"] is None]
@@ -134,22 +143,6 @@ def page_charts(result: Document) -> Iterator[Chart]:
         key += [Note(f"{format_count(left, 'more model')}: --show cutoffs")] if left > 0 else []
         title = f"Best threshold for {TableContext(result).title(str(rows[0]['measure']))}"
         yield replace(_odds_chart(title, result, rows, curves, (), key), name="cuts")
-
-
-def _measure_chart(
-    name: str, rows: Sequence[Row], result: Document, order: Mapping[str, int]
-) -> Chart:
-    values = [cell_value(row[name]) for row in rows]
-    known = [value for value in values if value is not None]
-    log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
-    points = [(_log10_ratio(row), value and log10(value) if log else value)
-              for row, value in zip(rows, values, strict=True)]  # fmt: skip
-    curves = _group_curves(rows, points, order)
-    marks, key = _crossings(result, name, curves)
-    key += [Note("gaps: infinite or undefined values")] if len(known) < len(values) else []
-    of = "Accuracy (TAR)" if name == "tar" else TableContext(result).title(name)
-    title = f"{of[0].upper()}{of[1:]} by class ratio"
-    return _odds_chart(title, result, rows, curves, marks, key, log=log)
 
 
 def _charted_measures(result: Document, rows: Sequence[Row]) -> list[str]:

@@ -229,18 +229,9 @@ def _threshold_tables(look: TableContext) -> Iterator[TableView]:
         title = "Best thresholds"
         yield look.table("thresholds", title, columns, here, legend=("corrected",), right=right)
     rows = look.swept("thresholds")
-    if rows:
-        yield _by_odds(look, rows)
-
-
-def format_best_threshold(row: Row) -> Cell:
-    """Return the best threshold, or that no row or every row is to be predicted positive."""
-    always = row["rule"] in (None, "never positive", "always positive")
-    return row["rule"] if always else format_exact(row["threshold"])
-
-
-def _by_odds(look: TableContext, rows: Sequence[Row]) -> TableView:
-    """Return the table of thresholds at a few evenly spaced odds, a column for each measure."""
+    if not rows:
+        return
+    # at a few evenly spaced odds, with a column for each measure
     ratios, kept = _spaced_ratios(rows)
     places = [i for i, ratio in enumerate(column_values(rows, "ratio")) if ratio in kept]
     keys = (column_values(rows, name) for name in ("slice", "model", "ratio"))
@@ -254,16 +245,22 @@ def _by_odds(look: TableContext, rows: Sequence[Row]) -> TableView:
         return list(found.values())
 
     names = dict.fromkeys(map(str, column_values(rows, "measure")))
-    columns: dict[str, Source] = {look.title(name): f"best for {name}" for name in names}
+    best: dict[str, Source] = {look.title(name): f"best for {name}" for name in names}
     note = "rows with this score or more are predicted positive"
     if "cutoffs" in look.result.tables:
         note += "; for all class ratios, add --format csv --show cutoffs"
     title = f"Best threshold by class ratio: {len(kept)} of {ratios}"
     lines = deferred_rows(len({who[i] for i in places}), made)
-    return look.table(
-        "thresholds", title, {**look.who(), PLACE: format_population, **columns}, lines,
-        note=note, right=tuple(columns), name="cutoffs",
+    yield look.table(
+        "thresholds", title, {**look.who(), PLACE: format_population, **best}, lines,
+        note=note, right=tuple(best), name="cutoffs",
     )  # fmt: skip
+
+
+def format_best_threshold(row: Row) -> Cell:
+    """Return the best threshold, or that no row or every row is to be predicted positive."""
+    always = row["rule"] in (None, "never positive", "always positive")
+    return row["rule"] if always else format_exact(row["threshold"])
 
 
 def range_tables(look: TableContext, first: Sequence[str]) -> Iterator[TableView]:

@@ -235,19 +235,15 @@ def add_key(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[Keye
     for entry, phi, delta in placed:
         if not defined_point(phi, delta):
             name = shorten_name(printable(entry.name), NAME).replace(" ", TIE)
-            lost.setdefault(_undefined_reason(phi, delta), []).append(f"'{name}'")
+            cells = (cell for cell in (phi, delta) if isinstance(cell, Estimate))
+            why = next((c.reason for c in cells if c.value is None and c.reason), "")
+            why = REASONS.get(why, why.replace("_", " ")) or "φ or δ is undefined"
+            lost.setdefault(why, []).append(f"'{name}'")
     for reason, names in lost.items():
         more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
         notes.append(f"not shown, {reason}: {', '.join(names[:MAX_NAMES])}{more}")
     notes = [*scene.notes, *notes]
     return replace(scene, headings=(what, *heads), entries=tuple(entries), notes=tuple(notes))
-
-
-def _undefined_reason(*cells: Cell) -> str:
-    for cell in cells:
-        if isinstance(cell, Estimate) and cell.value is None and cell.reason:
-            return REASONS.get(cell.reason, cell.reason.replace("_", " "))
-    return "φ or δ is undefined"
 
 
 def _models_with_curves(result: Document) -> list[str]:
