@@ -230,10 +230,6 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
     )  # fmt: skip
 
 
-MAX_NEWLY_WRONG = 10  # rows that are newly wrong, of all models
-MAX_CHANGES = 15  # changes, where nobody asks for all
-
-
 def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
     """Return tables of changes tested together or limited, worst first; none without baseline.
 
@@ -251,7 +247,7 @@ def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
             "comparisons", "Change since the baseline", {
                 "model": "model", "measure": "measure", "old": "old", "new": "new",
                 "change": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
-            }, rows or found, None if every else MAX_CHANGES,
+            }, rows or found, None if every else 15,
             "p: adjusted (Benjamini-Hochberg) over these measures and models; –: not adjusted",
             rank="asked", lead="difference", whole=True, name=BASELINE, total=len(found),
             more="--show baseline; all measures: --format csv --show comparisons",
@@ -261,7 +257,7 @@ def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
     if result.tables.get(CHANGES):
         shown.append(TableView(
             CHANGES, "Rows predicted correctly before, incorrectly now",
-            "model id truth before after", most=MAX_NEWLY_WRONG, rank="asked", lead="model",
+            "model id truth before after", most=10, rank="asked", lead="model",
             note=f"at most {MOST_CHANGES} rows per model",
         ))  # fmt: skip
     return shown

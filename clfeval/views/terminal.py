@@ -97,36 +97,36 @@ def as_text(
     out = StringIO()
     page = sort_tables(result, names, digits)
     console = _new_console(out, width or PIPE, color=color)
+
+    def write(*lines: str, style: str = "") -> None:
+        for line in lines:
+            console.print(_safe_text(line, style=style))
+
     first, *others = result_headline(result)
-    console.print(_safe_text(first, style="bold"))
-    for sentence in result.answer:
-        console.print(_safe_text(sentence.text))
-    for line in others:
-        console.print(_safe_text(line, style="dim"))
+    write(first, style="bold")
+    write(*(sentence.text for sentence in result.answer))
+    write(*others, style="dim")
     for one in page.opened:
         _print_section(out, layout_table(one, result, digits, wide=page.wide), width, color=color)
-    for reason in undefined_reasons(result, page.opened):
-        console.print(_safe_text(reason, style="dim"))
+    write(*undefined_reasons(result, page.opened), style="dim")
     if plots:
-        console.print()
-        out.write(plots)
-    for message in visible_notes(result, page.opened):
-        console.print(_safe_text(f"note: {message}", style="dim"))
+        out.write(f"\n{plots}")
+    write(*(f"note: {text}" for text in visible_notes(result, page.opened)), style="dim")
     gates, left_out = gates_to_show(result)
     for gate in gates:
         says, style = SAYS[gate.state]
-        console.print(_safe_text(f"{says}: {gate}", style=style))
+        write(f"{says}: {gate}", style=style)
     beyond = reword_for_caller(result, page_of(result.command).beyond(result))
     also = ", ".join(more_table_names(result, page, names))
-    for line in filter(None, (left_out, beyond, also and f"more tables: {also} ({offer})")):
-        console.print(_safe_text(line, style="dim"))
+    more = also and f"more tables: {also} ({offer})"
+    write(*filter(None, (left_out, beyond, more)), style="dim")
     for command, other, shown in other_results(result, names):
         offer = f"clfeval {COMMANDS_AS_TYPED.get(command, command)} --show NAME"
         offer = f"result.methods['{command}'].show(NAME)" if result.python else offer
         told = as_text(other, width=width, color=color, digits=digits, names=shown, offer=offer)
         out.write(f"\n{told}")
     if height and result.answer and out.getvalue().count("\n") >= height:  # the prompt has a line
-        console.print(_safe_text(f"summary: {short_answer(result.answer)}", style="bold"))
+        write(f"summary: {short_answer(result.answer)}", style="bold")
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -232,9 +232,8 @@ def _needed_width(strips: Sequence[TextColumn], *, folded: int = UNBOUNDED) -> i
 
 def _column_widths(part: TextTable, strips: Sequence[TextColumn], width: int | None) -> list[int]:
     """Return the widths of columns: folded text shares what the others leave, whole words first."""
-    full, wide = (
-        [_min_column_width(strip, folded) for strip in strips] for folded in (UNBOUNDED, TEXT_WIDTH)
-    )
+    full = [_min_column_width(strip, UNBOUNDED) for strip in strips]
+    wide = [_min_column_width(strip, TEXT_WIDTH) for strip in strips]
     if width is None or part.main:
         return full
     room = width - _needed_width(strips, folded=TEXT_WIDTH)
