@@ -128,7 +128,7 @@ ERRORS: Mapping[str, str] = {
     "wrong-format": "The format of the file is not supported.",
     "wrong-layout": "The columns do not fit the requested layout.",
     "zero-weight": "Every metric has weight 0.",
-}  # fmt: skip
+}
 
 WARNINGS: Mapping[str, str] = {
     "advice": "Which measures to read, given the class ratio.",
@@ -211,7 +211,7 @@ WARNINGS: Mapping[str, str] = {
     "wish-direction": "A desirability contradicts the direction of its metric.",
     "wish-range": "Values are outside the range of a desirability.",
     "zero-weight": "Metrics of weight 0 were left out.",
-}  # fmt: skip
+}
 
 # reasons why a gate is not met, or is met though its value alone would not be
 GATES: Mapping[str, str] = {
@@ -225,7 +225,7 @@ GATES: Mapping[str, str] = {
     "not_significant": "The change exceeds the limit and is not significant.",
     "undefined": "The value is missing without a reason.",
     "undefined_in_baseline": "The measure is undefined in the baseline.",
-}  # fmt: skip
+}
 
 ANSWERS: Mapping[str, str] = {
     "abstention": "Performance on the rows that are not abstained on.",
@@ -300,4 +300,4 @@ ANSWERS: Mapping[str, str] = {
     "within-effort": "The set that detects most within the effort.",
     "worth": "Another model has significantly higher net benefit than the leader.",
     "wrong": "Some runs of a batch have warnings, missed gates or were not computed.",
-}  # fmt: skip
+}

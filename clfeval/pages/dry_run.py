@@ -11,9 +11,8 @@ READING = {"column": "column", "read as": "taken", "reason": "why"}
 TABLES = (
     Table("reading", cols("text", "column taken why"), when=""),
     Table("ambiguities", (
-        *cols("text", "code"), *cols("text?", "file"),
-        *cols("whole?", "row"), *cols("text?", "column"),
-        *cols("text", "text"), *cols("text?", "hint"),
+        *cols("text", "code"), *cols("text?", "file"), *cols("whole?", "row"),
+        *cols("text?", "column"), *cols("text", "text"), *cols("text?", "hint"),
     ), when=""),
     Table("plan", cols("text", "what value"), when=""),
 )  # fmt: skip
@@ -26,11 +25,11 @@ def headline(result: Document) -> list[str]:
 
 def page_tables(result: Document, _: int) -> Iterator[TableView]:
     """Yield the tables, that of questions first if there are any."""
+    title = "Columns as read"
     if result.tables["ambiguities"]:
         columns = {"problem": "text", "column": "column", "remedy": "hint"}
         yield TableView("ambiguities", "Ambiguities", columns, rank="asked", most=None)
-    title = "Columns as read"
-    title += " with the suggested options" if result.tables["ambiguities"] else ""
+        title += " with the suggested options"
     if result.tables["reading"]:
         yield TableView("reading", title, READING, rank="asked", most=None)
     if result.tables["plan"]:

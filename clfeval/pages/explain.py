@@ -14,19 +14,21 @@ from clfeval.pages.codes import ANSWERS, ERRORS, GATES, WARNINGS
 from clfeval.pages.formatting import REASONS, column_heading
 from clfeval.pages.shared_columns import SHARED
 from clfeval.pages.show_names import name_meanings
-from clfeval.schema import COMMON, Page
+from clfeval.schema import Page
 
 ALL = "all"
-RANK = "rank"  # kind of a column
 ANY = "…"  # at the end of a heading: whatever name follows
-CODES = {"an error": ERRORS, "a warning": WARNINGS, "an answer": ANSWERS,
-         "an undefined value": REASONS,
-         "a gate": GATES}  # fmt: skip
-BETTER = {
-    "max": "higher is better", "min": "lower is better",
-    "zero": "nearer to 0 is better", "one": "nearer to 1 is better",
-    "none": "neither high nor low is better",
+CODES: Mapping[str, Mapping[str, str]] = {
+    "an error": ERRORS, "a warning": WARNINGS, "an answer": ANSWERS, "an undefined value": REASONS,
+    "a gate": GATES,
 }  # fmt: skip
+BETTER = {
+    "max": "higher is better",
+    "min": "lower is better",
+    "zero": "nearer to 0 is better",
+    "one": "nearer to 1 is better",
+    "none": "neither high nor low is better",
+}
 _ARROW = re.compile(r" ?(?:↑|↓|→ ?[01])$")
 _LEVEL = re.compile(r"^\d+(?:\.\d+)?% ?")  # before what an interval's column is called
 _BETA = re.compile(r"^F[\d.]+(?= odds$|$)", re.IGNORECASE)
@@ -46,11 +48,9 @@ class Term:
     @property
     def called(self) -> str:
         """Its name, with its heading where that differs."""
-        there = heading_on_one_line(self.heading)
-        same = there.replace("-", "_").casefold() == self.name.casefold()
-        return (
-            self.name if same or there == self.name.replace("_", " ") else f"{self.name} ({there})"
-        )
+        there, name = heading_on_one_line(self.heading), self.name
+        same = there.replace("-", "_").casefold() == name.casefold()
+        return name if same or there == name.replace("_", " ") else f"{name} ({there})"
 
     @property
     def short(self) -> str:
@@ -77,31 +77,23 @@ def page_terms(page: Page) -> list[Term]:
     """Return columns of a page's tables, headings made for its screens, and names of --show."""
     places: dict[tuple[str, str, str], list[str]] = {}
     columns: set[str] = set()
-    for table in (*page.tables, *COMMON):
-        for column in table.columns:
-            key = (column.name, column_heading(column), page.meaning(column.name, table.name))
-            places.setdefault(key, []).append(table.name)
+    for one in page.every:
+        for column in one.columns:
+            key = (column.name, column_heading(column), page.meaning(column.name, one.name))
+            places.setdefault(key, []).append(one.name)
             columns.add(column.name)
-    found = [
-        Term(name, head, meaning, tuple(where), _measure_of_column(page, name, where[0]))
-        for (name, head, meaning), where in places.items()
-    ]
+    found = []
+    for (name, head, meaning), where in places.items():
+        declared, measure = page.column(name, where[0]), CATALOG.get(name)
+        if declared is None or declared.kind == "rank" or (measure and measure.best == "none"):
+            measure = None  # ranks and settings
+        found.append(Term(name, head, meaning, tuple(where), measure))
     for entry, meaning in page.glossary.items():
-        where, _, name = entry.rpartition(".")
-        declared = {column.name for column in page.table(where).columns} if where else columns
-        if name not in declared and (entry not in SHARED or entry == _INTERVAL_WORD):
-            found.append(Term(name, name, meaning, (where,) if where else ()))
-    return [
-        *found,
-        *(Term(name, name, words) for name, words in name_meanings(page.command).items()),
-    ]
-
-
-def _measure_of_column(page: Page, name: str, table: str) -> Measure | None:
-    """Return the measure that a column holds; None for ranks and for settings."""
-    column, measure = page.column(name, table), CATALOG.get(name)
-    kept = column is not None and column.kind != RANK and measure and measure.best != "none"
-    return measure if kept else None
+        table, _, name = entry.rpartition(".")
+        known = {column.name for column in page.table(table).columns} if table else columns
+        if name not in known and (entry not in SHARED or entry == _INTERVAL_WORD):
+            found.append(Term(name, name, meaning, (table,) if table else ()))
+    return found + [Term(name, name, text) for name, text in name_meanings(page.command).items()]
 
 
 def find_terms(page: Page, asked: str) -> list[Term]:
@@ -110,7 +102,10 @@ def find_terms(page: Page, asked: str) -> list[Term]:
     loose = [term for term in every if _name_fits(page, term, name, str.casefold)]
     strict = {term.name for term in loose if _name_fits(page, term, name, str)}
     found = [term for term in loose if not strict or term.name in strict]
-    if found := found + _code_terms(name if strict else name.casefold()):
+    code = name if strict else name.casefold()
+    found += [Term(code, code, f"code of {what}: {table[code]}")
+              for what, table in CODES.items() if code in table]  # fmt: skip
+    if found:
         measure = None if any(term.measure for term in found) else CATALOG.get(name)
         return found + ([Term(name, measure.title, "", (), measure)] if measure else [])
     for spelling in (name, _BETA.sub("F", name)):
@@ -133,7 +128,7 @@ def explainable_names(page: Page) -> list[str]:
 def explain_page(page: Page) -> Iterator[tuple[str, list[str]]]:
     """Yield the explanations of a page: columns by table, other words, measures, codes."""
     every = page_terms(page)
-    for table in (*page.tables, *COMMON):
+    for table in page.every:
         here = [term for term in every if table.name in term.tables]
         first = [term for term in here if term.tables[0] == table.name]
         above = [term.name for term in here if term.tables[0] != table.name]
@@ -167,14 +162,6 @@ def _name_fits(page: Page, term: Term, name: str, fold: Callable[[str], str]) ->
         head == wanted or (head.endswith(ANY) and wanted.startswith(head[: -len(ANY)]))
         for head in heads
     )
-
-
-def _code_terms(code: str) -> list[Term]:
-    """Return the meanings of a code, among errors, notes and answers."""
-    found: list[tuple[str, Mapping[str, str]]] = [*CODES.items()]
-    return [
-        Term(code, code, f"code of {what}: {table[code]}") for what, table in found if code in table
-    ]
 
 
 def _measure_lines(measure: Measure) -> Iterator[str]:

@@ -15,8 +15,6 @@ T = TypeVar("T")
 ABSENT = "–"
 INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
 WIDE = 12  # columns of a bar
-EIGHTHS = "▏▎▍▌▋▊▉"
-TRACK = "·"
 ARROWS = {"max": "↑", "min": "↓"}
 
 REASONS = {
@@ -80,8 +78,7 @@ def draw_bar(share: float | None, wide: int = WIDE) -> str:
     if 0 < share < 1:
         filled = min(max(filled, 1), steps - 1)
     whole, eighths = divmod(filled, 8)
-    text = "█" * whole + (EIGHTHS[eighths - 1] if eighths else "")
-    return text + TRACK * (wide - len(text))
+    return ("█" * whole + ("▏▎▍▌▋▊▉"[eighths - 1] if eighths else "")).ljust(wide, "·")
 
 
 def format_exact(cell: Cell) -> str:
@@ -113,11 +110,11 @@ def column_title(name: str, beta: float | None = None, column: Column | None = N
 
 def format_amount(number: float, digits: int) -> str:
     """Return an expected number of rows as text, with about `digits` significant digits."""
-    size = len(f"{number:.0f}") if number >= 1 else 0
     if not number:
         return "0"
-    if not size:
+    if number < 1:
         return f"{number:#.{max(1, digits)}g}" if number >= 1e-4 else f"{number:.{digits}g}"
+    size = len(f"{number:.0f}")
     return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
 
 
@@ -132,10 +129,8 @@ def format_class_counts(result: Document) -> str:
     merged = f" ({others} other classes)" if others > 1 else ""
     lines, rows = sum(file.rows for file in result.inputs), format_count(summary["rows"], "row")
     weighed = "" if lines == summary["rows"] else f" by the weights of {lines:,}"
-    positives, negatives = (
-        f"{summary[f'{kind}s']:,.10g} {kind}" for kind in ("positive", "negative")
-    )
-    return f"{rows}{weighed}, {positives}{which}, {negatives}{merged}"
+    positives, negatives = f"{summary['positives']:,.10g}", f"{summary['negatives']:,.10g}"
+    return f"{rows}{weighed}, {positives} positive{which}, {negatives} negative{merged}"
 
 
 def independence_note(result: Document) -> str:
@@ -170,9 +165,7 @@ def majority_class_note(prevalences: Sequence[Cell]) -> str:
 def threshold_note(rows: Sequence[Row]) -> str:
     """Return the note on the threshold of models with scores, if they share it."""
     cuts = [*{row["threshold"]: None for row in rows}]
-    return (
-        f" at threshold {format_exact(cuts[0])}" if len(cuts) == 1 and cuts[0] is not None else ""
-    )
+    return "" if len(cuts) != 1 or cuts[0] is None else f" at threshold {format_exact(cuts[0])}"
 
 
 def evenly_spaced(values: Sequence[T], most: int) -> set[T]:

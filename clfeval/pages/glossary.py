@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clfeval.measures.odds import CHANCE, LEAN, ORACLE
-from clfeval.pages.shared_columns import MEANINGS, SHARED
+from clfeval.pages.shared_columns import COUNT_MEANINGS, MEANINGS, RATE_MEANINGS, SHARED
 
 MARS: Mapping[str, str] = {
     **SHARED,
@@ -116,13 +116,12 @@ PHIDELTA: Mapping[str, str] = {
     "point": "index of the point on the line, from 0",
 }  # fmt: skip
 
-_TUNED = {"tp": "true positives", "fp": "false positives", "fn": "false negatives",
-          "tn": "true negatives"}  # fmt: skip
 TUNE_JPT: Mapping[str, str] = {
     **SHARED,
-    **{f"models.{name}": f"{words} among the number in `rows`" for name, words in _TUNED.items()},
+    **{f"models.{name}": f"{words} among the number in `rows`"
+       for name, words in COUNT_MEANINGS.items()},
     **{f"expected.{name}": f"expected {words} in the population"
-       for name, words in _TUNED.items()},
+       for name, words in COUNT_MEANINGS.items()},
     "rows": "total of the 2 x 2 table: counted rows, else 1,000",
     "expected.rows": "size of the population, given by --population",
     "positives": "positives in that population",
@@ -254,7 +253,7 @@ MLCPS: Mapping[str, str] = {
     "rank_here": "rank in this table, among the models in both",
     "rank_there": "rank in the other table, among the models in both",
     "moved": "rank in the other table - rank here",
-}  # fmt: skip
+}
 
 MARS_HEADINGS: Mapping[str, str] = {"predicted negative": "flagged"}
 PHIDELTA_HEADINGS: Mapping[str, str] = {
@@ -295,10 +294,7 @@ REPORT: Mapping[str, str] = {
     "oe_ratio": "observed / expected positives; above 1 probabilities are too low on average",
     "calibration_in_the_large": "intercept at slope 1; above 0 probabilities are too low",
     "net_benefit": "(TP - FP × t / (1 - t)) / rows, at threshold t",
-    "sensitivity": "share of positives predicted positive",
-    "specificity": "share of negatives predicted negative",
-    "precision": "share of predicted positives that are positive",
-    "npv": "share of predicted negatives that are negative",
+    **RATE_MEANINGS,
     "balanced_accuracy": "mean of sensitivity and specificity",
     "tied": "not significantly different from the best by the leading measure",
     "truth": "the true class",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from clfeval.document import Cell, Document, Row, as_estimate, cell_value
+from clfeval.document import Cell, Document, Row, cell_value
 from clfeval.formatting import format_count
 from clfeval.schema import (
     Axis,
@@ -12,8 +12,8 @@ from clfeval.schema import (
     Column,
     Mark,
     Page,
+    Point,
     Series,
-    Sign,
     Source,
     Table,
     TableView,
@@ -26,15 +26,11 @@ MOVES = 8  # changes that are shown
 GATE_MISSED = "gate missed"
 CURVES = 8  # models of a chart
 TABLES = (
-    Table("steps",
-          (*cols("text", "model measure"), *cols("text?", "since cause")),
-          when=""),
+    Table("steps", (*cols("text", "model measure"), *cols("text?", "since cause")), when=""),
     Table("events", cols("text", "label model changed"), when=""),
     Table("history", (
-        *cols("text", "label model measure"), *cols("estimate", "value"),
-        *cols("number?", "se"),
-        *cols("estimate", "change"), Column("marks", "text*"),
-        *cols("flag", "accepted"),
+        *cols("text", "label model measure"), *cols("estimate", "value"), *cols("number?", "se"),
+        *cols("estimate", "change"), Column("marks", "text*"), *cols("flag", "accepted"),
         *cols("flag?", "met"),
     ), when=""),
 )  # fmt: skip
@@ -51,30 +47,12 @@ GLOSSARY = {
 
 def headline(result: Document) -> list[str]:
     """Return the headline: command, file, and numbers of labels and models."""
-    name, of_ = result.inputs[0].name, result.parameters["of"]
-    labels, models = result.summary["labels"], result.summary["models"]
-    return [
-        f"History of {of_} in {name}: {format_count(labels, 'label')}, "
-        f"{format_count(models, 'model')}"
-    ]
-
-
-def _change_rows(result: Document) -> Sequence[Row]:
-    """Return the changes of leading measures, and significant ones, with label and cause."""
-    steps = {(row["model"], row["measure"]): row for row in result.tables["steps"]}
-    none = {"since": None, "cause": None}
-    return [
-        {**row, **steps.get((row["model"], row["measure"]), none)}
-        for row in comparison_rows(result, "label")
-        if row["measure"] in result.parameters["leading"] or (row["model"], row["measure"]) in steps
-    ]  # fmt: skip
+    labels, models = (format_count(result.summary[f"{of}s"], of) for of in ("label", "model"))
+    return [f"History of {result.parameters['of']} in {result.inputs[0].name}: {labels}, {models}"]
 
 
 def _line_rows(result: Document) -> list[Row]:
-    """Return a row for each label and model, with a column for each leading measure.
-
-    Of many labels those where something changed or was accepted, and all of the last few labels.
-    """
+    """Return a row for each of the last labels, and for changes, of a model with its measures."""
     found: dict[tuple[Cell, Cell], dict[str, Cell]] = {}
     for row in result.tables["history"]:
         marks = row["marks"] if isinstance(row["marks"], list) else []
@@ -89,24 +67,26 @@ def _line_rows(result: Document) -> list[Row]:
     return [line for line in found.values() if line["marks"] or line["label"] in last]
 
 
-def _no_signs(rows: Sequence[Row]) -> Sequence[Sign]:
-    """Return no sign for any row: none is the best of its table."""
-    return [""] * len(rows)
-
-
 def page_tables(result: Document, _: int) -> Iterator[TableView]:
-    """Yield the tables: changes, then lines."""
-    if rows := _change_rows(result):
+    """Yield the tables: changes of leading measures and significant ones, then lines."""
+    leading = result.parameters["leading"]
+    steps = {(row["model"], row["measure"]): row for row in result.tables["steps"]}
+    changes, none = comparison_rows(result, "label"), {"since": None, "cause": None}
+    rows = [
+        {**row, **steps.get((row["model"], row["measure"]), none)}
+        for row in changes
+        if row["measure"] in leading or (row["model"], row["measure"]) in steps
+    ]
+    if rows:
         yield TableView(
             "comparisons", "Changes at the last label", {
                 "model": "model", "measure": "measure", "change": "difference",
                 "verdict": "verdict", "cause": "cause", "since": "since", "old": "old",
                 "new": "new", "p, adjusted": "p_adjusted", "reference": "reference",
-            }, rows, rank="asked", lead="difference", most=MOVES, places=_no_signs(rows),
-            legend=("p_adjusted", "cause", "since"), name="steps",
-            total=len(comparison_rows(result, "label")),
+            }, rows, rank="asked", lead="difference", most=MOVES, places=(), name="steps",
+            legend=("p_adjusted", "cause", "since"), total=len(changes),
         )  # fmt: skip
-    lines, leading = _line_rows(result), result.parameters["leading"]
+    lines = _line_rows(result)
     columns: dict[str, Source] = {"label": "label", "model": "model", "event": "marks"}
     columns |= {measure: measure for measure in leading}
     title = "Lines" if len(lines) == result.summary["labels"] * result.summary["models"] else (
@@ -114,7 +94,7 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
     )  # fmt: skip
     yield TableView(
         "history", title, columns, lines, rank="main",
-        places=_no_signs(lines), lead=leading[0] if leading else "", legend=("marks",),
+        places=(), lead=leading[0] if leading else "", legend=("marks",),
         more="--format csv --show history",
     )  # fmt: skip
     if result.tables["events"]:
@@ -126,23 +106,21 @@ def page_charts(result: Document) -> Iterator[Chart]:
     labels = list(dict.fromkeys(str(row["label"]) for row in result.tables["history"]))
     if len(labels) < 2:
         return
-    for place, measure in enumerate(result.parameters["leading"]):
-        points: dict[str, list[tuple[float, float]]] = {}
+    place = {label: i for i, label in enumerate(labels, start=1)}
+    changed = {str(row["label"]): str(row["changed"])[0].upper() for row in result.tables["events"]}
+    marks = tuple(Mark(letter, float(place[label])) for label, letter in changed.items())
+    axis = Axis(f"labels from {labels[0]} (1) to {labels[-1]} ({len(labels)})",
+                ends=(1.0, float(len(labels))))  # fmt: skip
+    for index, measure in enumerate(result.parameters["leading"]):
+        points: dict[str, list[Point]] = {}
         for row in result.tables["history"]:
-            value = cell_value(as_estimate(row["value"]))
-            if row["measure"] == measure and value is not None:
-                at = float(labels.index(str(row["label"])) + 1)
+            if row["measure"] == measure and (value := cell_value(row["value"])) is not None:
+                at = float(place[str(row["label"])])
                 points.setdefault(str(row["model"]), []).append((at, value))
         series = tuple(Series(name, (tuple(found),)) for name, found in points.items())[:CURVES]
-        marks = {str(row["label"]): str(row["changed"])[0].upper()
-                 for row in result.tables["events"]}  # fmt: skip
         yield Chart(
-            "lines", f"{measure} by label",
-            Axis(f"labels from {labels[0]} (1) to {labels[-1]} ({len(labels)})",
-                 ends=(1.0, float(len(labels)))),
-            Axis(), series,
-            tuple(Mark(letter, float(labels.index(label) + 1)) for label, letter in marks.items()),
-            left=len(points) - len(series), name="trend", rank="detail" if place else "main",
+            "lines", f"{measure} by label", axis, series=series, marks=marks,
+            left=len(points) - len(series), name="trend", rank="detail" if index else "main",
         )  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from clfeval.document import Cell, Document, Row, cell_value
@@ -26,6 +25,7 @@ from clfeval.pages.shared_columns import (
     MODEL,
     SLICE,
     difference_tables,
+    existing_tables,
     measure_tables,
 )
 from clfeval.schema import (
@@ -64,10 +64,11 @@ ALONE = (
     Column("occlusion", "share"),
 )
 REACH = (*cols("text+", "models"), Column("covered", "weight", "detected"),
-         Column("effort", "weight", "flagged"), *cols("share", "yield"),
-         *ALONE)  # fmt: skip
-CORRECTED = (Column("corrected", "bare", best="max"),
-             Column("corrected_yield", "bare", "corrected yield", best="max"))  # fmt: skip
+         Column("effort", "weight", "flagged"), *cols("share", "yield"), *ALONE)  # fmt: skip
+CORRECTED = (
+    Column("corrected", "bare", best="max"),
+    Column("corrected_yield", "bare", "corrected yield", best="max"),
+)
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
 TABLES = (
     Table("models", (SLICE, MODEL, *cols("cut?", "threshold"), *CELLS,
@@ -105,20 +106,12 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     tables = result.tables
     scores = " ".join(column.name for column in ALONE if is_present(column.when, result))
     found = scores.split()[0]
+    yield from _best_subset_tables(result, digits)
+    who = "slice " * bool(tables.get("slices"))
     part = partial(TableView, most=MAX_ROWS, rank="asked")
-    for name, title, columns in (
-        ("best", "Best subset of each size", "size models covered corrected gain effort"),
-        ("max_effort", "Best subset within --max-effort", "models covered corrected effort"),
-    ):
-        if name in tables:
-            who = "slice " * any(row["slice"] is not None for row in tables[name])
-            one = part(name, title, f"{who}{columns} yield", legend=REACHED)
-            yield _add_method(one, tables[name], digits)
     if "subsets" in tables:
-        title = "Subsets of models"
-        columns = f"models covered effort yield {scores}"
-        who = "slice " * bool(tables.get("slices"))
-        yield part("subsets", title, f"{who}{columns}", legend=REACHED, lead="yield")
+        columns = f"{who}models covered effort yield {scores}"
+        yield part("subsets", "Subsets of models", columns, legend=REACHED, lead="yield")
     yield from difference_tables(result)
     if "exclusive" in tables:
         title = "Rows that one model alone detects or misses"
@@ -126,29 +119,20 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     if "sweep" in tables:
         yield from _sweep_tables(result, scores, digits)
     yield from measure_tables(result)
-    who = ""
-    if tables.get("slices"):
+    if who:
         yield _slice_table(result)
-        who = "slice "
     yield _main_table(result, found)
     # the confusion counts are those of the positive class for any target
     aside = " (of the positive class)" if result.parameters["target"] == "negative" else ""
-    rates = "threshold? tp fp fn tn accuracy precision recall"
-    for name, title, columns in (
-        ("alone", "Unique detections and misses", scores),
-        ("rates", f"Confusion counts and rates{aside}", rates),
-    ):
-        note = _without_model(result) if name == "rates" else ""
-        more = "--format csv"
-        yield TableView("models", title, f"{who}model {columns}", more=more, name=name, note=note)
-    yield from _pair_tables(result, found, digits)
-
-
-def _without_model(result: Document) -> str:
-    """Return the note on the accuracy of the majority class, over all rows."""
     positives, negatives = result.summary["positives"], result.summary["negatives"]
-    rows = positives + negatives
-    return majority_class_note([positives / rows]) if rows else ""
+    shares = [positives / (positives + negatives)] if positives + negatives else []
+    rates = f"{who}model threshold? tp fp fn tn accuracy precision recall"
+    part = partial(TableView, "models", more="--format csv")
+    yield part("Unique detections and misses", f"{who}model {scores}", name="alone")
+    yield part(
+        f"Confusion counts and rates{aside}", rates, name="rates", note=majority_class_note(shares)
+    )
+    yield from _pair_tables(result, found, digits)
 
 
 def _sort_by_detected(rows: Sequence[Row], target: str) -> list[Row]:
@@ -222,34 +206,37 @@ def _main_table(result: Document, found: str) -> TableView:
     )  # fmt: skip
 
 
-def _format_expected(row: Row, digits: int) -> str:
-    """Return the rows a subset is expected to detect on new data, with decimals."""
-    found = cell_value(row["corrected"])
-    return ABSENT if found is None else format_amount(found, digits)
+def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
+    """Yield the best subsets, with the search method below the table where all have the same."""
 
+    def expected(row: Row) -> str:  # on new data, with decimals
+        found = cell_value(row["corrected"])
+        return ABSENT if found is None else format_amount(found, digits)
 
-def _add_method(one: TableView, rows: Sequence[Row], digits: int) -> TableView:
-    """Return a table with the search method of its subsets, below it where all have the same."""
-    written = {"corrected": partial(_format_expected, digits=digits)}
-    names = str(one.columns).split()
-    heads: dict[str, Source] = {HEADS.get(name, name): written.get(name, name) for name in names}
-    methods = list(dict.fromkeys(str(row["method"]) for row in rows[: one.most]))
-    if len(methods) > 1:
-        return replace(one, columns={**heads, "method": "method"}, right=["corrected"])
-    note = "".join(f"search: {method.replace(':', ',')}" for method in methods)
-    return replace(one, columns=heads, note=note, more="", right=["corrected"])
+    for table, title, names in (
+        ("best", "Best subset of each size", "size models covered corrected gain effort yield"),
+        ("max_effort", "Best subset within --max-effort", "models covered corrected effort yield"),
+    ):
+        rows = result.tables.get(table, ())
+        names = "slice " * any(row["slice"] is not None for row in rows) + names
+        columns: dict[str, Source] = {HEADS.get(name, name): name for name in names.split()}
+        columns["corrected"] = expected
+        methods = list(dict.fromkeys(str(row["method"]) for row in rows[:MAX_ROWS]))
+        several = len(methods) > 1
+        yield from existing_tables(result, TableView(
+            table, title, columns | ({"method": "method"} if several else {}), most=MAX_ROWS,
+            note="" if several else "".join(f"search: {m.replace(':', ',')}" for m in methods),
+            more=None if several else "", right=["corrected"], rank="asked", legend=REACHED,
+        ))  # fmt: skip
 
 
 def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableView]:
-    """Yield tables of a few evenly spaced thresholds: a matrix per measure, then all columns.
-
-    Plots and files have every threshold.
-    """
+    """Yield tables of a few evenly spaced thresholds: a matrix per measure, then all columns."""
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     cuts = list(dict.fromkeys(row[cut] for row in rows))
     some = evenly_spaced(cuts, SWEPT)
     kept = [one for one in cuts if one in some]
-    here = [row for row in rows if row[cut] in kept]
+    here = [row for row in rows if row[cut] in some]
     note = "for all, add --format csv --show sweep" if len(kept) < len(cuts) else ""
     heads, unit = {one: format_exact(one) for one in kept}, CUTS[cut]
     for measure, title in MEASURES:
@@ -272,18 +259,16 @@ def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableV
 def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableView]:
     """Yield the pairs that detect most; then, as in the paper, a matrix of each measure."""
     whole = result.whole("pairs")
-    most = sorted(
-        whole, key=lambda row: (-_cell_number(row["covered"]), _cell_number(row["effort"]))
-    )
-    if most:
-        columns = f"models covered effort yield {found}"
+    columns = f"models covered effort yield {found}"
+    if whole:
+        most = sorted(whole, key=lambda r: (-_cell_number(r["covered"]), _cell_number(r["effort"])))
         title = f"Pairs by {result.parameters['target']}s detected"
         yield TableView("pairs", title, columns, most, PAIRS, lead="yield", legend=REACHED)
     models = [str(row["model"]) for row in result.whole("models")]
     if len(models) > MATRIX_MODELS:
         rows = sorted(whole, key=lambda row: -_cell_number(row[found]))
-        scores = f"models covered effort yield {found} shine_through occlusion"
-        yield TableView("pairs", "Pairs by unique detections", scores, rows, MAX_ROWS)
+        columns += " shine_through occlusion"
+        yield TableView("pairs", "Pairs by unique detections", columns, rows, MAX_ROWS)
     elif len(models) > 2:  # with two models the only pair is the whole set
         heads = [str(j) for j in range(1, len(models) + 1)]
         matrix: dict[str, Source] = {head: head for head in ("model", *heads)}
@@ -321,37 +306,30 @@ def page_charts(result: Document) -> Iterator[Chart]:
         matrix = (Series(str(row["model"]), values=tuple(map(cell_value, c))) for row, c in lines)
         title = "ShineThrough of pairs (taller is more)"
         yield Chart("cells", title, series=tuple(matrix), name="matrix")
-    if "sweep" in result.tables:
-        yield from _curve_charts(result)
-
-
-def _curve_charts(result: Document) -> Iterator[Chart]:
-    rows, cut = result.whole("sweep"), result.parameters["sweep"]
-    axis = Axis("number of top rows" if cut == "top" else cut)
-    target = result.parameters["target"]
+    rows, cut = result.whole("sweep"), str(result.parameters.get("sweep"))
+    order = _sort_by_detected(models, result.parameters["target"]) if rows else ()
     for measure, title in MEASURES:
         points: dict[str, list[Point]] = {}
         for row in rows:
-            value = cell_value(row[measure])
-            if value is not None:
+            if (value := cell_value(row[measure])) is not None:
                 points.setdefault(str(row["model"]), []).append((float(str(row[cut])), value))
-        forward = cut == "top"
-        order = (str(row["model"]) for row in _sort_by_detected(result.whole("models"), target))
-        curves = tuple(
-            Series(name, (_step_points(points[name], forward),)) for name in order if name in points
-        )
+        names = (name for row in order if (name := str(row["model"])) in points)
+        steps = partial(_step_points, forward=cut == "top")
+        curves = tuple(Series(name, (steps(points[name]),)) for name in names)
         if curves:
             title = f"{title} at {len({row[cut] for row in rows})} {CUTS[cut]}"
+            axis = Axis("number of top rows" if cut == "top" else cut)
             yield Chart("lines", title, axis, series=curves, name="curves", rank="asked")
 
 
-def _step_points(points: Sequence[Point], forward: bool) -> tuple[Point, ...]:
+def _step_points(points: Sequence[Point], *, forward: bool) -> tuple[Point, ...]:
     """Return points of steps: each value extends to the next point, or back to the one before."""
-    out: list[Point] = []
-    for i, (cut, value) in enumerate(points):
-        other = points[min(i + 1, len(points) - 1)] if forward else points[max(i - 1, 0)]
-        out += [(x, value) for x in sorted((cut, other[0]))]
-    return tuple(out)
+    ends = [*points[1:], points[-1]] if forward else [points[0], *points[:-1]]
+    return tuple(
+        (x, value)
+        for (cut, value), (end, _) in zip(points, ends, strict=True)
+        for x in sorted((cut, end))
+    )
 
 
 PAGE = Page(

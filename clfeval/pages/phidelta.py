@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from clfeval.document import Cell, Document, Row, as_estimate, cell_value
+from clfeval.document import Cell, Document, Row, as_estimate
 from clfeval.measures import odds
 from clfeval.measures.odds import BOUNDARIES, LEAN
 from clfeval.pages.formatting import (
@@ -21,11 +21,14 @@ from clfeval.pages.formatting import (
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
 from clfeval.pages.shared_columns import (
     CELLS,
+    MAX_ROWS,
     MEASURED,
     MODEL,
     SLICE,
     difference_tables,
+    existing_tables,
     measure_tables,
+    sort_by_column,
 )
 from clfeval.schema import Column, Page, Source, Table, TableView, cols
 
@@ -41,6 +44,10 @@ POPULATION_COLUMNS = (
 )
 BOUNDS = {"minimum": -1, "maximum": 1}
 TILTED_COLUMNS = (Column("phi_b", "doubled"), Column("delta_b", "signed"))
+TILTED_NUMBERS = (
+    *cols("number", "phi_b", more={"minimum": -2, "maximum": 2}),
+    *cols("number", "delta_b", more=BOUNDS),
+)
 FEATURE = (
     *cols("text", "feature column"),
     Column("kind", "text", among=("binary", "numeric", "category", "term")),
@@ -55,22 +62,18 @@ FEATURE = (
 )  # fmt: skip
 TABLES = (
     Table("models", (
-        SLICE, MODEL, THRESHOLD, *CELLS, *RATES, *PLACE,
-        *cols("text?", "reading reading_withheld"),
-        *cols("share", "accuracy_u error_u precision_u npv_u f1_u"),
-        *cols("signed", "mcc_u"),
+        SLICE, MODEL, THRESHOLD, *CELLS, *RATES, *PLACE, *cols("text?", "reading reading_withheld"),
+        *cols("share", "accuracy_u error_u precision_u npv_u f1_u"), *cols("signed", "mcc_u"),
         *cols("share", "mutual_information_u accuracy error_rate"),
-        Column("precision", "share", "PPV ↑"), *cols("share", "npv f1"),
-        *cols("signed", "mcc"), *cols("share", "mutual_information"),
-        *TILTED_COLUMNS,
+        Column("precision", "share", "PPV ↑"), *cols("share", "npv f1"), *cols("signed", "mcc"),
+        *cols("share", "mutual_information"), *TILTED_COLUMNS,
         Column("region_sensitivity", "share", "sensitivity"),
         Column("region_specificity", "share", "specificity"),
     ), CLASSIFIERS, 1),
     Table("run_spread", (
-        MODEL, *cols("count", "runs"),
-        Column("phi_mean", "signed", "mean φ"), Column("phi_sd", "number?", "SD of φ"),
-        Column("delta_mean", "signed", "mean δ"), Column("delta_sd", "number?", "SD of δ"),
-        *cols("number?", "covariance"),
+        MODEL, *cols("count", "runs"), Column("phi_mean", "signed", "mean φ"),
+        Column("phi_sd", "number?", "SD of φ"), Column("delta_mean", "signed", "mean δ"),
+        Column("delta_sd", "number?", "SD of δ"), *cols("number?", "covariance"),
         Column("accuracy_u_mean", "share", "mean unbiased accuracy"),
         Column("accuracy_u_sd", "number?", "SD of unbiased accuracy"),
         Column("bias", "text", among=(None, "low", "towards positive", "towards negative")),
@@ -85,14 +88,12 @@ TABLES = (
         Column("break_even_threshold", "cut?", "threshold at φ = 0"),
         Column("break_even_delta", "number?", "δ at φ = 0"), *cols("count", "points"),
     ), f"{CLASSIFIERS}?"),
-    Table("curve",
-          (SLICE, MODEL, THRESHOLD, *CELLS[:2], *cols("part", "sensitivity specificity"),
+    Table("curve", (SLICE, MODEL, THRESHOLD, *CELLS[:2], *cols("part", "sensitivity specificity"),
                     *cols("number", "phi delta", more=BOUNDS)), f"{CLASSIFIERS}?"),
-    Table("populations", (SLICE, MODEL, *POPULATION_COLUMNS, *TILTED_COLUMNS,
-                          *cols("share", "accuracy"),
-                          Column("precision", "share", "PPV ↑"),
-                          *cols("share", "npv mutual_information")),
-          f"{CLASSIFIERS}?"),
+    Table("populations", (
+        SLICE, MODEL, *POPULATION_COLUMNS, *TILTED_COLUMNS, *cols("share", "accuracy"),
+        Column("precision", "share", "PPV ↑"), *cols("share", "npv mutual_information"),
+    ), f"{CLASSIFIERS}?"),
     replace(MEASURED, when=f"{CLASSIFIERS}?"),
     Table("features", FEATURE, FEATURES),
     Table("selected", FEATURE, f"{FEATURES}?"),
@@ -101,47 +102,34 @@ TABLES = (
         *cols("weight", "support"), *cols("share", "confidence"),
     ), FEATURES),
     Table("corners", (*POPULATION_COLUMNS, Column("corner", "text", among=CORNERS),
-                      *cols("number", "phi_b", more={"minimum": -2, "maximum": 2}),
-                      *cols("number", "delta_b", more=BOUNDS)), "", 4),
+                      *TILTED_NUMBERS), "", 4),
     Table("isometrics", (
         Column("measure", "text", among=(
             "sensitivity", "specificity", "accuracy", "precision", "npv", "mutual_information",
         )),
-        *cols("part", "value"), *POPULATION_COLUMNS,
-        *cols("count", "branch point"),
-        *cols("number", "phi delta", more=BOUNDS),
-        *cols("number", "phi_b", more={"minimum": -2, "maximum": 2}),
-        *cols("number", "delta_b", more=BOUNDS),
+        *cols("part", "value"), *POPULATION_COLUMNS, *cols("count", "branch point"),
+        *cols("number", "phi delta", more=BOUNDS), *TILTED_NUMBERS,
     )),
 )  # fmt: skip
 
 
-MAX_ROWS = 30  # rows of a table shown to a person; files get them all
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
 CSV = "--format csv"
-RIGHT: Mapping[str, Source] = {
-    "PPV ↑": "precision", "NPV ↑": "npv", "accuracy ↑": "accuracy",
-}  # fmt: skip
 READINGS = ("worse than chance", "no better than chance", "informative", "near oracle")
 EXPLAINED = (
     "delta", "phi", "reading", "delta_mean", "phi_mean", "bias", "variance", "precision", "odds",
     "npv", "gini",
 )  # fmt: skip
-OF_FEATURES = ("delta", "phi", "role")
 J = "sensitivity + specificity - 1 (Youden's J)"
 
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the rows of each class."""
     summary, names = result.summary, join_names([item.name for item in result.inputs])
-    if result.parameters["mode"] == "features":
-        return _of_features(result, names)
-    runs = f", {summary['runs']} runs" if summary.get("runs") else ""
-    return [f"φ-δ of {names}: {format_class_counts(result)}{runs}"]
-
-
-def _of_features(result: Document, names: str) -> list[str]:
-    summary, parameters = result.summary, result.parameters
+    parameters = result.parameters
+    if parameters["mode"] != "features":
+        runs = f", {summary['runs']} runs" if summary.get("runs") else ""
+        return [f"φ-δ of {names}: {format_class_counts(result)}{runs}"]
     lines = [f"φ-δ of {summary['features']:,} features in {names}: {format_class_counts(result)}"]
     numeric = any(row["kind"] == "numeric" for row in result.tables["features"][:MAX_ROWS])
     if numeric and parameters["cut"] is None:
@@ -173,8 +161,7 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         at = threshold_note(best)
         title = f"Models{at} by δ{' (all thresholds: --curve)' * bool(at)}"
         yield TableView(
-            "models", title,
-            "model delta phi sensitivity specificity reading?",
+            "models", title, "model delta phi sensitivity specificity reading?",
             list(map(_add_reading, best[:MAX_ROWS])),
             more=CSV, total=len(best), rank="main", lead="delta", legend=("delta", "reading"),
             words={"delta": f"{J}; φ: sensitivity - specificity"},
@@ -189,7 +176,8 @@ def _requested_tables(result: Document, who: str) -> Iterator[TableView]:
         several = len(result.parameters["targets"]) > 1
         title = f"Models at {_target_words(result)}"
         at_each = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
-        there = {**{name: name for name in who.split()}, **at_each, **RIGHT}
+        there = {**{name: name for name in who.split()}, **at_each, "PPV ↑": "precision",
+                 "NPV ↑": "npv", "accuracy ↑": "accuracy"}  # fmt: skip
         rows = sort_by_column(tables["populations"], "precision")
         note = majority_class_note([row["prevalence"] for row in rows])
         yield part("populations", title, there, rows, lead="precision", note=note)
@@ -203,21 +191,6 @@ def _requested_tables(result: Document, who: str) -> Iterator[TableView]:
         columns = f"{who} delta phi sensitivity specificity"
         title = "Models in each slice"
         yield part("models", title, columns, rows, name="slices", lead="delta", more=CSV, legend=())
-
-
-def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
-    """Return rows sorted by value within each slice and prevalence, those without a value last."""
-
-    def part(row: Row) -> tuple[Cell, Cell]:
-        return row.get("slice"), row.get("prevalence")
-
-    place = {here: i for i, here in enumerate(dict.fromkeys(map(part, rows)))}
-
-    def key(row: Row) -> tuple[int, bool, float]:
-        value = cell_value(row.get(column))
-        return place[part(row)], value is None, -(value or 0.0)
-
-    return sorted(rows, key=key)
 
 
 def _add_reading(row: Row) -> Row:
@@ -236,12 +209,6 @@ def _add_reading(row: Row) -> Row:
     return {**row, "reading": words}
 
 
-def _withheld_reading(row: Row) -> str:
-    """Return the readings that the interval includes, and the boundary between them."""
-    words, why = _add_reading(row)["reading"], str(row["reading_withheld"])
-    return f"{words} ({why})" if words else why
-
-
 def _target_words(result: Document) -> str:
     """Return the prevalence as text, where there is one."""
     at, *others = result.parameters.get("targets") or [{}]
@@ -255,23 +222,28 @@ def _detail_tables(result: Document, who: str) -> Iterator[TableView]:
     ratio, level = result.summary["odds"], result.parameters["level"]
     at = f"at the sample's class ratio, {ratio}" if ratio else "at each model's class ratio"
     pooled = ", rows of all runs pooled" if "runs" in tables else ""
-    read = [{**row, "reading": row["reading"] or _withheld_reading(row)} for row in models]
+    read: list[Row] = []
+    for row in models:  # without a reading, those the interval includes, and why there is none
+        words, why = _add_reading(row)["reading"], str(row["reading_withheld"])
+        read.append({**row, "reading": row["reading"] or (f"{words} ({why})" if words else why)})
     title = f"Positions in the φ-δ diamond{pooled}"
     columns = f"{who} phi delta reading"
     yield TableView("models", title, columns, read, more=CSV, total=len(models), name="readings")
-    for name, table, title, columns in (
-        ("plane", "populations", f"Positions at {_target_words(result)}",
-         f"{who} prevalence odds phi_b delta_b mutual_information"),
-        ("break-even", "curves", "Largest δ and break-even point of each curve",
-         f"{who} best_delta best_phi break_even_delta break_even_threshold points"),
-        ("spread", "run_spread", "Spread over runs",
-         "model covariance accuracy_u_mean accuracy_u_sd method"),
-        ("runs", "runs", "Results of each run", "model run sensitivity specificity phi delta"),
-    ):  # fmt: skip
-        if table in tables:
-            moved = tables[table] if name == "plane" else ()  # δ_b is 2 accuracy - 1
-            note = majority_class_note([row["prevalence"] for row in moved])
-            yield TableView(table, title, columns, name=name, note=note)
+    # δ_b is 2 accuracy - 1
+    note = majority_class_note([row["prevalence"] for row in tables.get("populations", ())])
+    yield from existing_tables(
+        result,
+        TableView("populations", f"Positions at {_target_words(result)}",
+                  f"{who} prevalence odds phi_b delta_b mutual_information", name="plane",
+                  note=note),
+        TableView("curves", "Largest δ and break-even point of each curve",
+                  f"{who} best_delta best_phi break_even_delta break_even_threshold points",
+                  name="break-even"),
+        TableView("run_spread", "Spread over runs",
+                  "model covariance accuracy_u_mean accuracy_u_sd method", name="spread"),
+        TableView("runs", "Results of each run", "model run sensitivity specificity phi delta",
+                  name="runs"),
+    )  # fmt: skip
     for name, title, columns in (
         ("rates", "Rates",
          f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity"),
@@ -293,20 +265,19 @@ def _detail_tables(result: Document, who: str) -> Iterator[TableView]:
 
 def _feature_tables(result: Document) -> Iterator[TableView]:
     """Yield the tables of the best features, and of implications without exception."""
-    implied = result.tables["implications"]
-    if "selected" in result.tables:
-        yield _feature_table(result, "selected", "Selected features by |δ|")
-    else:
-        yield _feature_table(result, "features", "Features by |δ|")
+    implied, selected = result.tables["implications"], "selected" in result.tables
+    name, title = ("selected", "Selected features") if selected else ("features", "Features")
+    yield _feature_table(result, name, f"{title} by |δ|")
     if implied:
         best = sorted(implied, key=lambda row: -float(str(row["support"])))
         note = "f: the feature, c: the positive class; without exception in these rows"
         note += "; intervals are not adjusted" * (len(implied) > 1)
         note += "; for all, add --format csv --show implications" * (len(best) > IMPLIED)
         what = "feature implication support confidence"
-        title = "Implications by support"
-        yield TableView("implications", title, what, best, IMPLIED, note, more="")
-    if "selected" in result.tables:
+        yield TableView(
+            "implications", "Implications by support", what, best, IMPLIED, note, more=""
+        )
+    if selected:
         every = _feature_table(result, "features", "All features by |δ|")
         yield replace(every, rank="detail", lead="")
 
@@ -330,7 +301,7 @@ def _feature_table(result: Document, name: str, title: str) -> TableView:
         columns["implications"] = lambda row: join_names(row["implications"])
     return TableView(
         name, title, columns, rows, FEATURED, rank="main",
-        lead="corrected_delta" if corrected else "delta", legend=OF_FEATURES,
+        lead="corrected_delta" if corrected else "delta", legend=("delta", "phi", "role"),
     )  # fmt: skip
 
 

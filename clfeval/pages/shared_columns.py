@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clfeval.document import Document, Row, as_estimate, sort_value
+from clfeval.document import Cell, Document, Row, as_estimate, cell_value, sort_value
 from clfeval.formatting import format_class_ratio, format_close, format_share, quoted_name
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.formatting import INFINITE, REASONS
@@ -14,6 +14,7 @@ from clfeval.schema import (
     MOST_CHANGES,
     Column,
     Rank,
+    Sign,
     Source,
     Table,
     TableView,
@@ -28,15 +29,20 @@ CELLS = tuple(
     Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
     for name in ("tp", "fp", "fn", "tn")
 )
+COUNT_MEANINGS = {"tp": "true positives", "fp": "false positives", "fn": "false negatives",
+                  "tn": "true negatives"}  # fmt: skip
+RATE_MEANINGS = {
+    "sensitivity": "share of positives predicted positive",
+    "specificity": "share of negatives predicted negative",
+    "precision": "share of predicted positives that are positive",
+    "npv": "share of predicted negatives that are negative",
+}
 SHARED: Mapping[str, str] = {
     "slice": "the rows with one value of the --by columns; without it the whole table",
     "model": "the name of the classifier",
     "threshold": "score at or above which a row is predicted positive; empty for models that "
     "have labels only",
-    "tp": "true positives",
-    "fp": "false positives",
-    "fn": "false negatives",
-    "tn": "true negatives",
+    **COUNT_MEANINGS,
     "rows": "number of rows; repeated rows count each time",
     "positives": "rows of the positive class",
     "negatives": "rows of all other classes",
@@ -69,43 +75,65 @@ SHARED: Mapping[str, str] = {
 }
 
 
+def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
+    """Return rows sorted by value within each slice and prevalence, those without a value last."""
+
+    def part(row: Row) -> tuple[Cell, Cell]:
+        return row.get("slice"), row.get("prevalence")
+
+    place = {here: i for i, here in enumerate(dict.fromkeys(map(part, rows)))}
+
+    def key(row: Row) -> tuple[int, bool, float]:
+        value = cell_value(row.get(column))
+        return place[part(row)], value is None, -(value or 0.0)
+
+    return sorted(rows, key=key)
+
+
+def best_and_tied_signs(rows: Sequence[Row]) -> list[Sign]:
+    """Return the signs of the best of several models and those tied with it, where tested."""
+    may = [row["tied"] for row in rows]
+    if len(may) < 2 or all(one is None for one in may):
+        return []
+    first = next((i for i, one in enumerate(may) if one), 0)
+    return ["best" if i == first else "equal" if one else "" for i, one in enumerate(may)]
+
+
+def existing_tables(result: Document, *views: TableView) -> Iterator[TableView]:
+    """Yield the views of those tables that the result has."""
+    yield from (view for view in views if view.table in result.tables)
+
+
 def difference_tables(result: Document) -> Iterator[TableView]:
     """Yield the table of differences from a reference, or of any two models over runs."""
     runs, reference = comparison_rows(result, "run"), result.parameters.get("reference")
-    rows = [
-        *comparison_rows(result, "reference"),
-        *comparison_rows(result, "reference", inside=True),
-    ]
+    rows = comparison_rows(result, "reference") + comparison_rows(result, "reference", inside=True)
     if not (rows := rows or runs):
         return
-    title = f"Differences from {quoted_name(reference)} on the same rows" if reference else (
-        "Differences between models")  # fmt: skip
-    title = f"{title.removesuffix(' on the same rows')} in means over runs" if runs else title
-    columns: dict[str, Source] = (
-        {"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}
-    )
-    columns |= {"measure": "measure", "model": "model"} | ({} if reference else {
-        "minus": "reference"}) | {"difference": "difference_adjusted"}  # fmt: skip
+    title = f"from {quoted_name(reference)}" if reference else "between models"
+    where = " in means over runs" if runs else " on the same rows" * bool(reference)
+    columns: dict[str, Source] = {
+        **({"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}),
+        "measure": "measure", "model": "model", **({} if reference else {"minus": "reference"}),
+        "difference": "difference_adjusted",
+    }  # fmt: skip
     note = ""
     if any(row["p"] is not None for row in rows):
         columns |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
         note = "intervals, p and verdict are adjusted for all models"
     yield TableView(
-        "comparisons", title, columns, rows, MAX_COMPARISON_ROWS, note, lead="difference_adjusted",
+        "comparisons", f"Differences {title}{where}", columns, rows, MAX_COMPARISON_ROWS, note,
+        lead="difference_adjusted",
         rank="asked" if reference is not None or len(rows) <= PAIRED else "detail",
     )  # fmt: skip
 
 
-LABELS = "the model has labels only"
 MAX_ROWS = 30  # rows of a table shown to a person; files get them all
-COLUMNS = (
+MEASURED = Table("measures", (
     SLICE, MODEL, *cols("text", "measure estimator"), *cols("text?", "class"),
-    *cols("estimate", "value"),
-    Column("se", "number?", "standard error"), *cols("text", "method"),
-    *cols("number?", "calibrated_mean calibrated_high", when="?"),
-    Column("p", "p?", when="?"),
-)  # fmt: skip
-MEASURED = Table("measures", COLUMNS)
+    *cols("estimate", "value"), Column("se", "number?", "standard error"), *cols("text", "method"),
+    *cols("number?", "calibrated_mean calibrated_high", when="?"), Column("p", "p?", when="?"),
+))  # fmt: skip
 MEANINGS: Mapping[str, str] = {
     "class": "the class of the measure; empty if it is about all classes",
     "measure": "the measure, with its parameters",
@@ -121,29 +149,20 @@ MEANINGS: Mapping[str, str] = {
 
 
 def requested_rows(result: Document) -> list[Row]:
-    """Return the measures of a report requested by name, or those only in a requested set.
-
-    Those of single classes are left out.
-    """
+    """Return measures of a report, not of single classes, requested by name or only by a set."""
     known = result.tables["models"][0]
     found = [find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())]
     ids = {measure.id for measure in found if measure is not None}
-    metrics = [(row, str(row["measure"])) for row in result.whole("measures")
-               if row["estimator"] != "class"]  # fmt: skip
-    return [
-        row
-        for row, name in metrics
-        if name.partition(":")[0] in ids or (None in found and name not in known)
-    ]
+    rows = [row for row in result.whole("measures") if row["estimator"] != "class"]
+    other = {row["measure"] for row in rows if None in found and row["measure"] not in known}
+    return [r for r in rows if r["measure"] in other or str(r["measure"]).partition(":")[0] in ids]
 
 
 def measure_tables(
     result: Document, rows: Sequence[Row] | None = None, *, name: str = ""
 ) -> Iterator[TableView]:
     """Yield the table of requested measures, with those of slices; rows: only these."""
-    if MEASURED.name not in result.tables:
-        return
-    mine = result.tables[MEASURED.name] if rows is None else rows
+    mine = result.tables.get(MEASURED.name, ()) if rows is None else rows
     if not mine:
         return
     columns = "slice " * any(row["slice"] is not None for row in mine) + "model measure "
@@ -154,15 +173,11 @@ def measure_tables(
         reason = as_estimate(row["value"]).reason
         if reason is not None and reason not in INFINITE:
             whys.setdefault(reason, {})[str(row["measure"])] = None
-    said = [
-        f"–: {LABELS}" if reason == "needs_scores"
-        else f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
-        for reason, names in whys.items()
-    ]  # fmt: skip
-    note = "; ".join(said)
+    said = [f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
+            if reason != "needs_scores" else "–: the model has labels only"
+            for reason, names in whys.items()]  # fmt: skip
     yield TableView(MEASURED.name, "Requested measures", columns, mine, MAX_ROWS, rank="asked",
-                    name=name,
-                note=note)  # fmt: skip
+                    name=name, note="; ".join(said))  # fmt: skip
 
 
 AT_PREVALENCE = "at_prevalence"
@@ -170,8 +185,7 @@ PREVALENCE_TABLE = Table(AT_PREVALENCE, (
     MODEL, Column("chosen_by", "text?"), Column("threshold", "cut?"),
     Column("population", "text", among=("sample", "1:1", "target")),
     *cols("prevalence", "prevalence"), *cols("odds", "odds"),
-    *cols("share", "sensitivity specificity ppv npv"),
-    *cols("amount", "alarms alarms_per_case"),
+    *cols("share", "sensitivity specificity ppv npv"), *cols("amount", "alarms alarms_per_case"),
     *cols("estimate", "net_benefit"),
 ))  # fmt: skip
 PREVALENCE_MEANINGS: Mapping[str, str] = {
@@ -182,7 +196,6 @@ PREVALENCE_MEANINGS: Mapping[str, str] = {
     "population": "the sample as counted, balanced classes (1:1), a target, or one of the sweep",
 }
 PREVALENCE_HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
-CHOSEN_BY_WORDS = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
 PREVALENCE_COLUMNS: Mapping[str, Source] = {
     "PPV ↑": "ppv", "NPV ↑": "npv", "alarms\n/ case": "alarms_per_case",
     "alarms\n/ 1,000": "alarms", "net\nbenefit ↑": "net_benefit", "sens. ↑": "sensitivity",
@@ -194,34 +207,27 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
     """Return the table of PPV, NPV and alarms at each prevalence."""
     rows = sorted(rows, key=lambda row: float(str(row["prevalence"])))
     order = list(dict.fromkeys(row["odds"] for row in rows))
-    columns: dict[str, Source] = {"model": "model"}
     every = {row["chosen_by"] for row in rows}
-    columns |= {"chosen by": "chosen_by"} if len(every) > 1 else {}
-    columns |= {"prevalence": "prevalence"} if len(order) > 1 else {}
-    by = any(sort_value(row["net_benefit"]) is not None for row in rows)
-    cut = any(row["threshold"] is not None for row in rows)
-    columns |= {"threshold": "threshold"} if cut else {}
-    columns |= {
-        head: name for head, name in PREVALENCE_COLUMNS.items() if name != "net_benefit" or by
+    columns: dict[str, Source] = {
+        "model": "model",
+        **({"chosen by": "chosen_by"} if len(every) > 1 else {}),
+        **({"prevalence": "prevalence"} if len(order) > 1 else {}),
+        **({"threshold": "threshold"} if any(row["threshold"] is not None for row in rows) else {}),
+        **PREVALENCE_COLUMNS,
     }
+    if all(sort_value(row["net_benefit"]) is None for row in rows):
+        del columns["net\nbenefit ↑"]
     title = "Predictive values"
     if len(order) == 1:
         share = format_share(float(str(rows[0]["prevalence"])))
         title += f" at prevalence {share} ({format_class_ratio(order[0])})"
-    note = CHOSEN_BY_WORDS.get(str(next(iter(every))), "") if len(every) == 1 else ""
+    named = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
+    note = named.get(str(min(every, key=str)), "") if len(every) == 1 else ""
     note = f"threshold of the {note}; values expected on new data" if note else ""
     return TableView(
         AT_PREVALENCE, title, columns, rows, rank=rank, lead="ppv", write=format_close, note=note,
-        legend=("alarms", "alarms_per_case"), places=[""] * len(rows),
-        total=len(rows),
+        legend=("alarms", "alarms_per_case"), places=(),
     )  # fmt: skip
-
-
-MAX_NEWLY_WRONG = 10  # rows that are newly wrong, of all models
-MAX_CHANGES = 15  # changes, where nobody asks for all
-
-PAIRED_NOTE = "new - old, on the same rows"
-PARTLY_PAIRED_NOTE = "new - old, on the same rows or, where not paired, on independent samples"
 
 
 def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
@@ -234,25 +240,24 @@ def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
         return []
     limited = {gate.measure for gate in result.gates}
     rows = [row for row in found if row["p_adjusted"] is not None or row["measure"] in limited]
-    paired = [bool(row["paired"]) for row in rows]
+    paired = {bool(row["paired"]) for row in rows}
+    pairing = "" if False not in paired else " or, where not paired, on independent samples"
     shown = [
         TableView(
             "comparisons", "Change since the baseline", {
                 "model": "model", "measure": "measure", "old": "old", "new": "new",
                 "change": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
-            }, rows or found, None if every else MAX_CHANGES,
+            }, rows or found, None if every else 15,
             "p: adjusted (Benjamini-Hochberg) over these measures and models; –: not adjusted",
             rank="asked", lead="difference", whole=True, name=BASELINE, total=len(found),
             more="--show baseline; all measures: --format csv --show comparisons",
-            words={} if not any(paired) else {
-                "change": PAIRED_NOTE if all(paired) else PARTLY_PAIRED_NOTE},
+            words={"change": f"new - old, on the same rows{pairing}"} if True in paired else {},
         )
     ]  # fmt: skip
-    if changes := result.tables.get(CHANGES):
-        shown.append(
-            TableView(CHANGES, "Rows predicted correctly before, incorrectly now",
-                  "model id truth before after", changes, MAX_NEWLY_WRONG, rank="asked",
-                  lead="model",
-                  note=f"at most {MOST_CHANGES} rows per model", total=len(changes))
-        )  # fmt: skip
+    if result.tables.get(CHANGES):
+        shown.append(TableView(
+            CHANGES, "Rows predicted correctly before, incorrectly now",
+            "model id truth before after", most=10, rank="asked", lead="model",
+            note=f"at most {MOST_CHANGES} rows per model",
+        ))  # fmt: skip
     return shown

@@ -20,16 +20,13 @@ RUN = Column("run", "text")
 TABLES = (
     Table("runs", (
         RUN, *cols("text", "command"), *cols("text?", "input"),
-        Column("state", "text", among=STATES), *cols("count", "code"),
-        *cols("count?", "rows"),
+        Column("state", "text", among=STATES), *cols("count", "code"), *cols("count?", "rows"),
         *cols("count", "gates missed warnings"), *cols("text?", "answer"),
     ), when=""),
     Table("answers", (RUN, *cols("text", "code text"))),
     Table("gates", (
-        RUN, *cols("text", "kind metric"), *cols("text?", "model slice"),
-        *cols("number", "limit"),
-        *cols("text?", "limit_text"), *cols("number?", "value"),
-        *cols("count?", "among"),
+        RUN, *cols("text", "kind metric"), *cols("text?", "model slice"), *cols("number", "limit"),
+        *cols("text?", "limit_text"), *cols("number?", "value"), *cols("count?", "among"),
         Column("severity", "text", among=get_args(Severity)),
         Column("state", "text?", among=get_args(GateState)), *cols("flag?", "passed"),
         *cols("text?", "reason"), *cols("text", "text"),
@@ -80,12 +77,10 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
         yield TableView("answers", "All sentences of each run", "run text")
         if tables["gates"]:
             yield TableView("gates", "Gates", "run state text")
+    counts = "" if dry else "missed warnings rows "
     heads: dict[str, Source] = {
-        name: name
-        for name in ("run", "state", "gates", "missed", "warnings", "rows", "command", "input")
-    }  # fmt: skip
-    if dry:
-        heads = {name: name for name in ("run", "state", "gates", "command", "input")}
+        name: name for name in f"run state gates {counts}command input".split()
+    }
     title = "Planned runs" if dry else "Runs"
     yield TableView("runs", title, heads, rank="main", most=1000, lead="state")
 

@@ -39,14 +39,13 @@ def key_lines(
     if not entries:
         return []
     names = [printable(entry.name) for entry in entries]
-    longest = max(cell_len(name) for name in (headings[0], *names))
+    longest = max(map(cell_len, (headings[0], *names)))
     wide = _number_widths(headings, entries)
     while wide and 2 + min(longest, SHORTEST) + sum(wide) > width:
         wide.pop()
     least = 2 + min(longest, NAME) + sum(wide)
     blocks = min(4, max(1, (width + GAP) // (least + GAP))) if len(entries) > FEW else 1
-    room = (width - GAP * (blocks - 1)) // blocks - 2 - sum(wide)
-    room = max(1, min(longest, room))
+    room = max(1, min(longest, (width - GAP * (blocks - 1)) // blocks - 2 - sum(wide)))
     cut = shorten_names_apart([headings[0], *names], room)
     high = -(-len(entries) // blocks)
 
@@ -56,13 +55,11 @@ def key_lines(
         mark = add_ansi_style(marker, marker_color(marker)) if color and marker != " " else marker
         return f"{mark} {shown}{ends}"
 
-    heads = [line(" ", headings[0], headings[1:])] * (-(-len(entries) // high))
-    lines = [(" " * GAP).join(heads).rstrip()]
+    rows = [[line(" ", headings[0], headings[1:])] * (-(-len(entries) // high))]
     for row in range(high):
         here = range(row, len(entries), high)
-        parts = [line(entries[i].marker, names[i], entries[i].numbers) for i in here]
-        lines.append((" " * GAP).join(parts).rstrip())
-    return lines
+        rows.append([line(entries[i].marker, names[i], entries[i].numbers) for i in here])
+    return [(" " * GAP).join(parts).rstrip() for parts in rows]
 
 
 def min_key_width(headings: Sequence[str], entries: Sequence[KeyEntry]) -> int:
@@ -92,14 +89,10 @@ def side_by_side_lines(blocks: Sequence[Sequence[str]], wide: int) -> list[str]:
     for parts in zip_longest(*blocks, fillvalue=""):
         line = ""
         for i, part in enumerate(parts):
-            line += " " * (i * wide - visible_width(line)) + part if part else ""
+            gap = " " * (i * wide - cell_len(ESCAPES.sub("", line)))
+            line += gap + part if part else ""
         lines.append(line)
     return lines
-
-
-def visible_width(line: str) -> int:
-    """Return how many columns a line takes on the screen."""
-    return cell_len(ESCAPES.sub("", line))
 
 
 def shorten_name(name: str, most: int) -> str:
@@ -129,12 +122,7 @@ def shorten_names_apart(names: Sequence[str], most: int) -> dict[str, str]:
 
 def _start_that_fits(text: str, most: int) -> str:
     """Return as much of a text as fits."""
-    found = ""
-    for char in text:
-        if cell_len(found + char) > most:
-            break
-        found += char
-    return found
+    return next((text[:i] for i in range(len(text)) if cell_len(text[: i + 1]) > most), text)
 
 
 def _number_widths(headings: Sequence[str], entries: Sequence[KeyEntry]) -> list[int]:

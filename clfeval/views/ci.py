@@ -43,18 +43,20 @@ def gate_findings(
     gates: Sequence[Gate], tables: Sequence[str], inputs: Sequence[InputFile]
 ) -> list[Finding]:
     """Return annotations of missed and warning gates; tables: inputs as given; inputs: files."""
-    file = next((_relative_path(_first_file(name, inputs)) for name in tables), None)
+    file = None
+    for name in tables[:1]:  # of a pattern the first input file, if it exists
+        first = os.path.join(os.path.dirname(name), next((one.name for one in inputs), ""))
+        matched = os.path.isfile(first) and not os.path.isfile(name)
+        file = _relative_path(first if matched else name)
     found = []
     for gate in gates:
         if not gate.passed:
-            level: Weight = "error" if gate.failed else "warning"
-            of = filter(None, (gate.slice, gate.run))
             model = "any" if gate.among else str(gate.model)
-            same = (gate.kind, gate.metric, model, gate.limit_text or repr(gate.limit), *of)
-            severity = "major" if level == "error" else "minor"
-            found.append(
-                Finding(level, gate.kind, printable(str(gate)), file, None, severity, same)
-            )
+            same = (gate.kind, gate.metric, model, gate.limit_text or repr(gate.limit),
+                    *filter(None, (gate.slice, gate.run)))  # fmt: skip
+            level: Weight = "error" if gate.failed else "warning"
+            severity, text = "major" if gate.failed else "minor", printable(str(gate))
+            found.append(Finding(level, gate.kind, text, file, None, severity, same))
     return found
 
 
@@ -78,12 +80,6 @@ def bug_findings(lines: Sequence[str]) -> list[Finding]:
     """Return the annotation of a bug: the last line of its traceback."""
     what = printable(lines[-1] if lines else "unknown")
     return [Finding("error", "bug", f"a bug in clfeval: {what}", None, None, "blocker", (what,))]
-
-
-def _first_file(name: str, inputs: Sequence[InputFile]) -> str:
-    """Return the first input file of a pattern, if it exists, else the name itself."""
-    first = os.path.join(os.path.dirname(name), next((one.name for one in inputs), ""))
-    return name if os.path.isfile(name) or not os.path.isfile(first) else first
 
 
 def _relative_path(name: str) -> str | None:
@@ -114,8 +110,7 @@ def github_lines(findings: Sequence[Finding]) -> Iterator[str]:
 
 def _escape_message(text: str) -> str:
     """Return a message escaped, in which there may be line breaks."""
-    lines = (printable(line).replace("%", "%25") for line in text.split("\n"))
-    return "%0A".join(lines)
+    return "%0A".join(printable(line).replace("%", "%25") for line in text.split("\n"))
 
 
 def gitlab_report(findings: Sequence[Finding]) -> str:
@@ -128,21 +123,15 @@ def gitlab_report(findings: Sequence[Finding]) -> str:
         times[same] += 1
         told = json.dumps([*same, times[same]])
         listed.append({
-            "description": one.text,
-            "check_name": f"clfeval/{one.code}",
-            "fingerprint": sha256(told.encode()).hexdigest()[:32],
-            "severity": one.severity,
+            "description": one.text, "check_name": f"clfeval/{one.code}",
+            "fingerprint": sha256(told.encode()).hexdigest()[:32], "severity": one.severity,
             "location": {"path": path, "lines": {"begin": one.row or 1}},
         })  # fmt: skip
     return json.dumps(listed, indent=1) + "\n"
 
 
 TAGS: Mapping[GateState, str] = {"missed": "failure", "undefined": "error", "skipped": "skipped"}
-COUNT_ATTRIBUTES = {
-    "failure": "failures",
-    "error": "errors",
-    "skipped": "skipped",
-}  # attributes of a suite
+COUNT_ATTRIBUTES = {"failure": "failures", "error": "errors", "skipped": "skipped"}  # of a suite
 RUNS: Mapping[str, str] = {FAILED: "error", LEFT_OUT: "skipped"}  # of a batch
 
 
@@ -165,45 +154,46 @@ def as_junit(result: Document) -> str:
     the output of a case, warnings that of the first suite. No times: equal results give equal
     bytes.
     """
-    suites = _run_cases(result)
-    moved = {(str(row["model"]), str(row["measure"])): _change_text(row)
-             for row in comparison_rows(result, BASELINE)}  # fmt: skip
+    suites: dict[str, list[_TestCase]] = {}
+    problems: dict[str, list[str]] = {}
+    for row in result.tables.get("problems", ()):
+        problems.setdefault(str(row["run"]), []).append(str(row["text"]))
+    for row in result.tables["runs"] if result.command == SUITE else ():
+        name, tag = str(row["run"]), RUNS.get(str(row["state"]))
+        failure = (f"exit code {row['code']}", "\n".join(problems.get(name, ()))) if tag else ()
+        suites[name] = [_TestCase(COMPUTED, tag, *failure)]
+    moved = {
+        (str(row["model"]), str(row["measure"])): _change_text(row)
+        for row in comparison_rows(result, BASELINE)
+    }
     for gate in result.gates:
-        suites.setdefault(gate.run or result.command, []).append(_of_gate(gate, moved))
+        tag = TAGS.get(gate.state)
+        beside = [f"warning: {gate}"] if gate.state == "warned" else []
+        move = moved.get((str(gate.model), gate.measure)) if gate.slice is None else None
+        beside += [move] if move else []  # which is of the whole table
+        name = f"{replace(gate, run=None).subject} {gate.bound}"
+        case = _TestCase(name, tag, gate.kind, str(gate) if tag else "", tuple(beside))
+        suites.setdefault(gate.run or result.command, []).append(case)
     notes = [f"note: {warning.message} [{warning.code}]" for warning in result.warnings]
-    written = [
-        _suite_xml(name, cases, result, notes if not at else ())
-        for at, (name, cases) in enumerate(suites.items())
-    ]
+    written = ""
+    for name, cases in suites.items():
+        written += _suite_xml(name, cases, result, () if written else notes)
     total = _count_attributes([case for cases in suites.values() for case in cases])
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<testsuites name="clfeval" {total}>\n{"".join(written)}</testsuites>\n'
+        f'<testsuites name="clfeval" {total}>\n{written}</testsuites>\n'
     )
-
-
-def _run_cases(result: Document) -> dict[str, list[_TestCase]]:
-    """Return a case for each run of a batch; of another result none."""
-    if result.command != SUITE:
-        return {}
-    wrong: dict[str, list[str]] = {}
-    for row in result.tables["problems"]:
-        wrong.setdefault(str(row["run"]), []).append(str(row["text"]))
-    found = {}
-    for row in result.tables["runs"]:
-        name, tag = str(row["run"]), RUNS.get(str(row["state"]))
-        text = "\n".join(wrong.get(name, ()))
-        kind = f"exit code {row['code']}"
-        found[name] = [_TestCase(COMPUTED, tag, kind, text) if tag else _TestCase(COMPUTED)]
-    return found
 
 
 def _suite_xml(
     name: str, cases: Sequence[_TestCase], result: Document, notes: Sequence[str]
 ) -> str:
+    inputs = (
+        ("input", f"{item.name} {item.sha256 or ''} {item.rows} rows") for item in result.inputs
+    )
     properties = "".join(
         f"<property name={_quote_attribute(key)} value={_quote_attribute(value)}/>\n"
-        for key, value in _properties(result)
+        for key, value in (("version", result.version), ("signature", result.signature), *inputs)
     )
     return (
         f"<testsuite name={_quote_attribute(f'clfeval {name}')} {_count_attributes(cases)}>\n"
@@ -212,28 +202,10 @@ def _suite_xml(
     )
 
 
-def _properties(result: Document) -> Iterator[tuple[str, str]]:
-    """Yield the provenance of the numbers: version, signature and inputs."""
-    yield "version", result.version
-    yield "signature", result.signature
-    for item in result.inputs:
-        yield "input", f"{item.name} {item.sha256 or ''} {item.rows} rows"
-
-
 def _count_attributes(cases: Sequence[_TestCase]) -> str:
     found = Counter(case.tag for case in cases)
     counts = "".join(f' {name}="{found[tag]}"' for tag, name in COUNT_ATTRIBUTES.items())
     return f'tests="{len(cases)}"{counts}'
-
-
-def _of_gate(gate: Gate, moved: Mapping[tuple[str, str], str]) -> _TestCase:
-    name = f"{replace(gate, run=None).subject} {gate.bound}"
-    tag, text = TAGS.get(gate.state), str(gate)
-    beside = [f"warning: {gate}"] if gate.state == "warned" else []
-    move = moved.get((str(gate.model), gate.measure)) if gate.slice is None else None
-    if move:  # which is of the whole table
-        beside.append(move)
-    return _TestCase(name, tag, gate.kind, text if tag else "", tuple(beside))
 
 
 def _case_xml(case: _TestCase, run: str) -> str:
@@ -256,10 +228,9 @@ def _output_xml(lines: Sequence[str]) -> str:
 
 
 def _change_text(row: Row) -> str:
-    names = ("old", "new", "difference")
     said = (
         " ".join(filter(None, (name, format_cell(row[name]), format_interval(row[name]))))
-        for name in names
+        for name in ("old", "new", "difference")
     )
     reason = as_estimate(row["difference"]).reason
     p = f", p {format_cell(row['p'])}" if row["p"] is not None else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from clfeval.compare.baseline.read import rows_by_label
@@ -12,11 +12,7 @@ from clfeval.pages import page_of
 from clfeval.schema import certain_columns, holds_estimates
 
 COLUMN_SUFFIXES = ("", "_low", "_high", "_reason")  # of an estimate's columns
-
-
 TEXTS = ("text", "slice", "odds", "measure")  # kinds of columns
-
-
 _PLAIN = (float, str, int)
 
 
@@ -31,12 +27,8 @@ def csv_lines(result: Document, table: str) -> Iterator[str]:
     if not wide:
         return
     write = csv.writer(_Echo(), lineterminator="\n").writerow
-    yield write(
-        name + end
-        for name in wide
-        for end in (COLUMN_SUFFIXES if wide[name] else COLUMN_SUFFIXES[:1])
-    )
     columns = list(wide.items())
+    yield write(name + end for name, estimated in columns for end in _suffixes(estimated))
     for row in rows:
         cells: list[Any] = []
         for name, estimated in columns:
@@ -56,7 +48,7 @@ def table_columns(result: Document, table: str) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for name, wide in _estimate_columns(result, table).items():
         cells = zip(*(_cell_parts(row[name], wide) for row in rows), strict=True)
-        ends = COLUMN_SUFFIXES if wide else COLUMN_SUFFIXES[:1]
+        ends = _suffixes(wide)
         columns = list(map(list, cells)) if len(rows) else [[] for _ in ends]
         found |= {name + end: column for end, column in zip(ends, columns, strict=True)}
     return found
@@ -73,17 +65,19 @@ def text_columns(result: Document, table: str) -> set[str]:
 
 def _estimate_columns(result: Document, table: str) -> dict[str, bool]:
     """Return the columns of a table, and whether each holds estimates."""
-    rows, page = result.tables[table], page_of(result.command)
-    if len(rows):
-        known = {column.name: holds_estimates(column) for column in page.table(table).columns}
-        return {
-            name: known.get(name, False) if cell is None else isinstance(cell, Estimate)
-            for name, cell in rows[0].items()
-        }
+    rows, declared = result.tables[table], page_of(result.command).table(table)
+    columns = declared.columns if len(rows) else certain_columns(declared, result)
+    known = {column.name: holds_estimates(column) for column in columns}
+    if not len(rows):
+        return known
     return {
-        column.name: holds_estimates(column)
-        for column in certain_columns(page.table(table), result)
+        name: known.get(name, False) if cell is None else isinstance(cell, Estimate)
+        for name, cell in rows[0].items()
     }
+
+
+def _suffixes(wide: bool) -> Sequence[str]:
+    return COLUMN_SUFFIXES if wide else COLUMN_SUFFIXES[:1]
 
 
 def _cell_parts(cell: Cell, wide: bool) -> list[Any]:

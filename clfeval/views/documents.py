@@ -61,9 +61,8 @@ def as_html(
     out.append(f"<p><code>{escape(result.signature)}</code></p></div>")
     for _, other, shown_too in other_results(result, names):
         out.append(f"<hr>{as_html(other, digits=digits, names=shown_too)}")
-    return escape_control_characters(
-        "\n".join(out)
-    )  # here once for all texts: names may hold control characters
+    # here once for all texts: names may hold control characters
+    return escape_control_characters("\n".join(out))
 
 
 def as_page(result: Document, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
@@ -97,8 +96,7 @@ def _table_html(part: TextTable) -> str:
         f"<tr{' class=best' if sign == BEST else ''}>{cells('td', row)}</tr>"
         for row, sign in zip_longest(part.rows, part.signs)
     )
-    said = (*part.legend, *([part.note] if part.note else []))
-    note = "".join(f"<p>{escape(line)}</p>" for line in said)
+    note = "".join(f"<p>{escape(line)}</p>" for line in filter(None, (*part.legend, part.note)))
     table = f"<table>{head}<tbody>{body}</tbody></table>"
     return f'<h4>{escape(part.title)}</h4><div class="w">{table}</div>{note}'
 
@@ -169,7 +167,11 @@ def _document_pieces(result: Document, digits: int, names: Collection[str]) -> I
     for one in page.opened:
         yield from _table_pieces(one, result, digits, wide=page.wide)
     if names:
-        yield from _plot_pieces(result, names)
+        from clfeval.views.plots import draw_requested_plots
+
+        if text := draw_requested_plots(result, names):
+            fence = _backtick_fence(text, 3)
+            yield f"\n{fence}text\n{text}{fence}\n"
     if page.folded:
         yield OPENED
         for one in page.folded:
@@ -202,21 +204,11 @@ def _table_pieces(
         if sign == BEST:
             cells = [f"**{cell}**" if cell else "" for cell in cells]
         yield f"| {' | '.join(cells)} |\n"
-    left = len(rows) - ROWS
-    cut = f"{format_count(left, 'row')} not shown; for all, add --format csv --show {one.table}"
-    for line in filter(
-        None, (reword_for_caller(result, cut * (left > 0)), *part.legend, part.note)
-    ):
+    cut = ""
+    if (left := len(rows) - ROWS) > 0:
+        cut = f"{format_count(left, 'row')} not shown; for all, add --format csv --show {one.table}"
+    for line in filter(None, (reword_for_caller(result, cut), *part.legend, part.note)):
         yield f"\n{escape_markdown(line)}\n"
-
-
-def _plot_pieces(result: Document, names: Collection[str]) -> Iterator[str]:
-    """Yield the requested plots as a block of code, whatever characters their names hold."""
-    from clfeval.views.plots import draw_requested_plots
-
-    if text := draw_requested_plots(result, names):
-        fence = _backtick_fence(text, 3)
-        yield f"\n{fence}text\n{text}{fence}\n"
 
 
 def _backtick_fence(text: str, least: int) -> str:
@@ -226,9 +218,8 @@ def _backtick_fence(text: str, least: int) -> str:
 
 def escape_markdown(text: str) -> str:
     """Return user text with Markdown, HTML, control characters and mentions escaped."""
-    text = _MEANT.sub(
-        lambda found: found[0] + GAP, escape_control_characters(text).replace("\n", " ")
-    )
+    text = escape_control_characters(text).replace("\n", " ")
+    text = _MEANT.sub(lambda found: found[0] + GAP, text)
     for character in "\\`*_{}[]<>|#~$":
         text = text.replace(character, f"\\{character}")
     text = _BLOCK.sub(r"\1\\\2", text)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from importlib import import_module
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,19 +22,18 @@ class FileFormat:
     """An output format: suffix of its files, their writer, and the options that it takes."""
 
     suffix: str
-    home: str
     writer: str
     asks: tuple[str, ...] = ()
     lists_gates: bool = False
 
 
 FORMATS = {
-    "json": FileFormat(".json", "clfeval.document", "Document.json_lines"),
-    "csv": FileFormat(".csv", "clfeval.views.data_files", "csv_lines", ("table",)),
-    "markdown": FileFormat(".md", "clfeval.views.documents", "markdown_lines", ("digits", "names")),
-    "html": FileFormat(".html", "clfeval.views.documents", "as_page", ("digits", "names")),
-    "junit": FileFormat(".xml", "clfeval.views.ci", "as_junit", lists_gates=True),
-    "metrics": FileFormat(".metrics.json", "clfeval.views.data_files", "as_metrics"),
+    "json": FileFormat(".json", "clfeval.document:Document.json_lines"),
+    "csv": FileFormat(".csv", "clfeval.views.data_files:csv_lines", ("table",)),
+    "markdown": FileFormat(".md", "clfeval.views.documents:markdown_lines", ("digits", "names")),
+    "html": FileFormat(".html", "clfeval.views.documents:as_page", ("digits", "names")),
+    "junit": FileFormat(".xml", "clfeval.views.ci:as_junit", lists_gates=True),
+    "metrics": FileFormat(".metrics.json", "clfeval.views.data_files:as_metrics"),
 }
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 
@@ -80,18 +77,13 @@ def check_names(command: str, names: Sequence[str], said: str = "") -> None:
                 what = f"{said}'{name}': {command} has no such table or plot"
                 near = [one for one in known if one in name.split("_")]
                 others = [one for one in COMMANDS if name in page_of(one).names]
-                hint = (
-                    f"did you mean '{near[0]}'?"
-                    if near
-                    else say_which_have_it(others)
-                    if others
-                    else None
-                )
-                hint = hint or suggestion(name, known) or f"there are {list_names(known, 40)}"
+                hint = suggestion(name, known) or f"there are {list_names(known, 40)}"
+                hint = say_which_have_it(others) or hint if others else hint
+                hint = f"did you mean '{near[0]}'?" if near else hint
                 raise UsageError.new(what, "unknown-table", hint=hint)
 
 
-class SavedFiles:
+class SavedFiles(AbstractContextManager["SavedFiles"]):
     """Files to write: opened before anything is computed, put in place when they are complete."""
 
     def __init__(
@@ -105,17 +97,11 @@ class SavedFiles:
         self._said = said
         self._inputs, self._places = ProtectedFiles(inputs), set[str]()
         self._stack = ExitStack()
-        self._drafts: list[Draft] = []
         try:
-            for name in names:
-                self._drafts.append(self._open(name, gates=gates))
+            self._drafts = [self._open(name, gates=gates) for name in names]
         except BaseException:
             self._stack.close()
             raise
-
-    def __enter__(self) -> SavedFiles:
-        """Return itself."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """Remove drafts that were not put in place."""
@@ -178,12 +164,14 @@ def write_atomically(path: Path, text: str) -> None:
 
 def render_format(form: FileFormat, result: Document, wanted: OutputRequest) -> Iterable[str]:
     """Return the pieces of a result in a format."""
+    from pkgutil import resolve_name
+
     given = {
         "table": table_or_first(result, wanted.table), "digits": wanted.digits,
         "names": wanted.names,
     }  # fmt: skip
-    writer = attrgetter(form.writer)(import_module(form.home))
-    made: str | Iterable[str] = writer(result, **{name: given[name] for name in form.asks})
+    asked = {name: given[name] for name in form.asks}
+    made: str | Iterable[str] = resolve_name(form.writer)(result, **asked)
     return [made] if isinstance(made, str) else made
 
 
@@ -192,10 +180,8 @@ def table_or_first(result: Document, table: str | None) -> str:
     if table is None:
         return next(iter(result.tables))
     if table not in result.tables:
-        hint = suggestion(str(table), result.tables)
-        what = (
-            f"no table '{table}'; this result has {list_names(result.tables, len(result.tables))}"
-        )
-        hint = hint or "some tables need an option"
+        there = list_names(result.tables, len(result.tables))
+        what = f"no table '{table}'; this result has {there}"
+        hint = suggestion(table, result.tables) or "some tables need an option"
         raise UsageError.new(what, "unknown-table", hint=hint)
     return table

@@ -36,8 +36,6 @@ OTHERS, HEIGHT = ".", 20  # of curves without a name
 USUAL, BROADEST, NARROWEST = 80, 120, 20  # default columns; at most, at least
 FRAME = 10  # columns next to a plot, about
 ROOM = 0.08  # of the height, on top, for letters
-AXIS_PADDING = 0.04  # of an axis, beyond the outermost points
-CONSTANT_HALF_AXIS = 0.01  # half an axis where all values are the same
 SHADES = " ▁▂▃▄▅▆▇█"
 LINES = 45  # of all blocks of a profile, about
 CELLS = 10  # of a bar
@@ -64,14 +62,11 @@ def draw_plots(
         charts = islice((chart for chart in charts if chart.rank != "detail"), 1)
     elif not every:
         charts = (chart for chart in charts if chart.name in names)
-    charts = (
-        replace(
-            chart, key=tuple(replace(n, text=reword_for_caller(result, n.text)) for n in chart.key)
-        )
-        for chart in charts
-    )
-    parts = (draw_chart(chart, width=width, color=color) for chart in charts)
-    return "\n".join(part for part in parts if part)
+    parts = []
+    for chart in charts:
+        key = tuple(replace(note, text=reword_for_caller(result, note.text)) for note in chart.key)
+        parts.append(draw_chart(replace(chart, key=key), width=width, color=color))
+    return "\n".join(filter(None, parts))
 
 
 def draw_requested_plots(
@@ -120,8 +115,8 @@ def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
         if mark.y is None:
             dots = [low + (top - low) * i / (4 * HEIGHT) for i in range(4 * HEIGHT + 1)]
             figure.draw(figure.signal([mark.x] * len(dots), dots, marker="·"))
-    named, others = _mark_curves(chart)
-    for marker, one in (*_reference_lines(chart), *((OTHERS, one) for one in others), *named[::-1]):
+    named, others, references = _mark_curves(chart)
+    for marker, one in (*references, *((OTHERS, one) for one in others), *named[::-1]):
         for part in one.parts:
             signal = figure.signal([x for x, _ in part], [y for _, y in part], marker=marker)
             signal.lines(True)
@@ -145,47 +140,46 @@ def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
     return [*_figure_lines(figure, color), *_key_lines(chart, width)]
 
 
-def _mark_curves(chart: Chart) -> tuple[list[tuple[str, Series]], Sequence[Series]]:
-    """Return the curves with a marker and a name, and the rest, which share one."""
+Marked = list[tuple[str, Series]]
+
+
+def _mark_curves(chart: Chart) -> tuple[Marked, Sequence[Series], Marked]:
+    """Return the curves with a marker and a name, the rest, which share one, and references."""
     every = [one for one in chart.series if not one.letter]
     few = len(every) if len(every) <= MOST_NAMED else FEW_NAMED_CURVES
-    return list(zip(MARKERS, every[:few], strict=False)), every[few:]
-
-
-def _reference_lines(chart: Chart) -> list[tuple[str, Series]]:
-    """Return the reference lines, each with its letter."""
-    return [(one.letter, one) for one in chart.series if one.letter]
+    references = [(one.letter, one) for one in chart.series if one.letter]
+    return list(zip(MARKERS, every[:few], strict=False)), every[few:], references
 
 
 def _key_lines(chart: Chart, width: int) -> list[str]:
-    named, others = _mark_curves(chart)
+    named, others, references = _mark_curves(chart)
     cut = shorten_names_apart([printable(one.name) for _, one in named], width // 3)
-    names = [f"{marker} {cut[printable(one.name)]}" for marker, one in named]
-    if chart.x.ends:  # curves that fall into one are drawn over one another
-        covers = (_covering_marker(one, named[:i]) for i, (_, one) in enumerate(named))
-        names = [name + cover for name, cover in zip(names, covers, strict=True)]
+    names = []
+    for i, (marker, one) in enumerate(named):
+        name = f"{marker} {cut[printable(one.name)]}"
+        over = [above for above, other in named[:i] if other.parts == one.parts]
+        if chart.x.ends and not one.parts:
+            name += " (no value)"
+        elif chart.x.ends and over:  # curves that fall into one are drawn over one another
+            name += f" (under {over[0]})"
+        names.append(name)
     names += [f"{OTHERS} {len(others)} others"] if others else []
-    names += [f"{letter} {one.name}" for letter, one in _reference_lines(chart)]
+    names += [f"{letter} {one.name}" for letter, one in references]
     notes = ["   ".join(name.replace(" ", TIE) for name in names)]
     for note in chart.key:
-        notes.append(
-            note.text.format(*(shorten_name(printable(name), width // 3) for name in note.names))
-        )
+        short = (shorten_name(printable(name), width // 3) for name in note.names)
+        notes.append(note.text.format(*short))
     return fold_notes(notes, width=width)
-
-
-def _covering_marker(one: Series, above: Sequence[tuple[str, Series]]) -> str:
-    """Return the note on a curve without values or covered by the marker of an equal one."""
-    if not one.parts:
-        return " (no value)"
-    over = [marker for marker, other in above if other.parts == one.parts]
-    return f" (under {over[0]})" if over else ""
 
 
 def draw_points(chart: Chart, *, width: int, color: bool) -> list[str]:
     """Draw a letter for each series at its point; the first of those that share a cell."""
     everywhere = [(at, one) for one in chart.series for part in one.parts for at in part]
-    axes = [_padded_ends([at[i] for at, _ in everywhere]) for i in (0, 1)]
+    axes: list[Point] = []
+    for values in zip(*(at for at, _ in everywhere), strict=True):
+        low, high = min(values), max(values)
+        room = 0.04 * (high - low) if high > low else 0.01
+        axes.append((low - room, high + room))
     ticks = [height_ticks(*ends, log=False) for ends in axes]
     # without the frame: labels of heights at the side, the line of ticks and the label below
     columns = width - max(map(len, ticks[1][1]), default=0) - 2
@@ -220,13 +214,6 @@ def draw_points(chart: Chart, *, width: int, color: bool) -> list[str]:
     return [*above, *_figure_lines(figure, color), *key, *below]
 
 
-def _padded_ends(values: Sequence[float]) -> Point:
-    """Return the limits of an axis, with padding beyond the outermost values."""
-    low, high = min(values), max(values)
-    room = AXIS_PADDING * (high - low) if high > low else CONSTANT_HALF_AXIS
-    return low - room, high + room
-
-
 def _set_axis(
     figure: Any, axis: str, limits: Point, ticks: tuple[Sequence[float], list[str]]
 ) -> None:
@@ -258,29 +245,22 @@ def draw_matrix(chart: Chart, **_: object) -> list[str]:
     for i, one in enumerate(chart.series):
         drawn = ""
         for j, value in enumerate(one.values):
-            block = "?" if value is None else _shade_block(value, top)
+            step = max(1, round(value / top * (len(SHADES) - 1))) if value and value > 0 else 0
+            block = "?" if value is None else SHADES[step]
             drawn += f" [{block}] " if i == j else f"  {block}  "
         lines.append(f"{i + 1:>2} {one.name:<{wide - 3}}{drawn}")
     return [*lines, f"{' ' * wide}blank is 0, █ is {top:.3f}"]
-
-
-def _shade_block(value: float, top: float) -> str:
-    if value <= 0 or top <= 0:
-        return SHADES[0]
-    return SHADES[max(1, round(value / top * (len(SHADES) - 1)))]
 
 
 def draw_profile(chart: Chart, *, width: int, **_: object) -> list[str]:
     """Draw every value as a bar with its number, models side by side."""
     shown = len(chart.series[0].values)
     names = [printable(name) for name in chart.names[:shown]]
-    cells = {
-        one.name: [
-            "?" if v is None else f"{draw_bar(v, CELLS)} {format_number(v, DIGITS)}"
-            for v in one.values
-        ]
-        for one in chart.series
-    }
+
+    def cell(value: float | None) -> str:
+        return "?" if value is None else f"{draw_bar(value, CELLS)} {format_number(value, DIGITS)}"
+
+    cells = {one.name: list(map(cell, one.values)) for one in chart.series}
     widest = max(cell_len(cell) for column in cells.values() for cell in column)
     wide = max(4, min(WIDEST, max(map(cell_len, names)), width - GAP - widest))
     fit = max(1, (width - wide) // (widest + GAP))
@@ -358,11 +338,11 @@ def _filled_quarters(canvas: Canvas, corners: Sequence[Point]) -> dict[tuple[int
         cell = x // 2, y // 2
         cells[cell] = cells.get(cell, 0) | 1 << (x % 2 + 2 * (y % 2))
 
-    def place(at: Point) -> Point:  # counted in quarters
-        column, row = canvas.place(*at)
-        return 2 * column + 1, 2 * row + 1
-
-    placed, middle = [place(corner) for corner in corners], place((0.0, 0.0))
+    # counted in quarters
+    middle, *placed = [
+        (2 * column + 1, 2 * row + 1)
+        for column, row in (canvas.place(*at) for at in ((0.0, 0.0), *corners))
+    ]
     sides = list(zip(placed, [*placed[1:], placed[0]], strict=True))
     for y in range(2 * canvas.rows):
         for x in range(2 * canvas.columns):

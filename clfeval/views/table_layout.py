@@ -40,14 +40,10 @@ from clfeval.schema import (
 from clfeval.tables.input import command_of
 
 GATES = 50  # gates shown one by one
-PLURAL_FROM, FEW = (
-    2,
-    4,
-)  # measures undefined for one reason; models from which on they are not named
+FEW = 4  # models from which on they are not named
 INTERVAL = "% CI"
 EXPLAINED = 1000  # rows of a table looked through for undefined cells
 EXACT = ("cut", "p", "prevalence")  # kinds of numbers written with all digits that count
-EQUALS = "not-significantly-different"  # the sentence about models that may be as good as the best
 BEST, EQUAL = "*", "≈"
 SIGNS = {BEST: "best", EQUAL: "not significantly different from it"}
 GATE_SIGNS: Mapping[GateState, str] = {
@@ -137,16 +133,15 @@ def sort_tables(result: Document, names: Collection[str] = (), digits: int = DIG
     all_of_them = not {BASELINE, ALL}.isdisjoint(names)
     shown = [*baseline_tables(result, every=all_of_them), *page.shown(result, digits)]
     there = {one.name or one.table for one in shown}
-    shown += [_as_it_is(result, name) for name in names if name in {*result.tables} - there]
+    # tables for which the page has no view, with all their columns
+    shown += [TableView(name, name, " ".join(next(iter(result.tables[name]), ())))
+              for name in names if name in {*result.tables} - there]  # fmt: skip
     every = [
         replace(one, rank="asked") if (one.name or one.table) in names else one for one in shown
     ]
-    opened = [one for rank in RANKS for one in every if one.rank == rank]
-    folded: list[TableView] = []
-    if ALL not in names:
-        folded = [one for one in opened if one.rank == "detail"]
-        opened = [one for one in opened if one.rank != "detail"]
-    return PageTables(tuple(opened), tuple(folded), wide)
+    every.sort(key=lambda one: RANKS.index(one.rank))
+    opened = [one for one in every if one.rank != "detail" or ALL in names]
+    return PageTables(tuple(opened), tuple(every[len(opened) :]), wide)
 
 
 def more_table_names(result: Document, page: PageTables, names: Collection[str]) -> list[str]:
@@ -155,12 +150,6 @@ def more_table_names(result: Document, page: PageTables, names: Collection[str])
         return []
     folded = (one.name or one.table for one in page.folded)
     return [*dict.fromkeys((*folded, *(one for one in _group_names(result) if one not in names)))]
-
-
-def _as_it_is(result: Document, table: str) -> TableView:
-    """Return a table for which a page has no view, with all its columns."""
-    columns = dict.fromkeys(name for row in result.tables[table][:1] for name in row)
-    return TableView(table, table, " ".join(columns))
 
 
 def check_available(result: Document, names: Collection[str]) -> None:
@@ -215,15 +204,15 @@ def layout_table(
         if source == "slice":
             values = [value or page.whole for value in values]
         column = declared.get(source) if isinstance(source, str) else None
-        to_the_digit = column is not None and column.kind.rstrip("?") in EXACT
-        texts = tuple(
-            format_exact(v) if to_the_digit else format_cell(v, digits, write) for v in values
-        )
+        if column is not None and column.kind.rstrip("?") in EXACT:
+            texts = tuple(map(format_exact, values))
+        else:
+            texts = tuple(format_cell(value, digits, write) for value in values)
         numeric = head in shown.right or not any(isinstance(v, (str, list)) for v in values)
         at_cut = column is not None and column.kind == "cut"
         strip = TextColumn(head.strip(), texts, numeric, cut=at_cut)
         words = meanings.get(source if isinstance(source, str) else strip.name, "")
-        strips.append(replace(strip, words=words))
+        strips.append(replace(strip, words=reword_for_caller(result, words)))
         if len(strips) == 1 and signs:
             strips.append(TextColumn("", signs, numeric=False))
         intervals = tuple(format_interval(value, digits, write) for value in values)
@@ -240,20 +229,8 @@ def layout_table(
     sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
     taken = independence_note(result) if sure and shown.rank == "main" else ""
     main = shown.rank != "detail" and bool(shown.lead) and not wide
-    strips = [replace(strip, words=reword_for_caller(result, strip.words)) for strip in strips]
     title, note = reword_for_caller(result, shown.title), reword_for_caller(result, note)
     return TextTable(title, tuple(strips), note, main, kept, signs, taken)
-
-
-def _said_of(one: TableView, result: Document) -> tuple[set[str], Sequence[Row]]:
-    """Return the columns and rows that are shown; all, where cells are rearranged."""
-    rows = result.tables.get(one.table, ())
-    if isinstance(one.columns, str):
-        return set(one.columns.replace("?", "").split()), rows
-    if not one.lead:
-        return {ALL}, rows
-    sources = {source for source in one.columns.values() if isinstance(source, str)}
-    return sources, rows if one.rows is None else one.rows
 
 
 def _row_signs(shown: TableView, result: Document, rows: Sequence[Row]) -> tuple[str, ...]:
@@ -263,9 +240,8 @@ def _row_signs(shown: TableView, result: Document, rows: Sequence[Row]) -> tuple
         return placed if any(placed) else ()
     if shown.rank != "main" or not result.answer:
         return ()
-    names = dict.fromkeys(
-        (name for one in result.answer if one.code == EQUALS for name in one.models), EQUAL
-    )
+    tied = (one for one in result.answer if one.code == "not-significantly-different")
+    names = dict.fromkeys((name for one in tied for name in one.models), EQUAL)
     said = [one for one in result.answer if one.code not in GATE_CODES]
     names |= dict.fromkeys((name for one in said[:1] for name in one.models), BEST)
     columns = shown.columns.split() if isinstance(shown.columns, str) else shown.columns.values()
@@ -291,9 +267,10 @@ def visible_notes(result: Document, opened: Sequence[TableView]) -> list[str]:
     """Return the notes, without those on tables that are not open."""
     aside, names = page_of(result.command).aside, {one.name or one.table for one in opened}
     return [
-        warning.message for warning in result.warnings
+        warning.message
+        for warning in result.warnings
         if warning.code not in aside or not names.isdisjoint(aside[warning.code])
-    ]  # fmt: skip
+    ]
 
 
 def other_results(
@@ -314,11 +291,11 @@ def gates_to_show(result: Document) -> tuple[list[Gate], str]:
     if len(gates) <= GATES:
         return gates, ""
     missed = [gate for gate in result.gates if not gate.passed]
-    shown = missed[:GATES]
-    left = len(missed) - len(shown)
-    met = len(result.gates) - len(missed)
-    more = f"{left:,} more missed, " if left else ""
-    return shown, reword_for_caller(result, f"{more}{met:,} gates met; for all, add --format json")
+    left, met = len(missed) - GATES, len(result.gates) - len(missed)
+    more = f"{left:,} more missed, " if left > 0 else ""
+    return missed[:GATES], reword_for_caller(
+        result, f"{more}{met:,} gates met; for all, add --format json"
+    )
 
 
 def undefined_reasons(result: Document, shown: Sequence[TableView]) -> list[str]:
@@ -327,8 +304,15 @@ def undefined_reasons(result: Document, shown: Sequence[TableView]) -> list[str]
     beta, page = result.parameters.get("beta"), page_of(result.command)
     for name in ("models", "pairs", "ranges", "agreement", "thresholds"):
         known = {*INFINITE, *struck}  # a reason given for the first table is not repeated
-        parts = [_said_of(one, result) for one in shown if one.table == name]
-        for columns, rows in parts:
+        for one in shown:
+            if one.table != name:
+                continue
+            rows, columns = result.tables.get(name, ()), {ALL}  # all, where cells are rearranged
+            if isinstance(one.columns, str):
+                columns = set(one.columns.replace("?", "").split())
+            elif one.lead:
+                columns = {source for source in one.columns.values() if isinstance(source, str)}
+                rows = rows if one.rows is None else one.rows
             here = (row for row in rows if row.get("population") != "sweep")
             for row in islice(here, EXPLAINED):
                 for column, cell in row.items():
@@ -343,7 +327,7 @@ def undefined_reasons(result: Document, shown: Sequence[TableView]) -> list[str]
         models, *others = titles.values()
         same = None not in models and all(models == one for one in others)
         of = f" for {join_names(sorted(map(str, models)))}" if same and len(models) < FEW else ""
-        verb = "is" if len(titles) < PLURAL_FROM else "are"
+        verb = "is" if len(titles) == 1 else "are"
         what = f"{join_words([*titles], most=len(titles))} {verb} " * (len(struck) > 1 or not of)
         said.append(f"{ABSENT} {what}undefined{of}: {words}")
     return said

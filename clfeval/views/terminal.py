@@ -97,42 +97,36 @@ def as_text(
     out = StringIO()
     page = sort_tables(result, names, digits)
     console = _new_console(out, width or PIPE, color=color)
+
+    def write(*lines: str, style: str = "") -> None:
+        for line in lines:
+            console.print(_safe_text(line, style=style))
+
     first, *others = result_headline(result)
-    console.print(_safe_text(first, style="bold"))
-    for sentence in result.answer:
-        console.print(_safe_text(sentence.text))
-    for line in others:
-        console.print(_safe_text(line, style="dim"))
+    write(first, style="bold")
+    write(*(sentence.text for sentence in result.answer))
+    write(*others, style="dim")
     for one in page.opened:
         _print_section(out, layout_table(one, result, digits, wide=page.wide), width, color=color)
-    for reason in undefined_reasons(result, page.opened):
-        console.print(_safe_text(reason, style="dim"))
+    write(*undefined_reasons(result, page.opened), style="dim")
     if plots:
-        console.print()
-        out.write(plots)
-    for message in visible_notes(result, page.opened):
-        console.print(_safe_text(f"note: {message}", style="dim"))
+        out.write(f"\n{plots}")
+    write(*(f"note: {text}" for text in visible_notes(result, page.opened)), style="dim")
     gates, left_out = gates_to_show(result)
     for gate in gates:
         says, style = SAYS[gate.state]
-        console.print(_safe_text(f"{says}: {gate}", style=style))
-    if left_out:
-        console.print(_safe_text(left_out, style="dim"))
-    if beyond := page_of(result.command).beyond(result):
-        console.print(_safe_text(reword_for_caller(result, beyond), style="dim"))
-    if also := more_table_names(result, page, names):
-        console.print(_safe_text(f"more tables: {', '.join(also)} ({offer})", style="dim"))
+        write(f"{says}: {gate}", style=style)
+    beyond = reword_for_caller(result, page_of(result.command).beyond(result))
+    also = ", ".join(more_table_names(result, page, names))
+    more = also and f"more tables: {also} ({offer})"
+    write(*filter(None, (left_out, beyond, more)), style="dim")
     for command, other, shown in other_results(result, names):
         offer = f"clfeval {COMMANDS_AS_TYPED.get(command, command)} --show NAME"
         offer = f"result.methods['{command}'].show(NAME)" if result.python else offer
         told = as_text(other, width=width, color=color, digits=digits, names=shown, offer=offer)
         out.write(f"\n{told}")
     if height and result.answer and out.getvalue().count("\n") >= height:  # the prompt has a line
-        console.print(_safe_text(f"summary: {short_answer(result.answer)}", style="bold"))
-    return _trim_lines(out)
-
-
-def _trim_lines(out: StringIO) -> str:
+        write(f"summary: {short_answer(result.answer)}", style="bold")
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -145,9 +139,8 @@ def _new_console(out: StringIO, width: int, *, color: bool) -> Console:
 
 
 def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: bool) -> None:
-    console, prose = (
-        _new_console(out, one, color=color) for one in (width or UNBOUNDED, width or PIPE)
-    )
+    console = _new_console(out, width or UNBOUNDED, color=color)
+    prose = _new_console(out, width or PIPE, color=color)
     console.print()
     prose.print(_safe_text(part.title, style="bold"))
     if not part.rows:
@@ -171,7 +164,7 @@ def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: 
         for row, sign in zip_longest(rows, part.signs, fillvalue=""):
             table.add_row(*map(_safe_text, row), style="bold" if sign == BEST else None)
         console.print(table)
-    for line in (*part.legend, *([part.note] if part.note else [])):
+    for line in filter(None, (*part.legend, part.note)):
         for piece in _safe_text(line).wrap(prose, max(prose.width - len(INDENT), 1)):
             prose.print(_safe_text(INDENT, style="dim").append_text(piece))
 
@@ -205,8 +198,7 @@ def _in_lines(part: TextTable, width: int | None) -> TextTable:
         left.append(strips.pop().heading.replace("\n", " "))
     note = part.note
     if left:
-        also = f"wider screens also show: {', '.join(left[::-1])}"
-        note = f"{note}; {also}" if note else also
+        note += f"{'; ' * bool(note)}wider screens also show: {', '.join(left[::-1])}"
     if width is not None and (beyond := _needed_width(strips) - width) > 0:
         room = max(names - beyond, min(names, SPLIT_WIDTH))
         cut = shorten_names_apart(strips[0].cells, room)
@@ -240,9 +232,8 @@ def _needed_width(strips: Sequence[TextColumn], *, folded: int = UNBOUNDED) -> i
 
 def _column_widths(part: TextTable, strips: Sequence[TextColumn], width: int | None) -> list[int]:
     """Return the widths of columns: folded text shares what the others leave, whole words first."""
-    full, wide = (
-        [_min_column_width(strip, folded) for strip in strips] for folded in (UNBOUNDED, TEXT_WIDTH)
-    )
+    full = [_min_column_width(strip, UNBOUNDED) for strip in strips]
+    wide = [_min_column_width(strip, TEXT_WIDTH) for strip in strips]
     if width is None or part.main:
         return full
     room = width - _needed_width(strips, folded=TEXT_WIDTH)
@@ -261,11 +252,8 @@ def _column_widths(part: TextTable, strips: Sequence[TextColumn], width: int | N
 def _min_column_width(strip: TextColumn, folded: int) -> int:
     """Return the least width of a column: text folded to `folded`, the heading to its words."""
     wide = _max_cell_width((strip.heading, *strip.cells))
-    return (
-        wide
-        if strip.numeric
-        else min(wide, max(folded, _max_cell_width([*strip.heading.split(), ""])))
-    )
+    least = max(folded, _max_cell_width([*strip.heading.split(), ""]))
+    return wide if strip.numeric else min(wide, least)
 
 
 def _max_cell_width(cells: Sequence[str]) -> int:
@@ -279,8 +267,7 @@ def _break_text(part: TextTable) -> TextTable:
 
     def halve(text: str) -> str:
         spaces = [i for i, character in enumerate(text) if character == " "]
-        most = SPLIT_WIDTH
-        if cell_len(text) <= most or not spaces or "\n" in text:
+        if cell_len(text) <= SPLIT_WIDTH or not spaces or "\n" in text:
             return text
         middle = min(spaces, key=lambda i: abs(2 * i - len(text)))
         return f"{text[:middle]}\n{text[middle + 1 :]}"

@@ -14,12 +14,12 @@ from clfeval.pages.shared_columns import MODEL
 from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, cols
 
 BOOT, BY_D = "resamples", "ranked_by=desirability"
+AT_MOST_1: Json = {"properties": {"value": {"maximum": 1}}}
 VALUE: Json = {"properties": {"value": {"type": "number"}}}
 TABLES = (
     Table("models", (
         MODEL, *cols("mlcps_area", "mlcps"), Column("rank", "rank", best="min"),
-        *cols("mlcps_share", "normalised"),
-        *cols("mlcps_area", "order_free lowest highest"),
+        *cols("mlcps_share", "normalised"), *cols("mlcps_area", "order_free lowest highest"),
         *cols("mlcps_share", "mean"), Column("sd", "mlcps_share", "SD", best="min"),
         *cols("flag", "pareto"), *cols("text?", "dominated_by"),
         Column("desirability", "share", when=BY_D, more=VALUE),
@@ -37,8 +37,7 @@ TABLES = (
         "else": {"properties": {"dominated_by": {"type": "string"}}},
     }),
     Table("ranks", (
-        MODEL, *cols("rank", "mlcps order_free lowest highest mean"),
-        Column("sd", "rank", "SD"),
+        MODEL, *cols("rank", "mlcps order_free lowest highest mean"), Column("sd", "rank", "SD"),
         Column("desirability", "rank", when=BY_D),
         *cols("rank", "best_over_orders worst_over_orders"),
         *cols("flag?", "order_dependent weight_dependent"),
@@ -65,15 +64,14 @@ TABLES = (
     Table("dominance", (MODEL, *cols("text+", "dominated_by"))),
     Table("splits", (
         Column("split", "text", more={"pattern": r"^split\d+$"}), MODEL,
-        *cols("mlcps_split", "mlcps"),
-        Column("normalised", "mlcps_split", more={"properties": {"value": {"maximum": 1}}}),
+        *cols("mlcps_split", "mlcps"), *cols("mlcps_split", "normalised", more=AT_MOST_1),
         *cols("rank", "rank"),
     ), least=1),
     Table("weights", (MODEL, *cols("mlcps_won", "share share_order_free")), "draws", 1),
     Table("desirability", (
         MODEL, *cols("text", "metric goal"), *cols("number", "value"),
-        Column("d", "mlcps_place", more={"properties": {"value": {"maximum": 1}}}),
-        *cols("weight", "weight"), *cols("flag", "dealbreaker"),
+        *cols("mlcps_place", "d", more=AT_MOST_1), *cols("weight", "weight"),
+        *cols("flag", "dealbreaker"),
     ), BY_D, 1),
     Table("agreement", (
         *cols("text", "measure"), Column("models", "count", more={"minimum": 2}),
@@ -81,10 +79,9 @@ TABLES = (
         Column("spearman", "mlcps_agreement", "Spearman's ρ"),
         *cols("text*", "top_here top_there"), *cols("flag", "same_top"),
     ), "compare", 1),
-    Table("compared",
-          (MODEL, *cols("mlcps_place", "here there"),
-           *cols("rank", "rank_here rank_there"),
-                       Column("moved", "whole?")), "compare", 2),
+    Table("compared", (MODEL, *cols("mlcps_place", "here there"),
+                       *cols("rank", "rank_here rank_there"), Column("moved", "whole?")),
+          "compare", 2),
 )  # fmt: skip
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -98,15 +95,47 @@ def page_charts(result: Document) -> Iterator[Chart]:
     """Yield charts of metrics, radars and spread of the best models; every model has a letter."""
     best, metrics = BestModels.from_result(result, len(LETTERS)), list(result.parameters["metrics"])
     if metrics:
-        yield _profile_chart(best, metrics)
+        few, ways = best.few(PROFILED), result.parameters["directions"]
+        yield Chart(
+            "profile", "Metrics scaled to 0 to 1 (1 is best)",
+            names=tuple("1 - " * (ways[name] == "min") + name for name in metrics),
+            series=tuple(
+                Series(name, values=values[:METRICS])
+                for name, values in zip(few.names, _ray_values(few), strict=True)
+            ),
+            left=result.summary["models"] - len(few.rows),
+            key=(Note("--format csv --show profile"),), name="profile",
+        )  # fmt: skip
     if FEWEST <= len(metrics) <= MOST:
-        yield _radar_chart(best.few(RADARS), metrics)
+        few, weights = best.few(RADARS), result.parameters["weights"].values()
+        longest = max(weights) or 1.0
+        yield Chart(
+            "radar", "Radar charts of the best models (area: MLcps; dotted: perfect model)",
+            names=tuple(metrics), weights=tuple(weight / longest for weight in weights),
+            series=tuple(
+                Series(name, values=values, letter=letter, words=format_cell(row["mlcps"]))
+                for letter, name, row, values in zip(
+                    LETTERS, few.names, few.rows, _ray_values(few), strict=False)
+            ),
+            name="radars",
+        )  # fmt: skip
     series = [
         Series(str(row["model"]), ((at,),), letter=letter)
         for letter, row in zip(LETTERS, best.rows, strict=False) if (at := _score_point(row))
     ]  # fmt: skip
-    if len(series) > 1:
-        yield _scatter_chart(best, series)
+    if len(series) > 1:  # dots beyond the letters
+        table = result.tables["models"]
+        more = len(table) - len(best.rows)
+        step = -(-more // DOTS) or 1
+        dots = (_score_point(table[i]) for i in (range(0, len(table), step) if more else ()))
+        sample = f", 1 in {step} shown" if step > 1 else ""
+        series.append(Series("", (tuple(at for at in dots if at),), letter=DOT))
+        yield Chart(
+            "points", "SD of the metrics by MLcps (best models at the lower right)",
+            Axis("MLcps"), Axis("SD"), tuple(series),
+            key=(Note(f"{DOT} {format_count(more, 'more model')}{sample}"),) if more else (),
+            name="scatter",
+        )  # fmt: skip
 
 
 def _ray_values(best: BestModels) -> Iterator[tuple[float, ...]]:
@@ -115,96 +144,39 @@ def _ray_values(best: BestModels) -> Iterator[tuple[float, ...]]:
         yield tuple(d for row in rows if isinstance(d := row["d"], float))
 
 
-def _profile_chart(best: BestModels, metrics: list[str]) -> Chart:
-    """Return the chart of all metrics of the best models; where less is better, of 1 - value."""
-    best, ways = best.few(PROFILED), best.result.parameters["directions"]
-    names = tuple("1 - " * (ways[name] == "min") + name for name in metrics)
-    return Chart(
-        "profile", "Metrics scaled to 0 to 1 (1 is best)", names=names,
-        series=tuple(
-            Series(name, values=values[:METRICS])
-            for name, values in zip(best.names, _ray_values(best), strict=True)
-        ),
-        left=best.result.summary["models"] - len(best.rows),
-        key=(Note("--format csv --show profile"),), name="profile",
-    )  # fmt: skip
-
-
-def _radar_chart(best: BestModels, metrics: list[str]) -> Chart:
-    """Return the polygons of the best models, whose area is the score."""
-    weights = best.result.parameters["weights"].values()
-    longest = max(weights) or 1.0
-    return Chart(
-        "radar", "Radar charts of the best models (area: MLcps; dotted: perfect model)",
-        names=tuple(metrics), weights=tuple(weight / longest for weight in weights),
-        series=tuple(
-            Series(str(row["model"]), values=values, letter=letter, words=format_cell(row["mlcps"]))
-            for letter, row, values in zip(LETTERS, best.rows, _ray_values(best), strict=False)
-        ),
-        name="radars",
-    )  # fmt: skip
-
-
-def _scatter_chart(best: BestModels, series: list[Series]) -> Chart:
-    """Return the chart of the SD of every model's metrics over MLcps; dots beyond the letters."""
-    table = best.result.tables["models"]
-    more = len(table) - len(best.rows)
-    step = -(-more // DOTS) or 1
-    dots = (_score_point(table[i]) for i in (range(0, len(table), step) if more else ()))
-    sample = f", 1 in {step} shown" if step > 1 else ""
-    series.append(Series("", (tuple(at for at in dots if at),), letter=DOT))
-    return Chart(
-        "points", "SD of the metrics by MLcps (best models at the lower right)",
-        Axis("MLcps"), Axis("SD"), tuple(series),
-        key=(Note(f"{DOT} {format_count(more, 'more model')}{sample}"),) if more else (),
-        name="scatter",
-    )  # fmt: skip
-
-
 def _score_point(row: Row) -> Point | None:
     x, y = cell_value(row.get("mlcps")), cell_value(row.get("sd"))
     return None if x is None or y is None else (x, y)
 
 
-OF_ACCURACY = {"accuracy", "error_rate", "tar", "tor"}
 NAMES_WIDTH = 130  # characters of names of metrics on top, about
 
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the order and scales of the metrics."""
-    return [_read_words(result), *_metric_lines(result)]
-
-
-def _read_words(result: Document) -> str:
-    summary, other = result.summary, result.parameters.get("compare")
-    files = list(result.inputs)
+    summary, parameters = result.summary, result.parameters
+    files, other = list(result.inputs), parameters.get("compare")
     if other is not None and len(files) > 1 and files[-1].name == other:
         files.pop()
     names = join_names([item.name for item in files]) or "given values"
-    read, counted = format_count(summary["metrics"], "metric"), ""
-    if result.parameters["from"] == "predictions" and files:
-        positive = result.parameters.get("positive")
-        counted = f" (positive: {quoted_name(str(positive))})" if positive is not None else ""
-        read = format_count(files[0].rows, "row")
-    return f"MLcps of {names}: {format_count(summary['models'], 'model')}, {read}{counted}"
-
-
-def _metric_lines(result: Document) -> Iterator[str]:
-    """Yield the metrics in the order of the rays with scales, and the majority class accuracy."""
-    parameters = result.parameters
-    weights = parameters["weights"].items()
-    if weights:
+    read = format_count(summary["metrics"], "metric")
+    if parameters["from"] == "predictions" and files:
+        positive, read = parameters.get("positive"), format_count(files[0].rows, "row")
+        read += f" (positive: {quoted_name(str(positive))})" if positive is not None else ""
+    lines = [f"MLcps of {names}: {format_count(summary['models'], 'model')}, {read}"]
+    if weights := parameters["weights"].items():
         weighted = [f"{quoted_name(name)} (weight {w:g})" if w != 1
                     else quoted_name(name) for name, w in weights]  # fmt: skip
-        scales = [(metric, scale) for metric, scale in parameters["scales"].items()
-                  if scale is not None and list(scale) != [0, 1]]  # fmt: skip
-        rescaled = _fit_names(
-            [f"{quoted_name(metric)} from {format_range(scale)}" for metric, scale in scales]
-        )
-        said = f"; rescaled: {rescaled}" if scales else ""
-        yield f"Metrics in order: {_fit_names(weighted)}{said}"
-        if OF_ACCURACY & {*parameters["metrics"]} and "prevalence" in result.summary:
-            yield majority_class_note([result.summary["prevalence"]])
+        rescaled = [f"{quoted_name(metric)} from {format_range(scale)}"
+                    for metric, scale in parameters["scales"].items()
+                    if scale is not None and list(scale) != [0, 1]]  # fmt: skip
+        said = f"; rescaled: {_fit_names(rescaled)}" if rescaled else ""
+        lines.append(f"Metrics in order: {_fit_names(weighted)}{said}")
+        if {"accuracy", "error_rate", "tar", "tor"} & {
+            *parameters["metrics"]
+        } and "prevalence" in summary:
+            lines.append(majority_class_note([summary["prevalence"]]))
+    return lines
 
 
 def _fit_names(names: Sequence[str]) -> str:

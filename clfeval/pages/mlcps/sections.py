@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from heapq import nsmallest
 from math import inf
 from typing import Any
@@ -16,7 +17,6 @@ from clfeval.pages.shared_columns import difference_tables
 from clfeval.schema import Source, TableView
 
 BEST = 20  # models on a screen; files have all
-PER_MODEL = ("models", "ranks", "weights", "desirability", "compared")
 MAX_METRIC_ROWS = 60  # rows of tables of metrics
 SCORES = {
     "mlcps": "MLcps", "order_free": "order-free", "lowest": "lowest", "highest": "highest",
@@ -56,11 +56,6 @@ class BestModels:
         """True where desirability ranks them."""
         return bool(self.result.parameters["ranked_by"] == "desirability")
 
-    @property
-    def score(self) -> str:
-        """The name of the score that ranks them."""
-        return SCORES[str(self.result.parameters["ranked_by"])]
-
     def of_table(self, name: str) -> list[list[Row]]:
         """Return the rows of each model in a table with equally many rows for every model."""
         table = self.result.tables[name]
@@ -80,7 +75,8 @@ class BestModels:
         rows = self.rows if rows is None else rows
         # the number of models that are not among the best, whichever of these are shown
         left = len(self.result.tables["models"]) - len(self.rows)
-        total = {"total": len(rows) + left} if name in PER_MODEL else {}
+        per_model = name in ("models", "ranks", "weights", "desirability", "compared")
+        total = {"total": len(rows) + left} if per_model else {}
         whole = {"more": "--format csv"} if name == "models" else {}
         return TableView(name, title, columns, rows, **{**whole, **total, **more})
 
@@ -96,40 +92,46 @@ BREAKER = "✗"
 
 def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
     """Yield the tables of options, in reading order."""
-    tables = best.result.tables
+    tables, parameters = best.result.tables, best.result.parameters
     if tables.get("weights"):
-        yield _weights_table(best)
+        columns: dict[str, Source] = {
+            "model": "model",
+            "bar": lambda row: draw_bar(cell_value(row.get("share"))),
+            "share": "share",
+            "order-free\nshare": "share_order_free",
+        }
+        title = f"Share of first ranks under random weights ({parameters['draws']:,} weightings)"
+        yield best.table(
+            "weights", title, columns, [row for (row,) in best.of_table("weights")], right=["bar"],
+            rank="asked", lead="share", legend=("share", "share_order_free"),
+        )  # fmt: skip
     if tables.get("desirability"):
         yield _desirability_table(best, digits)
-        yield _goals_table(best)
+        columns = {"metric": "metric", "goal": "goal", "weight": _format_weight}
+        goals = best.of_table("desirability")[0]
+        yield best.table("desirability", "Desirability goals", columns, goals, right=["weight"],
+                         total=None, name="goals")  # fmt: skip
     if tables.get("compared"):
-        yield _compared_table(best)
-    if tables.get("agreement"):
-        yield _agreement_table(best)
-
-
-def _weights_table(best: BestModels) -> TableView:
-    columns: dict[str, Source] = {
-        "model": "model", "bar": lambda row: draw_bar(cell_value(row.get("share"))),
-        "share": "share",
-        "order-free\nshare": "share_order_free",
-    }  # fmt: skip
-    draws = best.result.parameters["draws"]
-    title = f"Share of first ranks under random weights ({draws:,} weightings)"
-    rows = [row for (row,) in best.of_table("weights")]
-    return best.table(
-        "weights", title, columns, rows, right=["bar"], rank="asked", lead="share",
-        legend=("share", "share_order_free"),
-    )  # fmt: skip
-
-
-def _goals_table(best: BestModels) -> TableView:
-    wanted = best.of_table("desirability")[0]
-    columns: dict[str, Source] = {
-        "metric": "metric", "goal": "goal", "weight": lambda row: f"{row['weight']:g}",
-    }  # fmt: skip
-    title, right = "Desirability goals", ["weight"]
-    return best.table("desirability", title, columns, wanted, right=right, total=None, name="goals")
+        columns = {
+            "model": "model", "here": "here", "there": "there", "rank here": "rank_here",
+            "rank there": "rank_there", "rank change": _format_rank_change,
+        }  # fmt: skip
+        title = f"Models in {parameters['compare']} by {SCORES[str(parameters['ranked_by'])]}"
+        rows = best.found_in(tables["compared"])
+        yield best.table("compared", title, columns, rows, rank="asked")
+    if rows := [*tables.get("agreement", ())]:
+        columns = {
+            "score": lambda row: SCORES.get(str(row["measure"]), str(row["measure"])),
+            "Kendall τ": "kendall",
+            "Spearman ρ": "spearman",
+            "first here": lambda row: format_names(row["top_here"]),
+            "first there": lambda row: (
+                "the same" if row["same_top"] else format_names(row["top_there"])
+            ),
+        }
+        models = format_count(int(str(rows[0]["models"])), "model")
+        title = f"Agreement with {parameters['compare']} on {models}"
+        yield best.table("agreement", title, columns, rows, rank="asked")
 
 
 def _desirability_table(best: BestModels, digits: int) -> TableView:
@@ -145,58 +147,28 @@ def _desirability_table(best: BestModels, digits: int) -> TableView:
     ]  # fmt: skip
     right = ["D", *(f"d of\n{metric}" for metric in metrics[:MATRIX])]
     columns: dict[str, Source] = {head: head for head in ("model", *right)}
-    broken = any(BREAKER in cell for row in rows for cell in row.values())
-    notes = [f"{BREAKER} unacceptable: d = 0 makes D = 0"] if broken else []
-    more = {}
+    notes, more = [], {}
     if len(metrics) > MATRIX:
         left = f"{format_count(len(metrics) - MATRIX, 'more metric')}, all: "
-        notes.insert(0, f"{left}--format csv --show desirability")
-        more = {"total": 0}
-    title, note = "Desirability of each value, 0 to 1", "; ".join(notes)
-    return best.table(
-        "desirability", title, columns, rows, note=note, right=right, rank="asked", **more
-    )
+        notes, more = [f"{left}--format csv --show desirability"], {"total": 0}
+    if any(BREAKER in cell for row in rows for cell in row.values()):
+        notes.append(f"{BREAKER} unacceptable: d = 0 makes D = 0")
+    return best.table("desirability", "Desirability of each value, 0 to 1", columns, rows,
+                      note="; ".join(notes), right=right, rank="asked", **more)  # fmt: skip
 
 
-def _compared_table(best: BestModels) -> TableView:
-    columns: dict[str, Source] = {
-        "model": "model", "here": "here", "there": "there", "rank here": "rank_here",
-        "rank there": "rank_there", "rank change": _rank_change,
-    }  # fmt: skip
-    rows = best.found_in(best.result.tables["compared"])
-    title = f"Models in {best.result.parameters['compare']} by {best.score}"
-    return best.table("compared", title, columns, rows, rank="asked")
+def _format_weight(row: Row) -> str:
+    return f"{row['weight']:g}"
 
 
-def _agreement_table(best: BestModels) -> TableView:
-    rows = best.result.tables["agreement"]
-    columns: dict[str, Source] = {
-        "score": lambda row: SCORES.get(str(row["measure"]), str(row["measure"])),
-        "Kendall τ": "kendall", "Spearman ρ": "spearman",
-        "first here": lambda row: format_names(row["top_here"]),
-        "first there": lambda row: "the same" if row["same_top"] else format_names(
-            row["top_there"]),
-    }  # fmt: skip
-    models = format_count(int(str(rows[0]["models"])), "model")
-    title = f"Agreement with {best.result.parameters['compare']} on {models}"
-    return best.table("agreement", title, columns, rows, rank="asked")
-
-
-def _rank_change(row: Row) -> str:
+def _format_rank_change(row: Row) -> str:
     moved = row["moved"]
     if not isinstance(moved, int):
         return ABSENT
     return f"{abs(moved)} {'lower' if moved > 0 else 'higher'}" if moved else "the same"
 
 
-ORDER_SCORES = ("order_free", "lowest", "highest")
 UNKNOWN = "?"
-DECIDES = (
-    ("depends\non order", "order_dependent", "the order of the metrics"),
-    ("depends on\nweights", "weight_dependent", "the weights"),
-)
-EXPLAINED = ("mlcps", "desirability", "metrics with d = 0")
-STABILITY = ("order_free", "ranks")
 
 
 def format_range(limits: Sequence[object]) -> str:
@@ -213,16 +185,26 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     yield _stability_table(best)
     if result.summary["models"] > 1:
         yield _ranks_table(best)
-    if len(tables["metrics"]):
-        yield _metrics_table(best)
-    if tables.get("redundant"):
-        title = "Redundant metrics"
-        columns: dict[str, Source] = {"first": "first", "second": "second", "why": "why",
-                                      "reason": "note"}  # fmt: skip
-        yield best.table("redundant", title, columns, tables["redundant"])
+    columns: dict[str, Source]
+    if metrics := [*tables["metrics"]]:
+        rays = result.parameters["metrics"]
+        columns = {
+            "ray": lambda row: str(rays.index(row["metric"]) + 1),
+            "metric": lambda row: f"{row['metric']} {ARROWS[str(row['direction'])]}",
+            "scale": lambda row: "unchanged" if row["low"] is None else format_range(
+                [row["low"], row["high"]]),
+            "weight": _format_weight, "minimum": "least", "average": "average", "maximum": "most",
+        }  # fmt: skip
+        yield best.table("metrics", "Metrics in the order of their rays", columns, metrics,
+                         right=["ray", "scale", "weight"], write=format_close)  # fmt: skip
+    if redundant := tables.get("redundant"):
+        columns = {"first": "first", "second": "second", "why": "why", "reason": "note"}
+        yield best.table("redundant", "Redundant metrics", columns, redundant)
     yield from _influence_table(best)
-    if tables.get("dominance"):
-        yield _dominance_table(best)
+    if dominated := tables.get("dominance"):
+        columns = {"model": "model", "dominated by": lambda row: format_names(row["dominated_by"])}
+        yield best.table("dominance", "Dominated models (not on the Pareto front)", columns,
+                         best.found_in(dominated), total=len(dominated))  # fmt: skip
     if "split_mean" in best.rows[0] and len(tables.get("splits", ())):
         columns = {"model": "model", "mean MLcps ↑": "split_mean", "SD": "split_sd",
                    "splits won": "split_wins"}  # fmt: skip
@@ -235,26 +217,24 @@ def _ranking_table(best: BestModels) -> TableView:
     """Return the ranking: one line per model, best first, with a bar of the score that ranks."""
     first, by = best.rows[0], best.by_desirability
     score = "desirability" if by else "normalised"
-    columns: dict[str, Source] = {"model": "model", "rank": lambda row: format_cell(row["rank"])}
-    if by:
-        columns["D ↑"] = "desirability"
-    if any(row.get("dealbreakers") for row in best.rows):
-        columns["metrics\nwith d = 0"] = _dealbreaker_count
-    columns |= {"MLcps ↑": "mlcps", "normalised ↑": "normalised"}
-    if "first" in first:
-        columns["first in\nbootstrap"] = "first"
-    if "split_wins" in first:
-        columns["splits\nwon"] = "split_wins"
-    columns |= {
+    broken = any(row.get("dealbreakers") for row in best.rows)
+    columns: dict[str, Source] = {
+        "model": "model", "rank": lambda row: format_cell(row["rank"]),
+        **({"D ↑": "desirability"} if by else {}),
+        **({"metrics\nwith d = 0": _dealbreaker_count} if broken else {}),
+        "MLcps ↑": "mlcps", "normalised ↑": "normalised",
+        **({"first in\nbootstrap": "first"} if "first" in first else {}),
+        **({"splits\nwon": "split_wins"} if "split_wins" in first else {}),
         "mean ↑": "mean", "Pareto\nfront": "pareto",
         "bar": lambda row: draw_bar(cell_value(row.get(score))),
     }  # fmt: skip
-    by_score = "desirability (D)" if by else "MLcps"
-    title, resamples = f"Models by {by_score}", best.result.parameters["resamples"]
+    title, resamples = "Models by MLcps", best.result.parameters["resamples"]
+    title = "Models by desirability (D)" if by else title
     note = f"bootstrap: {resamples:,} paired resamples of the rows" if resamples else ""
     return best.table(
         "models", title, columns, right=["rank", "bar"], rank="main", note=note,
-        lead="desirability" if by else "mlcps", legend=EXPLAINED,
+        lead="desirability" if by else "mlcps",
+        legend=("mlcps", "desirability", "metrics with d = 0"),
     )  # fmt: skip
 
 
@@ -266,16 +246,14 @@ def _dealbreaker_count(row: Row) -> int:
 def _stability_table(best: BestModels) -> TableView:
     """Return the table of each model in other orders of the metrics, its mean, the Pareto front."""
     polygon = best.result.parameters["orders"] is not None
-    ranks: dict[str, str] = {}
-    for (row,) in best.of_table("ranks"):
-        low, high = row["best_over_orders"], row["worst_over_orders"]
-        ranks[str(row["model"])] = f"{low}" if low == high else f"{low}-{high}"
+    ends = {row["model"]: dict.fromkeys((row["best_over_orders"], row["worst_over_orders"]))
+            for (row,) in best.of_table("ranks")}  # fmt: skip
     columns: dict[str, Source] = {"model": "model"}
     if polygon:
-        columns |= {f"{name.replace('_', '-')}\n↑": name for name in ORDER_SCORES}
+        columns |= {"order-free\n↑": "order_free", "lowest\n↑": "lowest", "highest\n↑": "highest"}
     columns |= {"mean\n↑": "mean", "SD": "sd"}
     if polygon:
-        columns["ranks"] = lambda row: ranks[str(row["model"])]
+        columns["ranks"] = lambda row: "-".join(map(str, ends[row["model"]]))
     columns["Pareto\nfront"] = lambda row: (
         "yes" if row["pareto"] else f"no: {row['dominated_by']} dominates"
     )
@@ -284,9 +262,8 @@ def _stability_table(best: BestModels) -> TableView:
     title = "Stability of MLcps" + " (the ranking is by D)" * best.by_desirability
     given = best.result.parameters["from"] == "metrics"
     note = "sampling error is not included: a table of metrics does not show it" if given else ""
-    return best.table(
-        "models", title, columns, right=["ranks"], name="firm", legend=STABILITY, note=note
-    )
+    return best.table("models", title, columns, right=["ranks"], name="firm", note=note,
+                      legend=("order_free", "ranks"))  # fmt: skip
 
 
 def _ranks_table(best: BestModels) -> TableView:
@@ -295,34 +272,23 @@ def _ranks_table(best: BestModels) -> TableView:
     scores = [name for name in SCORES if any(row.get(name) is not None for row in rows)]
     columns: dict[str, Source] = {"model": "model", **{SCORES[name]: name for name in scores}}
     notes = []
-    for head, name, words in DECIDES if best.result.parameters["orders"] else ():
+
+    def dependence(row: Row, name: str) -> str:
+        return UNKNOWN if row[name] is None else format_cell(row[name])
+
+    decides = (
+        ("depends\non order", "order_dependent", "the order of the metrics"),
+        ("depends on\nweights", "weight_dependent", "the weights"),
+    )
+    for head, name, words in decides if best.result.parameters["orders"] else ():
         known = [row for row in rows if row[name] is not None]
         if known:
-            columns[head] = _dependence_cell(name)
+            columns[head] = partial(dependence, name=name)
         if len(known) < len(rows):
             notes.append(f"{f'{UNKNOWN}: ' if known else ''}unknown if ranks depend on {words}")
     return best.table(
         "ranks", "Rank by each score", columns, rows, note="; ".join(notes), legend=["sd"]
     )
-
-
-def _dependence_cell(name: str) -> Source:
-    return lambda row: UNKNOWN if row[name] is None else format_cell(row[name])
-
-
-def _metrics_table(best: BestModels) -> TableView:
-    """Return the table of scale, weight and range of each metric, numbered as its ray."""
-    rays, rows = best.result.parameters["metrics"], best.result.tables["metrics"]
-    columns: dict[str, Source] = {
-        "ray": lambda row: str(rays.index(row["metric"]) + 1),
-        "metric": lambda row: f"{row['metric']} {ARROWS[str(row['direction'])]}",
-        "scale": lambda row: "unchanged" if row["low"] is None else format_range(
-            [row["low"], row["high"]]),
-        "weight": lambda row: f"{row['weight']:g}",
-        "minimum": "least", "average": "average", "maximum": "most",
-    }  # fmt: skip
-    title, right = "Metrics in the order of their rays", ["ray", "scale", "weight"]
-    return best.table("metrics", title, columns, rows, right=right, write=format_close)
 
 
 def _influence_table(best: BestModels) -> Iterator[TableView]:
@@ -345,29 +311,19 @@ def _influence_table(best: BestModels) -> Iterator[TableView]:
         yield best.table("metrics", title, {"result": "what"}, [none], name="changes")
         return
 
-    def first(word: str) -> Source:
-        def write(row: Row) -> str:
-            name = row[f"winner_{word}"]
-            return f"{name}, unchanged" if name == now else format_cell(name)
-
-        return write
+    def first(row: Row, word: str) -> str:
+        name = row[f"winner_{word}"]
+        return f"{name}, unchanged" if name == now else format_cell(name)
 
     columns: dict[str, Source] = {
-        "metric": "metric", "first without it": first("without"),
-        "ranks\nchanged": "moved_without", "first at double weight": first("doubled"),
+        "metric": "metric",
+        "first without it": partial(first, word="without"),
+        "ranks\nchanged": "moved_without",
+        "first at double weight": partial(first, word="doubled"),
         "ranks\nchanged ": "moved_doubled",
-    }  # fmt: skip
+    }
     same = len(known) - len(rows)
     notes = [f"{format_count(same, 'more metric')}: no rank changes"] if same else []
     if any(row["winner_without"] is None for row in rows[:MAX_METRIC_ROWS]):
         notes.append(f"{ABSENT} fewer than 3 metrics would be left")
     yield best.table("metrics", title, columns, rows, note="; ".join(notes), name="changes")
-
-
-def _dominance_table(best: BestModels) -> TableView:
-    table = best.result.tables["dominance"]
-    columns: dict[str, Source] = {
-        "model": "model", "dominated by": lambda row: format_names(row["dominated_by"]),
-    }  # fmt: skip
-    title = "Dominated models (not on the Pareto front)"
-    return best.table("dominance", title, columns, best.found_in(table), total=len(table))

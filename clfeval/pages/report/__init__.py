@@ -25,14 +25,11 @@ OF_SCORES = (
     *cols("amount", "log_loss", when="?"),
     *cols("signed", "overconfidence", when=f"{_MULTICLASS}?"),
     *cols("share", "top_k_accuracy", when=f"{_MULTICLASS}?"),
-    *cols("estimate",
-                     "calibration_slope calibration_intercept calibration_in_the_large oe_ratio "
-        "net_benefit",
-        when="+curves"),
+    *cols("estimate", "calibration_slope calibration_intercept calibration_in_the_large oe_ratio "
+          "net_benefit", when="+curves"),
 )  # fmt: skip
 HARD = (*cols("share", "sensitivity specificity precision npv", when=_TWO),
-        *cols("share", "balanced_accuracy"), *cols("signed", "mcc"),
-        *cols("share", "f1"),
+        *cols("share", "balanced_accuracy"), *cols("signed", "mcc"), *cols("share", "f1"),
         *cols("signed", "kappa"), *cols("share", "accuracy"),
         *cols("signed", "kappa_quadratic", when=f"{_MULTICLASS}?"),
         *cols("amount", "ordinal_mae", when=f"{_MULTICLASS}?"))  # fmt: skip
@@ -43,42 +40,32 @@ TABLES = (
         Column("tied", "flag?"),
     ), "", 1),
     replace(MEASURED, when="", least=1),
-    Table("confusion",
-          (SLICE, MODEL, *cols("text", "truth predicted"),
-           *cols("weight", "rows"),
+    Table("confusion", (SLICE, MODEL, *cols("text", "truth predicted"), *cols("weight", "rows"),
                         Column("share", "part?", "share of true class")), ""),
     Table("calibration", (
-        SLICE, MODEL, *cols("count", "bin"), *cols("part", "from to"),
-        *cols("weight", "rows"),
+        SLICE, MODEL, *cols("count", "bin"), *cols("part", "from to"), *cols("weight", "rows"),
         Column("mean_score", "part", "mean score"), *cols("share", "observed"),
     )),
     Table("calibration_tests", (
-        MODEL, *cols("text", "test"), *cols("number?", "statistic df"),
-        *cols("p?", "p p_adjusted"),
-        *cols("text", "method"), *cols("weight", "contradicted"),
-        *cols("count?", "groups_off"),
+        MODEL, *cols("text", "test"), *cols("number?", "statistic df"), *cols("p?", "p p_adjusted"),
+        *cols("text", "method"), *cols("weight", "contradicted"), *cols("count?", "groups_off"),
         *cols("part?", "largest_gap"),
     )),
     Table("curves", (SLICE, MODEL, THRESHOLD, *cols("weight", "tp fp"),
                      *cols("part?", "sensitivity fpr precision flagged"),
                      *cols("weight?", "lift"))),
     Table("thresholds", (
-        SLICE, MODEL, *cols("cut", "threshold"), *CELLS,
-        *cols("part", "flagged"),
-        *cols("share", "sensitivity specificity precision npv f1"),
-        *cols("signed", "mcc"),
+        SLICE, MODEL, *cols("cut", "threshold"), *CELLS, *cols("part", "flagged"),
+        *cols("share", "sensitivity specificity precision npv f1"), *cols("signed", "mcc"),
     )),
-    Table("decision",
-          (SLICE, MODEL, *cols("part", "threshold"),
-           *cols("estimate", "net_benefit"),
+    Table("decision", (SLICE, MODEL, *cols("part", "threshold"), *cols("estimate", "net_benefit"),
                        Column("treat_all", "number", "treat all"),
                        Column("gain", "estimate", "gain over treat-all and treat-none"),
                        Column("helps", "flag?"))),
     *thresholds.TABLES,
     shared_columns.PREVALENCE_TABLE,
     *comparisons.TABLES,
-    Table("distribution",
-          (SLICE, MODEL, *cols("text", "class"), *cols("number", "from to"),
+    Table("distribution", (SLICE, MODEL, *cols("text", "class"), *cols("number", "from to"),
                            *cols("weight", "rows"), *cols("part?", "share"))),
 )  # fmt: skip
 
@@ -86,12 +73,12 @@ TABLES = (
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, rows of each class, and runs."""
     names = join_names([item.name for item in result.inputs])
-    runs = f", {format_count(result.summary['runs'], 'run')}" if result.summary.get("runs") else ""
-    if (classes := result.summary.get("classes")) is not None:
-        models = format_count(result.summary["models"], "model")
-        rows = format_count(result.summary["rows"], "row")
-        return [f"Report of {names}: {rows} of {classes} classes, {models}{runs}"]
-    return [f"Report of {names}: {format_class_counts(result)}{runs}"]
+    summary = result.summary
+    runs = f", {format_count(summary['runs'], 'run')}" if summary.get("runs") else ""
+    if summary.get("classes") is None:
+        return [f"Report of {names}: {format_class_counts(result)}{runs}"]
+    rows, models = (format_count(summary[f"{of}s"], of) for of in ("row", "model"))
+    return [f"Report of {names}: {rows} of {summary['classes']} classes, {models}{runs}"]
 
 
 def other_commands_hint(result: Document) -> str:

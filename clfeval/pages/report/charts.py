@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from clfeval.document import Document, Row, cell_value
 from clfeval.formatting import format_count
-from clfeval.lazy_rows import column_values, deferred_rows
-from clfeval.pages.report.model_order import sort_models
-from clfeval.pages.report.thresholds import risk_chart
+from clfeval.lazy_rows import column_values, rows_where
+from clfeval.pages.shared_columns import sort_by_column
 from clfeval.schema import Axis, Chart, Note, Point, Series
 
 CURVES = (
@@ -24,45 +22,52 @@ CURVES = (
 MAX_CURVES = 26  # models; there are as many letters
 SHARE_RANGE = (0.0, 1.0)  # of a share
 REFERENCE_MARKER = ":"  # the marker of reference lines
-FEW = "chance: precision equal to the prevalence"
 
 
 def page_charts(result: Document) -> Iterator[Chart]:
     """Yield the curves that a result has, the best model first, of at most 26 models."""
     if "curves" not in result.tables:
         return
-    names = [str(row["model"]) for row in sort_models(result.whole("models"), "roc_auc")]
-    more = (
-        (Note(format_count(len(names) - MAX_CURVES, "more model")),)
-        if len(names) > MAX_CURVES
-        else ()
-    )
+    names = [str(row["model"]) for row in sort_by_column(result.whole("models"), "roc_auc")]
+    left = len(names) - MAX_CURVES
+    more = (Note(format_count(left, "more model")),) if left > 0 else ()
     for chart in _all_charts(result, names[:MAX_CURVES]):
         yield replace(chart, key=(*chart.key, *more))
 
 
 def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
-    points = _by_model(result.whole("curves"))
+    points = _by_model(result.whole("curves"), names)
     chance = {"roc": SHARE_RANGE, "gain": SHARE_RANGE, "lift": (1.0, 1.0)}
     if (prevalence := cell_value(result.summary["prevalence"])) is not None:
         chance["pr"] = prevalence, prevalence
     for name, title, x, y, label in CURVES:
-        series = tuple(
-            Series(model, (found,))
-            for model in names
-            if len(found := _points(points.get(model, ()), x, y)) > 1
-        )
-        if series:
+        if series := _curves(points, names, x, y):
             ends = None if name == "lift" else SHARE_RANGE
             against = [_reference_line("chance", *chance[name])] if name in chance else []
-            key = (Note(FEW),) if name == "pr" and against else ()
+            key = (Note("chance: precision equal to the prevalence"),) * (name == "pr" in chance)
             yield Chart("lines", title, Axis(label, ends=SHARE_RANGE), Axis(ends=ends),
                         (*series, *against), key=key, name=name)  # fmt: skip
     if "calibration" in result.tables:
-        yield _calibration_chart(result, names)
+        bins = _by_model(result.whole("calibration"), names)
+        curves = [Series(name, (_points(bins[name], "mean_score", "observed"),))
+                  for name in names if name in bins]  # fmt: skip
+        curves.append(_reference_line("calibrated", *SHARE_RANGE))
+        title = "Calibration curve: observed share of positives by mean score, in deciles"
+        axis = Axis("mean score", ends=SHARE_RANGE)
+        yield Chart("lines", title, axis, Axis(ends=SHARE_RANGE), tuple(curves), name="calibration")
     if "decision" in result.tables:
         yield _net_benefit_chart(result, names)
-    yield from risk_chart(result, names)
+    if series := _curves(_by_model(result.whole("risk"), names), names, "coverage", "risk"):
+        title = "Risk-coverage curve: error rate among rows with a prediction"
+        yield Chart("lines", title, Axis("coverage", ends=SHARE_RANGE), series=series, name="risk")
+
+
+def _curves(
+    points: Mapping[str, Sequence[Row]], names: Sequence[str], x: str, y: str
+) -> tuple[Series, ...]:
+    """Return the curves of the models that have at least two points."""
+    found = ((name, _points(points.get(name, ()), x, y)) for name in names)
+    return tuple(Series(name, (curve,)) for name, curve in found if len(curve) > 1)
 
 
 def _reference_line(name: str, left: float, right: float, letter: str = REFERENCE_MARKER) -> Series:
@@ -70,18 +75,12 @@ def _reference_line(name: str, left: float, right: float, letter: str = REFERENC
     return Series(name, (((0.0, left), (1.0, right)),), letter=letter)
 
 
-def _by_model(rows: Sequence[Row]) -> dict[str, Sequence[Row]]:
-    places: dict[str, list[int]] = {}
+def _by_model(rows: Sequence[Row], names: Collection[str]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
     for i, model in enumerate(column_values(rows, "model")):
-        places.setdefault(str(model), []).append(i)
-    return {
-        model: deferred_rows(len(one), partial(_rows_at, rows, one))
-        for model, one in places.items()
-    }
-
-
-def _rows_at(rows: Sequence[Row], places: Sequence[int]) -> list[Row]:
-    return [rows[i] for i in places]
+        if str(model) in names:
+            found.setdefault(str(model), []).append(rows[i])
+    return found
 
 
 def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
@@ -89,20 +88,9 @@ def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
     return tuple((a, b) for a, b in pairs if a is not None and b is not None)
 
 
-def _calibration_chart(result: Document, names: Sequence[str]) -> Chart:
-    rows = _by_model(result.whole("calibration"))
-    series = [Series(name, (_points(rows[name], "mean_score", "observed"),))
-              for name in names if name in rows]  # fmt: skip
-    series.append(_reference_line("calibrated", *SHARE_RANGE))
-    title = "Calibration curve: observed share of positives by mean score, in deciles"
-    return Chart("lines", title, Axis("mean score", ends=SHARE_RANGE), Axis(ends=SHARE_RANGE),
-                 tuple(series),
-                 name="calibration")  # fmt: skip
-
-
 def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
-    rows = _by_model(result.whole("decision"))
-    first = next(iter(rows.values()))
+    table = result.whole("decision")
+    rows, first = _by_model(table, names), rows_where(table, "model", table[0]["model"])
     least = -0.05 * max(1e-9, max(cell_value(row["treat_all"]) or 0.0 for row in first))
 
     def drawn(mine: Sequence[Row], what: str) -> tuple[Point, ...]:
@@ -112,6 +100,5 @@ def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
     series.append(Series("treat all", (drawn(first, "treat_all"),), letter=REFERENCE_MARKER))
     series.append(_reference_line("treat none", 0.0, 0.0, "-"))
     title = "Decision curve: net benefit by threshold probability"
-    return Chart("lines", title, Axis("threshold probability", ends=SHARE_RANGE),
-                 series=tuple(series),
-                 name="benefit")  # fmt: skip
+    axis = Axis("threshold probability", ends=SHARE_RANGE)
+    return Chart("lines", title, axis, series=tuple(series), name="benefit")

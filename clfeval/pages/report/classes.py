@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
+from math import inf
 
-from clfeval.document import Document, Row, as_estimate, cell_value
+from clfeval.document import Document, Row, cell_value
 from clfeval.formatting import format_count, printable, quoted_name
 from clfeval.pages.formatting import format_exact
-from clfeval.pages.report.model_order import (
-    CALIBRATION_TESTS,
+from clfeval.pages.shared_columns import (
     MAX_ROWS,
     best_and_tied_signs,
-    sort_models,
+    measure_tables,
+    requested_rows,
+    sort_by_column,
 )
-from clfeval.pages.shared_columns import measure_tables, requested_rows
 from clfeval.schema import Source, TableView
 
 CLASSES = 6  # shown by default, the lowest F1 first
@@ -30,15 +31,19 @@ OF_LABELS: Mapping[str, Source] = {
 OF_PROBABILITIES: Mapping[str, Source] = {
     "model": "model", "AUC\n↑": "roc_auc", "log loss\n↓": "log_loss",
     "overconf.\n→ 0": "overconfidence", "balanced\naccuracy ↑": BALANCED,
-    "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1",
-    "MCC\n↑": "mcc", "kappa\n↑": "kappa", "Brier\n↓": "brier",
-    "top-2\naccuracy ↑": "top_k_accuracy",
+    "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1", "MCC\n↑": "mcc", "kappa\n↑": "kappa",
+    "Brier\n↓": "brier", "top-2\naccuracy ↑": "top_k_accuracy",
 }  # fmt: skip
 OF_ORDER: Mapping[str, Source] = {
-    "quadratic\nkappa ↑": "kappa_quadratic", "places\noff ↓": "ordinal_mae",
-}  # fmt: skip
+    "quadratic\nkappa ↑": "kappa_quadratic",
+    "places\noff ↓": "ordinal_mae",
+}
 LED = {"roc_auc": "ROC AUC", BALANCED: "balanced accuracy", "accuracy": "accuracy",
        "kappa_quadratic": "quadratic kappa"}  # fmt: skip
+CALIBRATION_TESTS = (
+    "calibration_tests", "Calibration tests",
+    "model test statistic df p p_adjusted method contradicted groups_off? largest_gap?",
+)  # fmt: skip
 WORDS = {
     "roc_auc": "mean ROC AUC of all pairs of classes (Hand and Till)",
     BALANCED: "mean recall of the classes",
@@ -53,61 +58,52 @@ def class_tables(result: Document) -> Iterator[TableView]:
     scored = "roc_auc" in models[0]
     of_all = (one.measure for one in result.answer if one.code != "slices")
     lead = next((one for one in of_all if one in LED), BALANCED)
-    rows = sort_models(models, lead)
+    rows = sort_by_column(models, lead)
     columns = OF_PROBABILITIES if scored else OF_LABELS
     first = {head: source for head, source in columns.items() if source in ("model", lead)}
     columns = {**first, **(OF_ORDER if "ordinal_mae" in models[0] else {}), **columns}
     confusion = result.whole("confusion")
     best = str(rows[0]["model"])
+    mine = [row for row in confusion if row["model"] == best]
+    sizes: dict[str, float] = {}
+    for row in mine:
+        name = str(row["truth"])
+        sizes[name] = sizes.get(name, 0.0) + (cell_value(row["rows"]) or 0.0)
+    share = max(sizes.values(), default=0.0) / (sum(sizes.values()) or 1.0)
     yield TableView(
         "models", f"Models by {LED[lead]}", columns, rows[:MAX_ROWS],
         total=len(rows), rank="main", lead=lead, more="--format csv",
-        places=best_and_tied_signs(rows[:MAX_ROWS]), note=_majority_note(confusion, best),
+        places=best_and_tied_signs(rows[:MAX_ROWS]),
+        note=f"always predicting the majority class: accuracy {share:.3f}" if share else "",
         words={name: text for name, text in WORDS.items() if name in columns.values()},
     )  # fmt: skip
     if confusion:  # of rows that runs repeat there is none
-        yield from _each_class(result, best)
-        yield from _confusions_table(confusion, best)
-        yield from _matrix_table(result, confusion, best)
+        yield from _each_class(result, best, sizes)
+        yield from _confusions_table(mine, best)
+        yield from _matrix_table(result, mine, best)
     if "calibration_tests" in result.tables:
         yield TableView(*CALIBRATION_TESTS, legend=("p_adjusted",))
     yield TableView("measures", "All measures", "model measure estimator class? value method",
-                result.whole("measures"), MAX_ROWS * 4)  # fmt: skip
+                    result.whole("measures"), MAX_ROWS * 4)  # fmt: skip
     if confusion:
         yield TableView("confusion", "Confusion counts", "model truth predicted rows share",
-                        confusion,
-                    MAX_ROWS)  # fmt: skip
+                        confusion, MAX_ROWS)  # fmt: skip
 
 
-def _majority_note(confusion: Sequence[Row], model: str) -> str:
-    """Return the note on the accuracy of always predicting the largest class."""
-    rows: dict[str, float] = {}
-    for row in confusion:
-        if row["model"] == model:
-            name = str(row["truth"])
-            rows[name] = rows.get(name, 0.0) + (cell_value(row["rows"]) or 0.0)
-    share = max(rows.values(), default=0.0) / (sum(rows.values()) or 1.0)
-    return f"always predicting the majority class: accuracy {share:.3f}" if share else ""
-
-
-def _each_class(result: Document, model: str) -> Iterator[TableView]:
+def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Iterator[TableView]:
     """Yield the per-class results of the best model, the worst classes first if there are many."""
     found: dict[str, dict[str, object]] = {}
     for row in result.whole("measures"):
         if row["model"] == model and row["estimator"] == "class":
             mine = found.setdefault(str(row["class"]), {"class": printable(str(row["class"]))})
             mine[str(row["measure"])] = row["value"]
-    counts = dict.fromkeys(found, 0.0)
-    for row in result.whole("confusion"):
-        if row["model"] == model:
-            counts[str(row["truth"])] += cell_value(row["rows"]) or 0.0
     rows: list[Row] = [
-        {**mine, "rows": f"{counts[name]:,.10g}"}  # type: ignore[dict-item]
+        {**mine, "rows": f"{sizes.get(name, 0.0):,.10g}"}  # type: ignore[dict-item]
         for name, mine in found.items()
     ]
     few = rows
     if len(rows) > CLASSES:
-        few = sorted(rows, key=lambda row: _undefined_last_key(row["f1"]))[:CLASSES]
+        few = sorted(rows, key=lambda r: inf if (x := cell_value(r["f1"])) is None else x)[:CLASSES]
     columns: dict[str, Source] = {
         "class": "class", "recall ↑": "sensitivity", "precision ↑": "precision", "F1 ↑": "f1",
         "rows": "rows",
@@ -116,26 +112,26 @@ def _each_class(result: Document, model: str) -> Iterator[TableView]:
     first = f"{title}, lowest F1 first" if few is not rows else title
     yield TableView(
         "measures", first, columns, few, rank="main", total=len(rows), name="worst classes",
-        more="--show classes", lead="class", places=[""] * len(few), right=("rows",),
+        more="--show classes", lead="class", places=(), right=("rows",),
     )  # fmt: skip
     if few is not rows:
         yield TableView("measures", f"{title}, all classes", columns, rows, 500,
                     name="classes", right=("rows",))  # fmt: skip
 
 
-def _undefined_last_key(cell: object) -> float:
-    """Return a sort key by value, undefined values last."""
-    value = as_estimate(cell).value
-    return float("inf") if value is None else value
-
-
-def _confusions_table(confusion: Sequence[Row], model: str) -> Iterator[TableView]:
+def _confusions_table(mine: Sequence[Row], model: str) -> Iterator[TableView]:
     """Yield the table of classes that the best model confuses, those of most rows first."""
-    wrong = [row for row in confusion if row["model"] == model and row["truth"] != row["predicted"]]
-    wrong.sort(
-        key=lambda row: (-(cell_value(row["rows"]) or 0.0), -(cell_value(row["share"]) or 0.0))
-    )
-    said = [_confusion_name(row) for row in wrong[:WORST]]
+
+    def size(row: Row) -> tuple[float, float]:
+        return cell_value(row["rows"]) or 0.0, cell_value(row["share"]) or 0.0
+
+    wrong = [row for row in mine if row["truth"] != row["predicted"]]
+    wrong.sort(key=size, reverse=True)
+    said = []
+    for row in wrong[:WORST]:
+        (rows, share), names = size(row), (printable(str(row[of])) for of in ("truth", "predicted"))
+        every = format_count(round(rows / (share or 1.0), 9), "row")
+        said.append(f"{' predicted as '.join(names)}: {rows:,.10g} of {every}")
     if not said:
         return
     title = f"Most frequent confusions of {quoted_name(model)}"
@@ -147,29 +143,18 @@ def _confusions_table(confusion: Sequence[Row], model: str) -> Iterator[TableVie
         pairs = zip_longest(said[:half], said[half:], fillvalue="")
         lines = [{"first": one, "second": other} for one, other in pairs]
         columns = {CONFUSED: "first", " ": "second"}
-    left = len(wrong) - sum(len([text for text in row.values() if text]) for row in lines)
+    left = len(wrong) - sum(bool(text) for row in lines for text in row.values())
     note = f"{left:,} not shown; for all, add --show confusion" if left else ""
     yield TableView("confusion", title, columns, lines, rank="main", name="confusions", note=note,
-                more="", whole=True, places=[""] * len(lines))  # fmt: skip
+                    more="", whole=True, places=())  # fmt: skip
 
 
-def _confusion_name(row: Row) -> str:
-    rows, share = cell_value(row["rows"]) or 0.0, cell_value(row["share"]) or 1.0
-    truth, said = printable(str(row["truth"])), printable(str(row["predicted"]))
-    every = format_count(round(rows / share, 9), "row")
-    return f"{truth} predicted as {said}: {rows:,.10g} of {every}"
-
-
-def _matrix_table(result: Document, confusion: Sequence[Row], model: str) -> Iterator[TableView]:
+def _matrix_table(result: Document, mine: Sequence[Row], model: str) -> Iterator[TableView]:
     """Yield the confusion matrix of the best model, if there are few classes."""
     names = [str(name) for name in result.parameters["classes"]]
     if len(names) > MATRIX:
         return
-    cells = {
-        (row["truth"], row["predicted"]): format_exact(row["rows"])
-        for row in confusion
-        if row["model"] == model
-    }
+    cells = {(row["truth"], row["predicted"]): format_exact(row["rows"]) for row in mine}
     rows: list[Row] = [
         {"truth": printable(truth), **{f"said {k}": cells.get((truth, said), "·")
                                    for k, said in enumerate(names)}}

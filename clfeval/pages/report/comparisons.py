@@ -15,7 +15,7 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.formatting import column_heading, format_exact
-from clfeval.pages.shared_columns import MODEL
+from clfeval.pages.shared_columns import MODEL, existing_tables
 from clfeval.schema import Column, Source, Table, TableView, cols, comparison_rows
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
@@ -30,51 +30,39 @@ TABLES = (
         *METRIC, MODEL, *cols("flag", "tied"), Column("p_first", "part", "P(first)"),
         *cols("rank", "rank_low rank_high"),
     )),
-    Table("winner",
-          (*METRIC, MODEL, *cols("estimate", "value"),
-           *cols("number", "optimism"),
+    Table("winner", (*METRIC, MODEL, *cols("estimate", "value"), *cols("number", "optimism"),
                      *cols("estimate", "corrected"))),
     Table("mcnemar", (
-        MODEL, *cols("text", "reference"),
-        Column("newly_right", "weight", "newly right"),
-        Column("newly_wrong", "weight", "newly wrong"), Column("p", "p?"),
-        *cols("text", "method"),
+        MODEL, *cols("text", "reference"), Column("newly_right", "weight", "newly right"),
+        Column("newly_wrong", "weight", "newly wrong"), Column("p", "p?"), *cols("text", "method"),
     ), "reference?"),
     Table("together", (
-        *METRIC, *cols("count", "models"),
-        Column("differ", "weight", "rows that differ"),
-        *cols("number?", "statistic"), Column("p", "p?"),
-        *cols("text", "method"),
+        *METRIC, *cols("count", "models"), Column("differ", "weight", "rows that differ"),
+        *cols("number?", "statistic"), Column("p", "p?"), *cols("text", "method"),
     ), "reference?"),
-    Table("runs",
-          (*METRIC, MODEL, *cols("text", "run"), *cols("estimate", "value"),
+    Table("runs", (*METRIC, MODEL, *cols("text", "run"), *cols("estimate", "value"),
                    Column("se", "number?", "standard error"))),
     Table("run_spread", (
-        *METRIC, MODEL, *cols("count", "runs"), *cols("estimate", "mean"),
-        *cols("number?", "sd"),
+        *METRIC, MODEL, *cols("count", "runs"), *cols("estimate", "mean"), *cols("number?", "sd"),
         *cols("text", "method"),
     )),
     Table("slices", (
         *cols("text", "slice"), MODEL, *cols("weight", "rows"),
         Column("positives", "weight", when="?"),
-        *cols("estimate",
-                         "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
-            when="?"),
+        *cols("estimate", "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
+              when="?"),
         Column("q", "p?"), Column("worse", "text*"),
     )),
     Table("extremes", (
-        *METRIC, MODEL, *cols("text", "largest smallest"),
-        *cols("estimate", "gap"),
+        *METRIC, MODEL, *cols("text", "largest smallest"), *cols("estimate", "gap"),
         *cols("count", "slices"),
     )),
     Table("baselines", (
-        *METRIC, MODEL, *cols("number?", "value"),
-        *cols("number", "observed"), Column("p", "p?"),
+        *METRIC, MODEL, *cols("number?", "value"), *cols("number", "observed"), Column("p", "p?"),
         *cols("text", "method"),
     )),
     Table("resolution", (
-        *METRIC, MODEL, *cols("text", "reference"),
-        *cols("number", "detectable wanted"),
+        *METRIC, MODEL, *cols("text", "reference"), *cols("number", "detectable wanted"),
         Column("rows_needed", "count", "rows needed"),
     ), "reference?"),
     Table("changes", (
@@ -147,31 +135,37 @@ def comparison_tables(result: Document) -> Iterator[TableView]:
         pairs = {(row["model"], row["reference"]): row for row in rows}
         references = {str(reference) for _, reference in pairs}
         columns: dict[str, Source] = {"measure": "measure", "model": "model", **SHORT}
-        title, note = "Differences between models on the same rows", ""
+        title, note = "Differences between models", ""
         if len(pairs) > 1:
             note = "intervals and p: adjusted for all comparisons of a measure, not across measures"
         if len(references) == 1 or given.endswith(NAMESAKES):
-            title = (
-                f"Differences from {describe_reference(min(references), given)} on the same rows"
-            )
+            title = f"Differences from {describe_reference(min(references), given)}"
         else:
             columns = {"measure": "measure", "model": "model", "minus": "reference", **SHORT}
         if len(pairs) == 1:
-            model = quoted_name(str(rows[0]["model"]))
-            title = f"{model} minus {quoted_name(*references)} on the same rows"
+            title = f"{quoted_name(str(rows[0]['model']))} minus {quoted_name(*references)}"
             columns.pop("model")
             note = "intervals and p: adjusted only for sensitivity and specificity together"
         for row in result.tables.get("together", ()):
             if row["p"] is not None:
                 note += f"; Cochran's Q (equal accuracy of {row['models']} models): p "
                 note += format_exact(float(str(row["p"])))
-        yield TableView("comparisons", title, columns, sort_requested_first(result, rows),
-                        max(FEW, len(pairs)),
-                    note, rank="asked", lead="difference_adjusted", whole=True)  # fmt: skip
-    if "mcnemar" in result.tables:
-        yield TableView("mcnemar", "McNemar tests: rows that one of two models predicts correctly",
-                    "model reference newly_right newly_wrong p?", rank="asked")  # fmt: skip
-    yield from _requested_tables(result)
+        yield TableView("comparisons", f"{title} on the same rows", columns,
+                        sort_requested_first(result, rows), max(FEW, len(pairs)), note,
+                        rank="asked", lead="difference_adjusted", whole=True)  # fmt: skip
+    constant = "(constant): predicts the prevalence; (majority): predicts the majority class"
+    majority = any(row["model"] == "(majority)" for row in result.tables.get("baselines", ()))
+    yield from existing_tables(
+        result,
+        TableView("mcnemar", "McNemar tests: rows that one of two models predicts correctly",
+                  "model reference newly_right newly_wrong p?", rank="asked"),
+        TableView("baselines", "Baselines: permuted truth and constant models",
+                  "measure model value observed p?", note=constant * majority, rank="asked"),
+        TableView("resolution", "Sample size to detect a difference (power 0.8)",
+                  "measure model reference wanted rows_needed detectable", rank="asked"),
+        TableView("changes", "Changed predictions",
+                  "model reference id? row? truth before after", rank="asked"),
+    )  # fmt: skip
 
 
 def sort_requested_first(result: Document, rows: Sequence[Row]) -> list[Row]:
@@ -189,12 +183,11 @@ def sort_requested_first(result: Document, rows: Sequence[Row]) -> list[Row]:
 
 def run_tables(result: Document) -> Iterator[TableView]:
     """Yield tables of means over runs, of their differences, and of each run."""
-    for name, title, holds in (
-        ("run_spread", "Means over runs", "measure model mean sd runs method"),
-        ("runs", "Each run", "measure model run value"),
-    ):
-        if name in result.tables:
-            yield TableView(name, title, holds)
+    yield from existing_tables(
+        result,
+        TableView("run_spread", "Means over runs", "measure model mean sd runs method"),
+        TableView("runs", "Each run", "measure model run value"),
+    )
     if rows := comparison_rows(result, "run"):
         references = {str(row["reference"]) for row in rows}
         title = "Differences of means over runs, all pairs"
@@ -206,26 +199,8 @@ def run_tables(result: Document) -> Iterator[TableView]:
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
             note += "; runs of the same rows have them only for the leading measure and --measure"
         yield TableView("comparisons", title, columns, sort_requested_first(result, rows), FEW,
-                        note,
-                    rank="asked", lead="difference_adjusted", whole=True,
-                    name="runs_compared")  # fmt: skip
-
-
-def _requested_tables(result: Document) -> Iterator[TableView]:
-    """Yield the tables that further options request: baselines, sample sizes, changes."""
-    if "baselines" in result.tables:
-        yield TableView("baselines", "Baselines: permuted truth and constant models",
-                    "measure model value observed p?", rank="asked",
-                    note="(constant): predicts the prevalence; (majority): predicts the "
-                    "majority class" * ("(majority)" in {row["model"] for row in
-                                      result.tables["baselines"]}))  # fmt: skip
-    for name, title, columns in (
-        ("resolution", "Sample size to detect a difference (power 0.8)",
-         "measure model reference wanted rows_needed detectable"),
-        ("changes", "Changed predictions", "model reference id? row? truth before after"),
-    ):  # fmt: skip
-        if name in result.tables:
-            yield TableView(name, title, columns, rank="asked")
+                        note, rank="asked", lead="difference_adjusted", whole=True,
+                        name="runs_compared")  # fmt: skip
 
 
 def slice_tables(result: Document) -> Iterator[TableView]:
@@ -248,9 +223,8 @@ def slice_tables(result: Document) -> Iterator[TableView]:
         SLICE_HEADS.get(name, column_heading(name)): partial(_format_marked, name=name)
         for name in rows[0] if isinstance(rows[0][name], Estimate)
     }  # fmt: skip
-    yield TableView("slices", f"Slices of {quoted_name(best)}", {**columns, "q": "q"}, rows,
-                    FEW, note,
-                rank="asked", whole=True, places=[""] * len(rows))  # fmt: skip
+    yield TableView("slices", f"Slices of {quoted_name(best)}", {**columns, "q": "q"}, rows, FEW,
+                    note, rank="asked", whole=True, places=())  # fmt: skip
     if inside := comparison_rows(result, "reference", inside=True):
         to = describe_reference(str(inside[0]["reference"]), str(result.parameters["reference"]))
         of = {str(row["measure"]) for row in inside}
@@ -262,14 +236,16 @@ def slice_tables(result: Document) -> Iterator[TableView]:
                     rank="asked", lead="difference_adjusted", whole=True,
                     name="within")  # fmt: skip
     gaps = [row for row in comparison_rows(result, "slice", inside=True) if row["model"] == best]
-    yield TableView("comparisons",
-                    f"Slices of {quoted_name(best)}: inside compared with outside",
-                {"measure": "measure", "slice": "slice", "in slice": "new", "outside": "old",
-                 "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
-                gaps, 60, FAIRNESS, name="gaps")  # fmt: skip
-    if "extremes" in result.tables:
-        yield TableView("extremes", "Largest differences between slices",
-                    "measure model largest smallest gap slices")  # fmt: skip
+    yield TableView(
+        "comparisons", f"Slices of {quoted_name(best)}: inside compared with outside",
+        {"measure": "measure", "slice": "slice", "in slice": "new", "outside": "old",
+         "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
+        gaps, 60, FAIRNESS, name="gaps",
+    )  # fmt: skip
+    yield from existing_tables(result, TableView(
+        "extremes", "Largest differences between slices",
+        "measure model largest smallest gap slices",
+    ))  # fmt: skip
 
 
 def _format_marked(row: Row, *, name: str) -> str:
@@ -281,13 +257,12 @@ def _format_marked(row: Row, *, name: str) -> str:
 
 def best_model_tables(result: Document) -> Iterator[TableView]:
     """Yield tables of the models tied with the best by each measure, and corrected best values."""
-    for name, title, columns in (
-        ("best", "Models tied with the best, with confidence intervals of ranks",
-         "measure model tied p_first rank_low rank_high"),
-        ("winner", "Value of the best model, corrected for selection bias",
-         "measure model value optimism corrected"),
-        ("together", "Cochran's Q test of equal accuracy",
-         "measure models differ statistic? p? method"),
-    ):  # fmt: skip
-        if name in result.tables:
-            yield TableView(name, title, columns)
+    yield from existing_tables(
+        result,
+        TableView("best", "Models tied with the best, with confidence intervals of ranks",
+                  "measure model tied p_first rank_low rank_high"),
+        TableView("winner", "Value of the best model, corrected for selection bias",
+                  "measure model value optimism corrected"),
+        TableView("together", "Cochran's Q test of equal accuracy",
+                  "measure models differ statistic? p? method"),
+    )  # fmt: skip

@@ -14,25 +14,23 @@ from clfeval.pages.formatting import (
     majority_class_note,
     threshold_note,
 )
-from clfeval.pages.report.classes import class_tables
+from clfeval.pages.report.classes import CALIBRATION_TESTS, class_tables
 from clfeval.pages.report.comparisons import best_model_tables, comparison_tables, slice_tables
-from clfeval.pages.report.model_order import (
-    CALIBRATION_TESTS,
-    MAX_ROWS,
-    best_and_tied_signs,
-    sort_models,
-)
-from clfeval.pages.report.thresholds import threshold_tables
+from clfeval.pages.report.thresholds import order_by_rule, threshold_tables
 from clfeval.pages.shared_columns import (
     AT_PREVALENCE,
+    CELLS,
+    MAX_ROWS,
+    best_and_tied_signs,
     measure_tables,
     prevalence_table,
     requested_rows,
+    sort_by_column,
 )
 from clfeval.schema import Source, TableView
 
 THRESHOLD_HINT = " (change it with --threshold T)"
-BLOCKS = " ▁▂▃▄▅▆▇█"
+BLOCKS = "·▁▂▃▄▅▆▇█"
 CALIBRATED = "slope < 1: probabilities too extreme; CITL > 0: too low on average"
 PROBABLE: Mapping[str, Source] = {
     "model": "model", "AUC ↑": "roc_auc", "Brier ↓": "brier", "slope\n→ 1": "calibration_slope",
@@ -59,27 +57,27 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         return
     yield from threshold_tables(result)
     if values := result.whole(AT_PREVALENCE):
-        names = [row["model"] for row in sort_models(result.whole("models"), "balanced_accuracy")]
-        rules = list(dict.fromkeys(row["chosen_by"] for row in values))
-        yield prevalence_table(sorted(values, key=lambda row: (
-            rules.index(row["chosen_by"]), names.index(row["model"]))), "asked")  # fmt: skip
+        yield prevalence_table(order_by_rule(result, values, "balanced_accuracy"), "asked")
     yield from comparison_tables(result)
     models = result.whole("models")
-    scored = [
-        row
-        for row in models
-        if "roc_auc" in row and as_estimate(row["roc_auc"]).reason != "needs_scores"
-    ]
-    if scored:
-        yield from _of_scores(result, sort_models(models, "roc_auc"))
+    aucs = [as_estimate(row["roc_auc"]) for row in models if "roc_auc" in row]
+    if any(auc.reason != "needs_scores" for auc in aucs):
+        yield from _of_scores(result, sort_by_column(models, "roc_auc"))
     else:
-        rows = sort_models(models, "balanced_accuracy")
+        rows = sort_by_column(models, "balanced_accuracy")
         yield TableView(
             "models", "Models by balanced accuracy", OF_LABELS, rows[:MAX_ROWS],
             total=len(rows), rank="main", lead="balanced_accuracy",
             more="--format csv", places=best_and_tied_signs(rows[:MAX_ROWS]),
         )  # fmt: skip
-        yield _confusion_table(result, rows)
+        counts: dict[str, Source] = {
+            "model": "model",
+            **{cell.name.upper(): cell.name for cell in CELLS},
+        }
+        note = majority_class_note([result.summary.get("prevalence")])
+        yield TableView("models", "Confusion matrices", counts, rows[:MAX_ROWS], total=len(rows),
+                        rank="main", note=note, more="--format csv", name="errors", whole=True,
+                        places=())  # fmt: skip
     yield from slice_tables(result)
     yield from _detail_tables(result)
 
@@ -110,7 +108,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
         yield TableView(
             "models", f"Classification{at}{other}", errors, rows[:MAX_ROWS],
             total=len(rows), rank="main", name="errors", more="--format csv", lead="model",
-            places=[""] * len(rows[:MAX_ROWS]),
+            places=(),
         )  # fmt: skip
     drawn = {str(row["model"]) for row in result.whole("distribution")}
     first = next((str(row["model"]) for row in rows if row["model"] in drawn), None)
@@ -121,16 +119,14 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
 def _score_distribution(result: Document, model: str) -> TableView:
     """Return the histogram of scores of the best model by class: one block per bin."""
     mine = [row for row in result.whole("distribution") if row["model"] == model]
-    classes = list(dict.fromkeys(str(row["class"]) for row in mine))
-    low, high = mine[0]["from"], mine[-1]["to"]
+    low, high = format_exact(mine[0]["from"]), format_exact(mine[-1]["to"])
     lines: list[Row] = []
-    for name in classes:
+    for name in dict.fromkeys(str(row["class"]) for row in mine):
         shares = [cell_value(row["share"]) or 0.0 for row in mine if row["class"] == name]
-        most = max(shares, default=0.0)
-        blocks = "".join(_block(share, most) for share in shares)
-        lines.append(
-            {"class": name, "scores": f"{format_exact(low)} {blocks} {format_exact(high)}"}
-        )
+        # at least the lowest block, unless the share is 0
+        steps = [max(1, round(s / max(shares) * (len(BLOCKS) - 1))) if s else 0 for s in shares]
+        blocks = "".join(BLOCKS[step] for step in steps)
+        lines.append({"class": name, "scores": f"{low} {blocks} {high}"})
     columns: dict[str, Source] = {"": "class", " ": "scores"}
     return TableView(
         "distribution", f"Score distribution by class ({quoted_name(model)})",
@@ -138,31 +134,15 @@ def _score_distribution(result: Document, model: str) -> TableView:
     )  # fmt: skip
 
 
-def _block(share: float, most: float) -> str:
-    """Return a block of height share / most: at least the lowest one, unless the share is 0."""
-    if not share or not most:
-        return "·"
-    return BLOCKS[max(1, round(share / most * (len(BLOCKS) - 1)))]
-
-
-def _confusion_table(result: Document, rows: Sequence[Row]) -> TableView:
-    """Return the table of the 2 x 2 tables side by side."""
-    columns: dict[str, Source] = {"model": "model", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn"}
-    note = majority_class_note([result.summary.get("prevalence")])
-    return TableView("models", "Confusion matrices", columns, rows[:MAX_ROWS], total=len(rows),
-                 rank="main", note=note, more="--format csv", name="errors", whole=True,
-                 places=[""] * len(rows[:MAX_ROWS]))  # fmt: skip
-
-
 def _detail_tables(result: Document) -> Iterator[TableView]:
-    tables = result.tables
-    columns = "model measure value method"
     yield from measure_tables(result, requested_rows(result), name="asked")
     yield from best_model_tables(result)
-    yield TableView("measures", "All measures", columns, result.whole("measures"), MAX_ROWS * 4)
-    if result.whole("confusion"):
-        yield TableView("confusion", "Confusion counts", "model truth predicted rows share",
-                    result.whole("confusion"), MAX_ROWS)  # fmt: skip
+    yield TableView("measures", "All measures", "model measure value method",
+                    result.whole("measures"), MAX_ROWS * 4)  # fmt: skip
+    if confusion := result.whole("confusion"):
+        yield TableView(
+            "confusion", "Confusion counts", "model truth predicted rows share", confusion, MAX_ROWS
+        )
     for name, title, columns, most in (
         ("calibration", "Calibration by score group",
          "model bin from to rows mean_score observed", 2 * MAX_ROWS),
@@ -176,7 +156,7 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
         ("distribution", "Score distribution by class", "model class from to rows share",
          2 * MAX_ROWS),
     ):  # fmt: skip
-        if name in tables:
+        if name in result.tables:
             rows = result.whole(name)
             if name == "decision":  # every fifth hundredth; all models have the same
                 first = rows_where(rows, "model", rows[0]["model"])

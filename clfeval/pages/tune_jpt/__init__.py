@@ -50,7 +50,6 @@ MEASURES = tuple(
 WHO = (SLICE, MODEL)
 MEASURE = Column("measure", "measure")
 POPULATION_COLUMNS = (*cols("prevalence", "prevalence"), *cols("odds", "odds"))
-MAYBE_AT = (*cols("prevalence?", "prevalence"), *cols("odds?", "odds"))
 POPULATION_KIND = Column("population", "text", among=POPULATIONS[:3])
 HERE = (*POPULATION_COLUMNS, *cols("positive", "ratio"))
 # the cells are null where a class is absent, except in the sample, whose counts they are
@@ -61,36 +60,31 @@ SAMPLE: Json = {
 }
 TABLES = (
     Table("models", (
-        *WHO, POPULATION_KIND, *MAYBE_AT, *cols("weight", "rows"),
+        *WHO, POPULATION_KIND, *cols("prevalence?", "prevalence"), *cols("odds?", "odds"),
+        *cols("weight", "rows"),
         *(Column(cell.name, "weight?", cell.title, best=cell.best) for cell in CELLS),
         Column("threshold", "cut?"), *MEASURES,
     ), "", 1, SAMPLE),
     Table("expected", (
         *WHO, POPULATION_KIND, *POPULATION_COLUMNS, *cols("positive", "rows"),
-        *cols("weight", "positives negatives"),
-        *cols("amount", "tp fp fn tn flagged"),
+        *cols("weight", "positives negatives"), *cols("amount", "tp fp fn tn flagged"),
     )),
     Table("sweep", (*WHO, *HERE, *MEASURES), least=2),
     Table("crossovers", (
-        SLICE, MEASURE, *cols("text", "first second"),
-        *cols("crossing", "crossing"),
-        *cols("odds?", "odds"), *cols("text?", "leads_below leads_above"),
-        *cols("text", "verdict"),
+        SLICE, MEASURE, *cols("text", "first second"), *cols("crossing", "crossing"),
+        *cols("odds?", "odds"), *cols("text?", "leads_below leads_above"), *cols("text", "verdict"),
     )),
     Table("winners", (
         SLICE, MEASURE, Column("population", "text", among=("sample", "target", "sweep")), *HERE,
-        *cols("text?", "leader"), *cols("estimate", "value"),
-        *cols("text?", "winner"),
-        *cols("text*", "tied"),
-        Column("verdict", "text", among=(None, *VERDICTS), when="margin"),
+        *cols("text?", "leader"), *cols("estimate", "value"), *cols("text?", "winner"),
+        *cols("text*", "tied"), Column("verdict", "text", among=(None, *VERDICTS), when="margin"),
         Column("least_lead", "number?", when="margin"),
         *cols("text*", "equivalent possibly_better", when="margin"),
     )),
     Table("thresholds", (
         *WHO, MEASURE, Column("population", "text", among=POPULATIONS), *HERE,
         Column("threshold", "cut?", more={"description": "null: above every score"}),
-        Column("rule", "text", among=(None, *RULES)),
-        *cols("part?", "sensitivity specificity"),
+        Column("rule", "text", among=(None, *RULES)), *cols("part?", "sensitivity specificity"),
         *cols("estimate", "value"),
         Column("fixed_threshold", "cut?", more={"description": "null: the largest class"}),
         Column("fixed_value", "estimate", "value at the fixed threshold"),
@@ -102,8 +96,7 @@ TABLES = (
         Column("rule", "text", among=RULES),
     )),
     Table("ranges", (
-        *WHO, MEASURE, *cols("estimate", "lowest"),
-        *cols("prevalence", "lowest_at"),
+        *WHO, MEASURE, *cols("estimate", "lowest"), *cols("prevalence", "lowest_at"),
         *cols("estimate", "highest"), *cols("prevalence", "highest_at"),
     )),
     Table("simulated", (
@@ -113,7 +106,6 @@ TABLES = (
 )  # fmt: skip
 
 
-MAX_THRESHOLD_CURVES = FEW_NAMED_CURVES  # curves of thresholds
 CROSSINGS = 4  # with a mark each
 FEW = 3  # measures with a plot each
 FACTOR = 100  # a measure without upper end that varies more has a log axis
@@ -123,7 +115,17 @@ def page_charts(result: Document) -> Iterator[Chart]:
     """Yield charts of measures over the swept odds, and of the best thresholds of scores."""
     rows, order = result.whole("sweep"), leading_order(result)
     for number, name in enumerate(_charted_measures(result, rows)):
-        chart = _measure_chart(name, rows, result, order)
+        values = [cell_value(row[name]) for row in rows]
+        known = [value for value in values if value is not None]
+        log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
+        points = [(_log10_ratio(row), value and log10(value) if log else value)
+                  for row, value in zip(rows, values, strict=True)]  # fmt: skip
+        curves = _group_curves(rows, points, order)
+        marks, key = _crossings(result, name, curves)
+        key += [Note("gaps: infinite or undefined values")] if len(known) < len(values) else []
+        of = "Accuracy (TAR)" if name == "tar" else TableContext(result).title(name)
+        title = f"{of[0].upper()}{of[1:]} by class ratio"
+        chart = _odds_chart(title, result, rows, curves, marks, key, log=log)
         first = number == 0 and len(chart.series) > 1
         yield replace(chart, rank="main" if first else "detail")
     rows = [row for row in TableContext(result).swept("thresholds") if row["slice"] is None]
@@ -133,30 +135,14 @@ def page_charts(result: Document) -> Iterator[Chart]:
         every = _group_curves(rows, points, order)
         curves = tuple(
             replace(one, parts=tuple(map(_threshold_steps, one.parts)))
-            for one in every[:MAX_THRESHOLD_CURVES]
+            for one in every[:FEW_NAMED_CURVES]
         )
         lacking = any(row["threshold"] is None for row in rows)
         key = [Note("gaps: the best rule predicts no positives")] if lacking else []
-        left = len(every) - MAX_THRESHOLD_CURVES
+        left = len(every) - FEW_NAMED_CURVES
         key += [Note(f"{format_count(left, 'more model')}: --show cutoffs")] if left > 0 else []
         title = f"Best threshold for {TableContext(result).title(str(rows[0]['measure']))}"
         yield replace(_odds_chart(title, result, rows, curves, (), key), name="cuts")
-
-
-def _measure_chart(
-    name: str, rows: Sequence[Row], result: Document, order: Mapping[str, int]
-) -> Chart:
-    values = [cell_value(row[name]) for row in rows]
-    known = [value for value in values if value is not None]
-    log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
-    points = [(_log10_ratio(row), value and log10(value) if log else value)
-              for row, value in zip(rows, values, strict=True)]  # fmt: skip
-    curves = _group_curves(rows, points, order)
-    marks, key = _crossings(result, name, curves)
-    key += [Note("gaps: infinite or undefined values")] if len(known) < len(values) else []
-    of = "Accuracy (TAR)" if name == "tar" else TableContext(result).title(name)
-    title = f"{of[0].upper()}{of[1:]} by class ratio"
-    return _odds_chart(title, result, rows, curves, marks, key, log=log)
 
 
 def _charted_measures(result: Document, rows: Sequence[Row]) -> list[str]:
@@ -180,19 +166,14 @@ def _odds_chart(
     low, high = min(odds), max(odds)
     places: list[Mark] = []
     words = []
-    found = [("T", "target", one) for one in result.parameters["targets"]]
-    found += [("S", "sample", result.summary)] if result.summary["odds"] is not None else []
-    for letter, kind, one in found:
-        share = one["prevalence"]
-        x = _log10_odds(share)
+    found = [("target", one) for one in result.parameters["targets"]]
+    found += [("sample", result.summary)] if result.summary["odds"] is not None else []
+    for kind, one in found:
+        letter, x = kind[0].upper(), _log10_odds(one["prevalence"])
         inside = low <= x <= high
         places += [Mark(letter, x)] if inside else []
-        where = "" if inside else ", outside the plot"
-        words.append(
-            Note(
-                f"{letter} {kind} {format_odds(one)}, prevalence {format_prevalence(share)}{where}"
-            )
-        )
+        at = f"{format_odds(one)}, prevalence {format_prevalence(one['prevalence'])}"
+        words.append(Note(f"{letter} {kind} {at}{'' if inside else ', outside the plot'}"))
     axis = Axis("positives:negatives", "odds", (low, high), (odds[low], odds[high]))
     return Chart(
         "lines", title, axis, Axis(scale="log" if log else "linear"), curves,
@@ -204,7 +185,7 @@ def _crossings(
     result: Document, name: str, curves: Sequence[Series]
 ) -> tuple[list[Mark], list[Note]]:
     """Return numbered marks of crossings of curves, and notes; of many those of leading models."""
-    named = curves if len(curves) <= MOST_NAMED else curves[:MAX_THRESHOLD_CURVES]
+    named = curves if len(curves) <= MOST_NAMED else curves[:FEW_NAMED_CURVES]
     drawn = {curve.name: curve for curve in named}
     found = [row for row in result.whole("crossovers")
              if row["measure"] == name and cell_value(row["crossing"]) is not None]  # fmt: skip
@@ -213,19 +194,16 @@ def _crossings(
     told = drawn.keys() if len(found) <= CROSSINGS else drawn.keys() & ahead
     marks: list[Mark] = []
     key: list[Note] = []
-    left = 0
     for row in found:
         share, names = cell_value(row["crossing"]), (str(row["first"]), str(row["second"]))
         if share is None or not told >= set(names) or len(marks) == CROSSINGS:
-            left += 1
             continue
         x = _log10_odds(share)
         marks.append(Mark(str(len(marks) + 1), x, height_at(drawn[names[0]], x)))
-        limits = format_crossing_interval(row["crossing"])
-        ends = f" {limits}" if limits else ""
-        at = f"prevalence {format_prevalence(share)}{ends}, class ratio {format_odds(row)}"
-        key.append(Note(f"{marks[-1].letter} {{}} = {{}} at {at}", names))
-    if left:
+        at = f"{format_prevalence(share)} {format_crossing_interval(row['crossing'])}".rstrip()
+        words = f"at prevalence {at}, class ratio {format_odds(row)}"
+        key.append(Note(f"{marks[-1].letter} {{}} = {{}} {words}", names))
+    if left := len(found) - len(marks):
         key.append(Note(f"{format_count(left, 'more crossing')}: --show crossovers"))
     return marks, key
 

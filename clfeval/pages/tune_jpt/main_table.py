@@ -17,14 +17,16 @@ from clfeval.pages.tune_jpt.sections import (
     expected_count_tables,
     range_tables,
 )
-from clfeval.pages.tune_jpt.table_context import MAIN, MAX_ROWS, TableContext, csv_hint
+from clfeval.pages.tune_jpt.table_context import MAIN, MAX_ROWS, TableContext
 from clfeval.schema import Sign, Source, TableView
 
 FEWEST = 3  # of each target
 HEADS = {
-    "sensitivity": "sens. ↑", "specificity": "spec. ↑",
-    "expected_cost": "expected\ncost ↓", "net_benefit": "net\nbenefit ↑",
-}  # fmt: skip
+    "sensitivity": "sens. ↑",
+    "specificity": "spec. ↑",
+    "expected_cost": "expected\ncost ↓",
+    "net_benefit": "net\nbenefit ↑",
+}
 EXPLAINED = ("tar", "ic", "net_benefit")
 
 
@@ -45,20 +47,13 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
 
 def _main_table(look: TableContext) -> TableView:
     """Return the main table: one line per model and target, the best first."""
-    rows = comparable_rows(look.result.tables["models"])
-    lead = look.lead
-    groups = [
-        sorted(
-            (row for row in rows if row["odds"] == odds), key=lambda row: _best_first_key(row, lead)
-        )
-        for odds in dict.fromkeys(row["odds"] for row in rows)
-    ]
+    rows, lead = comparable_rows(look.result.tables["models"]), look.lead
+    ordered = sorted(rows, key=lambda row: _best_first_key(row, lead))
+    groups = [[row for row in ordered if row["odds"] == odds]
+              for odds in dict.fromkeys(row["odds"] for row in rows)]  # fmt: skip
     several, most = len(groups) > 1, max(FEWEST, MAX_ROWS // len(groups))
     listed = [row for group in groups for row in group[:most]]
     cuts = list(dict.fromkeys(row["threshold"] for row in rows))
-    columns: dict[str, Source] = {"model": "model"}
-    columns |= {"prevalence": "prevalence"} if several else {}
-    columns |= {"threshold": "threshold"} if len(cuts) > 1 else {}
     staked = lead in ("expected_cost", "net_benefit")
     words = {lead: f"per row; {describe_costs(look.result)}"} if staked else {}
     alone = majority_class_note([row["prevalence"] for row in rows])
@@ -66,9 +61,14 @@ def _main_table(look: TableContext) -> TableView:
         t = format_share(OutcomeCosts(**stakes_of).probability)
         words.setdefault("net_benefit", f"(TP - FP × t / (1 - t)) / rows, t = {t} (from the costs)")
     words["tar"] = "; ".join(filter(None, ["accuracy", alone]))
-    columns |= _measure_columns(look, list(dict.fromkeys([lead, *MAIN])))
-    columns |= {"alarms\n/ case": _alarms_per_case} if "ppv" in look.known else {}
-    columns |= _measure_columns(look, look.asked)
+    columns: dict[str, Source] = {
+        "model": "model",
+        **({"prevalence": "prevalence"} if several else {}),
+        **({"threshold": "threshold"} if len(cuts) > 1 else {}),
+        **look.measures(list(dict.fromkeys([lead, *MAIN])), **HEADS),
+        **({"alarms\n/ case": _alarms_per_case} if "ppv" in look.known else {}),
+        **look.measures(look.asked, **HEADS),
+    }
     at = "at each target" if several else look.where(rows[0])
     cut = f", threshold {format_exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
     only = len({row["model"] for row in rows}) == 1
@@ -81,12 +81,6 @@ def _main_table(look: TableContext) -> TableView:
     )  # fmt: skip
 
 
-def _measure_columns(look: TableContext, names: Sequence[str]) -> dict[str, Source]:
-    """Return the columns of those measures that the result has."""
-    return {HEADS.get(name, f"{look.title(name)} {CATALOG[name].arrow}"): name
-            for name in names if name in look.known}  # fmt: skip
-
-
 def _alarms_per_case(row: Row) -> Estimate:
     """Return how many rows are predicted positive for each true positive."""
     ppv = as_estimate(row["ppv"])
@@ -96,9 +90,7 @@ def _alarms_per_case(row: Row) -> Estimate:
 def _best_first_key(row: Row, lead: str) -> tuple[bool, float]:
     """Return a sort key, the best value first, undefined values last."""
     size = sort_value(row.get(lead))
-    if size is None:
-        return True, 0.0
-    return False, size if CATALOG[lead].best == "min" else -size
+    return size is None, (size or 0.0) * (1 if CATALOG[lead].best == "min" else -1)
 
 
 def _best_or_tied_sign(look: TableContext, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:
@@ -131,10 +123,10 @@ def _slice_table(look: TableContext, main: TableView) -> Iterator[TableView]:
         columns |= {"best model": "leader", look.title(look.compared): lead}
         columns |= {"tied with\nthe best": _tied_count} if look.judged else {}
     else:
-        columns |= _measure_columns(look, [lead, *MAIN])
+        columns |= look.measures([lead, *MAIN], **HEADS)
     yield look.table(
-        table, title, columns, rows, most=MAX_ROWS, more=csv_hint(table), rank="asked",
-        name="slices", lead=lead, right=("tied with\nthe best",),
+        table, title, columns, rows, most=MAX_ROWS, more=f"--format csv --show {table}",
+        rank="asked", name="slices", lead=lead, right=("tied with\nthe best",),
     )  # fmt: skip
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from math import inf
@@ -15,6 +14,7 @@ from clfeval.lazy_rows import column_values, deferred_rows
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.pages.formatting import ABSENT, evenly_spaced, format_amount, format_exact
+from clfeval.pages.shared_columns import CELLS
 from clfeval.pages.tune_jpt.table_context import (
     AT_ODDS,
     EXPLAINED,
@@ -25,7 +25,6 @@ from clfeval.pages.tune_jpt.table_context import (
     PLACE,
     SWEPT,
     TableContext,
-    csv_hint,
     format_odds,
     format_population,
     format_prevalence,
@@ -34,26 +33,44 @@ from clfeval.pages.tune_jpt.table_context import (
 )
 from clfeval.schema import Rank, Source, TableView
 
-TIED_NOTE = "tied: not significantly different from the best{} (adjusted for all pairs)"
-UNCALLED = "model with the best value, not tested for significance"
 SIMULTANEOUS_NOTE = "confidence intervals are simultaneous over all class ratios{}"
 
 
 def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
     """Yield the tables that are shown on request."""
-    shares, odds, staked, fixed = _group_measures(look.result.tables["models"])
+    known = look.known
+    fixed = [name for name in known if CATALOG[name].invariant]
+    staked = [name for name in known if "stakes" in CATALOG[name].takes]
+    others = [name for name in known if name not in (*fixed, *staked)]
+    odds = sorted((n for n in others if CATALOG[n].high == inf), key=LATER.__contains__)
     yield _cells_table(look, digits)
     for name, title, names, note in (
-        ("moving", "Measures that depend on the class ratio", shares, ""),
+        ("moving", "Measures that depend on the class ratio",
+         [name for name in others if name not in odds], ""),
         ("odds", "Odds that depend on the class ratio", odds, ""),
         ("cost", "Cost and benefit per row", staked, describe_costs(look.result)),
-    ):
+    ):  # fmt: skip
         if names:
             columns = {**look.who(), PLACE: format_population, **look.measures(names)}
             yield look.table("models", title, columns, note=note, name=name, legend=EXPLAINED)
     if fixed:
-        yield _invariant_table(look, fixed)
-    yield from _sweep_table(look)
+        first: dict[tuple[Cell, Cell], Row] = {}
+        for row in look.result.tables["models"]:
+            first.setdefault((row["slice"], row["model"]), row)
+        cut = any(row["threshold"] is not None for row in look.result.tables["models"])
+        columns = {**look.who(), **({"threshold": "threshold"} if cut else {}),
+                   **look.measures(fixed)}  # fmt: skip
+        title = "Measures that do not depend on the class ratio"
+        yield look.table(
+            "models", title, columns, [*first.values()], name="unmoved", legend=EXPLAINED
+        )
+    if swept := look.result.whole("sweep"):
+        ratios, kept = _spaced_ratios(swept)
+        measures = look.measures([*dict.fromkeys((look.lead, *MAIN))])
+        columns = {**look.who(), PLACE: format_population, **measures}
+        title = f"Measures by class ratio: {len(kept)} of {ratios} ratios"
+        rows = [row for row in swept if float(str(row["ratio"])) in kept]
+        yield look.table("sweep", title, columns, rows, lead=look.lead)
     yield from _crossover_table(look)
     yield from _winner_tables(look)
     yield from _threshold_tables(look)
@@ -71,23 +88,13 @@ def expected_count_tables(look: TableContext, names: Sequence[str]) -> Iterator[
     note = "intervals are of the expected counts; the counts of one sample vary more"
     for rows, rank in ((first, "asked"), (rest, "detail")):
         if rows:
-            columns = {**look.who(), **look.places(rows), "TP": "tp", "FN": "fn", "FP": "fp",
-                       "TN": "tn", "flagged": "flagged"}  # fmt: skip
-            yield look.table("expected", title + look.at(rows), columns, rows, note=note,
+            several = len({format_population(row) for row in rows}) > 1
+            columns = {**look.who(), **({PLACE: format_population} if several else {}),
+                       "TP": "tp", "FN": "fn", "FP": "fp", "TN": "tn",
+                       "flagged": "flagged"}  # fmt: skip
+            at = "" if several else f", {look.where(rows[0])}"
+            yield look.table("expected", title + at, columns, rows, note=note,
                              write=format_amount, rank=rank, lead="tp", most=MAX_ROWS)  # fmt: skip
-
-
-def _sweep_table(look: TableContext) -> Iterator[TableView]:
-    """Yield the table of a few evenly spaced odds of the sweep."""
-    rows = look.result.whole("sweep")
-    if rows:
-        ratios, kept = _spaced_ratios(rows)
-        measures = look.measures([n for n in dict.fromkeys((look.lead, *MAIN)) if n in look.known])
-        yield look.table(
-            "sweep", f"Measures by class ratio: {len(kept)} of {ratios} ratios",
-            {**look.who(), PLACE: format_population, **measures},
-            [row for row in rows if float(str(row["ratio"])) in kept], lead=look.lead,
-        )  # fmt: skip
 
 
 def _spaced_ratios(rows: Sequence[Row]) -> tuple[int, set[float]]:
@@ -96,51 +103,23 @@ def _spaced_ratios(rows: Sequence[Row]) -> tuple[int, set[float]]:
     return len(ratios), evenly_spaced(ratios, SWEPT)
 
 
-def _group_measures(rows: Sequence[Row]) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Return measures in groups: shares, odds, cost and benefit, and independent of prevalence."""
-    known = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
-    fixed = [name for name in known if CATALOG[name].invariant]
-    staked = [name for name in known if "stakes" in CATALOG[name].takes]
-    others = [name for name in known if name not in (*fixed, *staked)]
-    odds = [name for name in others if CATALOG[name].high == inf]
-    shares = [name for name in others if name not in odds]
-    return shares, sorted(odds, key=LATER.__contains__), staked, fixed
-
-
 def _cells_table(look: TableContext, digits: int) -> TableView:
     """Return the table of each 2 x 2 table as rows of a population."""
+
+    def count(row: Row, name: str) -> Cell:  # whole where rows were counted
+        number = row[name]
+        if not isinstance(number, (int, float)):
+            return number
+        return f"{number:,.10g}" if row["population"] == "sample" else format_amount(number, digits)
+
     per = look.result.parameters["rows_per"]
-    cells: dict[str, Source] = {
-        name.upper(): partial(_format_count, name=name, digits=digits)
-        for name in ("tp", "fp", "fn", "tn")
-    }
+    cells: dict[str, Source] = {cell.name.upper(): partial(count, name=cell.name) for cell in CELLS}
     columns: dict[str, Source] = {
-        **look.who(),
-        "population": "population", AT_ODDS: format_odds, "prevalence": "prevalence", **cells,
+        **look.who(), "population": "population", AT_ODDS: format_odds, "prevalence": "prevalence",
+        **cells,
     }  # fmt: skip
     title = f"Confusion matrix per {per:,.10g} rows" + " (sample: counts)" * has_sample(look.result)
     return look.table("models", title, columns, right=tuple(cells), name="cells")
-
-
-def _format_count(row: Row, *, name: str, digits: int) -> Cell:
-    """Return a cell as text, whole where rows were counted."""
-    number = row[name]
-    if not isinstance(number, (int, float)):
-        return number
-    return f"{number:,.10g}" if row["population"] == "sample" else format_amount(number, digits)
-
-
-def _invariant_table(look: TableContext, names: Sequence[str]) -> TableView:
-    """Return the table of the measures that do not depend on the class ratio, by model."""
-    rows = look.result.tables["models"]
-    first: dict[tuple[object, object], Row] = {}
-    for row in rows:
-        first.setdefault((row["slice"], row["model"]), row)
-    cut = any(row["threshold"] is not None for row in rows)
-    columns = {**look.who(), **({"threshold": "threshold"} if cut else {}), **look.measures(names)}
-    title = "Measures that do not depend on the class ratio"
-    rows = list(first.values())
-    return look.table("models", title, columns, rows, name="unmoved", legend=EXPLAINED)
 
 
 def describe_costs(result: Document) -> str:
@@ -148,9 +127,8 @@ def describe_costs(result: Document) -> str:
     cost: Mapping[str, Any] = result.parameters.get("cost") or {}
     words = {"fp": "a false positive costs", "fn": "a false negative costs",
              "tp": "a true positive brings", "tn": "a true negative brings"}  # fmt: skip
-    named = [f"{text} {cost[key]:g}" for key, text in words.items()
-             if cost.get(key) or (key in cost and key in ("fp", "fn"))]  # fmt: skip
-    return ", ".join(named)
+    return ", ".join(f"{text} {cost[key]:g}" for key, text in words.items()
+                     if cost.get(key) or (key in cost and key in ("fp", "fn")))  # fmt: skip
 
 
 def _crossover_table(look: TableContext) -> Iterator[TableView]:
@@ -169,13 +147,10 @@ def _crossover_table(look: TableContext) -> Iterator[TableView]:
     }  # fmt: skip
     if any(ends):
         columns[limits] = lambda row: format_crossing_interval(row["crossing"])
-    notes = [SIMULTANEOUS_NOTE.format(" and pairs")] if look.judged else []
-    notes += (
-        [f"{OPEN}: beyond the range of class ratios"] if any(OPEN in text for text in ends) else []
-    )
-    title = "Crossings of pairs of models"
-    yield look.table("crossovers", title, columns, rows, note="; ".join(notes),
-                     right=(at, limits))  # fmt: skip
+    notes = [SIMULTANEOUS_NOTE.format(" and pairs")] * look.judged
+    notes += [f"{OPEN}: beyond the range of class ratios"] * any(OPEN in text for text in ends)
+    yield look.table("crossovers", "Crossings of pairs of models", columns, rows,
+                     note="; ".join(notes), right=(at, limits))  # fmt: skip
 
 
 def format_crossing_interval(cell: Cell) -> str:
@@ -188,7 +163,6 @@ def format_crossing_interval(cell: Cell) -> str:
 
 def _winner_tables(look: TableContext) -> Iterator[TableView]:
     rows, models = look.result.tables.get("winners", ()), look.result.tables["models"]
-    parameters = look.result.parameters
     judged = look.judged
     order = {name: i for i, name in enumerate(dict.fromkeys(str(row["model"]) for row in models))}
 
@@ -210,8 +184,10 @@ def _winner_tables(look: TableContext) -> Iterator[TableView]:
         return f"{ABSENT} no model has a value" if leader is None else f"{leader}{ties}"
 
     named = {**look.who(model=False), **look.named}
-    paired = " on the same rows" if parameters.get("paired", True) else ""
-    note = TIED_NOTE.format(paired) if judged else UNCALLED
+    note = "model with the best value, not tested for significance"
+    if judged:
+        paired = " on the same rows" * bool(look.result.parameters.get("paired", True))
+        note = f"tied: not significantly different from the best{paired} (adjusted for all pairs)"
     here = [row for row in rows if row["population"] != "sweep"]
     if here:
         columns = {**named, PLACE: format_population, "best model": leading, "value": "value"}
@@ -230,12 +206,12 @@ def merge_neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> 
     for _, group in groupby(rows, lambda row: (row["slice"], row["measure"])):
         ordered = sorted(group, key=lambda row: float(str(row["ratio"])))
         for _, run in groupby(ordered, ahead):
-            first, *others = run
-            last = others[-1] if others else first
+            same = list(run)
+            first, last = same[0], same[-1]
             kinds = {"odds": format_class_ratio, "prevalence": format_prevalence}
-            ends = {name: [write(row[name]) for row in (first, last)]
+            ends = {name: dict.fromkeys(write(row[name]) for row in (first, last))
                     for name, write in kinds.items()}  # fmt: skip
-            out.append({**first, **{n: " to ".join(dict.fromkeys(two)) for n, two in ends.items()}})
+            out.append({**first, **{name: " to ".join(two) for name, two in ends.items()}})
     return out
 
 
@@ -245,42 +221,21 @@ def _threshold_tables(look: TableContext) -> Iterator[TableView]:
         columns: dict[str, Source] = {
             **look.who(), **look.named, PLACE: format_population, right[0]: format_best_threshold,
             "best\nvalue": "value", "sens. at\nbest": "sensitivity",
-            "spec. at\nbest": "specificity", right[1]: format_fixed_threshold,
+            "spec. at\nbest": "specificity",
+            right[1]: lambda row: "largest class" if row["fixed_threshold"] is None else (
+                format_exact(row["fixed_threshold"])),
             "value at\nfixed": "fixed_value", "corrected": "corrected",
         }  # fmt: skip
         title = "Best thresholds"
         yield look.table("thresholds", title, columns, here, legend=("corrected",), right=right)
     rows = look.swept("thresholds")
-    if rows:
-        yield _by_odds(look, rows)
-
-
-def format_fixed_threshold(row: Row) -> str:
-    """Return the threshold in use as text."""
-    return (
-        format_exact(row["fixed_threshold"])
-        if row["fixed_threshold"] is not None
-        else "largest class"
-    )
-
-
-def format_best_threshold(row: Row) -> Cell:
-    """Return the best threshold, or that no row or every row is to be predicted positive."""
-    rule = row["rule"]
-    return (
-        rule
-        if rule in (None, "never positive", "always positive")
-        else format_exact(row["threshold"])
-    )
-
-
-def _by_odds(look: TableContext, rows: Sequence[Row]) -> TableView:
-    """Return the table of thresholds at a few evenly spaced odds, a column for each measure."""
+    if not rows:
+        return
+    # at a few evenly spaced odds, with a column for each measure
     ratios, kept = _spaced_ratios(rows)
     places = [i for i, ratio in enumerate(column_values(rows, "ratio")) if ratio in kept]
-    who = list(
-        zip(*(column_values(rows, name) for name in ("slice", "model", "ratio")), strict=True)
-    )
+    keys = (column_values(rows, name) for name in ("slice", "model", "ratio"))
+    who = list(zip(*keys, strict=True))
 
     def made() -> list[dict[str, Cell]]:
         found: dict[object, dict[str, Cell]] = {}
@@ -290,16 +245,22 @@ def _by_odds(look: TableContext, rows: Sequence[Row]) -> TableView:
         return list(found.values())
 
     names = dict.fromkeys(map(str, column_values(rows, "measure")))
-    columns: dict[str, Source] = {look.title(name): f"best for {name}" for name in names}
+    best: dict[str, Source] = {look.title(name): f"best for {name}" for name in names}
     note = "rows with this score or more are predicted positive"
     if "cutoffs" in look.result.tables:
-        note += f"; for all class ratios, add {csv_hint('cutoffs')}"
+        note += "; for all class ratios, add --format csv --show cutoffs"
     title = f"Best threshold by class ratio: {len(kept)} of {ratios}"
     lines = deferred_rows(len({who[i] for i in places}), made)
-    return look.table(
-        "thresholds", title, {**look.who(), PLACE: format_population, **columns}, lines,
-        note=note, right=tuple(columns), name="cutoffs",
+    yield look.table(
+        "thresholds", title, {**look.who(), PLACE: format_population, **best}, lines,
+        note=note, right=tuple(best), name="cutoffs",
     )  # fmt: skip
+
+
+def format_best_threshold(row: Row) -> Cell:
+    """Return the best threshold, or that no row or every row is to be predicted positive."""
+    always = row["rule"] in (None, "never positive", "always positive")
+    return row["rule"] if always else format_exact(row["threshold"])
 
 
 def range_tables(look: TableContext, first: Sequence[str]) -> Iterator[TableView]:
@@ -315,37 +276,34 @@ def range_tables(look: TableContext, first: Sequence[str]) -> Iterator[TableView
         )
         others = "" if names is few else ": other measures"
         if span:
-            low, high = (
-                str(format_odds_of_prevalence(end)) for end in parameters["prevalence_range"]
-            )
+            ends = (str(format_odds_of_prevalence(end)) for end in parameters["prevalence_range"])
             columns: dict[str, Source] = {
-                **named, "lowest": "lowest",
+                **named,
+                "lowest": "lowest",
                 "at odds": lambda row: format_odds_of_prevalence(row["lowest_at"]),
                 "highest": "highest",
                 "at odds ": lambda row: format_odds_of_prevalence(row["highest_at"]),
-            }  # fmt: skip
-            title = f"Measures at class ratios (prevalences) from {low} to {high}"
+            }
+            title = f"Measures at class ratios (prevalences) from {' to '.join(ends)}"
             yield look.table("ranges", title + others, columns, span, rank=rank)
         if simulated:
-            one = _simulated_table(look, named, simulated)
-            yield replace(one, title=one.title + others, rank=rank)
+            yield _simulated_table(look, simulated, others, rank)
 
 
-def _simulated_table(
-    look: TableContext, named: Mapping[str, Source], rows: Sequence[Row]
-) -> TableView:
+def _simulated_table(look: TableContext, rows: Sequence[Row], others: str, rank: Rank) -> TableView:
     parameters = look.result.parameters
     a, b = parameters["prevalence_beta"]
     share = f"{parameters['level'] * 100:g}%"
-    columns = {**named, "mean": "mean", "median": "median", f"{share}\nlower": "low",
-               f"{share}\nupper": "high", "undefined": "failed"}  # fmt: skip
+    columns = {**look.who(), **look.named, "mean": "mean", "median": "median",
+               f"{share}\nlower": "low", f"{share}\nupper": "high",
+               "undefined": "failed"}  # fmt: skip
     mean = f"mean {format_exact(a / (a + b))}, class ratio {a:g}:{b:g}"
-    title = f"Measures with prevalence from Beta({a:g}, {b:g}): {mean}"
+    title = f"Measures with prevalence from Beta({a:g}, {b:g}): {mean}{others}"
     note = "sensitivity and specificity vary too, by their Jeffreys posteriors"
     note += f"; {parameters['draws']:,} simulations" if parameters.get("draws") else ""
     if any(row[of] is None for row in rows for of in ("mean", "median", "low", "high")):
         note += f"; {ABSENT} infinite, or undefined in every simulation"
-    return look.table("simulated", title, columns, rows, note=note)
+    return look.table("simulated", title, columns, rows, note=note, rank=rank)
 
 
 def format_odds_of_prevalence(prevalence: Cell) -> Cell:

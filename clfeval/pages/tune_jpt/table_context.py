@@ -88,29 +88,20 @@ class TableContext:
             return f"at the prevalence of these rows ({share})"
         return f"at prevalence {share} ({format_odds(row)})"
 
-    def places(self, rows: Sequence[Row]) -> dict[str, Source]:
-        """Return the column of populations, unless all rows have the same."""
-        return (
-            {PLACE: format_population} if len({format_population(row) for row in rows}) > 1 else {}
-        )
-
-    def at(self, rows: Sequence[Row]) -> str:
-        """Return the prevalence for a title, if all rows have the same."""
-        return "" if self.places(rows) else f", {self.where(rows[0])}"
-
     def who(self, *, model: bool = True) -> dict[str, Source]:
         """Return the columns of slice and model."""
-        slices = {"slice": "slice"} if self.sliced else {}
-        return {**slices, **({"model": "model"} if model else {})}
+        return {name: name for name in ("slice",) * self.sliced + ("model",) * model}
 
     @property
     def named(self) -> dict[str, Source]:
         """Return the column of the measure."""
         return {"measure": lambda row: self.title(str(row["measure"]))}
 
-    def measures(self, measures: Sequence[str]) -> dict[str, Source]:
-        """Return the columns of measures."""
-        return {f"{self.title(name)} {CATALOG[name].arrow}": name for name in measures}
+    def measures(self, measures: Sequence[str], **heads: str) -> dict[str, Source]:
+        """Return the columns of those measures that the result has; heads: short headings."""
+        known = self.known
+        there = (name for name in measures if name in known)
+        return {heads.get(n, f"{self.title(n)} {CATALOG[n].arrow}"): n for n in there}
 
     def table(
         self, table: str, title: str, columns: Mapping[str, Source],
@@ -124,11 +115,6 @@ class TableContext:
         rows = self.result.tables.get(table, ())
         rows = rows.first if isinstance(rows, RowsBySlice) else rows
         return rows_where(rows, "population", "sweep")
-
-
-def csv_hint(name: str) -> str:
-    """Return the options that write a whole table."""
-    return f"--format csv --show {name}"
 
 
 def format_population(row: Row) -> str:

@@ -65,11 +65,11 @@ def phidelta_plots(
         shown, left_out = iter([last]), 0
     lines: list[str] = []
     for scene in shown:
-        lines += [*([""] if lines else []), *diagram(scene, width=width, color=color)]
+        lines += ["", *diagram(scene, width=width, color=color)]
     if left_out > 0:
         more = f"{left_out} more prevalence{'s' * (left_out > 1)} not shown"
         lines += ["", *fold_notes([more], width=width)]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return "\n".join(line.rstrip() for line in lines[1:]) + "\n"
 
 
 def diagram(scene: Scene, *, width: int, color: bool) -> list[str]:
@@ -89,10 +89,9 @@ def diagram(scene: Scene, *, width: int, color: bool) -> list[str]:
     name_corners(canvas, population)
     if look:
         mark_window(canvas, look[0])
-    title = "φ-δ diagram, independent of the class ratio"
-    if not population.balanced:
-        share = f"prevalence {population.prevalence:.4g}"
-        title = f"φ-δ diagram at {share}, positives : negatives = {population.odds}"
+    at = f"prevalence {population.prevalence:.4g}, positives : negatives = {population.odds}"
+    where = ", independent of the class ratio" if population.balanced else f" at {at}"
+    title = f"φ-δ diagram{where}"
     drawn = canvas.render(color=color)
 
     def key(wide: int) -> list[str]:
@@ -240,14 +239,12 @@ def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> 
         around = max(pairs, key=lambda pair: (bool(pair), pair == "[]"), default="")
         for side, bracket in zip((-1, 1), around, strict=False):
             canvas.put(column + side, row, Ink(bracket, PRIORITY_BRACKETS, marker_color(sign)))
-    return [_shared_cell_notes(sign, texts) for sign, texts in told.items()]
-
-
-def _shared_cell_notes(sign: str, texts: Sequence[str]) -> str:
-    """Return the note on dots that share a cell; the last sign may be in several cells."""
-    if not texts[0]:
-        return f"{sign} several points in one place; the enlargement separates them"
-    return f"{sign} {', '.join(texts)}{', each' * (len(texts) > 1)} at the same place"
+    return [  # the last sign may be in several cells
+        f"{sign} {', '.join(texts)}{', each' * (len(texts) > 1)} at the same place"
+        if texts[0]
+        else f"{sign} several points in one place; the enlargement separates them"
+        for sign, texts in told.items()
+    ]
 
 
 def _label_line(canvas: Canvas, cells: Sequence[tuple[int, int]], text: str) -> None:
@@ -271,8 +268,7 @@ def _write_if_room(canvas: Canvas, column: int, row: int, text: str) -> bool:
 def larger_than_a_cell(canvas: Canvas, region: Sequence[Point]) -> bool:
     """Return whether a region is larger than a cell, and so visible."""
     places = [canvas.place(*at) for at in region]
-    wide, high = (max(p[i] for p in places) - min(p[i] for p in places) for i in (0, 1))
-    return wide > 1 and high > 1
+    return all(max(along) - min(along) > 1 for along in zip(*places, strict=True))
 
 
 def shade_limits(most: int) -> list[int]:
@@ -303,9 +299,11 @@ def closer_look(dots: Sequence[Dot], width: int, scale: float) -> tuple[Canvas, 
         points.setdefault(dot.at, set()).add(dot.marker)
     found, most = None, 0
     for reach in REACHES if len(points) <= MOST else ():
-        near = max(
-            (_points_around(middle, points, reach) for middle in points), key=len, default=[]
+        around = (
+            [at for at in points if abs(at[0] - x) <= reach and abs(at[1] - y) <= reach]
+            for x, y in points
         )
+        near = max(around, key=len, default=[])
         crowded = len(near) >= max(2, SHARE * len(points)) and any(
             max(abs(a[0] - b[0]), abs(a[1] - b[1])) * scale <= CLOSE and points[a] != points[b]
             for a, b in combinations(near, 2)
@@ -318,11 +316,6 @@ def closer_look(dots: Sequence[Dot], width: int, scale: float) -> tuple[Canvas, 
             if len(cells) == len(near):
                 break
     return found
-
-
-def _points_around(middle: Point, points: Iterable[Point], reach: float) -> list[Point]:
-    x, y = middle
-    return [at for at in points if abs(at[0] - x) <= reach and abs(at[1] - y) <= reach]
 
 
 def _window_canvas(

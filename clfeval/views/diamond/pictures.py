@@ -11,7 +11,8 @@ from math import isclose
 from clfeval.document import Cell, Document, Estimate, Row, Rows, cell_value
 from clfeval.formatting import printable
 from clfeval.pages.formatting import REASONS, format_cell, format_exact
-from clfeval.pages.phidelta import CORNERS, sort_by_column
+from clfeval.pages.phidelta import CORNERS
+from clfeval.pages.shared_columns import sort_by_column
 from clfeval.schema import Point
 from clfeval.views.canvas import MARKERS, NAME, TIE, KeyEntry, shorten_name
 
@@ -114,10 +115,8 @@ def isometric_contours(
     suffix = "" if population.balanced else "_b"
     found: dict[tuple[str, float], dict[Cell, list[Point]]] = {}
     for row in result.tables.get("isometrics", ()):
-        value, at = (
-            cell_value(row["value"]),
-            defined_point(row[f"phi{suffix}"], row[f"delta{suffix}"]),
-        )
+        value = cell_value(row["value"])
+        at = defined_point(row[f"phi{suffix}"], row[f"delta{suffix}"])
         here = isclose(cell_value(row["prevalence"]) or 0.0, population.prevalence)
         if here and value is not None and at:
             branches = found.setdefault((str(row["measure"]), value), {})
@@ -153,8 +152,10 @@ KeyedPoint = tuple[KeyEntry, Cell, Cell]  # what the key says of a thing, and it
 def model_scene(result: Document, population: Diamond) -> Scene:
     """Return the diagram of the models of the whole table, of their curves or of their runs."""
     runs = result.tables.get("runs", ())
-    rows = sort_by_column(result.tables.get("run_spread", ()) if runs else result.whole("models"),
-                  "delta_mean" if runs else "delta")  # fmt: skip
+    rows = sort_by_column(
+        result.tables.get("run_spread", ()) if runs else result.whole("models"),
+        "delta_mean" if runs else "delta",
+    )
     markers = {str(row["model"]): marker_of_index(i) for i, row in enumerate(rows)}
     best = {} if runs else {str(row["model"]): row for row in result.whole("curves")}
     drawn = _models_with_curves(result)
@@ -173,20 +174,16 @@ def model_scene(result: Document, population: Diamond) -> Scene:
         if best:
             more = [format_exact(row["threshold"]), format_cell(top.get("best_delta"))]
             more.append(format_exact(top.get("best_threshold")))
-        placed.append(
-            (KeyEntry(char, name, (format_cell(phi), format_cell(delta), *more)), phi, delta)
-        )
+        entry = KeyEntry(char, name, (format_cell(phi), format_cell(delta), *more))
+        placed.append((entry, phi, delta))
         at = defined_point(phi, delta)
         if at and not (top and (row["threshold"] is None or name not in drawn)):
             dots.append(Dot(char, at, "[]" if runs else "()" if top else ""))
     for name, row in best.items():
         at = point_in_population(population, row["best_phi"], row["best_delta"])
         dots += [Dot(markers.get(name, REST), at, "[]")] if at else []
-    places = (
-        (str(row["model"]), point_in_population(population, row["phi"], row["delta"]))
-        for row in runs
-    )
-    run_dots = [Dot(markers.get(name, REST), at) for name, at in places if at]
+    run_dots = [Dot(markers.get(str(row["model"]), REST), at) for row in runs
+                if (at := point_in_population(population, row["phi"], row["delta"]))]  # fmt: skip
     regions = () if runs or best or len(rows) > REGIONS else _region_corners(rows, population)
     first, lost = next(iter(markers.values()), MARKERS[0]), len(runs) - len(run_dots)
     heads: tuple[str, ...] = population.symbols
@@ -238,19 +235,15 @@ def add_key(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[Keye
     for entry, phi, delta in placed:
         if not defined_point(phi, delta):
             name = shorten_name(printable(entry.name), NAME).replace(" ", TIE)
-            lost.setdefault(_undefined_reason(phi, delta), []).append(f"'{name}'")
+            cells = (cell for cell in (phi, delta) if isinstance(cell, Estimate))
+            why = next((c.reason for c in cells if c.value is None and c.reason), "")
+            why = REASONS.get(why, why.replace("_", " ")) or "φ or δ is undefined"
+            lost.setdefault(why, []).append(f"'{name}'")
     for reason, names in lost.items():
         more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
         notes.append(f"not shown, {reason}: {', '.join(names[:MAX_NAMES])}{more}")
     notes = [*scene.notes, *notes]
     return replace(scene, headings=(what, *heads), entries=tuple(entries), notes=tuple(notes))
-
-
-def _undefined_reason(*cells: Cell) -> str:
-    for cell in cells:
-        if isinstance(cell, Estimate) and cell.value is None and cell.reason:
-            return REASONS.get(cell.reason, cell.reason.replace("_", " "))
-    return "φ or δ is undefined"
 
 
 def _models_with_curves(result: Document) -> list[str]:
@@ -267,9 +260,8 @@ def _curve_points(
 ) -> tuple[tuple[str, tuple[Point, ...]], ...]:
     points: dict[str, list[Point]] = {}
     for row in result.whole("curve"):
-        if row["model"] not in drawn:
-            continue
-        if at := point_in_population(population, row["phi"], row["delta"]):
+        at = point_in_population(population, row["phi"], row["delta"])
+        if at and row["model"] in drawn:
             points.setdefault(str(row["model"]), []).append(at)
     return tuple((markers.get(name, REST), tuple(curve)) for name, curve in points.items())
 
@@ -291,15 +283,9 @@ def _region_corners(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Poi
 def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene]:
     """Yield the diagrams of many features, the most extreme ones marked and named."""
     rows = features_to_draw(result)
-    points: list[Point] = []
-    places: list[int] = []
-    roles: Counter[str] = Counter()
-    for i, row in enumerate(rows):
-        if at := defined_point(row["phi"], row["delta"]):
-            points.append(at)
-            places.append(i)
-            if row["role"]:
-                roles[str(row["role"])] += 1
+    drawn = [(row, at) for row in rows if (at := defined_point(row["phi"], row["delta"]))]
+    points = [at for _, at in drawn]
+    roles = Counter(str(row["role"]) for row, _ in drawn if row["role"])
     far: dict[int, tuple[str, str]] = {}
     for markers, why, find, axis in (
         ("12345", "highest δ", nlargest, 1),
@@ -310,22 +296,21 @@ def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene
         chosen = find(len(markers), range(len(points)), values.__getitem__)
         for char, i in zip(markers, chosen, strict=False):
             far.setdefault(i, (char, why))
-    named = [(char, str(rows[places[i]]["feature"]), why, i) for i, (char, why) in far.items()]
+    named = [(char, str(drawn[i][0]["feature"]), why, i) for i, (char, why) in far.items()]
     told = ", ".join(f"{count:,} {role}" for role, count in roles.most_common())
     notes = [f"{len(points):,} features{f': {told}' if told else ''}"]
     if lost := len(rows) - len(points):
         notes.append(f"{lost:,} more not shown: φ or δ is undefined")
     for population in shown:
         there = {i: population.move(points[i]) for i in far}
+        numbers = {i: tuple(map(format_cell, at)) for i, at in there.items()}
+        entries = tuple(KeyEntry(char, name, (*numbers[i], why)) for char, name, why, i in named)
         yield Scene(
             population,
             tuple(Dot(char, there[i]) for char, _, _, i in named),
             lines=isometric_contours(result, population, SHADED),
             density=tuple(map(population.move, points)),
             headings=("feature", *population.symbols, ""),
-            entries=tuple(
-                KeyEntry(char, name, (*map(format_cell, there[i]), why))
-                for char, name, why, i in named
-            ),
+            entries=entries,
             notes=tuple(notes),
         )
