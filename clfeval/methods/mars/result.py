@@ -32,7 +32,6 @@ from clfeval.methods.mars.target_slices import (
     distinct_cuts,
     exclusive_columns,
     subset_columns,
-    subset_exclusive_columns,
     sweep_thresholds,
 )
 from clfeval.methods.measurement.additional_measures import compute_additional_measures
@@ -44,11 +43,9 @@ from clfeval.methods.provenance import (
     prefix_threshold,
 )
 
-CHOSEN_NOTE = (
-    "subsets of models are chosen and evaluated on the same rows; the column `corrected` has the "
-    "value expected on new data"
-)
 BLOCK = 1024  # rows of subsets made at once
+ALONE = ("exclusive_tp", "exclusive_tn", "shine_through", "exclusive_fn", "exclusive_fp",
+         "occlusion")  # fmt: skip
 
 
 def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
@@ -86,10 +83,11 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     if options.reference is not None:
         if options.reference not in seen.models:
             raise unknown_model("--reference", options.reference, seen.models)
+        lead = MEASURE[options.target]
         # the count of every model, not of the target alone
         tables["comparisons"] = [
             *comparison_rows(together.slices, tables["models"], options.reference, options.level,
-                             options.margin, _compared_measures(options))
+                             options.margin, tuple(dict.fromkeys((lead, *COMPARED))))
         ]  # fmt: skip
     first, *others = mars_answer(seen, tables, options)
     return Document(
@@ -128,12 +126,6 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     )  # fmt: skip
 
 
-def _compared_measures(options: MarsOptions) -> tuple[str, ...]:
-    """Return the measures that compare models, the one of the target class first."""
-    lead = MEASURE[options.target]
-    return (lead, *(name for name in COMPARED if name != lead))
-
-
 def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
     views = [
         TargetSlice.from_patterns(label, counts, options)
@@ -146,8 +138,11 @@ def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
         scores = [best_subsets.score_subsets_up_to(view.counts, options.subsets) for view in views]
         tables["subsets"] = subset_table(list(zip(views, scores, strict=True)))
     if options.best is not None:
-        chosen = ((view, best_subsets.best_subsets(view.counts, options.best)) for view in views)
-        tables["best"] = [row for view, choices in chosen for row in _best_rows(view, choices)]
+        size = options.best
+        tables["best"] = [
+            row for view in views
+            for row in _best_rows(view, best_subsets.best_subsets(view.counts, size))
+        ]  # fmt: skip
     if (most := options.max_effort) is not None:
         within = ((view, best_subsets.best_within_effort(view.counts, most)) for view in views)
         tables["max_effort"] = [
@@ -178,9 +173,18 @@ def summarize_detections(counts: PatternCounts, options: MarsOptions) -> dict[st
 
 def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | None]) -> list[Row]:
     models, view = views[0].counts.models, views[0]
-    cells = np.concatenate([_confusion_cells(one) for one in views], axis=1)
+    parts: list[list[Counts]] = []
+    for one in views:
+        counts = one.counts
+        hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
+        missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
+        # with negative target a hit is a true negative, an alarm a false negative
+        order = 1 if view.options.target == "positive" else -1
+        parts.append([hit, alarm, missed, passed][::order])
+    cells: list[Counts] = [*np.concatenate(parts, axis=1)]
     tp, fp, fn, tn = cells
-    each, rates = best_subsets.model_combinations(len(models), 1), concat_rate_divisors(views)
+    rates, each = concat_rate_divisors(views), np.eye(len(models), dtype=bool)
+    alone = subset_columns(views, [best_subsets.score_subsets(one.counts, each) for one in views])
     return rows_from_columns(
         {
             "slice": [one.label for one in views for _ in models],
@@ -190,21 +194,9 @@ def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | N
             "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn, rates.get("accuracy")),
             "precision": view.shares("precision", tp, tp + fp, rates.get("precision")),
             "recall": view.shares("recall", tp, tp + fn, rates.get("recall")),
-            **subset_exclusive_columns(
-                views, [best_subsets.score_subsets(one.counts, each) for one in views]
-            ),
+            **{name: column for name, column in alone.items() if name in ALONE},
         }
     )
-
-
-def _confusion_cells(view: TargetSlice) -> Counts:
-    """Return TP, FP, FN and TN of every model, (4, k)."""
-    counts = view.counts
-    hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
-    missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
-    # with negative target a hit is a true negative, an alarm a false negative
-    positive = view.options.target == "positive"
-    return np.array([hit, alarm, missed, passed] if positive else [passed, missed, alarm, hit])
 
 
 def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
@@ -217,14 +209,10 @@ def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
         alone_n = from_units(counts.hit_n @ only, counts.unit)
         both += [alone_n[pair].tolist() for pair in twos]
         p_values += [cluster_divisors.sign_test_p(counts, *only.T[pair]) for pair in twos]
-    scores = [best_subsets.score_subsets(view.counts, twos) for view in views]
-    return rows_from_columns(
-        {
-            **subset_columns(views, scores),
-            "first_alone": [one for one, _ in both], "second_alone": [other for _, other in both],
-            "p_value": p_values,
-        }
-    )  # fmt: skip
+    columns = subset_columns(views, [best_subsets.score_subsets(one.counts, twos) for one in views])
+    first, second = ([pair[i] for pair in both] for i in (0, 1))
+    more = {"first_alone": first, "second_alone": second, "p_value": p_values}
+    return rows_from_columns({**columns, **more})
 
 
 def subset_table(parts: Sequence[tuple[TargetSlice, SubsetScores]]) -> Rows:
@@ -249,23 +237,18 @@ def _chosen_subset_row(
     view: TargetSlice, choice: ChosenSubset, judged: tuple[Estimate, Estimate], **more: float
 ) -> dict[str, Any]:
     (row,) = rows_from_columns(subset_columns([view], [choice.scores]))
-    size = int(choice.scores.sizes[0])
-    honest = {"corrected": judged[0], "corrected_yield": judged[1]}
-    return {"slice": None, "size": size, **more, "method": choice.method, **row, **honest}
+    who = {"slice": None, "size": int(choice.scores.sizes[0]), **more, "method": choice.method}
+    return {**who, **row, "corrected": judged[0], "corrected_yield": judged[1]}
 
 
-def _best_rows(view: TargetSlice, choices: list[ChosenSubset]) -> list[Row]:
-    rows: list[Row] = []
-    covered_before: dict[int, float] = {0: 0}
+def _best_rows(view: TargetSlice, choices: list[ChosenSubset]) -> Iterator[Row]:
+    before: dict[int, float] = {0: 0}
     judged = cross_validate_best(view.counts, choices, int(choices[-1].scores.sizes[0]), view.folds)
     for choice, elsewhere in zip(choices, judged, strict=True):
         size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
-        gain = covered - covered_before.get(size - 1, 0)
-        covered_before[size] = max(covered, covered_before.get(size, 0))
-        rows.append(
-            _chosen_subset_row(view, choice, elsewhere, gain=from_units(gain, view.counts.unit))
-        )
-    return rows
+        gain = from_units(covered - before.get(size - 1, 0), view.counts.unit)
+        before[size] = max(covered, before.get(size, 0))
+        yield _chosen_subset_row(view, choice, elsewhere, gain=gain)
 
 
 def _sweep_table(counted: PredictionCounts, options: MarsOptions) -> tuple[Rows, list[ResultNote]]:
@@ -362,7 +345,8 @@ def _warnings(
     whole: Mapping[str, Any],
 ) -> Iterator[ResultNote]:
     if tables.get("best") or tables.get("max_effort"):
-        yield ResultNote("chosen-models", CHOSEN_NOTE)
+        text = "subsets of models are chosen and evaluated on the same rows; the column `corrected`"
+        yield ResultNote("chosen-models", f"{text} has the value expected on new data")
     if options.max_effort is not None and not tables["max_effort"]:
         yield ResultNote(
             "nothing-affordable", f"every model flags more than {options.max_effort:g} rows"

@@ -41,11 +41,8 @@ def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> 
         if measure.loss is not None
     }
     of_scores = [n for n in measures_needing(names, "scores", "probabilities") if n not in losses]
-    orders = (
-        _score_orders(joint, whole=bool(measures_needing(of_scores, "probabilities")))
-        if of_scores
-        else []
-    )
+    whole = bool(measures_needing(of_scores, "probabilities"))
+    orders = _score_orders(joint, whole=whole) if of_scores else []
 
     def evaluate(counts: Counts) -> Floats:
         found = np.empty((len(counts), len(joint.models), len(names)))
@@ -61,18 +58,15 @@ def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> 
             rows = counts[:, order]
             positives = rows * truth
             rows -= positives
+            # integers wide enough for products of counts
+            wide = np.float64 if counts.dtype.kind == "f" else np.int64
             for name in of_scores:
-                small = name in ONE_BYTE
-                each = (positives, rows) if small else map(_widen_counts, (positives, rows))
+                each = (part if name in ONE_BYTE else part.astype(wide, copy=False)
+                        for part in (positives, rows))  # fmt: skip
                 found[:, i, names.index(name)] = of[name].function(scores, *each)
         return found
 
     return evaluate
-
-
-def _widen_counts(counts: Counts) -> Counts:
-    """Return counts as integers wide enough for their products."""
-    return counts if counts.dtype.kind == "f" else counts.astype(np.int64)
 
 
 def _make_confusion_function(joint: JointCounts) -> Callable[[Counts], Confusion]:
@@ -116,7 +110,6 @@ ROOM = (
     "the bootstrap adds half a correct and half a wrong row to each class, for errors that no row "
     "shows"
 )
-INFINITE = ("infinite", "minus_infinite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +183,13 @@ def measure_models(
     prevalence = sizes[0] / sum(sizes) if sum(sizes) else None
     found, ends = None, None
     if drawn:
-        why = sparse_data_reasons(joint, votes=bool(measures_needing(names, "confusion")),
-                   ranks=bool(measures_needing(names, "scores")))  # fmt: skip
+        votes, ranks = (bool(measures_needing(names, one)) for one in ("confusion", "scores"))
+        why = sparse_data_reasons(joint, votes=votes, ranks=ranks)
         if why and resamples is None:  # weights of rows take longer than counts
             drawn = max(FEWEST, min(fit, MOST_DRAWN // SLOWER // len(joint.n)))
-        found = bootstrap_replicates(joint, lambda rows: make_evaluator(rows, names),
-                                     resamples=drawn, seed=seed,
-                           why=why)  # fmt: skip
+        found = bootstrap_replicates(
+            joint, lambda rows: make_evaluator(rows, names), resamples=drawn, seed=seed, why=why
+        )
         ends = closed_form_limits(joint, names, level=level)
         if why:
             notes.append(ResultNote("unseen-errors", f"{', '.join(why)}: {ROOM}"))
@@ -224,21 +217,22 @@ def measure_models(
 
 def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointCounts:
     """Count rows by votes, and scores if a measure needs them; errors for unsuitable models."""
+
+    def need(some: Sequence[str]) -> str:
+        return f"{' and '.join(some)} need{'s' * (len(some) == 1)}"
+
     wanted = measures_needing(names, "scores", "probabilities")
-    if not wanted:
-        return counted.joint(scores=False)
     labels = [model.name for model in counted.models if model.kind == "label"]
-    if labels:
+    if labels and wanted:
         hold = f"{list_names(labels)} hold{'s' * (len(labels) == 1)} labels"
         hint = "choose measures of labels with --metric, or models with scores with --model"
-        what = f"{_need_phrase(wanted)} scores, but {hold}"
+        what = f"{need(wanted)} scores, but {hold}"
         raise UsageError.new(what, "needs-scores", counted.name, hint=hint)
-    joint = counted.joint(scores=True)
+    joint = counted.joint(scores=bool(wanted))
     if of_probabilities := measures_needing(wanted, "probabilities"):
-        need = f"where {_need_phrase(of_probabilities)} probabilities"
         problems = [
-            Problem(f"scores from {p.min():g} to {p.max():g}, {need}", "bad-probability",
-                    counted.name, None, model)
+            Problem(f"scores from {p.min():g} to {p.max():g}, where {need(of_probabilities)} "
+                    "probabilities", "bad-probability", counted.name, None, model)
             for model, p in zip(joint.models, _score_columns(joint), strict=True)
             if p.min() < 0 or p.max() > 1
         ]  # fmt: skip
@@ -246,10 +240,6 @@ def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointC
             hint = "choose other measures with --metric, or give scores from 0 to 1"
             raise DataError(problems, hint=hint)
     return joint
-
-
-def _need_phrase(names: Sequence[str]) -> str:
-    return f"{' and '.join(names)} need{'s' * (len(names) == 1)}"
 
 
 def _undefined_reasons(
@@ -263,9 +253,8 @@ def _undefined_reasons(
     for i, j in places:
         table = Confusion(*(part[0, i] for part in (cells.tp, cells.fp, cells.fn, cells.tn)))
         undefined = measure_by_id(names[j]).undefined
-        found[i, j] = str(
-            make_estimate(values[i, j].item(), undefined=undefined, table=table).reason
-        )
+        one = make_estimate(values[i, j].item(), undefined=undefined, table=table)
+        found[i, j] = str(one.reason)
     return found
 
 
@@ -280,15 +269,17 @@ def measure_predictions(
     given = measure_models(
         counted, metrics, resamples=options.replicates, seed=options.seed, level=options.level
     )
-    names, problems = given.metrics, []
-    undefined = {at: why for at, why in sorted(given.reasons.items())
-                 if names[at[1]] not in options.unused}  # fmt: skip
-    for (i, j), reason in undefined.items():
-        words = reason.replace("_", " ") if reason in INFINITE else f"undefined ({reason})"
-        what = f"{names[j]} of '{given.models[i]}' is {words}"
-        problems.append(Problem(what, "undefined-metric", given.name))
+    names, problems, lost = given.metrics, list[Problem](), dict[str, None]()
+    for (i, j), reason in sorted(given.reasons.items()):
+        if names[j] not in options.unused:
+            infinite = reason in ("infinite", "minus_infinite")
+            words = reason.replace("_", " ") if infinite else f"undefined ({reason})"
+            what = f"{names[j]} of '{given.models[i]}' is {words}"
+            problems.append(Problem(what, "undefined-metric", given.name))
+            lost[names[j]] = None
     if problems:
-        lost = list_names(dict.fromkeys(names[j] for _, j in undefined))
-        hint = f"choose measures other than {lost} with --metric, or models with --model"
+        hint = (
+            f"choose measures other than {list_names(lost)} with --metric, or models with --model"
+        )
         raise DataError(problems, hint=hint)
     return given
