@@ -34,7 +34,6 @@ from clfeval.methods.estimates import (
     Cells,
     Design,
     Estimates,
-    Limits,
     concatenate_counts,
     estimate_column,
     exact_limits,
@@ -116,33 +115,27 @@ def isometric_lines(measure: str, value: float, p: float) -> Iterator[Line]:
 
 def _information_lines(value: float, p: float) -> Iterator[Line]:
     """Yield the lines above and below the phi axis: information grows with distance from it."""
+
+    def bits(phi: Floats, delta: Floats) -> Floats:
+        rates = (phi + delta + 1) / 2, (phi - delta + 1) / 2
+        return mutual_information(Confusion.from_prevalence(*rates, p))
+
+    def branch(sign: float) -> Line:
+        # on the borders from the (anti-)oracle to both side corners
+        left, right = np.zeros(2), np.array([-1.0, 1.0])
+        ends, _ = bisect(lambda x: bits(x, sign * (1 - np.abs(x))) > value, left, right)
+        phi = ends[0] + (ends[1] - ends[0]) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
+        highest = 1 - np.abs(phi)
+        _, high = bisect(lambda y: bits(phi, sign * y) < value, np.zeros_like(phi), highest)
+        high[[0, -1]] = highest[[0, -1]]
+        return (phi + sign * high + 1) / 2, (phi - sign * high + 1) / 2
+
     if value == 0:
         yield np.array([0.0, 1.0]), np.array([0.0, 1.0])
         return
     for sign in (1.0, -1.0):
-        if (
-            _information_bits(np.zeros(1), np.array([sign]), p)[0] > value
-        ):  # else no point has more information
-            yield _information_branch(sign, value, p)
-
-
-def _information_branch(sign: float, value: float, p: float) -> Line:
-    def bits(phi: Floats, height: Floats) -> Floats:
-        return _information_bits(phi, sign * height, p)
-
-    # on the borders from the (anti-)oracle to both side corners
-    ends, _ = bisect(lambda x: bits(x, 1 - np.abs(x)) > value, np.zeros(2), np.array([-1.0, 1.0]))
-    phi = ends[0] + (ends[1] - ends[0]) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
-    highest = 1 - np.abs(phi)
-    _, high = bisect(lambda y: bits(phi, y) < value, np.zeros_like(phi), highest)
-    high[[0, -1]] = highest[[0, -1]]
-    delta = sign * high
-    return (phi + delta + 1) / 2, (phi - delta + 1) / 2
-
-
-def _information_bits(phi: Floats, delta: Floats, p: float) -> Floats:
-    rates = (phi + delta + 1) / 2, (phi - delta + 1) / 2
-    return mutual_information(Confusion.from_prevalence(*rates, p))
+        if bits(np.zeros(1), np.array([sign]))[0] > value:  # else no point has more information
+            yield branch(sign)
 
 
 PRIOR = ("phi_b", "delta_b")
@@ -195,19 +188,6 @@ class PlaneCounts:
         """Concatenate the models of all slices or runs."""
         return cls(*concatenate_counts(parts), level, design, patterns or {})
 
-    def _limits(self, name: str, cells: Cells, by: str, level: float) -> Limits:
-        """Return limits by formula, or by bootstrap if requested."""
-        if self.design.how != "bootstrap":
-            return measure_limits(name, cells, level=level, design=self.design, by=by)
-        names = self.counts.models
-        found, _ = bootstrap_limits(
-            {name: CATALOG[name].function}, cells, np.arange(len(names)), names, level=level,
-            resamples=RESAMPLES, seed=SEED, design=self.design,
-            redrawn=lambda i: TableResampler.from_patterns(self.patterns.get(self.labels[i]),
-                                                           names[i]),
-        )  # fmt: skip
-        return found[name]
-
     def share(self, name: str, *, level: float | None = None) -> Estimates:
         """Return a share of the rows with its exact interval."""
         measure, cells, sure = CATALOG[name], Cells.at_prevalence(self.counts), level or self.level
@@ -228,9 +208,17 @@ class PlaneCounts:
             values = measure.function(cells.at_rates(*rates))
             if p is None:  # F1 needs no row of each class
                 values = np.where(np.isnan(values), measure.function(cells.counted), values)
-        bounds = None
-        if self.level is not None:
-            bounds = self._limits(name, cells, by, self.level)
+        bounds, names = None, self.counts.models
+        if self.level is not None and self.design.how == "bootstrap":
+            found, _ = bootstrap_limits(
+                {name: measure.function}, cells, np.arange(len(names)), names, level=self.level,
+                resamples=RESAMPLES, seed=SEED, design=self.design,
+                redrawn=lambda i: TableResampler.from_patterns(self.patterns.get(self.labels[i]),
+                                                               names[i]),
+            )  # fmt: skip
+            bounds = found[name]
+        elif self.level is not None:
+            bounds = measure_limits(name, cells, level=self.level, design=self.design, by=by)
         return estimate_column(
             values, bounds, cells, measure.undefined if p is None else measure.tuned
         )
@@ -244,12 +232,6 @@ class PlaneCounts:
         """Return the unbiased accuracy, (1 + delta) / 2, by a single division."""
         return self.at("accuracy_u", values=self.divided(
             lambda tp, fp, p, n: divide(tp * n + (n - fp) * p, 2 * p * n)
-        ))  # fmt: skip
-
-    def error_u(self) -> Estimates:
-        """Return the unbiased error, (1 - delta) / 2, by a single division."""
-        return self.at("error_u", values=self.divided(
-            lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n)
         ))  # fmt: skip
 
     def divided(self, formula: Callable[..., Floats]) -> Floats:
@@ -284,11 +266,12 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
     # the two are independent: intervals at the square root of the level cover both at the level
     each = None if plane.level is None else math.sqrt(plane.level)
     cells = Cells.at_prevalence(plane.counts)
+    error = plane.divided(lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n))
     return rows_from_columns({
         "slice": plane.labels, "model": plane.counts.models,
         **plane.rates(thresholds), "phi": phi, "delta": delta,
         "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
-        "accuracy_u": plane.accuracy_u(), "error_u": plane.error_u(),
+        "accuracy_u": plane.accuracy_u(), "error_u": plane.at("error_u", values=error),
         **{f"{name}_u": plane.at(name, 0.5) for name in ("precision", "npv", *NON_SHARE_MEASURES)},
         **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
         **{name: plane.at(name) for name in NON_SHARE_MEASURES},
