@@ -21,11 +21,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.phidelta.features import (
-    RankedFeatures,
-    differ_from_chance,
-    feature_table,
-)
+from clfeval.methods.phidelta.features import RankedFeatures, differ_from_chance, feature_table
 from clfeval.methods.tune_jpt.pairwise import PairwiseComparison, rate_covariance
 from tests.benchmarks.coverage import Line
 
