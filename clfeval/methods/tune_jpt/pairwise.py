@@ -24,7 +24,8 @@ _EQUAL = 1e-12  # relative; a smaller difference is rounding
 _CELLS, _BLOCK = 2**20, 2**18  # values, and signs, held at a time
 _STEP, _GROWTH = 0.01, 1.3  # first step outwards from a crossing, in log odds
 
-Pair = tuple[int, int]  # places of two models
+# a pair and its two models, the sign before, and grid points around a change of sign
+Turn = tuple[int, int, int, float, int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +49,13 @@ class DifferenceSigns:
     """The signs of differences of q pairs over a grid of odds; the arrays are (q,).
 
     ahead: grid points where the first is better less those where the second is. defined, differ: at
-    some point. turns: pair, both models, sign before, and grid points around each change of sign.
+    some point. turns: each change of sign.
     """
 
     ahead: Ints
     defined: Bools
     differ: Bools
-    turns: list[tuple[int, int, int, float, int, int]]
+    turns: list[Turn]
 
 
 def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) -> RateCovariance:
@@ -154,15 +155,12 @@ def find_crossings(
     rest = np.setdiff1d(np.arange(len(pairs)), [one[0] for one in found])
     seen = follow_difference_signs(contest, ratios, first[rest], second[rest])
     if weight is None and not contest.measure.invariant and seen.turns:
-        apart = [
-            d_tp != 0 or d_fp != 0
-            for *_, d_tp, d_fp in _rate_differences(contest, [turn[1:3] for turn in seen.turns])
+        apart = _rate_differences(contest, [turn[1:3] for turn in seen.turns])
+        turns = [
+            turn for turn, (*_, d_tp, d_fp) in zip(seen.turns, apart, strict=True) if d_tp or d_fp
         ]
-        turns = [turn for turn, yes in zip(seen.turns, apart, strict=True) if yes]
         found = _halved_down(contest, ratios, turns)
-        left = np.ones(len(pairs), bool)
-        left[[one[0] for one in found]] = False
-        rest = np.flatnonzero(left)
+        rest = np.setdiff1d(rest, [one[0] for one in found])
         seen = DifferenceSigns(seen.ahead[rest], seen.defined[rest], seen.differ[rest], [])
     columns = list(zip(*found, strict=True)) or [()] * 4
     pair, below, above = (np.array(column, np.int64) for column in columns[:3])
@@ -171,9 +169,7 @@ def find_crossings(
 
 
 def _halved_down(
-    contest: PairwiseComparison,
-    ratios: Floats,
-    turns: Sequence[tuple[int, int, int, float, int, int]],
+    contest: PairwiseComparison, ratios: Floats, turns: Sequence[Turn]
 ) -> list[tuple[int, int, int, float]]:
     """Return the pair, its leaders below and above, and odds of each crossing, by bisection."""
     if not turns:
@@ -182,8 +178,7 @@ def _halved_down(
     low, high = ratios[left], ratios[right]
     for _ in range(_HALVINGS):
         middle = np.sqrt(low * high)
-        mine, theirs = (contest.function(models, middle) for models in (i, j))
-        here = contest.signs(mine, theirs)
+        here = contest.signs(contest.function(i, middle), contest.function(j, middle))
         low = np.where((here == ahead) | (here == 0), middle, low)
         high = np.where(here == ahead, high, middle)
     below, above = np.where(ahead > 0, i, j), np.where(ahead > 0, j, i)
@@ -223,7 +218,7 @@ def add_crossing_limits(
 
 
 def _rate_differences(
-    contest: PairwiseComparison, pairs: Iterable[Pair]
+    contest: PairwiseComparison, pairs: Iterable[tuple[int, int]]
 ) -> Iterator[tuple[int, int, float, float]]:
     """Yield i, j, tp_i - tp_j, fp_i - fp_j, as rates times all totals: whole numbers stay exact."""
     c = contest.counts
