@@ -127,10 +127,6 @@ class SubsetScores:
         """Return the order by keys, the most important first; ties by the order of models."""
         return np.lexsort((*~self.members.T[::-1], *reversed(keys)))
 
-    def missed(self, rule: str) -> Counts:
-        """Return EFN under the rule `all` or `any`."""
-        return self.missed_all if rule == "all" else self.missed_any
-
 
 def total_detected(counts: TargetCounts) -> int | float:
     """Return TTP: target rows that at least one model detects, in units."""

@@ -8,7 +8,7 @@ from math import comb
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts
+from clfeval.arrays import Bools
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.patterns import TargetCounts
 from clfeval.document import Estimate
@@ -26,18 +26,6 @@ from clfeval.methods.mars.cluster_divisors import target_patterns
 FOLDS, REPEATS = 10, 5  # with few candidate subsets
 # candidate subsets up to which it is repeated, and up to which it has all folds; else folds
 FEW, FULL_FOLD_SUBSETS, FEWER = 2**12, 2**15, 5
-
-
-def _fold_counts(
-    counts: TargetCounts, folds: int, rng: np.random.Generator
-) -> tuple[Counts, Counts]:
-    """Return the rows of both classes in each fold, (folds, p) and (folds, q)."""
-    if not isinstance(counts.clusters, ClusterCounts):
-        return split_into_folds(counts.hit_n, folds, rng), split_into_folds(
-            counts.alarm_n, folds, rng
-        )[::-1]
-    dealt = counts.clusters.dealt(folds, target_patterns(counts), rng)
-    return dealt[:, : len(counts.hit_n)], dealt[:, len(counts.hit_n) :]
 
 
 def cross_validate_best(
@@ -104,7 +92,13 @@ def _cross_validated_estimates(
     repeats = REPEATS if subsets <= FEW else 1
     covered, effort = np.zeros(1), np.zeros(1)
     for _ in range(repeats):
-        for hits, alarms in zip(*_fold_counts(counts, folds, rng), strict=True):
+        if isinstance(clusters, ClusterCounts):
+            dealt = clusters.dealt(folds, target_patterns(counts), rng)
+            parts = np.split(dealt, [len(counts.hit_n)], axis=1)
+        else:  # one class from the first fold on, the other from the last
+            parts = [split_into_folds(n, folds, rng) for n in (counts.hit_n, counts.alarm_n)]
+            parts[1] = parts[1][::-1]
+        for hits, alarms in zip(*parts, strict=True):
             held = replace(counts, hit_n=hits, alarm_n=alarms, clusters=None)
             rest = replace(held, hit_n=counts.hit_n - hits, alarm_n=counts.alarm_n - alarms)
             found = score_subsets(held, choose(rest))

@@ -69,16 +69,12 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
             groups=options.group,
         )  # fmt: skip
     said = counted.roles
-    totals = {
-        **summarize_detections(counted.patterns, options),
-        **cluster_summary(counted.patterns),
-    }
+    totals = summarize_detections(counted.patterns, options) | cluster_summary(counted.patterns)
     groups = {name: list(members) for name, members in options.group.items()}
     together = counted.grouped(options.group, options.target)
     seen = together.patterns.targets(options.target)
-    measured = compute_additional_measures(
-        Sample.from_predictions(together), options.measure, options.certainty
-    )
+    sample = Sample.from_predictions(together)
+    measured = compute_additional_measures(sample, options.measure, options.certainty)
     tables |= measured.tables
     if options.reference is not None:
         if options.reference not in seen.models:
@@ -314,9 +310,8 @@ def _top_notes(counted: PredictionCounts, options: MarsOptions) -> Iterator[Resu
     count, rows = counted.top.count, counted.patterns.rows
     tied = [f"'{name}' {number:g}" for name, number in counted.top.taken.items() if number > count]
     if count > rows:
-        yield ResultNote(
-            "top-takes-all", f"--top {options.top} flags every row: the table has {rows}"
-        )
+        text = f"--top {options.top} flags every row: the table has {rows}"
+        yield ResultNote("top-takes-all", text)
     if tied:
         text = f"scores are tied at --top {count:g}, so more rows are flagged: {', '.join(tied)}"
         yield ResultNote("ties-at-cut", text)
@@ -339,25 +334,21 @@ def _check_groups(counted: PredictionCounts, options: MarsOptions) -> None:
 
 
 def _warnings(
-    counted: PredictionCounts,
-    options: MarsOptions,
-    tables: Mapping[str, Rows],
+    counted: PredictionCounts, options: MarsOptions, tables: Mapping[str, Rows],
     whole: Mapping[str, Any],
-) -> Iterator[ResultNote]:
+) -> Iterator[ResultNote]:  # fmt: skip
     if tables.get("best") or tables.get("max_effort"):
         text = "subsets of models are chosen and evaluated on the same rows; the column `corrected`"
         yield ResultNote("chosen-models", f"{text} has the value expected on new data")
     if options.max_effort is not None and not tables["max_effort"]:
-        yield ResultNote(
-            "nothing-affordable", f"every model flags more than {options.max_effort:g} rows"
-        )
+        text = f"every model flags more than {options.max_effort:g} rows"
+        yield ResultNote("nothing-affordable", text)
     targets = whole[f"{options.target}s"]
     if not targets:
         yield ResultNote("no-target", f"the table has no {options.target} rows")
     elif not whole["found"]:
-        yield ResultNote(
-            "nothing-detected", f"no model detects any of the {targets} {options.target}s"
-        )
+        text = f"no model detects any of the {targets} {options.target}s"
+        yield ResultNote("nothing-detected", text)
     if len(counted.models) == 1:
         yield ResultNote("one-model", "with only one model, every detection is unique to it")
     if options.sweep is not None and counted.patterns.clusters is not None:

@@ -23,20 +23,19 @@ NO_CLUSTERS: Mapping[str, Floats] = {}
 
 @dataclass(frozen=True, slots=True)
 class TargetSlice:
-    """Counts of one slice by target class; ttp: target rows that any model detects, in units."""
+    """Counts of one slice by target class."""
 
     label: str | None
     counts: TargetCounts
     options: MarsOptions
-    ttp: int | float
 
     @classmethod
     def from_patterns(
         cls, label: str | None, patterns: PatternCounts, options: MarsOptions
     ) -> TargetSlice:
         """Build the counts of a slice by target class, with each group merged into one model."""
-        counts = patterns.grouped(options.group, options.target).targets(options.target)
-        return cls(label, counts, options, best_subsets.total_detected(counts))
+        grouped = patterns.grouped(options.group, options.target)
+        return cls(label, grouped.targets(options.target), options)
 
     @property
     def folds(self) -> np.random.Generator:
@@ -56,13 +55,15 @@ def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores])
     """Return the columns common to all tables of subsets, computed for all slices at once."""
     subsets, view = SubsetScores.joined(scores), views[0]
     names, options = view.counts.models, view.options
+    missed = subsets.missed_all if options.occlusion == "all" else subsets.missed_any
     divided = _concatenate_by_name([
         cluster_divisors.subset_divisors(
             one.counts, mine.members, options.occlusion, level=options.confidence
         )
         for one, mine in zip(views, scores, strict=True)
     ])  # fmt: skip
-    ttp = np.repeat([one.ttp for one in views], [len(mine) for mine in scores])
+    detected = [best_subsets.total_detected(one.counts) for one in views]
+    ttp = np.repeat(detected, [len(mine) for mine in scores])
     return {
         "slice": [one.label for one, mine in zip(views, scores, strict=True) for _ in mine.covered],
         "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
@@ -70,8 +71,8 @@ def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores])
         "effort": view.shown(subsets.effort),
         "yield": view.shares("yield", subsets.covered, subsets.effort, divided.get("yield")),
         **exclusive_columns(
-            subsets.exclusive_found, subsets.missed(options.occlusion), ttp,
-            np.asarray(~subsets.members.all(axis=1)), options, view.counts.unit, divided,
+            subsets.exclusive_found, missed, ttp, np.asarray(~subsets.members.all(axis=1)),
+            options, view.counts.unit, divided,
         ),
     }  # fmt: skip
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from clfeval.measures.odds import OutcomeCosts
 
 NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
+STATED: dict[str, Any] = {"stated": True, "shell": False}
 
 TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold by default
 FULL_SWEEP = "1:1000..1000:1"
@@ -91,6 +92,11 @@ def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
     return {model: table for model, table in tables.items() if table}
 
 
+def _rate_option(rate: str, other: str) -> Opt:
+    text = f"{rate} of a published test, with {other}."
+    return Opt(text, NUMBERS, parse=values.parse_share)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TuneOptions(IntervalOptions, PopulationOptions):
     """Populations, measures, costs and intervals of tune-jpt."""
@@ -103,22 +109,8 @@ class TuneOptions(IntervalOptions, PopulationOptions):
             takes=Mapping[str, Sequence[float]] | Sequence[float] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
-    sensitivity: Annotated[
-        float | None,
-        Opt(
-            "Sensitivity of a published test, with --specificity.",
-            NUMBERS,
-            parse=values.parse_share,
-        ),
-    ] = None
-    specificity: Annotated[
-        float | None,
-        Opt(
-            "Specificity of a published test, with --sensitivity.",
-            NUMBERS,
-            parse=values.parse_share,
-        ),
-    ] = None
+    sensitivity: Annotated[float | None, _rate_option("Sensitivity", "--specificity")] = None
+    specificity: Annotated[float | None, _rate_option("Specificity", "--sensitivity")] = None
     sweep: Annotated[
         str | None,
         Opt(
@@ -155,15 +147,7 @@ class TuneOptions(IntervalOptions, PopulationOptions):
     ] = ()  # fmt: skip
     reference: Annotated[str | None, reference_option()] = None
     resamples: Annotated[
-        int,
-        Opt(
-            "Number of bootstrap resamples.",
-            INTERVALS,
-            least=100,
-            most=10**6,
-            stated=True,
-            shell=False,
-        ),
+        int, Opt("Number of bootstrap resamples.", INTERVALS, least=100, most=10**6, **STATED)
     ] = RESAMPLES
     seed: Seed = 0
     interval: Interval = "exact"

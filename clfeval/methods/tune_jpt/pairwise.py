@@ -116,7 +116,9 @@ def follow_difference_signs(
         here = np.searchsorted(first, [models[0], models[-1] + 1])
         if here[0] == here[1]:
             continue
-        values = np.ascontiguousarray(contest.values(ratios, models).T)
+        # (models, ratios)
+        each = contest.function(np.repeat(models, size), np.tile(ratios, len(models)))
+        values = each.reshape(len(models), size)
         for low in range(here[0], here[1], at_once):
             some = np.arange(low, min(low + at_once, here[1]))
             i, j = first[some], second[some]
@@ -145,7 +147,13 @@ def find_crossings(
     (g,), and each change of sign is halved down.
     """
     found: list[tuple[int, int, int, float]] = []
-    weight = None if contest.measure.invariant else _linear_weight(contest)
+    # the cost of a false positive in true positives, for (functions of) linear measures
+    measure, weight = contest.measure, None
+    if measure.interval == "derived" and measure.base is not None:
+        measure = CATALOG[measure.base]
+    if measure.interval == "linear" and not contest.measure.invariant:
+        a, b, _ = measure.terms(0.5, 0.5)
+        weight = float(-b / a)
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     if weight is not None:
         for at, (i, j, d_tp, d_fp) in enumerate(_rate_differences(contest, pairs)):
@@ -229,17 +237,6 @@ def _rate_differences(
         yield i, j, (tp1 * p2 - tp2 * p1) * n1 * n2, (fp1 * n2 - fp2 * n1) * p1 * p2
 
 
-def _linear_weight(contest: PairwiseComparison) -> float | None:
-    """Return the cost of a false positive in true positives, for (functions of) linear measures."""
-    measure, base = contest.measure, contest.measure.base
-    if measure.interval == "derived" and base is not None:
-        measure = CATALOG[base]
-    if measure.interval != "linear":
-        return None
-    a, b, _ = measure.terms(0.5, 0.5)
-    return float(-b / a)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class PairwiseComparison:
     """The measure of comparison of k models in each of s parts; level None: no intervals."""
@@ -259,11 +256,6 @@ class PairwiseComparison:
     def sign(self) -> int:
         """1 where more is better, -1 where less is."""
         return -1 if self.measure.best == "min" else 1
-
-    def values(self, ratios: Floats, models: Ints) -> Floats:
-        """Return the measure of some models (m,) at every ratio: (g, m)."""
-        each = np.tile(models, len(ratios)), np.repeat(ratios, len(models))
-        return self.function(*each).reshape(len(ratios), -1)
 
     def function(self, models: Ints, ratios: Floats) -> Floats:
         """Return the measure of models at ratios, (m,) each."""

@@ -47,10 +47,10 @@ def threshold_tables(
     for i, model in enumerate(counted.models if counted is not None and options.tuned else ()):
         if counted is None or model.kind == "label":
             continue
-        whole = counted.scores(i)[None]
-        digests.append(f"{model.name}{whole.digest()}")
-        if np.isfinite(whole.scores).all():
-            first += _best_thresholds(given, options, i, {None: whole}, swept=False)
+        scores = counted.scores(i)[None]
+        digests.append(f"{model.name}{scores.digest()}")
+        if np.isfinite(scores.scores).all():
+            first += _best_thresholds(given, options, i, {None: scores}, swept=False)
             known.append(i)
         else:
             unbounded.append(model.name)
