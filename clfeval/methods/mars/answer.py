@@ -15,12 +15,8 @@ from clfeval.formatting import describe_ties, format_number, join_names, quoted_
 from clfeval.inference.proportions import holm
 from clfeval.methods.comparison_answer import comparison_answer
 from clfeval.methods.estimates import share_estimates
-from clfeval.methods.mars.cluster_divisors import (
-    flagged_patterns,
-    share_divisors,
-    sign_test_p,
-    target_patterns,
-)
+from clfeval.methods.mars.best_subsets import overlap_counts
+from clfeval.methods.mars.cluster_divisors import share_divisors, sign_test_p, target_patterns
 from clfeval.methods.mars.options import MarsOptions
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
@@ -115,7 +111,8 @@ def _detected_share(
 ) -> Estimate:
     """Return the share of target rows that a set of models detects, with its interval."""
     among = np.array([[name in names for name in counts.models]])
-    claims = flagged_patterns(counts, among) | (not {*counts.models}.issuperset(names))
+    patterns = np.concatenate([counts.hits, counts.alarms])
+    claims = (overlap_counts(patterns, among) > 0) | (not {*counts.models}.issuperset(names))
     target, level = target_patterns(counts)[None], options.confidence
     by = share_divisors(counts, claims & target, target, level=level)
     units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()

@@ -12,7 +12,7 @@ from clfeval.counts.patterns import TargetCounts
 from clfeval.inference.clusters import count_divisor, flip_test
 from clfeval.inference.proportions import sign_test, weighted_sign_test
 from clfeval.methods.design_effects import share_design
-from clfeval.methods.mars.best_subsets import detection_masks, overlap_counts
+from clfeval.methods.mars.best_subsets import detection_masks
 
 _SHARES_OF_BOTH_CLASSES = ("yield", "accuracy", "precision")  # shares of rows of both classes
 
@@ -44,11 +44,6 @@ def _named_divisors(
         name: count_divisor(*share_design(clusters, *pair, heavy=heaviest[name]), level=level)
         for name, pair in parts.items()
     }
-
-
-def flagged_patterns(counts: TargetCounts, members: Bools) -> Bools:
-    """Return which of the p + q patterns any member of each subset (s, k) flags: (s, p + q)."""
-    return overlap_counts(np.concatenate([counts.hits, counts.alarms]), members) > 0
 
 
 def subset_divisors(

@@ -280,28 +280,22 @@ def sweep_rows(
     In a sweep over top rows `top` is the number of rows flagged. sure: with intervals.
     """
     missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
-    cuts, order = counts.cuts.tolist(), slice(None)
+    order, k, cuts = slice(None), len(models), counts.cuts.tolist()
     if options.sweep == "top":
         cuts = [int(-cut) if cut.is_integer() else -cut for cut in cuts]
         order = slice(None, None, -1)
-    found, others = counts.found[order], np.full(len(cuts), len(models) > 1)
-    each = zip(models, counts.hits, counts.exclusive, missed, strict=True)
-    by_model = [
-        rows_from_columns(
-            {
-                "slice": [label] * len(cuts),
-                options.sweep or "": cuts[order],
-                "model": [model] * len(cuts),
-                "found": from_units(found, unit).tolist(),
-                "hits": from_units(hits[order], unit).tolist(),
-                **exclusive_columns(
-                    mine[order], lost[order], found, others, options, unit, sure=sure
-                ),
-            }
-        )
-        for model, hits, mine, lost in each
-    ]
-    return [row for at_cut in zip(*by_model, strict=True) for row in at_cut]
+    found, many = np.repeat(counts.found[order], k), k * len(cuts)
+    # models of the first threshold, of the second, ...
+    hits, alone, lost = (
+        part[:, order].T.ravel() for part in (counts.hits, counts.exclusive, missed)
+    )
+    others = np.full(many, k > 1)
+    return rows_from_columns({
+        "slice": [label] * many, options.sweep or "": [cut for cut in cuts[order] for _ in models],
+        "model": [*models] * len(cuts), "found": from_units(found, unit).tolist(),
+        "hits": from_units(hits, unit).tolist(),
+        **exclusive_columns(alone, lost, found, others, options, unit, sure=sure),
+    })  # fmt: skip
 
 
 def _top_notes(counted: PredictionCounts, options: MarsOptions) -> Iterator[ResultNote]:

@@ -41,8 +41,12 @@ def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> 
         if measure.loss is not None
     }
     of_scores = [n for n in measures_needing(names, "scores", "probabilities") if n not in losses]
-    whole = bool(measures_needing(of_scores, "probabilities"))
-    orders = _score_orders(joint, whole=whole) if of_scores else []
+    whole, orders = measures_needing(of_scores, "probabilities"), []
+    for scores in _score_columns(joint) if of_scores else ():
+        order = np.argsort(scores, kind="stable")
+        ordered, ranks = scores[order], np.zeros(len(order), np.int32)
+        np.cumsum(ordered[1:] > ordered[:-1], out=ranks[1:])
+        orders.append((order, ordered if whole else ranks, joint.truth[order]))
 
     def evaluate(counts: Counts) -> Floats:
         found = np.empty((len(counts), len(joint.models), len(names)))
@@ -84,18 +88,6 @@ def _make_confusion_function(joint: JointCounts) -> Callable[[Counts], Confusion
         return Confusion(hits, alarms, misses, passes)
 
     return tables
-
-
-def _score_orders(joint: JointCounts, *, whole: bool) -> list[tuple[Counts, Counts, Counts]]:
-    """Return, per model, rows sorted by score: indices, scores (`whole`) or ranks, truth."""
-    found = []
-    for scores in _score_columns(joint):
-        order = np.argsort(scores, kind="stable")
-        ordered = scores[order]
-        ranks = np.zeros(len(order), np.int32)
-        np.cumsum(ordered[1:] > ordered[:-1], out=ranks[1:])
-        found.append((order, ordered if whole else ranks, joint.truth[order]))
-    return found
 
 
 def _score_columns(joint: JointCounts) -> list[Floats]:
@@ -163,7 +155,6 @@ def measure_models(
     The default is 1000, or fewer where 1000 times the distinct rows exceed 500 million, but at
     least 100. No metrics: the default ones. A smoothed bootstrap is used where
     `sparse_data_reasons`, with a warning.
-
     Errors: UsageError for unknown measures, measures of scores where a model holds labels, and
     replicates of rows of fractional weight; DataError where probabilities are none.
     """

@@ -28,7 +28,6 @@ def dense_ranks(values: Floats) -> Ints:
     """Return the dense ranks of each column: 1 for the greatest, 0 for NaN.
 
     Neighbours in order tie when they differ by at most 1e-12 of the greater one.
-
     Shapes: values (k, ...), models first; the ranks likewise.
     """
     order = np.argsort(-values, axis=0)  # NaN last; equal values share a rank in any order
@@ -57,7 +56,6 @@ def score_models(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     mlcps: area of the rays w d in their order; normalised: its share of what d = 1 would get;
     order_free, lowest, highest: mean, least and greatest area over all orders; mean, sd: of the
     metrics of weight above 0, the standard deviation with n - 1.
-
     Shapes: d (..., k, n), weights (n,); each score (..., k).
     """
     rays = d * weights
@@ -106,7 +104,6 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
 
     All (n - 1)! / 2 orders for n <= 9 metrics, unless models times orders exceed 2**24. A rank is
     proved constant where a model's range of areas overlaps with no other's.
-
     Shapes: rays (k, n), n >= 3.
     """
     k, n = rays.shape
@@ -267,7 +264,6 @@ def _not_told_apart(
     """Return models that are not significantly worse than the first, best first.
 
     By the paired bootstrap, each at 1 - (1 - level) / pairs (Bonferroni), of all pairs of models.
-
     Shapes: scores and ranks (k,), replicates (r, k).
     """
     by_place = np.argsort(ranks, kind="stable").tolist()

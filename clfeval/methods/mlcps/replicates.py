@@ -28,7 +28,6 @@ def closed_form_limits(joint: JointCounts, names: Sequence[str], *, level: float
 
     Shares of rows: exact (Clopper and Pearson). Measures invariant to the class ratio: from the two
     rates. ROC AUC and Gini: `delong_auc`, NaN with one row of a class. Others: NaN.
-
     Source: each method's own, see `inference`.
     """
     k = len(joint.models)

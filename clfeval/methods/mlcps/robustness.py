@@ -34,7 +34,6 @@ def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[I
     their sum. First are all models whose w_1 w_2 d_1 d_2 + ... + w_n w_1 d_n d_1 (or, order-free,
     sum of w_i w_j d_i d_j over all pairs) is within one part in 10**12 of the greatest.
     Both scores use the same draws, `draws` times n numbers from `rng`, independent of the models.
-
     Shapes: d (k, n) in 0..1, n >= 3; results (k,), 0..draws. With ties they add up to more.
     Source: Devroye 1986, Non-Uniform Random Variate Generation, theorem V.2.2 (the simplex).
     """
@@ -58,7 +57,6 @@ def depends_on_weights(d: Floats) -> Bools:
     a_i a_(i+1) >= b_i b_(i+1) for every i. A model depends on the weights when one of its products
     is greater and another less than that of another model, by more than one part in 10**12, or when
     this holds for a model above it.
-
     Shapes: d (k, n) in 0..1, n >= 3; result (k,). The work is k**2 n.
     """
     k = len(d)
@@ -132,7 +130,6 @@ def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str]
 
     r is Pearson's over at least three models, undefined for constant metrics, with the sign of the
     rays: `less` names the metrics of which less is better.
-
     Shapes: values (k, n), raw.
     """
     k, n = values.shape

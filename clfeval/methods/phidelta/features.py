@@ -97,12 +97,8 @@ def feature_table(
     counts, (tp, fp) = ranked.counts, ranked.cells.T[:2]
     kept = None if selected is None else set(selected.tolist())
     # a row of an array becomes numbers at once, which is much faster than one by one
-    totals = np.column_stack(
-        [
-            from_units(part, counts.unit)
-            for part in (counts.positives + counts.negatives, counts.missing)
-        ]
-    )
+    both = np.column_stack([counts.positives + counts.negatives, counts.missing])
+    totals = from_units(both, counts.unit)
     cuts = np.clip(counts.cuts, -LARGEST, LARGEST)
     numbers = np.column_stack([cuts, divide(tp, counts.positives), divide(fp, counts.negatives)])
     phis, deltas = _with_bounds(ranked, 1, level), _with_bounds(ranked, -1, level)

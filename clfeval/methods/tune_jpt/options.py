@@ -189,6 +189,11 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         return next((n for n in (*asked, *moving) if CATALOG[n].best != "zero"), "j_index")
 
     @property
+    def usable_rule(self) -> str:
+        """The measure that chooses a threshold to use."""
+        return "j_index" if self.stakes is None else "expected_cost"
+
+    @property
     def least_difference(self) -> float | None:
         """The smallest difference that matters, of the measure that compares models."""
         return self.margin.get(str(self.compared))

@@ -63,7 +63,6 @@ METHODS = {  # by --interval
         "measures of models and sweep": "percentile bootstrap, stratified by class",
         "everything else": "by formula, as with exact",
     },
-    "none": {},
 }
 AS_COUNTED = {  # by --totals, in addition
     "random": {
@@ -74,12 +73,10 @@ AS_COUNTED = {  # by --totals, in addition
         },
         "bootstrap": {"measures that depend on the class ratio, as counted":
                       "percentile bootstrap of all rows (random class totals)"},
-        "none": {},
     },
     "fixed": {
         "exact": {"f_beta, mcc, ic, epa, cost, net benefit as counted":
                   "as elsewhere (fixed totals)"},
-        "bootstrap": {}, "none": {},
     },
 }  # fmt: skip
 _NOTES = {
@@ -108,17 +105,15 @@ def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and the method of each interval."""
     sweep, stakes = options.swept, options.stakes
     interval = options.interval if given.sampled else "none"
-    kind = interval if interval in METHODS else "exact"
+    kind = interval if interval in ("bootstrap", "none") else "exact"
+    methods = METHODS.get(kind, {}) | AS_COUNTED[options.totals].get(kind, {})
     found = {
         "positive": given.positive, "negative": list(given.negative),
-        "interval": interval,
-        "interval_methods": name_interval_methods(METHODS[kind] | AS_COUNTED[options.totals][kind],
-                                                  interval),
+        "interval": interval, "interval_methods": name_interval_methods(methods, interval),
         "measures": list(options.measures), "beta": options.beta,
         "invariant": [name for name in options.measures if CATALOG[name].invariant],
         "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.populations],
-        "sweep": {"from": sweep[0].odds, "to": sweep[-1].odds, "points": len(sweep)}
-        if sweep
+        "sweep": {"from": sweep[0].odds, "to": sweep[-1].odds, "points": len(sweep)} if sweep
         else None,
         "compared_by": options.compared if len(given.slices[None].models) > 1 else None,
         "paired": bool(given.patterns),

@@ -97,7 +97,7 @@ def _usable_threshold_rows(
         rates = [sort_value(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
         return -sum(rates) if benefit is None else -benefit
 
-    counts, rule = given.slices[None], _usable_rule(options)
+    counts, rule = given.slices[None], options.usable_rule
     best = {one.model: one for one in found if not given.roles.has_threshold(one.model)}
     rows, places = list[Row](), slice_populations(given, None, options)
     for j, place in enumerate(place for place in places if place[0] != "sweep"):
@@ -113,16 +113,12 @@ def _usable_threshold_rows(
     return rows
 
 
-def _usable_rule(options: TuneOptions) -> str:
-    return "j_index" if options.stakes is None else "expected_cost"
-
-
 def _best_thresholds(
     given: Sample, options: TuneOptions, i: int, scores: Mapping[str | None, ScoreCounts], *,
     swept: bool = True,
 ) -> Iterator[BestThresholds]:  # fmt: skip
     """Yield the thresholds of model i in slices with both classes; swept: also at swept odds."""
-    names = list(dict.fromkeys((*options.tuned, _usable_rule(options))))
+    names = list(dict.fromkeys((*options.tuned, options.usable_rule)))
     every = measure_formulas(options.beta, options.stakes)
     for label, counts in scores.items():
         table, model = given.slices[label].at([i]), given.slices[label].models[i]
