@@ -154,7 +154,13 @@ def mlcps_answer(
     if not value.value:
         return (Answer("no-score", "MLcps is 0 for every model, so none is first."),)
     who = f"{join_names(best)} {'has' if len(best) == 1 else 'share'} the highest"
-    lead = f"{_format_lead(result, score, value.value)}{_pareto_phrase(rows)}"
+    lead = _format_lead(result, score, value.value)
+    below = [str(row["model"]) for row in rows if not row["pareto"]]
+    if below and len(rows) == 1:
+        lead += f", but {quoted_name(str(rows[0]['dominated_by']))} dominates it in every metric"
+    elif below:
+        are = "is" if len(below) == 1 else "are"
+        lead += f", but {join_names(below)} {are} not on the Pareto front"
     text = f"{who} {_format_score(result, rows[0])}{lead}."
     others = [*_ties_answer(result, best, equal)]
     if compared := result.tables.get("comparisons"):
@@ -305,16 +311,6 @@ def _split_claims(result: Document, places: Sequence[int], who: str) -> Iterator
         yield _stability_claim(who, 2 * wins > splits, f"in {wins} of {splits} splits")
     elif splits:
         yield False, f"other models are first in {splits - wins} of {splits} splits"
-
-
-def _pareto_phrase(rows: Sequence[Row]) -> str:
-    """Return the phrase on a model that dominates a first one; empty on the Pareto front."""
-    below = [str(row["model"]) for row in rows if not row["pareto"]]
-    if not below:
-        return ""
-    if len(rows) == 1:
-        return f", but {quoted_name(str(rows[0]['dominated_by']))} dominates it in every metric"
-    return f", but {join_names(below)} {'is' if len(below) == 1 else 'are'} not on the Pareto front"
 
 
 def _other_table_answer(result: Document, best: Sequence[str]) -> Iterator[Answer]:

@@ -16,7 +16,7 @@ from clfeval.measures.catalog import is_negated_loss, lower_is_better_by_name, m
 from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
 from clfeval.methods.mlcps.scale_hints import RAYS as RAYS
-from clfeval.methods.mlcps.scale_hints import looks_like_count, unscaled_metrics_error
+from clfeval.methods.mlcps.scale_hints import Unfit, looks_like_count, unscaled_metrics_error
 
 NARROW = 0.05  # of the scale
 
@@ -41,7 +41,7 @@ def make_scales(given: MetricValues, options: MlcpsOptions) -> tuple[list[Scale]
     _check_names(given.metrics, options)
     wished = {wish.metric for wish in options.desirability}
     scales: list[Scale] = []
-    unfit: list[tuple[str, Problem, tuple[float, float] | None]] = []
+    unfit: list[Unfit] = []
     for place, metric in enumerate(given.metrics):
         weight = options.weight.get(metric, 1.0)
         if weight == 0 and options.zero_weight == "drop":
@@ -73,12 +73,11 @@ def make_scales(given: MetricValues, options: MlcpsOptions) -> tuple[list[Scale]
 
 def check_scales(metrics: Sequence[str], options: MlcpsOptions) -> None:
     """Raise, before predictions are read, the errors that do not depend on values."""
-    nobody = MetricValues(
+    make_scales(MetricValues(
         name="--metric", models=(), metrics=tuple(metrics), values=np.empty((0, len(metrics))),
         inputs=(), statistics="",
         problem=lambda _, place, what, code: Problem(what, code, None, None, metrics[place]),
-    )  # fmt: skip
-    make_scales(nobody, options)
+    ), options)  # fmt: skip
 
 
 def apply_scales(given: MetricValues, scales: Sequence[Scale]) -> list[Scale]:

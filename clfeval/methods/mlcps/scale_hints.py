@@ -137,11 +137,10 @@ def _guess_range(code: str, metric: str, values: Floats) -> tuple[float, float] 
     return (-round_up(-least) if least < 0 else 0.0, round_up(most) if most > 1 else 1.0)
 
 
-def unscaled_metrics_error(
-    unfit: Sequence[tuple[str, Problem, tuple[float, float] | None]],
-    given: MetricValues,
-    scaled: int,
-) -> DataError:
+Unfit = tuple[str, Problem, tuple[float, float] | None]
+
+
+def unscaled_metrics_error(unfit: Sequence[Unfit], given: MetricValues, scaled: int) -> DataError:
     """Build the error of metrics without a scale, with hints for each and for all.
 
     unfit: metrics, their problem, and the range they are scaled from. scaled: number of others.

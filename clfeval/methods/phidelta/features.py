@@ -7,7 +7,9 @@ Source: Armano 2015, Information Sciences 325:466.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -219,24 +221,21 @@ def _with_bounds(
 ) -> Floats:
     """Return phi (sign 1) or delta (-1), (k, 3), no limits for soft votes, chosen thresholds."""
     counts, shift = ranked.counts, -1.0 if sign == 1 else 0.0
-    values = ranked.phi if sign == 1 else ranked.delta
-    chosen = ~np.isnan(counts.held_tp)
+    values, chosen = ranked.phi if sign == 1 else ranked.delta, ~np.isnan(counts.held_tp)
     none = np.array([rule == "soft" for rule in counts.rules], bool)
-    tp, fp = counts.tp, counts.fp
+    tp, fp = _held_out_counts(counts) if held else (counts.tp, counts.fp)
     if held:
-        tp, fp = _held_out_counts(counts)
         there = divide(tp, counts.positives) + sign * divide(fp, counts.negatives) + shift
         values = np.where(chosen, there, values)
     else:
         none |= chosen
-    if level is None or none.all():
-        nowhere = np.full(len(counts), np.nan)
-        return np.column_stack([values, nowhere, nowhere])
-    tp, fp = np.where(none, 0, tp), np.where(none, 0, fp)
-    _, low, high = combine_proportions(
-        1, sign, tp, counts.positives, fp, counts.negatives, level=level
-    )
-    low, high = (np.where(none, np.nan, bound + shift) for bound in (low, high))
+    low, high = np.full((2, len(counts)), np.nan)
+    if level is not None and not none.all():
+        tp, fp = np.where(none, 0, tp), np.where(none, 0, fp)
+        _, *ends = combine_proportions(
+            1, sign, tp, counts.positives, fp, counts.negatives, level=level
+        )
+        low, high = (np.where(none, np.nan, bound + shift) for bound in ends)
     return np.column_stack([values, np.minimum(low, values), np.maximum(high, values)])
 
 
@@ -328,29 +327,28 @@ def feature_result(
 
 def _warnings(
     counted: CountedFeatures, ranked: RankedFeatures, options: FeatureOptions, selected: Rows
-) -> list[ResultNote]:
-    said = exclusion_notes(counted.files, counted.blank_rows)
+) -> Iterator[ResultNote]:
+    yield from exclusion_notes(counted.files, counted.blank_rows)
     if counted.nameless:
         text = f"{counted.nameless:,} entries lack a row or a feature and are left out"
-        said.append(ResultNote("dropped", text))
+        yield ResultNote("dropped", text)
     if options.cut == "best":
         text = "thresholds are chosen on these rows; the corrected δ is expected on new data"
-        said.append(ResultNote("chosen-cuts", text))
+        yield ResultNote("chosen-cuts", text)
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:
         lack, its = ("feature has", "its") if gaps == 1 else ("features have", "their")
         text = f"{gaps:,} {lack} missing values, which are left out of {its} counts"
-        said.append(ResultNote("feature-gaps", text))
+        yield ResultNote("feature-gaps", text)
     if ranked.constant.any():
-        names = [n for n, c in zip(ranked.counts.names, ranked.constant, strict=True) if c]
-        text = f"constant features, true in every row or in no row: {list_names(names, 5)}"
-        said.append(ResultNote("constant-features", text))
+        names = list_names(compress(ranked.counts.names, ranked.constant), 5)
+        text = f"constant features, true in every row or in no row: {names}"
+        yield ResultNote("constant-features", text)
     if counted.entries:
         text = "only rows with an entry count; --truth-table (Python, batches) adds others"
-        said.append(ResultNote("rows-from-entries", text))
+        yield ResultNote("rows-from-entries", text)
     unsure = sum(covers_zero(row.get("corrected_delta", row["delta"])) for row in selected)
     if unsure:
         text = f"{unsure:,} of the {len(selected):,} selected features are not significantly "
         text += "different from chance (δ 0); a lower --phi-max excludes more of them"
-        said.append(ResultNote("unsure-selected", text))
-    return said
+        yield ResultNote("unsure-selected", text)

@@ -6,7 +6,6 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -157,14 +156,13 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
     words = WORDS[bisect_right(BOUNDARIES, delta.value)]
     if phi.value in (-1, 1):
         return f"{words}: always {_class_side(phi.value)}", None
-    if words != "informative" or phi.low is None or phi.high is None:
+    low, high = phi.low, phi.high
+    if words != "informative" or low is None or high is None:
         return words, None
-    if any(phi.low <= edge <= phi.high for edge in (-LEAN, LEAN)):
+    if any(low <= edge <= high for edge in (-LEAN, LEAN)):
         return words, None
-    lean = "balanced"
-    if abs(phi.value or 0.0) > LEAN:
-        lean = f"biased towards {_class_side(phi.low)}"
-    return f"{words}, {lean}", None
+    biased = abs(phi.value or 0.0) > LEAN
+    return f"{words}, {f'biased towards {_class_side(low)}' if biased else 'balanced'}", None
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,17 +282,19 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
 def population_rows(plane: PlaneCounts, populations: Sequence[Population]) -> list[Row]:
     """Return, per slice, population and model, phi_b, delta_b and the measures there."""
     names = (*PRIOR, "accuracy", "precision", "npv", "mutual_information")
-    k = len(plane.labels)
-    by_population = [
-        rows_from_columns({
-            "slice": plane.labels, "model": plane.counts.models,
-            "prevalence": [one.prevalence] * k, "odds": [one.odds] * k,
-            **{name: plane.at(name, one.prevalence) for name in names},
-        })
-        for one in populations
+    place: dict[Any, int] = {label: i for i, label in enumerate(dict.fromkeys(plane.labels))}
+    rows = [
+        row for one in populations
+        for row in rows_from_columns(
+            {
+                "slice": plane.labels, "model": plane.counts.models,
+                "prevalence": [one.prevalence] * len(plane.labels),
+                "odds": [one.odds] * len(plane.labels),
+                **{name: plane.at(name, one.prevalence) for name in names},
+            }
+        )
     ]  # fmt: skip
-    slices = {label: list(places) for label, places in groupby(range(k), plane.labels.__getitem__)}
-    return [rows[i] for places in slices.values() for rows in by_population for i in places]
+    return sorted(rows, key=lambda row: place[row["slice"]])
 
 
 def run_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list[Row]:
@@ -326,25 +326,24 @@ def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
     rows: list[Row] = []
     for model in dict.fromkeys(one.model for one in means):
         delta, phi = (of[metric, model] for metric in COMPARED)
-        xy = [[one.value for one in values[metric, model].values() if one.value is not None]
-              for metric in COMPARED]  # fmt: skip
+        mean = delta.mean
         value, low, high = (
-            None if end is None else (1 + end) / 2
-            for end in (delta.mean.value, delta.mean.low, delta.mean.high)
+            None if end is None else (1 + end) / 2 for end in (mean.value, mean.low, mean.high)
         )
-        row: dict[str, Any] = {
-            "model": model, "runs": delta.runs, "phi_mean": phi.mean, "phi_sd": phi.sd,
-            "delta_mean": delta.mean, "delta_sd": delta.sd, "covariance": None,
-            "accuracy_u_mean": Estimate(value, low, high, delta.mean.reason),
-            "accuracy_u_sd": None if delta.sd is None else delta.sd / 2, "bias": None,
-            "variance": None, "method": delta.method,
-        }  # fmt: skip
+        covariance = bias = variance = None
         if phi.sd is not None and delta.sd is not None:
-            bias = phi.mean.value or 0.0
-            row["covariance"] = float(np.cov(np.array(xy), ddof=1)[0, 1])
-            row["bias"] = "low" if abs(bias) <= BIAS else f"towards {_class_side(bias)}"
-            row["variance"] = "low" if math.hypot(phi.sd, delta.sd) <= LOW_VARIANCE else "high"
-        rows.append(row)
+            xy = [[one.value for one in values[metric, model].values() if one.value is not None]
+                  for metric in COMPARED]  # fmt: skip
+            covariance, at = float(np.cov(np.array(xy), ddof=1)[0, 1]), phi.mean.value or 0.0
+            bias = "low" if abs(at) <= BIAS else f"towards {_class_side(at)}"
+            variance = "low" if math.hypot(phi.sd, delta.sd) <= LOW_VARIANCE else "high"
+        rows.append({
+            "model": model, "runs": delta.runs, "phi_mean": phi.mean, "phi_sd": phi.sd,
+            "delta_mean": mean, "delta_sd": delta.sd, "covariance": covariance,
+            "accuracy_u_mean": Estimate(value, low, high, mean.reason),
+            "accuracy_u_sd": None if delta.sd is None else delta.sd / 2, "bias": bias,
+            "variance": variance, "method": delta.method,
+        })  # fmt: skip
     return rows
 
 

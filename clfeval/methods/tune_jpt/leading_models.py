@@ -36,9 +36,7 @@ _LOOKS = 13  # odds at which a lead without crossing is tested
 def lead_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
     """Return the leading models over the swept odds, or else over the full range."""
     populations = (*(options.swept or sweep_populations(FULL_SWEEP, 2)), *options.populations)
-    looked_at = [one.ratio for one in populations]
-    crossovers: dict[str | None, list[Row]] = {label: [] for label in given.slices}
-    winners: dict[str | None, list[Row]] = {label: [] for label in given.slices}
+    looked_at, crossovers, winners = [one.ratio for one in populations], list[Row](), list[Row]()
     alike: dict[int, list[str | None]] = {}  # slices with equally many models share one level
     for label, counts in given.slices.items():
         alike.setdefault(len(counts.models), []).append(label)
@@ -46,17 +44,19 @@ def lead_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
         contest = _pairwise_comparison(given, labels, options)
         if options.measure or options.reference or many <= MOST_PAIRED:
             ends = min(looked_at), max(looked_at)
-            for label, row in crossover_rows(labels, contest, ends):
-                if options.reference in (None, row["first"], row["second"]):
-                    crossovers[label].append(row)
+            crossovers += (
+                row for row in crossover_rows(labels, contest, ends)
+                if options.reference in (None, row["first"], row["second"])
+            )  # fmt: skip
         places = [slice_populations(given, label, options) for label in labels]
         for kinds in (("sample", "target"), ("sweep",)):
             chosen = [(i, *one) for i, its in enumerate(places) for one in its if one[0] in kinds]
-            for label, row in winner_rows(labels, contest, chosen, options):
-                winners[label].append(row)
-    joined = [[row for rows in table.values() for row in rows] for table in (crossovers, winners)]
-    tables: dict[str, Rows] = {"crossovers": joined[0]} if joined[0] else {}
-    return tables | {"winners": joined[1]}
+            winners += winner_rows(labels, contest, chosen, options)
+    place: dict[Any, int] = {label: i for i, label in enumerate(given.slices)}
+    for rows in (crossovers, winners):
+        rows.sort(key=lambda row: place[row["slice"]])
+    tables: dict[str, Rows] = {"crossovers": crossovers} if crossovers else {}
+    return tables | {"winners": winners}
 
 
 def _pairwise_comparison(
@@ -95,7 +95,7 @@ def winner_rows(
     labels: Sequence[str | None], contest: PairwiseComparison,
     places: Sequence[tuple[int, str, Population]],
     options: TuneOptions,
-) -> Iterator[tuple[str | None, Row]]:  # fmt: skip
+) -> Iterator[Row]:  # fmt: skip
     """Yield, per population of a part, the model with the best value, and those tied with it.
 
     `winner` is that model where every other one is significantly worse; else None, and `tied`
@@ -148,7 +148,7 @@ def winner_rows(
         if margin is not None:
             by = {its[j]: estimate_or_none(*(x[j] for x in leads)) for j in others if defined}
             row |= _that_matters(by, margin)
-        yield labels[part], row
+        yield row
 
 
 def _interval_levels(
@@ -192,7 +192,7 @@ def _that_matters(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any
 
 def crossover_rows(
     labels: Sequence[str | None], contest: PairwiseComparison, ends: tuple[float, float]
-) -> Iterator[tuple[str | None, Row]]:
+) -> Iterator[Row]:
     """Yield a row for every crossing of every pair of models, and one for a pair without any.
 
     The limits are the prevalences, on either side, beyond which the interval of the difference
@@ -209,14 +209,11 @@ def crossover_rows(
     found, rest, seen = find_crossings(contest, np.geomspace(*ends, _GRID), first, second)
     cells = [*_crossing_cells(contest, add_crossing_limits(contest, found, ends))]
     cells += _no_crossing_cells(contest, ends, first[rest], second[rest], seen)
-    order = np.argsort(np.concatenate([found.pair, rest]), kind="stable")
-    who = list(zip(first.tolist(), second.tolist(), strict=True))
-    whose = np.concatenate([found.pair, rest]).tolist()
-    for place in order.tolist():
-        i, j = who[whose[place]]
-        label = labels[i // k]
-        head = {"slice": label, "measure": measure, "first": names[i], "second": names[j]}
-        yield label, {**head, **cells[place]}
+    whose = np.concatenate([found.pair, rest])
+    for place in np.argsort(whose, kind="stable").tolist():
+        i, j = every[whose[place]].tolist()
+        who = {"slice": labels[i // k], "measure": measure, "first": names[i], "second": names[j]}
+        yield {**who, **cells[place]}
 
 
 def _crossing_cells(contest: PairwiseComparison, found: Crossings) -> Iterator[dict[str, Any]]:

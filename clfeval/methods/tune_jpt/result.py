@@ -292,8 +292,8 @@ def sample_from_table(sample: Sample) -> Sample:
     column, hint = None, "both TP and FN, or both FP and TN, are 0 for every model"
     if sample.counted is not None:
         column = sample.counted.truth
-        held = f"'{column}' holds {list_names(sample.counted.classes)}"
-        hint = f"the positive class is '{sample.positive}', and {held}; check --positive"
+        classes = f"'{column}' holds {list_names(sample.counted.classes)}"
+        hint = f"the positive class is '{sample.positive}', and {classes}; check --positive"
     _need_classes(sample.slices[None], sample.name, hint, column)
     return sample
 

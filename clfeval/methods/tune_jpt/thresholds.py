@@ -38,6 +38,10 @@ class BestThresholds:
     chosen: ChosenThresholds
 
 
+def _at_odds(of: Formula, ratio: float, table: Confusion) -> Floats:
+    return of(table.tuned(ratio))
+
+
 def threshold_tables(
     given: Sample, options: TuneOptions
 ) -> tuple[dict[str, Rows], list[str], list[str]]:
@@ -132,7 +136,7 @@ def _best_thresholds(
         for name, (kind, one) in product(names, places):
             of = every[name]
             if kind != "sample" and not CATALOG[name].invariant:
-                of = partial(lambda of, ratio, one: of(one.tuned(ratio)), of, one.ratio)
+                of = partial(_at_odds, of, one.ratio)
             measure = RequestedMeasure(name, replace(CATALOG[name], of=of), {})
             rules.append(ThresholdRule(name, measure))
         who = f"{model}\0{label or ''}"
