@@ -12,11 +12,13 @@ from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts, from_units
 from clfeval.document import Answer, Estimate, Row, Rows, cell_value, whole_table_rows
 from clfeval.formatting import describe_ties, format_number, join_names, quoted_name, with_interval
+from clfeval.inference.clusters import count_divisor
 from clfeval.inference.proportions import holm
 from clfeval.methods.comparison_answer import comparison_answer
+from clfeval.methods.design_effects import share_design
 from clfeval.methods.estimates import share_estimates
 from clfeval.methods.mars.best_subsets import overlap_counts
-from clfeval.methods.mars.cluster_divisors import share_divisors, sign_test_p, target_patterns
+from clfeval.methods.mars.cluster_divisors import sign_test_p, target_patterns
 from clfeval.methods.mars.options import MarsOptions
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
@@ -56,11 +58,8 @@ def mars_answer(
     order = np.lexsort((effort, -covered)).tolist()
     said = [_best_model_answer(counts, options, order, covered, effort)]
     if "comparisons" in tables:
-        lead = MEASURE[target]
-        said += comparison_answer(
-            tables["comparisons"], lead, str(options.reference), options.margin.get(lead),
-            options.level,
-        )  # fmt: skip
+        lead, rows_of_all, to = MEASURE[target], tables["comparisons"], str(options.reference)
+        said += comparison_answer(rows_of_all, lead, to, options.margin.get(lead), options.level)
     elif options.confidence is not None and len(order) > 1:
         said.append(_ties_answer(counts, options, order, covered))
     if options.max_effort is not None:
@@ -110,11 +109,14 @@ def _detected_share(
     counts: TargetCounts, found: float, names: Sequence[str], options: MarsOptions
 ) -> Estimate:
     """Return the share of target rows that a set of models detects, with its interval."""
-    among = np.array([[name in names for name in counts.models]])
-    patterns = np.concatenate([counts.hits, counts.alarms])
-    claims = (overlap_counts(patterns, among) > 0) | (not {*counts.models}.issuperset(names))
-    target, level = target_patterns(counts)[None], options.confidence
-    by = share_divisors(counts, claims & target, target, level=level)
+    clusters, level, by = counts.clusters, options.confidence, None
+    if clusters is not None and level is not None:
+        members = np.array([[name in names for name in counts.models]])
+        patterns = np.concatenate([counts.hits, counts.alarms])
+        target = target_patterns(counts)[None]
+        # models that are not among these flag every row
+        claims = (overlap_counts(patterns, members) > 0) | (not {*counts.models} >= {*names})
+        by = count_divisor(*share_design(clusters, claims & target, target), level=level)
     units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()
     return share_estimates(MEASURE[options.target], units, rows, **options.sure, divided=by)[0]
 

@@ -17,23 +17,13 @@ from clfeval.methods.mars.best_subsets import detection_masks
 _SHARES_OF_BOTH_CLASSES = ("yield", "accuracy", "precision")  # shares of rows of both classes
 
 
-def share_divisors(
-    counts: TargetCounts, part: Bools, whole: Bools, *, level: float | None
-) -> Floats | None:
-    """Return the divisors of numerator and denominator of s shares; None without clusters or level.
-
-    part, whole (s, p + q): which of the patterns, those of the target class first; whole may be (1,
-    p + q).
-    """
-    if counts.clusters is None or level is None:
-        return None
-    return count_divisor(*share_design(counts.clusters, part, whole), level=level)
-
-
 def _named_divisors(
     counts: TargetCounts, parts: Mapping[str, tuple[Bools, Bools]], level: float
 ) -> dict[str, Floats]:
-    """Return the divisors of named shares, parts and wholes as of `share_divisors`."""
+    """Return the divisors of numerator and denominator of named shares, of s subsets each.
+
+    parts: which of the p + q patterns both are, (s, p + q); the denominator may be (1, p + q).
+    """
     target, clusters = target_patterns(counts), counts.clusters
     assert clusters is not None
     heavy = 0.0

@@ -11,7 +11,6 @@ from clfeval.methods.options import (
     INTERVALS,
     Interval,
     IntervalOptions,
-    IntervalSettings,
     Level,
     check_measures,
     check_reference,
@@ -99,16 +98,6 @@ class MarsOptions(IntervalOptions):
         int, Opt("Seed of the random numbers of cross-validation and bootstrap.",
                  INTERVALS, least=0, most=2**63, shell=False)
     ] = 0  # fmt: skip
-
-    @property
-    def certainty(self) -> IntervalSettings:
-        """Settings of the confidence intervals of requested measures."""
-        return IntervalSettings(self.confidence, self.interval, seed=self.seed)
-
-    @property
-    def chooses(self) -> bool:
-        """Whether sets of models are chosen, and evaluated by cross-validation."""
-        return self.best is not None or self.max_effort is not None
 
     def check(self) -> None:
         """Raise UsageError for a group without members, and for unknown measures."""

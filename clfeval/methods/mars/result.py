@@ -35,6 +35,7 @@ from clfeval.methods.mars.target_slices import (
     sweep_thresholds,
 )
 from clfeval.methods.measurement.additional_measures import compute_additional_measures
+from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import (
     build_parameters,
     build_signature,
@@ -74,7 +75,8 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     together = counted.grouped(options.group, options.target)
     seen = together.patterns.targets(options.target)
     sample = Sample.from_predictions(together)
-    measured = compute_additional_measures(sample, options.measure, options.certainty)
+    how = IntervalSettings(options.confidence, options.interval, seed=options.seed)
+    measured = compute_additional_measures(sample, options.measure, how)
     tables |= measured.tables
     if options.reference is not None:
         if options.reference not in seen.models:
@@ -98,7 +100,7 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": options.signed,
-                "folds": options.seed if options.chooses else None,
+                "folds": options.seed if (options.best, options.max_effort) != (None, None) else None,
                 "measures": ",".join(options.measure),
                 "seed": options.seed if options.measure else None,
             },
@@ -123,8 +125,9 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
 
 
 def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
+    target = options.target
     views = [
-        TargetSlice.from_patterns(label, counts, options)
+        TargetSlice(label, counts.grouped(options.group, target).targets(target), options)
         for label, counts in counted.slices.items()
     ]
     members = {member for names in options.group.values() for member in names}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.patterns import PatternCounts, TargetCounts, from_units
+from clfeval.counts.patterns import TargetCounts, from_units
 from clfeval.document import Estimate
 from clfeval.inference.resampling import random_stream
 from clfeval.lazy_rows import CellColumns
@@ -23,19 +23,11 @@ NO_CLUSTERS: Mapping[str, Floats] = {}
 
 @dataclass(frozen=True, slots=True)
 class TargetSlice:
-    """Counts of one slice by target class."""
+    """Counts of one slice by target class, each group merged into one model."""
 
     label: str | None
     counts: TargetCounts
     options: MarsOptions
-
-    @classmethod
-    def from_patterns(
-        cls, label: str | None, patterns: PatternCounts, options: MarsOptions
-    ) -> TargetSlice:
-        """Build the counts of a slice by target class, with each group merged into one model."""
-        grouped = patterns.grouped(options.group, options.target)
-        return cls(label, grouped.targets(options.target), options)
 
     @property
     def folds(self) -> np.random.Generator:

@@ -257,8 +257,9 @@ def measure_predictions(
     Errors: DataError for undefined measures of weight above 0; UsageError for weights that are not
     whole where a bootstrap is requested.
     """
+    drawn = 0 if options.interval == "none" else options.resamples
     given = measure_models(
-        counted, metrics, resamples=options.replicates, seed=options.seed, level=options.level
+        counted, metrics, resamples=drawn, seed=options.seed, level=options.level
     )
     names, problems, lost = given.metrics, list[Problem](), dict[str, None]()
     for (i, j), reason in sorted(given.reasons.items()):

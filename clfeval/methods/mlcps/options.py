@@ -173,11 +173,6 @@ class MlcpsOptions:
         return (self.draws or DRAWS) if self.weight_sensitivity else None
 
     @property
-    def replicates(self) -> int | None:
-        """The number of bootstrap replicates; None for a default that depends on the table."""
-        return 0 if self.interval == "none" else self.resamples
-
-    @property
     def unused(self) -> set[str]:
         """The metrics that are not used: weight 0 with drop, and no desirability goal."""
         wished = {wish.metric for wish in self.desirability}

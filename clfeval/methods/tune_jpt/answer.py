@@ -105,11 +105,6 @@ class TuneAnswers:
         """The title without its explanation."""
         return self.title.split(" (")[0]
 
-    @property
-    def judged(self) -> bool:
-        """Whether differences have intervals."""
-        return self.parameters.get("interval") != "none"
-
     def best(self, places: Sequence[Sequence[Row]]) -> Iterator[Answer]:
         """Yield sentences on the best model of each population; first also predictive values."""
         for number, here in enumerate(places if self.measure is not None else ()):
@@ -151,7 +146,8 @@ class TuneAnswers:
             return None
         names = _leading_models(values, self._sign) or (str(row["leader"]),)
         listed = row["tied"] if isinstance(row["tied"], list) else []
-        others = [name for name in values if name not in names] if self.judged else []
+        judged = self.parameters.get("interval") != "none"
+        others = [name for name in values if name not in names and judged]
         tied, worse = (tuple(name for name in others if (name in listed) == yes)
                        for yes in (True, False))  # fmt: skip
         first = next(one for one in here if one["model"] == names[0])
@@ -228,15 +224,14 @@ class TuneAnswers:
     def _constant(self, row: Row, cell: Estimate) -> str:
         """Return the constant prediction that is better than the best model; empty if none is."""
         size, p = sort_value(cell), float(str(row["prevalence"]))
-        if size is None or p >= 1:
-            return ""
-        cost = self.parameters.get("cost")
+        cost, beta = self.parameters.get("cost"), self.parameters.get("beta")
         stakes = OutcomeCosts(**cost) if cost else None
-        given = CATALOG[str(self.measure)].given(beta=self.parameters.get("beta"), stakes=stakes)
-        for rate, answer in ((0.0, "negative"), (1.0, "positive")):
+        given = CATALOG[str(self.measure)].given(beta=beta, stakes=stakes)
+        constant = ((0.0, "negative"), (1.0, "positive")) if size is not None and p < 1 else ()
+        for rate, answer in constant:
             with np.errstate(all="ignore"):
                 value = float(given.function(Confusion.from_prevalence(rate, rate, p)))
-            lead = self._sign * (value - size)
+            lead = self._sign * (value - (size or 0.0))
             if isfinite(value) and lead > TIE_TOLERANCE * max(1, abs(value)):
                 return f"predicting every row {answer} ({format_close(value, 3)})"
         return ""
@@ -270,7 +265,7 @@ class TuneAnswers:
             text += f"{self._significant(swept, names)}."
             yield Answer("leads-everywhere", text, names, self.measure)
         elif runs:
-            most = self._most.replace("est", "er") if self._two else self._most
+            most = self._most.replace("est", "er") if len(self._models) == 2 else self._most
             parts = [f"{_who_has(runs[0][0])} the {most} {by} below prevalence "]
             for (first, _), (second, row) in pairwise(runs):
                 at = self._crossing(first[0], second[0], swept, row)
@@ -303,7 +298,7 @@ class TuneAnswers:
         """Return the phrase on the number of ratios at which the lead is significant."""
         tied = [{*row["tied"]} - {*names} if isinstance(row["tied"], list) else set()
                 for row in swept]  # fmt: skip
-        if not self.judged or {row["model"] for row in self.tables["models"]} == {*names}:
+        if self.parameters.get("interval") == "none" or self._models == {*names}:
             return ""
         if not any(tied) and not any(row["winner"] or row["tied"] for row in swept):
             return "; the measure is undefined for the other models"
@@ -313,14 +308,14 @@ class TuneAnswers:
             return f", significantly {where}" if count else ", never significantly"
         share = "all" if count == len(swept) else f"{count}"
         ratios = format_count(len(swept), "class ratio")
-        if self._two and not count:
+        if len(self._models) == 2 and not count:
             return f"; no difference is significant at any of {ratios}"
-        what = "difference" if self._two else "lead"
+        what = "difference" if len(self._models) == 2 else "lead"
         return f"; the {what} is significant at {share} of {ratios}"
 
     @property
-    def _two(self) -> bool:
-        return len({row["model"] for row in self.tables["models"]}) == 2
+    def _models(self) -> set[Any]:
+        return {row["model"] for row in self.tables["models"]}
 
     def _crossing(self, first: str, second: str, swept: Sequence[Row], after: Row) -> str:
         """Return the prevalence at which two models cross; else the next one of the sweep."""

@@ -18,6 +18,7 @@ from clfeval.document import Document, InputFile, ResultNote, Row, Rows, sort_va
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_model
 from clfeval.formatting import format_class_ratio, quoted_name
 from clfeval.measures.catalog import CATALOG
+from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.options import check_reference
 from clfeval.methods.provenance import (
     build_parameters,
@@ -176,7 +177,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
     if options.margin and len(models) == 1:
         raise bad_option("--margin needs two models or more to compare")
 
-    tuner = TunedModels.from_sample(given, options)
+    tuner = TunedModels(given, options, *concatenate_counts(given.slices))
     tables: dict[str, Rows] = {}
     tables["models"], swept, failed = tuner.rows()
     if options.population is not None:

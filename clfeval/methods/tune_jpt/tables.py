@@ -29,7 +29,6 @@ from clfeval.methods.estimates import (
     Design,
     Estimates,
     Limits,
-    concatenate_counts,
     estimate_column,
     measure_limits,
     rows_from_columns,
@@ -56,17 +55,12 @@ def slice_populations(given: Sample, label: str | None, options: TuneOptions) ->
 
 @dataclass(frozen=True, slots=True)
 class TunedModels:
-    """The models of all slices; labels: the slice of each model, None for the whole table."""
+    """Models of slices, concatenated; labels: the slice of each, None for the whole table."""
 
     given: Sample
     options: TuneOptions
     labels: tuple[str | None, ...]
     counts: ConfusionCounts
-
-    @classmethod
-    def from_sample(cls, given: Sample, options: TuneOptions) -> TunedModels:
-        """Concatenate the models of all slices."""
-        return cls(given, options, *concatenate_counts(given.slices))
 
     @property
     def level(self) -> float | None:

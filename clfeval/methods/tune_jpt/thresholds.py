@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 
+from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows, sort_value
@@ -18,6 +19,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.resampled_limits import Formula
 from clfeval.methods.predictive_values import UsedThreshold, prevalence_rows
 from clfeval.methods.threshold_optimism import ChosenThresholds, ThresholdRule, measure_value
 from clfeval.methods.tune_jpt.options import TuneOptions
