@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.arrays import Bools, Counts, Ints
 from clfeval.counts.patterns import TargetCounts, limit_in_units
 from clfeval.errors import UsageError
 
@@ -43,7 +43,11 @@ def best_covering_subsets(counts: TargetCounts, size: int, known: int) -> Bools:
             sets = grown[start : start + step]
             rest = ~np.logical_or.reduce([hits[member] for member in sets.T], axis=0, initial=False)
             rest = np.broadcast_to(rest, (len(sets), hits.shape[1]))
-            covered, gains = _coverage_and_gains(rest, weights, table)
+            # rows covered, (s,), and the further rows that each model detects, (s, k)
+            covered, gains = np.zeros(len(rest), np.int64), np.zeros((len(rest), k), np.int64)
+            for part in weights:
+                covered = (covered << _LIMB) + (~rest @ part).astype(np.int64)
+                gains = (gains << _LIMB) + ((rest * part) @ table).astype(np.int64)
             last = sets[:, -1:] if sets.shape[1] else np.full((1, 1), -1, np.int16)
             gains[np.arange(k) <= last] = -1
             bound = covered[:, None] + gains
@@ -69,16 +73,6 @@ def _largest_beyond(gains: Ints, many: int) -> Ints:
         largest[:, 0] = np.maximum(largest[:, 0], gains[:, model])
         largest.sort(axis=1)
     return beyond
-
-
-def _coverage_and_gains(rest: Bools, weights: list[Floats], table: Floats) -> tuple[Ints, Ints]:
-    """Return the rows covered, (s,), and the further rows that each model detects, (s, k)."""
-    covered, gains = np.zeros(len(rest), np.int64), np.zeros((len(rest), table.shape[1]), np.int64)
-    for part in weights:
-        left = rest * part
-        covered = (covered << _LIMB) + (~rest @ part).astype(np.int64)
-        gains = (gains << _LIMB) + (left @ table).astype(np.int64)
-    return covered, gains
 
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
@@ -300,14 +294,11 @@ def _best_subset(every: SubsetScores, among: Bools) -> ChosenSubset:
 
 
 def _greedy_subsets(counts: TargetCounts, sizes: int) -> Bools:
-    chosen = np.zeros((sizes, len(counts.models)), bool)
-    left = counts.hit_n
-    members = np.zeros(len(counts.models), bool)
+    chosen, left = np.zeros((sizes, len(counts.models)), bool), counts.hit_n
     for step in range(sizes):
         gains = left @ counts.hits
-        gains[members] = -1
+        gains[chosen[step]] = -1
         best = int(np.argmax(gains))
-        members[best] = True
+        chosen[step:, best] = True
         left = np.where(counts.hits[:, best], 0, left)
-        chosen[step] = members
     return chosen

@@ -35,8 +35,8 @@ def cross_validate_best(
     sizes = min(sizes, len(counts.models))
 
     def choose(rest: TargetCounts) -> Bools:
-        found = (one for one in best_subsets(rest, sizes) if one.method != GREEDY)
-        return np.vstack([one.scores.members for one in found])
+        found = best_subsets(rest, sizes)
+        return np.vstack([one.scores.members for one in found if one.method != GREEDY])
 
     never = Estimate(None, reason="too_many_subsets")
     best = [one for one in choices if one.method != GREEDY]

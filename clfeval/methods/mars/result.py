@@ -100,7 +100,7 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": options.signed,
-                "folds": options.seed if (options.best, options.max_effort) != (None, None) else None,
+                "folds": options.seed if {"best", "max_effort"} & {*tables} else None,
                 "measures": ",".join(options.measure),
                 "seed": options.seed if options.measure else None,
             },

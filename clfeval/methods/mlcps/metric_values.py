@@ -98,10 +98,6 @@ def _score_columns(joint: JointCounts) -> list[Floats]:
 ONE_BYTE = ("roc_auc", "gini", "average_precision", "ks")  # on counts of any integer type
 RESAMPLES, FEWEST, SLOWER = 1000, 100, 3
 MOST_DRAWN = 500_000_000  # distinct rows x resamples by default at most
-ROOM = (
-    "the bootstrap adds half a correct and half a wrong row to each class, for errors that no row "
-    "shows"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +179,9 @@ def measure_models(
         )
         ends = closed_form_limits(joint, names, level=level)
         if why:
-            notes.append(ResultNote("unseen-errors", f"{', '.join(why)}: {ROOM}"))
+            text = "the bootstrap adds half a correct and half a wrong row to each class"
+            text = f"{', '.join(why)}: {text}, for errors that no row shows"
+            notes.append(ResultNote("unseen-errors", text))
     if len(others := counted.negative) > 1:
         text = f"measures compare '{counted.positive}' with the other {len(others)} classes"
         notes.append(ResultNote("merged-classes", f"{text} together: {list_names(others)}"))

@@ -51,10 +51,9 @@ def closed_form_limits(joint: JointCounts, names: Sequence[str], *, level: float
         sides = (np.bincount(place, weights=one) for one in (positives, negatives))
         area = delong_auc(*sides, level=level)
         for j, name in enumerate(names):
-            if name == "roc_auc":
-                low[i, j], high[i, j] = area.low, area.high
-            elif name == "gini":
-                low[i, j], high[i, j] = 2 * area.low - 1, 2 * area.high - 1
+            if name in ("roc_auc", "gini"):
+                a, b = (1, 0) if name == "roc_auc" else (2, -1)
+                low[i, j], high[i, j] = a * area.low + b, a * area.high + b
     return low, high
 
 

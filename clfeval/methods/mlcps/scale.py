@@ -38,8 +38,15 @@ def make_scales(given: MetricValues, options: MlcpsOptions) -> tuple[list[Scale]
     Errors: UsageError for options that name no metric; DataError naming every metric that is
     negative, above 1, outside its scale, or of unknown direction, and for fewer than three.
     """
-    _check_names(given.metrics, options)
-    wished = {wish.metric for wish in options.desirability}
+    wished = {wish.metric: wish for wish in options.desirability}
+    groups: Sequence[tuple[str, Iterable[str]]] = (
+        ("--metric-weight", options.weight), ("--direction", options.direction),
+        ("--rescale", options.rescale), ("--desirability", wished),
+    )  # fmt: skip
+    for option, name in ((option, name) for option, names in groups for name in names):
+        if name not in given.metrics:
+            hint = suggestion(name, given.metrics) or f"metrics: {list_names(given.metrics)}"
+            raise UsageError.new(f"{option}: '{name}' is not a metric", "unknown-metric", hint=hint)
     scales: list[Scale] = []
     unfit: list[Unfit] = []
     for place, metric in enumerate(given.metrics):
@@ -93,19 +100,6 @@ def apply_scales(given: MetricValues, scales: Sequence[Scale]) -> list[Scale]:
     if unfit:
         raise unscaled_metrics_error(unfit, given, len(scales))
     return alike
-
-
-def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
-    groups: dict[str, Iterable[str]] = {
-        "--metric-weight": options.weight, "--direction": options.direction,
-        "--rescale": options.rescale, "--desirability": (w.metric for w in options.desirability),
-    }  # fmt: skip
-    for option, names in groups.items():
-        for name in names:
-            if name not in metrics:
-                hint = suggestion(name, metrics) or f"metrics: {list_names(metrics)}"
-                what = f"{option}: '{name}' is not a metric"
-                raise UsageError.new(what, "unknown-metric", hint=hint)
 
 
 def _make_scale(

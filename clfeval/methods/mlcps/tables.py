@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from typing import Any
 
@@ -43,7 +43,17 @@ def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
             if len(over)
         ]
     if splits is not None:
-        tables["splits"] = _split_rows(ranking, splits)
+        places = dense_ranks(splits["mlcps"].T).T
+        tables["splits"] = [
+            {
+                "split": split, "model": model,
+                **{name: make_estimate(splits[name][s, i].item(), undefined=("outside_scale",))
+                   for name in ("mlcps", "normalised")},
+                "rank": int(places[s, i]) or None,
+            }
+            for s, split in enumerate(ranking.given.splits)
+            for i, model in enumerate(ranking.given.models)
+        ]  # fmt: skip
     if options.drawn is not None:
         tables["weights"] = _weight_rows(ranking, options.drawn)
     if ranking.compared:
@@ -123,8 +133,8 @@ def _metric_rows(ranking: Ranking) -> list[Row]:
     """Return a row per ray: scale, values, and the effect of omitting or doubling it."""
     rows: list[Row] = []
     names, ranks = ranking.given.models, ranking.ranks["mlcps"]
-    areas = _area_changes(ranking.d * ranking.weights)
-    for i, scale in enumerate(ranking.scales):
+    changes = _area_changes(ranking.d * ranking.weights)
+    for scale, areas in zip(ranking.scales, changes, strict=True):
         raw, (low, high) = ranking.given.values[:, scale.place], scale.span or (None, None)
         row: dict[str, Cell] = {
             "metric": scale.metric, "direction": scale.best, "low": low, "high": high,
@@ -132,7 +142,7 @@ def _metric_rows(ranking: Ranking) -> list[Row]:
             "average": float(np.sort(raw).mean()),  # for any order of models
             "most": float(raw.max()),
         }  # fmt: skip
-        for key, area in zip(("without", "doubled"), areas(i), strict=True):
+        for key, area in zip(("without", "doubled"), areas, strict=True):
             row |= {f"winner_{key}": None, f"moved_{key}": None}
             if area is not None:
                 moved = dense_ranks(area)
@@ -145,29 +155,25 @@ def _metric_rows(ranking: Ranking) -> list[Row]:
     return rows
 
 
-def _area_changes(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats | None]]:
-    """Return the function from a ray to the areas without it, and with doubled length.
+def _area_changes(rays: Floats) -> Iterator[tuple[Floats | None, Floats | None]]:
+    """Yield, for each ray, the areas without it and with doubled length, up to a common factor.
 
-    Up to a common factor; None where fewer than three rays are left.
+    None where fewer than three rays are left.
     """
     n = rays.shape[1]
     products = rays * np.roll(rays, -1, axis=1)
     up_to = np.cumsum(products, axis=1)
     onward = np.cumsum(products[:, ::-1], axis=1)[:, ::-1]
-
-    def areas(i: int) -> tuple[Floats | None, Floats | None]:
-        if n < RAYS:
-            return None, None
+    for i in range(n):
         doubled = up_to[:, -1] + products[:, i] + products[:, i - 1]
-        if n == RAYS:
-            return None, doubled
+        if n <= RAYS:
+            yield None, doubled if n == RAYS else None
+            continue
         if i == 0:
             rest = products[:, 1:-1].sum(axis=1)
         else:
             rest = (up_to[:, i - 2] if i > 1 else 0.0) + (onward[:, i + 1] if i < n - 1 else 0.0)
-        return rest + rays[:, i - 1] * rays[:, (i + 1) % n], doubled
-
-    return areas
+        yield rest + rays[:, i - 1] * rays[:, (i + 1) % n], doubled
 
 
 def _profile_rows(ranking: Ranking) -> Rows:
@@ -206,19 +212,6 @@ def _redundant_metric_rows(ranking: Ranking) -> list[Row]:
     places = [place for place, metric in enumerate(given.metrics) if metric in used]
     less = [metric for metric, yes in lower.items() if yes]
     return redundant_rows([given.metrics[place] for place in places], given.values[:, places], less)
-
-
-def _split_rows(ranking: Ranking, scored: Splits) -> list[Row]:
-    given, ranks = ranking.given, dense_ranks(scored["mlcps"].T).T
-    return [
-        {
-            "split": split, "model": model,
-            **{name: make_estimate(scored[name][s, i].item(), undefined=("outside_scale",))
-               for name in ("mlcps", "normalised")},
-            "rank": int(ranks[s, i]) or None,
-        }
-        for s, split in enumerate(given.splits) for i, model in enumerate(given.models)
-    ]  # fmt: skip
 
 
 def _weight_rows(ranking: Ranking, draws: int) -> list[Row]:

@@ -219,8 +219,6 @@ def _threshold_cells(points: Sequence[Vertex], place: int) -> dict[str, float | 
     if place < 0:
         return {"threshold": None, "rule": None, "sensitivity": None, "specificity": None}
     (cut, tp, fp), (_, p, n) = points[place], points[-1]
-    there = {"sensitivity": tp / p, "specificity": 1 - fp / n}
-    if place == 0:
-        return {"threshold": None, "rule": "never positive", **there}
     rule = "always positive" if place == len(points) - 1 else "score >= t"
-    return {"threshold": cut, "rule": rule, **there}
+    where = {"threshold": cut if place else None, "rule": rule if place else "never positive"}
+    return {**where, "sensitivity": tp / p, "specificity": 1 - fp / n}
