@@ -184,10 +184,7 @@ def _best_pair_answer(
     counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row],
     judged: Sequence[Row],
 ) -> Answer:  # fmt: skip
-    """Return the sentence on the best pair and its gain; p by the sign test, times pairs.
-
-    judged: the sets of --best with their corrected values.
-    """
+    """Return the sentence on the best pair and its gain; judged: sets with corrected values."""
     row = min(pairs, key=lambda row: (-float(str(row["covered"])), float(str(row["effort"]))))
     names, alone = _models(row), quoted_name(counts.models[best])
     members = [counts.models.index(name) for name in names]

@@ -217,10 +217,7 @@ def rank_models(
 def _dominance_values(
     given: MetricValues, options: MlcpsOptions, scales: Sequence[Scale], d: Floats, wished: Floats
 ) -> Floats:
-    """Return the values that define dominance, (k, metrics), higher better.
-
-    Rays, or for metrics with a goal raw values (maximize, minimize) or desirabilities.
-    """
+    """Return what defines dominance, (k, metrics): rays, or of goals raw values or d."""
     columns = {s.metric: d[:, i] for i, s in enumerate(scales) if s.weight > 0}
     for i, wish in enumerate(options.desirability):
         if wish.weight > 0:

@@ -90,10 +90,7 @@ def _polygon_scores(a: Real, w: Real) -> Real:
 
 
 def _all_pairs(a: Real, w: Real) -> Real:
-    """Return the sum over all pairs of models (k, n) under weightings (m, n): (k, m).
-
-    Summed by blocks of metrics, without the cancellation of (S**2 - sum of squares) / 2.
-    """
+    """Return sums over all pairs, (k, m), without the cancellation of (S**2 - squares) / 2."""
     ours, theirs = a[:, :_BLOCK], w[:, :_BLOCK]
     total = _matrix_product(_pair_products(ours), _pair_products(theirs))
     if a.shape[1] > _BLOCK:

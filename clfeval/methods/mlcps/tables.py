@@ -156,10 +156,7 @@ def _metric_rows(ranking: Ranking) -> list[Row]:
 
 
 def _area_changes(rays: Floats) -> Iterator[tuple[Floats | None, Floats | None]]:
-    """Yield, for each ray, the areas without it and with doubled length, up to a common factor.
-
-    None where fewer than three rays are left.
-    """
+    """Yield, for each ray, areas without it and doubled, up to a factor; None below 3 rays."""
     n = rays.shape[1]
     products = rays * np.roll(rays, -1, axis=1)
     up_to = np.cumsum(products, axis=1)
