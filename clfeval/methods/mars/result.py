@@ -45,8 +45,7 @@ from clfeval.methods.provenance import (
 )
 
 BLOCK = 1024  # rows of subsets made at once
-ALONE = ("exclusive_tp", "exclusive_tn", "shine_through", "exclusive_fn", "exclusive_fp",
-         "occlusion")  # fmt: skip
+SHARED = ("slice", "models", "covered", "effort", "yield")  # columns of subsets, not of models
 
 
 def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
@@ -139,9 +138,10 @@ def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
     if options.best is not None:
         size = options.best
         tables["best"] = [
-            row for view in views
+            row
+            for view in views
             for row in _best_rows(view, best_subsets.best_subsets(view.counts, size))
-        ]  # fmt: skip
+        ]
     if (most := options.max_effort) is not None:
         within = ((view, best_subsets.best_within_effort(view.counts, most)) for view in views)
         tables["max_effort"] = [
@@ -193,7 +193,7 @@ def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | N
             "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn, rates.get("accuracy")),
             "precision": view.shares("precision", tp, tp + fp, rates.get("precision")),
             "recall": view.shares("recall", tp, tp + fn, rates.get("recall")),
-            **{name: column for name, column in alone.items() if name in ALONE},
+            **{name: alone[name] for name in alone if name not in SHARED},
         }
     )
 
@@ -331,9 +331,8 @@ def _check_groups(counted: PredictionCounts, options: MarsOptions) -> None:
 
 
 def _warnings(
-    counted: PredictionCounts, options: MarsOptions, tables: Mapping[str, Rows],
-    whole: Mapping[str, Any],
-) -> Iterator[ResultNote]:  # fmt: skip
+    counted: PredictionCounts, options: MarsOptions, tables: dict[str, Rows], whole: dict[str, Any]
+) -> Iterator[ResultNote]:
     if tables.get("best") or tables.get("max_effort"):
         text = "subsets of models are chosen and evaluated on the same rows; the column `corrected`"
         yield ResultNote("chosen-models", f"{text} has the value expected on new data")

@@ -27,7 +27,6 @@ Path = str | os.PathLike[str]
 
 T = TypeVar("T")
 
-DRAWS = 10_000
 LEAST_WEIGHT = 1e-6
 MOST = 1e15  # of a scale's ends
 
@@ -170,7 +169,7 @@ class MlcpsOptions:
     @property
     def drawn(self) -> int | None:
         """The number of random weights; None without --weight-sensitivity."""
-        return (self.draws or DRAWS) if self.weight_sensitivity else None
+        return (self.draws or 10_000) if self.weight_sensitivity else None
 
     @property
     def unused(self) -> set[str]:

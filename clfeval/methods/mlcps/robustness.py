@@ -43,9 +43,10 @@ def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[I
     for start in range(0, draws, _DRAWS):
         # not divided by their sum, which is a common factor too
         w = rng.standard_exponential((min(_DRAWS, draws - start), d.shape[1]))
-        for row, score in enumerate((_polygon_scores, _all_pairs)):
-            for at in range(0, len(w), step):
-                scores = score(a, w[at : at + step])
+        for at in range(0, len(w), step):
+            some = w[at : at + step]
+            by_area = _matrix_product(*(part * np.roll(part, -1, axis=1) for part in (a, some)))
+            for row, scores in enumerate((by_area, _all_pairs(a, some))):
                 wins[row] += np.count_nonzero(scores >= scores.max(axis=0) * (1 - TIE), axis=1)
     return wins[0], wins[1]
 
@@ -83,10 +84,6 @@ def _compare_products(columns: Floats, rows: slice, others: Bools) -> tuple[Bool
         above |= own > theirs * (1 + TIE)
         below |= own * (1 + TIE) < theirs
     return above, below
-
-
-def _polygon_scores(a: Real, w: Real) -> Real:
-    return _matrix_product(*(part * np.roll(part, -1, axis=1) for part in (a, w)))
 
 
 def _all_pairs(a: Real, w: Real) -> Real:
@@ -200,11 +197,9 @@ def compare_rankings(
         what = f"{len(names)} of its models {'is' if names else 'are'} also in {here.given.name}"
         hint = f"models here: {list_names(all_here)}; there: {list_names(all_there)}"
         raise DataError.new(what, "different-models", there.given.name, hint=hint)
-    known = ("mlcps", "order_free", "mean", "desirability")
-    scores = {
-        name: (here.scores[name][ours], there.scores[name][theirs])
-        for name in known if name in here.scores
-    }  # fmt: skip
+    known = ["mlcps", "order_free", "mean", "desirability"]
+    known = [name for name in known if name in here.scores]
+    scores = {name: (here.scores[name][ours], there.scores[name][theirs]) for name in known}
     agreement = [_agreement_row(names, name, *both) for name, both in scores.items()]
     agreement += [  # the scales of both are the same, in the same order
         _agreement_row(names, scale.metric, here.d[ours, i], there.d[theirs, i])

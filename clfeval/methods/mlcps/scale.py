@@ -94,9 +94,10 @@ def apply_scales(given: MetricValues, scales: Sequence[Scale]) -> list[Scale]:
     """
     alike = [replace(scale, place=given.metrics.index(scale.metric)) for scale in scales]
     unfit = [
-        (scale.metric, problem, scale.span) for scale in alike
+        (scale.metric, problem, scale.span)
+        for scale in alike
         if scale.weight and (problem := out_of_scale_problem(given, scale)) is not None
-    ]  # fmt: skip
+    ]
     if unfit:
         raise unscaled_metrics_error(unfit, given, len(scales))
     return alike

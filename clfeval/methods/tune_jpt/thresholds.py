@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -120,9 +121,13 @@ def _usable_threshold_rows(
 
 
 def _best_thresholds(
-    given: Sample, options: TuneOptions, i: int, scores: Mapping[str | None, ScoreCounts], *,
+    given: Sample,
+    options: TuneOptions,
+    i: int,
+    scores: Mapping[Any, ScoreCounts],
+    *,
     swept: bool = True,
-) -> Iterator[BestThresholds]:  # fmt: skip
+) -> Iterator[BestThresholds]:
     """Yield the thresholds of model i in slices with both classes; swept: also at swept odds."""
     names = list(dict.fromkeys((*options.tuned, options.usable_rule)))
     every = measure_formulas(options.beta, options.stakes)
@@ -130,10 +135,8 @@ def _best_thresholds(
         table, model = given.slices[label].at([i]), given.slices[label].models[i]
         if not (table.positives[0] and table.negatives[0]):
             continue
-        places = [
-            place for place in slice_populations(given, label, options)
-            if swept or place[0] != "sweep"
-        ]  # fmt: skip
+        places = slice_populations(given, label, options)
+        places = [place for place in places if swept or place[0] != "sweep"]
         rules = []  # measure by measure
         for name, (kind, one) in product(names, places):
             of = every[name]
