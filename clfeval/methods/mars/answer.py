@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, compress
 
 import numpy as np
 
@@ -12,14 +12,13 @@ from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts, from_units
 from clfeval.document import Answer, Estimate, Row, Rows, cell_value, whole_table_rows
 from clfeval.formatting import describe_ties, format_number, join_names, quoted_name, with_interval
+from clfeval.inference.clusters import count_divisor
 from clfeval.inference.proportions import holm
+from clfeval.methods.comparison_answer import comparison_answer
+from clfeval.methods.design_effects import share_design
 from clfeval.methods.estimates import share_estimates
-from clfeval.methods.mars.cluster_divisors import (
-    flagged_patterns,
-    share_divisors,
-    sign_test_p,
-    target_patterns,
-)
+from clfeval.methods.mars.best_subsets import overlap_counts
+from clfeval.methods.mars.cluster_divisors import sign_test_p, target_patterns
 from clfeval.methods.mars.options import MarsOptions
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
@@ -43,80 +42,81 @@ def mars_answer(
     if not counts.hits[counts.hit_n > 0].any():
         text = f"No model detects any of the {_format_count(rows, counts)} {target}s."
         return (Answer("detects-none", text),)
-    if spared := _models_flagging_everything(counts):
-        kept = [j for j, name in enumerate(counts.models) if name not in spared]
-        names = tuple(counts.models[j] for j in kept)
+    called = np.vstack([counts.hits[counts.hit_n > 0], counts.alarms[counts.alarm_n > 0]])
+    every: Bools = np.asarray(called.all(axis=0))
+    if counts.alarm_n.any() and every.any() and not every.all():
+        spared, names = (tuple(compress(counts.models, which)) for which in (every, ~every))
         others = replace(
-            counts, models=names, hits=counts.hits[:, kept], alarms=counts.alarms[:, kept]
+            counts, models=names, hits=counts.hits[:, ~every], alarms=counts.alarms[:, ~every]
         )
-        every, are = _flagging_phrase("every row", target, one=len(spared) == 1), ["is", "are"]
-        text = f"{join_names(spared)} {every} and {are[len(spared) > 1]} left out of this summary."
+        one = len(spared) == 1
+        text = f"{join_names(spared)} {_flagging_phrase('every row', target, one=one)} and "
+        text += f"{'is' if one else 'are'} left out of this summary."
         return (*mars_answer(others, tables, options), Answer("flags-everything", text, spared))
     covered = counts.hit_n @ counts.hits
     effort = covered + counts.alarm_n @ counts.alarms
     order = np.lexsort((effort, -covered)).tolist()
-    testable = options.confidence is not None
     said = [_best_model_answer(counts, options, order, covered, effort)]
     if "comparisons" in tables:
-        from clfeval.methods.comparison_answer import comparison_answer
-
-        lead, to = MEASURE[target], str(options.reference)
-        rows_of_all = tables["comparisons"]
+        lead, rows_of_all, to = MEASURE[target], tables["comparisons"], str(options.reference)
         said += comparison_answer(rows_of_all, lead, to, options.margin.get(lead), options.level)
-    elif testable and len(order) > 1:
+    elif options.confidence is not None and len(order) > 1:
         said.append(_ties_answer(counts, options, order, covered))
     if options.max_effort is not None:
         said += _within_effort_answer(counts, whole_table_rows(tables["max_effort"]), options)
     elif len(order) > 2:
         members = {*counts.models}
-        pairs = [
-            row
-            for row in whole_table_rows(tables["pairs"])
-            if members.issuperset(row["models"])  # type: ignore[arg-type]
-        ]
-        best = whole_table_rows(tables.get("best", ()))
-        said.append(_best_pair_answer(counts, options, order[0], pairs, best, testable=testable))
+        pairs, best = (
+            [row for row in whole_table_rows(tables.get(name, ())) if members >= {*_models(row)}]
+            for name in ("pairs", "best")
+        )
+        said.append(_best_pair_answer(counts, options, order[0], pairs, best))
     if len(order) > 1:
         said.append(_redundancy_answer(counts, covered, target))
     return tuple(said)
 
 
-def _models_flagging_everything(counts: TargetCounts) -> tuple[str, ...]:
-    """Return the models that flag every row, if there are both classes and other models."""
-    if not counts.alarm_n.any():
-        return ()
-    every = counts.hits[counts.hit_n > 0].all(axis=0) & counts.alarms[counts.alarm_n > 0].all(
-        axis=0
-    )
-    return tuple(counts.models[j] for j in np.flatnonzero(every)) if not every.all() else ()
-
-
 def _within_effort_answer(
     counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions
-) -> list[Answer]:
-    """Return the sentence on the set that detects most within the limit of flagged rows."""
-    if not chosen:
-        return []
-    names = tuple(str(name) for name in chosen[0]["models"])  # type: ignore[union-attr]
-    covered, effort = (float(str(chosen[0][name])) for name in ("covered", "effort"))
-    measure, share = MEASURE[options.target], _detected_share(counts, covered, names, options)
-    limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", options.target, one=False)
-    text = (
-        f"Of all sets that {limit}, {' + '.join(map(quoted_name, names))} detects the most: "
-        f"{covered:,.10g} ({_format_rate(share, options)}; {_corrected_phrase(chosen[0], counts)})"
-        f", and {_flagging_phrase(f'{effort:,.10g} rows', options.target, one=True)}."
-    )
-    return [Answer("within-effort", text, names, measure, share.value, share.low, share.high)]
+) -> Iterator[Answer]:
+    """Yield the sentence on the set that detects most within the limit of flagged rows."""
+    for row in chosen:
+        names, target = _models(row), options.target
+        covered, effort = (float(str(row[name])) for name in ("covered", "effort"))
+        share = _detected_share(counts, covered, names, options)
+        limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", target, one=False)
+        text = (
+            f"Of all sets that {limit}, {' + '.join(map(quoted_name, names))} detects the most: "
+            f"{covered:,.10g} ({_format_rate(share, options)}; {_corrected_phrase(row, counts)})"
+            f", and {_flagging_phrase(f'{effort:,.10g} rows', target, one=True)}."
+        )
+        yield _set_answer("within-effort", text, names, share, target)
+
+
+def _models(row: Row) -> tuple[str, ...]:
+    """Return the models of a set."""
+    return tuple(map(str, row["models"]))  # type: ignore[arg-type]
+
+
+def _set_answer(
+    code: str, text: str, names: tuple[str, ...], share: Estimate, target: str
+) -> Answer:
+    """Return the sentence on a set of models, with the share of target rows that it detects."""
+    return Answer(code, text, names, MEASURE[target], share.value, share.low, share.high)
 
 
 def _detected_share(
     counts: TargetCounts, found: float, names: Sequence[str], options: MarsOptions
 ) -> Estimate:
     """Return the share of target rows that a set of models detects, with its interval."""
-    among = np.array([[name in names for name in counts.models]])
-    claims = flagged_patterns(counts, among) | (not {*counts.models}.issuperset(names))
-    target, level = target_patterns(counts)[None], options.confidence
-    by = share_divisors(counts, claims & target, target, level=level)
+    clusters, level, by = counts.clusters, options.confidence, None
+    if clusters is not None and level is not None:
+        members = np.array([[name in names for name in counts.models]])
+        patterns = np.concatenate([counts.hits, counts.alarms])
+        target = target_patterns(counts)[None]
+        # models that are not among these flag every row
+        claims = (overlap_counts(patterns, members) > 0) | (not {*counts.models} >= {*names})
+        by = count_divisor(*share_design(clusters, claims & target, target), level=level)
     units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()
     return share_estimates(MEASURE[options.target], units, rows, **options.sure, divided=by)[0]
 
@@ -151,16 +151,10 @@ def _best_model_answer(
     effort: Counts,
 ) -> Answer:  # fmt: skip
     best, models, target = order[0], counts.models, options.target
-    measure, rows = MEASURE[target], counts.hit_n.sum()
     first = [models[j] for j in order if covered[j] == covered[best]]
-    shares = [
-        _detected_share(counts, from_units(covered[best], counts.unit), [name], options)
-        for name in first
-    ]
-    share, size = (
-        shares[0],
-        f"{_format_count(covered[best], counts)} of {_format_count(rows, counts)}",
-    )
+    found = from_units(covered[best], counts.unit)
+    shares = [_detected_share(counts, found, [name], options) for name in first]
+    share, size = shares[0], f"{found:,.10g} of {_format_count(counts.hit_n.sum(), counts)}"
     rate = _format_rate(share if {*shares} == {share} else Estimate(share.value), options)
     many = "equally many" if len(first) == len(models) else "the most"
     text = f"{join_names(first)} detect {many} {target}s: {size} ({rate})."
@@ -168,9 +162,7 @@ def _best_model_answer(
         size = f"{size} {target}s" if len(models) == 1 else f"the most {target}s, {size}"
         flags = _flagging_phrase(f"{_format_count(effort[best], counts)} rows", target, one=True)
         text = f"{join_names(first)} detects {size} ({rate}), and {flags}."
-    return Answer(
-        "detects-most", text, (models[best],), measure, share.value, share.low, share.high
-    )
+    return _set_answer("detects-most", text, (models[best],), share, target)
 
 
 def _ties_answer(
@@ -190,28 +182,21 @@ def _ties_answer(
 
 def _best_pair_answer(
     counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row],
-    judged: Sequence[Row], *, testable: bool,
+    judged: Sequence[Row],
 ) -> Answer:  # fmt: skip
-    """Return the sentence on the best pair and its gain; p by the sign test, times pairs.
-
-    judged: the sets of --best with their corrected values.
-    """
-    covered, effort = (
-        np.array([float(str(row[name])) for row in pairs]) for name in ("covered", "effort")
-    )
-    row = pairs[np.lexsort((effort, -covered))[0]]
-    names, alone = tuple(row["models"]), quoted_name(counts.models[best])
+    """Return the sentence on the best pair and its gain; judged: sets with corrected values."""
+    row = min(pairs, key=lambda row: (-float(str(row["covered"])), float(str(row["effort"]))))
+    names, alone = _models(row), quoted_name(counts.models[best])
     members = [counts.models.index(name) for name in names]
     n, together, mine = counts.hit_n, counts.hits[:, members].any(axis=1), counts.hits[:, best]
     gained, lost = (n[one].sum().item() for one in (together & ~mine, mine & ~together))
     if gained <= lost:
         return Answer("no-better-pair", f"No pair detects more than {alone} alone.", names)
     chance = ""
-    if testable and lost:
+    if options.confidence is not None and lost:
         p = sign_test_p(counts, together & ~mine, mine & ~together)
         chance = ", not significant" if len(pairs) * p > 1 - options.level else ""
     found, flagged = (float(str(row[name])) for name in ("covered", "effort"))
-    measure, share = MEASURE[options.target], _detected_share(counts, found, names, options)
     text = (
         f"The best pair on these rows, {' + '.join(map(quoted_name, names))}, detects "
         f"{found:,.10g} ({_format_count(gained - lost, counts)} more than {alone}{chance}) and "
@@ -219,36 +204,37 @@ def _best_pair_answer(
     )
     same = [one for one in judged if one["models"] == row["models"]]
     text += f" ({TITLE[options.target]} {_corrected_phrase(same[0], counts)})." if same else "."
-    return Answer("best-pair", text, names, measure, share.value, share.low, share.high)
+    share = _detected_share(counts, found, names, options)
+    return _set_answer("best-pair", text, names, share, options.target)
 
 
 def _redundancy_answer(counts: TargetCounts, covered: Counts, target: str) -> Answer:
-    models, k = counts.models, len(counts.models)
-    hits = counts.hits[counts.hit_n > 0]
-    some = counts.hit_n[counts.hits.any(axis=1)].sum()
+    models, hits = counts.models, counts.hits[counts.hit_n > 0]
+    some = _format_count(counts.hit_n[counts.hits.any(axis=1)].sum(), counts)
     kept = (
-        _smallest_sufficient_set(hits, counts) if k <= EXACT else _without_needless(hits, covered)
+        _smallest_sufficient_set(hits, counts)
+        if len(models) <= EXACT
+        else _without_needless(hits, covered)
     )
-    left = tuple(models[j] for j in range(k) if j not in kept)
+    left = tuple(name for j, name in enumerate(models) if j not in kept)
     if not left:
-        text = f"Each model detects {target}s that no other detects; together they detect "
-        text += f"{_format_count(some, counts)}."
+        text = f"Each model detects {target}s that no other detects; together they detect {some}."
         return Answer("all-needed", text, models)
-    text = f"{'Together, ' * (len(kept) > 1)}{join_names([models[j] for j in kept], most=k)} "
-    text += f"detect{'s' * (len(kept) == 1)} all {_format_count(some, counts)} {target}s "
-    text += "that any model detects."
-    return Answer("could-be-left-out", text, left)
+    names = join_names([models[j] for j in kept], most=len(models))
+    text = f"{'Together, ' * (len(kept) > 1)}{names} detect{'s' * (len(kept) == 1)} all {some} "
+    return Answer("could-be-left-out", f"{text}{target}s that any model detects.", left)
 
 
 def _smallest_sufficient_set(hits: Bools, counts: TargetCounts) -> tuple[int, ...]:
     """Return the smallest set of models that detects all; ties: fewest rows flagged."""
-    every, k = hits.any(axis=1), hits.shape[1]
-    whole: list[tuple[int, ...]] = []
-    for size in range(1, k + 1):
-        whole = whole or [
-            few for few in combinations(range(k), size)
+    every, models = hits.any(axis=1), range(hits.shape[1])
+    for size in range(1, len(models) + 1):
+        whole = [
+            few for few in combinations(models, size)
             if (hits[:, few].any(axis=1) == every).all()
         ]  # fmt: skip
+        if whole:
+            break
     return min(whole, key=lambda few: counts.alarm_n[counts.alarms[:, few].any(axis=1)].sum())
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.arrays import Bools, Counts, Ints
 from clfeval.counts.patterns import TargetCounts, limit_in_units
 from clfeval.errors import UsageError
 
@@ -30,7 +30,10 @@ def best_covering_subsets(counts: TargetCounts, size: int, known: int) -> Bools:
     k = len(counts.models)
     order = np.argsort(-(counts.hit_n @ counts.hits), kind="stable")
     hits = np.ascontiguousarray(counts.hits[:, order].T)
-    parts, kind = _split_counts(counts.hit_n)
+    total, n = int(counts.hit_n.sum()), counts.hit_n
+    kind: type[np.floating] = np.float32 if total < 2**24 else np.float64
+    # in parts that floats add exactly, the highest first
+    parts = [n] if total < 2**53 else [n >> _LIMB, n & (2**_LIMB - 1)]
     weights, table = [part.astype(kind) for part in parts], hits.T.astype(kind)
     grown: Sets = np.empty((1, 0), np.int16)
     step = max(1, _MAX_SET_CELLS // max(1, len(counts.hit_n)))
@@ -40,7 +43,11 @@ def best_covering_subsets(counts: TargetCounts, size: int, known: int) -> Bools:
             sets = grown[start : start + step]
             rest = ~np.logical_or.reduce([hits[member] for member in sets.T], axis=0, initial=False)
             rest = np.broadcast_to(rest, (len(sets), hits.shape[1]))
-            covered, gains = _coverage_and_gains(rest, weights, table)
+            # rows covered, (s,), and the further rows that each model detects, (s, k)
+            covered, gains = np.zeros(len(rest), np.int64), np.zeros((len(rest), k), np.int64)
+            for part in weights:
+                covered = (covered << _LIMB) + (~rest @ part).astype(np.int64)
+                gains = (gains << _LIMB) + ((rest * part) @ table).astype(np.int64)
             last = sets[:, -1:] if sets.shape[1] else np.full((1, 1), -1, np.int16)
             gains[np.arange(k) <= last] = -1
             bound = covered[:, None] + gains
@@ -66,24 +73,6 @@ def _largest_beyond(gains: Ints, many: int) -> Ints:
         largest[:, 0] = np.maximum(largest[:, 0], gains[:, model])
         largest.sort(axis=1)
     return beyond
-
-
-def _split_counts(n: Counts) -> tuple[list[Ints], type[np.floating]]:
-    """Return counts in parts that floats add exactly, the highest first, and the float type."""
-    total = int(n.sum())
-    if total < 2**53:
-        return [n], np.float32 if total < 2**24 else np.float64
-    return [n >> _LIMB, n & (2**_LIMB - 1)], np.float64
-
-
-def _coverage_and_gains(rest: Bools, weights: list[Floats], table: Floats) -> tuple[Ints, Ints]:
-    """Return the rows covered, (s,), and the further rows that each model detects, (s, k)."""
-    covered, gains = np.zeros(len(rest), np.int64), np.zeros((len(rest), table.shape[1]), np.int64)
-    for part in weights:
-        left = rest * part
-        covered = (covered << _LIMB) + (~rest @ part).astype(np.int64)
-        gains = (gains << _LIMB) + (left @ table).astype(np.int64)
-    return covered, gains
 
 
 EXACT_MODELS = 20  # all 2**20 subsets fit in memory and take about a second
@@ -132,44 +121,46 @@ class SubsetScores:
         """Return the order by keys, the most important first; ties by the order of models."""
         return np.lexsort((*~self.members.T[::-1], *reversed(keys)))
 
-    def missed(self, rule: str) -> Counts:
-        """Return EFN under the rule `all` or `any`."""
-        return self.missed_all if rule == "all" else self.missed_any
-
 
 def total_detected(counts: TargetCounts) -> int | float:
     """Return TTP: target rows that at least one model detects, in units."""
     return counts.hit_n[counts.hits.any(axis=1)].sum().item()  # type: ignore[no-any-return]
 
 
+def overlap_counts(patterns: Bools, members: Bools) -> NDArray[np.float32]:
+    """Return how many members of each subset (s, k) flag the patterns (p, k): (s, p)."""
+    # matrix products of small whole numbers, exact in float32 and much faster than integers
+    return members.astype(np.float32) @ patterns.T.astype(np.float32)
+
+
+def detection_masks(patterns: Bools, members: Bools) -> tuple[Bools, Bools, Bools, Bools]:
+    """Return which patterns (p, k) subsets (s, k) detect, and alone, (s, p) each.
+
+    Then those that they miss and all models outside detect, or some of them do.
+    """
+    inside = overlap_counts(patterns, members)
+    outside = patterns.sum(axis=1) - inside
+    others = patterns.shape[1] - members.sum(axis=1, keepdims=True)
+    hit, lost = inside > 0, inside == 0
+    missed = lost & (outside == others) & (others > 0), lost & (outside > 0)
+    return hit, hit & (outside == 0), *missed
+
+
 def score_subsets(counts: TargetCounts, members: Bools) -> SubsetScores:
     """Score the given subsets, (s, k) booleans, by comparing each with every pattern."""
     step = max(1, _CELLS // max(1, len(counts.hit_n) + len(counts.alarm_n)))
-    starts = range(0, max(1, len(members)), step)
-    return SubsetScores.joined(
-        [_score_some(counts, members[start : start + step]) for start in starts]
-    )
-
-
-def _score_some(counts: TargetCounts, members: Bools) -> SubsetScores:
-    def overlap(patterns: Bools) -> NDArray[np.float32]:
-        # matrix products of small whole numbers, exact in float32 and much faster than integers
-        return members.astype(np.float32) @ patterns.T.astype(np.float32)
-
-    inside = overlap(counts.hits)
-    outside = counts.hits.sum(axis=1) - inside
-    others = len(counts.models) - members.sum(axis=1, keepdims=True)
-    hit, lost = inside > 0, inside == 0
+    if len(members) > step:
+        starts = range(0, len(members), step)
+        return SubsetScores.joined([score_subsets(counts, members[i : i + step]) for i in starts])
 
     def total(which: Bools, n: Counts) -> Counts:
         return np.asarray(np.where(which, n, n.dtype.type(0)).sum(axis=1))
 
-    covered = total(hit, counts.hit_n)
-    effort = covered + total(overlap(counts.alarms) > 0, counts.alarm_n)
-    exclusive_found = total(hit & (outside == 0), counts.hit_n)
-    missed_all = total(lost & (outside == others) & (others > 0), counts.hit_n)
-    missed_any = total(lost & (outside > 0), counts.hit_n)
-    return SubsetScores(members, covered, effort, exclusive_found, missed_all, missed_any)
+    covered, *others = (
+        total(which, counts.hit_n) for which in detection_masks(counts.hits, members)
+    )
+    effort = covered + total(overlap_counts(counts.alarms, members) > 0, counts.alarm_n)
+    return SubsetScores(members, covered, effort, *others)
 
 
 def score_all_subsets(counts: TargetCounts) -> SubsetScores:
@@ -258,8 +249,7 @@ def best_subsets(counts: TargetCounts, sizes: int) -> list[ChosenSubset]:
     sizes = min(sizes, len(counts.models))
     if len(counts.models) <= EXACT_MODELS:
         every = score_all_subsets(counts)
-        of_size = every.sizes
-        return [_best_subset(every, of_size == wanted) for wanted in range(1, sizes + 1)]
+        return [_best_subset(every, every.sizes == wanted) for wanted in range(1, sizes + 1)]
     greedy = score_subsets(counts, _greedy_subsets(counts, sizes))
     choices: list[ChosenSubset] = []
     subsets = 0
@@ -304,14 +294,11 @@ def _best_subset(every: SubsetScores, among: Bools) -> ChosenSubset:
 
 
 def _greedy_subsets(counts: TargetCounts, sizes: int) -> Bools:
-    chosen = np.zeros((sizes, len(counts.models)), bool)
-    left = counts.hit_n
-    members = np.zeros(len(counts.models), bool)
+    chosen, left = np.zeros((sizes, len(counts.models)), bool), counts.hit_n
     for step in range(sizes):
         gains = left @ counts.hits
-        gains[members] = -1
+        gains[chosen[step]] = -1
         best = int(np.argmax(gains))
-        members[best] = True
+        chosen[step:, best] = True
         left = np.where(counts.hits[:, best], 0, left)
-        chosen[step] = members
     return chosen

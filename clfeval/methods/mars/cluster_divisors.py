@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.clusters_and_weights import RowWeights
@@ -13,44 +12,28 @@ from clfeval.counts.patterns import TargetCounts
 from clfeval.inference.clusters import count_divisor, flip_test
 from clfeval.inference.proportions import sign_test, weighted_sign_test
 from clfeval.methods.design_effects import share_design
+from clfeval.methods.mars.best_subsets import detection_masks
 
 _SHARES_OF_BOTH_CLASSES = ("yield", "accuracy", "precision")  # shares of rows of both classes
-
-
-def share_divisors(
-    counts: TargetCounts, part: Bools, whole: Bools, *, level: float | None
-) -> Floats | None:
-    """Return the divisors of numerator and denominator of s shares; None without clusters or level.
-
-    part, whole (s, p + q): which of the patterns, those of the target class first; whole may be (1,
-    p + q).
-    """
-    if counts.clusters is None or level is None:
-        return None
-    return count_divisor(*share_design(counts.clusters, part, whole), level=level)
 
 
 def _named_divisors(
     counts: TargetCounts, parts: Mapping[str, tuple[Bools, Bools]], level: float
 ) -> dict[str, Floats]:
-    """Return the divisors of named shares, parts and wholes as of `share_divisors`."""
+    """Return the divisors of numerator and denominator of named shares, of s subsets each.
+
+    parts: which of the p + q patterns both are, (s, p + q); the denominator may be (1, p + q).
+    """
     target, clusters = target_patterns(counts), counts.clusters
     assert clusters is not None
     heavy = 0.0
     if isinstance(clusters, RowWeights):  # as in `share_divisor`
         heavy = max(clusters.among(mine).weight for mine in (target, ~target) if mine.any())
-    found = {}
-    for name, pair in parts.items():
-        design = share_design(
-            clusters, *pair, heavy=heavy if name in _SHARES_OF_BOTH_CLASSES else 0.0
-        )
-        found[name] = count_divisor(*design, level=level)
-    return found
-
-
-def flagged_patterns(counts: TargetCounts, members: Bools) -> Bools:
-    """Return which of the p + q patterns any member of each subset (s, k) flags: (s, p + q)."""
-    return _overlap_counts(np.concatenate([counts.hits, counts.alarms]), members) > 0
+    heaviest = {name: heavy if name in _SHARES_OF_BOTH_CLASSES else 0.0 for name in parts}
+    return {
+        name: count_divisor(*share_design(clusters, *pair, heavy=heaviest[name]), level=level)
+        for name, pair in parts.items()
+    }
 
 
 def subset_divisors(
@@ -59,20 +42,13 @@ def subset_divisors(
     """Return the divisors of yield, ShineThrough and Occlusion of subsets (s, k)."""
     if counts.clusters is None or level is None:
         return {}
-    target, others = (
-        target_patterns(counts),
-        len(counts.models) - members.sum(axis=1, keepdims=True),
-    )
-    patterns = np.concatenate([counts.hits, counts.alarms])
-    inside = _overlap_counts(patterns, members)
-    outside = patterns.sum(axis=1) - inside
-    missed = outside == others if rule == "all" else outside > 0
+    patterns, target = np.concatenate([counts.hits, counts.alarms]), target_patterns(counts)
+    hit, alone, *missed = detection_masks(patterns, members)
     found = (patterns.any(axis=1) & target)[None]
-    parts: dict[str, tuple[Bools, Bools]] = {
-        "yield": ((inside > 0) & target, inside > 0),
-        "shine_through": ((inside > 0) & (outside == 0) & target, found),
-        "occlusion": ((inside == 0) & missed & (others > 0) & target, found),
-    }
+    parts = {
+        "yield": (hit & target, hit), "shine_through": (alone & target, found),
+        "occlusion": (missed[rule != "all"] & target, found),
+    }  # fmt: skip
     return _named_divisors(counts, parts, level)
 
 
@@ -85,7 +61,7 @@ def model_rate_divisors(
     says, positive = np.concatenate([counts.hits, counts.alarms]).T, target_patterns(counts)
     if target == "negative":
         says, positive = ~says, ~positive
-    parts: dict[str, tuple[Bools, Bools]] = {
+    parts = {
         "accuracy": (says == positive, np.ones_like(positive)[None]),
         "precision": (says & positive, says), "recall": (says & positive, positive[None]),
     }  # fmt: skip
@@ -112,8 +88,3 @@ def sign_test_p(counts: TargetCounts, first: Bools, second: Bools) -> float:
     more = np.zeros(len(counts.hit_n) + len(counts.alarm_n))
     more[: len(first)] = first.astype(np.float64) - second
     return flip_test(counts.clusters.totals(more[None])[0])
-
-
-def _overlap_counts(patterns: Bools, members: Bools) -> NDArray[np.float32]:
-    # matrix products of small whole numbers, exact in float32 and much faster than integers
-    return members.astype(np.float32) @ patterns.T.astype(np.float32)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import comb
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats
+from clfeval.arrays import Bools
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.patterns import TargetCounts
 from clfeval.document import Estimate
@@ -24,55 +24,8 @@ from clfeval.methods.mars.best_subsets import (
 from clfeval.methods.mars.cluster_divisors import target_patterns
 
 FOLDS, REPEATS = 10, 5  # with few candidate subsets
-FEW, FULL_FOLD_SUBSETS, FEWER = (
-    2**12,
-    2**15,
-    5,
-)  # candidate subsets up to which it is repeated, has all folds; else folds
-Choose = Callable[[TargetCounts], Bools]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CrossValidatedCounts:
-    """Target rows detected and rows flagged on held-out folds by s chosen sets, (s,) each."""
-
-    covered: Floats
-    effort: Floats
-
-
-def cross_validate_choice(
-    counts: TargetCounts, choose: Choose, *, folds: int, repeats: int, rng: np.random.Generator
-) -> CrossValidatedCounts:
-    """Return cross-validated detections of the sets that `choose` returns, (s, k) members.
-
-    Folds are stratified by class, and whole clusters by whether they have target rows. Per fold
-    sets are chosen on the other folds; detections and flagged rows are summed over folds and
-    averaged over repeats. The estimate is of the choice from a share 1 - 1/folds of the rows.
-    Errors: ValueError unless folds >= 2, repeats >= 1 and counts are whole.
-    Source: Stone 1974, Journal of the Royal Statistical Society B 36:111.
-    """
-    if folds < 2 or repeats < 1 or counts.fractional:
-        raise ValueError("cross-fitting needs whole rows, two folds and one repeat")
-    covered, effort = np.zeros(1), np.zeros(1)
-    for _ in range(repeats):
-        for hits, alarms in zip(*_fold_counts(counts, folds, rng), strict=True):
-            held = replace(counts, hit_n=hits, alarm_n=alarms, clusters=None)
-            rest = replace(held, hit_n=counts.hit_n - hits, alarm_n=counts.alarm_n - alarms)
-            found = score_subsets(held, choose(rest))
-            covered, effort = covered + found.covered, effort + found.effort
-    return CrossValidatedCounts(covered / repeats, effort / repeats)
-
-
-def _fold_counts(
-    counts: TargetCounts, folds: int, rng: np.random.Generator
-) -> tuple[Counts, Counts]:
-    """Return the rows of both classes in each fold, (folds, p) and (folds, q)."""
-    if not isinstance(counts.clusters, ClusterCounts):
-        return split_into_folds(counts.hit_n, folds, rng), split_into_folds(
-            counts.alarm_n, folds, rng
-        )[::-1]
-    dealt = counts.clusters.dealt(folds, target_patterns(counts), rng)
-    return dealt[:, : len(counts.hit_n)], dealt[:, len(counts.hit_n) :]
+# candidate subsets up to which it is repeated, and up to which it has all folds; else folds
+FEW, FULL_FOLD_SUBSETS, FEWER = 2**12, 2**15, 5
 
 
 def cross_validate_best(
@@ -82,18 +35,15 @@ def cross_validate_best(
     sizes = min(sizes, len(counts.models))
 
     def choose(rest: TargetCounts) -> Bools:
-        found = (one for one in best_subsets(rest, sizes) if one.method != GREEDY)
-        return np.vstack([one.scores.members for one in found])
+        found = best_subsets(rest, sizes)
+        return np.vstack([one.scores.members for one in found if one.method != GREEDY])
 
     never = Estimate(None, reason="too_many_subsets")
     best = [one for one in choices if one.method != GREEDY]
     if len(best) != sizes:
         return [(never, never)] * len(choices)
-    k = len(counts.models)
-    judged = _cross_validated_estimates(
-        counts, best, choose, sum(comb(k, s) for s in range(1, sizes + 1)), rng
-    )
-    found = iter(judged)
+    subsets = sum(comb(len(counts.models), size) for size in range(1, sizes + 1))
+    found = iter(_cross_validated_estimates(counts, best, choose, subsets, rng))
     return [(never, never) if one.method == GREEDY else next(found) for one in choices]
 
 
@@ -113,34 +63,48 @@ def cross_validate_within_effort(
 
 
 def _cross_validated_estimates(
-    counts: TargetCounts, choices: Sequence[ChosenSubset], choose: Choose, subsets: int,
-    rng: np.random.Generator,
+    counts: TargetCounts, choices: Sequence[ChosenSubset], choose: Callable[[TargetCounts], Bools],
+    subsets: int, rng: np.random.Generator,
 ) -> list[tuple[Estimate, Estimate]]:  # fmt: skip
-    """Return cross-validated detections and yield, or the reason why undefined."""
-    reason = None
+    """Return cross-validated detections and yield of the sets of `choose`, or why undefined.
+
+    Folds are stratified by class, and whole clusters by whether they have target rows. Per fold
+    sets (s, k) are chosen on the other folds; detections and flagged rows are summed over folds and
+    averaged over repeats. The estimate is of the choice from a share 1 - 1/folds of the rows.
+    Source: Stone 1974, Journal of the Royal Statistical Society B 36:111.
+    """
+    reason, clusters = None, counts.clusters
     if counts.fractional:
         reason = "fractional_weights"
     elif counts.hit_n.sum() < 2:
         reason = "too_few_rows"
-    elif (
-        isinstance(counts.clusters, ClusterCounts)
-        and counts.clusters.having(target_patterns(counts)) < 2
-    ):
+    elif isinstance(clusters, ClusterCounts) and clusters.having(target_patterns(counts)) < 2:
         reason = "too_few_clusters"
     elif any(one.method != ENUMERATED for one in choices):
         reason = "too_many_subsets"  # another search for each fold would take too long
     if reason:
         never = Estimate(None, reason=reason)
         return [(never, never)] * len(choices)
-    folds = FOLDS if subsets <= FULL_FOLD_SUBSETS else FEWER
     most = max(counts.hit_n.sum().item(), counts.alarm_n.sum().item())
-    if isinstance(counts.clusters, ClusterCounts):
-        most = len(counts.clusters)
-    found = cross_validate_choice(
-        counts, choose, folds=min(folds, most), repeats=REPEATS if subsets <= FEW else 1, rng=rng
-    )
+    if isinstance(clusters, ClusterCounts):
+        most = len(clusters)
+    folds = min(FOLDS if subsets <= FULL_FOLD_SUBSETS else FEWER, most)
+    repeats = REPEATS if subsets <= FEW else 1
+    covered, effort = np.zeros(1), np.zeros(1)
+    for _ in range(repeats):
+        if isinstance(clusters, ClusterCounts):
+            dealt = clusters.dealt(folds, target_patterns(counts), rng)
+            parts = np.split(dealt, [len(counts.hit_n)], axis=1)
+        else:  # one class from the first fold on, the other from the last
+            parts = [split_into_folds(n, folds, rng) for n in (counts.hit_n, counts.alarm_n)]
+            parts[1] = parts[1][::-1]
+        for hits, alarms in zip(*parts, strict=True):
+            held = replace(counts, hit_n=hits, alarm_n=alarms, clusters=None)
+            rest = replace(held, hit_n=counts.hit_n - hits, alarm_n=counts.alarm_n - alarms)
+            found = score_subsets(held, choose(rest))
+            covered, effort = covered + found.covered, effort + found.effort
     none = Estimate(None, reason="no_positive_prediction")
+    totals = zip((covered / repeats).tolist(), (effort / repeats).tolist(), strict=True)
     return [
-        (Estimate(hits), Estimate(hits / called) if called else none)
-        for hits, called in zip(found.covered.tolist(), found.effort.tolist(), strict=True)
+        (Estimate(hits), Estimate(hits / called) if called else none) for hits, called in totals
     ]

@@ -11,7 +11,6 @@ from clfeval.methods.options import (
     INTERVALS,
     Interval,
     IntervalOptions,
-    IntervalSettings,
     Level,
     check_measures,
     check_reference,
@@ -24,15 +23,12 @@ from clfeval.options.values import parse_count_or_all, parse_groups
 
 ANALYSIS = "Analysis"  # panel
 COMPARED = ("recall", "specificity", "precision")  # measures that compare models
+STATED: dict[str, Any] = {"stated": True, "shell": False}
 
 
 def _accept_groups(flag: str, given: Any) -> dict[str, tuple[str, ...]]:
     groups = to_mapping(flag, given, "names to models")
     return {name: tuple(map(str, as_list(members))) for name, members in groups.items()}
-
-
-def _accept_top(_: str, given: Any) -> str | None:
-    return None if given is None else str(given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -42,17 +38,11 @@ class MarsOptions(IntervalOptions):
     occlusion: Annotated[
         Literal["all", "any"],
         Opt("Count a miss if all, or any, of the other models detect the row.", ANALYSIS,
-            signed="rule", stated=True, shell=False),
+            signed="rule", **STATED),
     ] = "all"  # fmt: skip
     target: Annotated[
         Literal["positive", "negative"],
-        Opt(
-            "Class that is detected: positive or negative.",
-            ANALYSIS,
-            signed="target",
-            stated=True,
-            shell=False,
-        ),
+        Opt("Class that is detected: positive or negative.", ANALYSIS, signed="target", **STATED),
     ] = "positive"
     group: Annotated[
         Mapping[str, tuple[str, ...]],
@@ -80,16 +70,12 @@ class MarsOptions(IntervalOptions):
     top: Annotated[
         str | None,
         Opt("Flag the highest scores: 200, 0.05 or 5% of rows.", ANALYSIS,
-            metavar="N|P%", accept=_accept_top, takes=str | float | None, stated=True),
+            metavar="N|P%", accept=lambda _, given: None if given is None else str(given),
+            takes=str | float | None, stated=True),
     ] = None  # fmt: skip
     sweep: Annotated[
         Literal["threshold", "top"] | None,
-        Opt(
-            "Evaluate every threshold, or every number of top rows.",
-            ANALYSIS,
-            stated=True,
-            shell=False,
-        ),
+        Opt("Evaluate every threshold, or every number of top rows.", ANALYSIS, **STATED),
     ] = None
     points: Annotated[
         int | Literal["all"] | None,
@@ -112,16 +98,6 @@ class MarsOptions(IntervalOptions):
         int, Opt("Seed of the random numbers of cross-validation and bootstrap.",
                  INTERVALS, least=0, most=2**63, shell=False)
     ] = 0  # fmt: skip
-
-    @property
-    def certainty(self) -> IntervalSettings:
-        """Settings of the confidence intervals of requested measures."""
-        return IntervalSettings(self.confidence, self.interval, seed=self.seed)
-
-    @property
-    def chooses(self) -> bool:
-        """Whether sets of models are chosen, and evaluated by cross-validation."""
-        return self.best is not None or self.max_effort is not None
 
     def check(self) -> None:
         """Raise UsageError for a group without members, and for unknown measures."""

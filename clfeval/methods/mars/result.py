@@ -32,10 +32,10 @@ from clfeval.methods.mars.target_slices import (
     distinct_cuts,
     exclusive_columns,
     subset_columns,
-    subset_exclusive_columns,
     sweep_thresholds,
 )
 from clfeval.methods.measurement.additional_measures import compute_additional_measures
+from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import (
     build_parameters,
     build_signature,
@@ -44,11 +44,8 @@ from clfeval.methods.provenance import (
     prefix_threshold,
 )
 
-CHOSEN_NOTE = (
-    "subsets of models are chosen and evaluated on the same rows; the column `corrected` has the "
-    "value expected on new data"
-)
 BLOCK = 1024  # rows of subsets made at once
+SHARED = ("slice", "models", "covered", "effort", "yield")  # columns of subsets, not of models
 
 
 def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
@@ -72,24 +69,22 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
             groups=options.group,
         )  # fmt: skip
     said = counted.roles
-    totals = {
-        **summarize_detections(counted.patterns, options),
-        **cluster_summary(counted.patterns),
-    }
+    totals = summarize_detections(counted.patterns, options) | cluster_summary(counted.patterns)
     groups = {name: list(members) for name, members in options.group.items()}
     together = counted.grouped(options.group, options.target)
     seen = together.patterns.targets(options.target)
-    measured = compute_additional_measures(
-        Sample.from_predictions(together), options.measure, options.certainty
-    )
+    sample = Sample.from_predictions(together)
+    how = IntervalSettings(options.confidence, options.interval, seed=options.seed)
+    measured = compute_additional_measures(sample, options.measure, how)
     tables |= measured.tables
     if options.reference is not None:
         if options.reference not in seen.models:
             raise unknown_model("--reference", options.reference, seen.models)
+        lead = MEASURE[options.target]
         # the count of every model, not of the target alone
         tables["comparisons"] = [
             *comparison_rows(together.slices, tables["models"], options.reference, options.level,
-                             options.margin, _compared_measures(options))
+                             options.margin, tuple(dict.fromkeys((lead, *COMPARED))))
         ]  # fmt: skip
     first, *others = mars_answer(seen, tables, options)
     return Document(
@@ -104,7 +99,7 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
                 "ci": options.signed,
-                "folds": options.seed if options.chooses else None,
+                "folds": options.seed if {"best", "max_effort"} & {*tables} else None,
                 "measures": ",".join(options.measure),
                 "seed": options.seed if options.measure else None,
             },
@@ -128,15 +123,10 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     )  # fmt: skip
 
 
-def _compared_measures(options: MarsOptions) -> tuple[str, ...]:
-    """Return the measures that compare models, the one of the target class first."""
-    lead = MEASURE[options.target]
-    return (lead, *(name for name in COMPARED if name != lead))
-
-
 def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
+    target = options.target
     views = [
-        TargetSlice.from_patterns(label, counts, options)
+        TargetSlice(label, counts.grouped(options.group, target).targets(target), options)
         for label, counts in counted.slices.items()
     ]
     members = {member for names in options.group.values() for member in names}
@@ -146,8 +136,12 @@ def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
         scores = [best_subsets.score_subsets_up_to(view.counts, options.subsets) for view in views]
         tables["subsets"] = subset_table(list(zip(views, scores, strict=True)))
     if options.best is not None:
-        chosen = ((view, best_subsets.best_subsets(view.counts, options.best)) for view in views)
-        tables["best"] = [row for view, choices in chosen for row in _best_rows(view, choices)]
+        size = options.best
+        tables["best"] = [
+            row
+            for view in views
+            for row in _best_rows(view, best_subsets.best_subsets(view.counts, size))
+        ]
     if (most := options.max_effort) is not None:
         within = ((view, best_subsets.best_within_effort(view.counts, most)) for view in views)
         tables["max_effort"] = [
@@ -178,9 +172,18 @@ def summarize_detections(counts: PatternCounts, options: MarsOptions) -> dict[st
 
 def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | None]) -> list[Row]:
     models, view = views[0].counts.models, views[0]
-    cells = np.concatenate([_confusion_cells(one) for one in views], axis=1)
+    parts: list[list[Counts]] = []
+    for one in views:
+        counts = one.counts
+        hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
+        missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
+        # with negative target a hit is a true negative, an alarm a false negative
+        order = 1 if view.options.target == "positive" else -1
+        parts.append([hit, alarm, missed, passed][::order])
+    cells: list[Counts] = [*np.concatenate(parts, axis=1)]
     tp, fp, fn, tn = cells
-    each, rates = best_subsets.model_combinations(len(models), 1), concat_rate_divisors(views)
+    rates, each = concat_rate_divisors(views), np.eye(len(models), dtype=bool)
+    alone = subset_columns(views, [best_subsets.score_subsets(one.counts, each) for one in views])
     return rows_from_columns(
         {
             "slice": [one.label for one in views for _ in models],
@@ -190,21 +193,9 @@ def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | N
             "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn, rates.get("accuracy")),
             "precision": view.shares("precision", tp, tp + fp, rates.get("precision")),
             "recall": view.shares("recall", tp, tp + fn, rates.get("recall")),
-            **subset_exclusive_columns(
-                views, [best_subsets.score_subsets(one.counts, each) for one in views]
-            ),
+            **{name: alone[name] for name in alone if name not in SHARED},
         }
     )
-
-
-def _confusion_cells(view: TargetSlice) -> Counts:
-    """Return TP, FP, FN and TN of every model, (4, k)."""
-    counts = view.counts
-    hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
-    missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
-    # with negative target a hit is a true negative, an alarm a false negative
-    positive = view.options.target == "positive"
-    return np.array([hit, alarm, missed, passed] if positive else [passed, missed, alarm, hit])
 
 
 def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
@@ -217,14 +208,10 @@ def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
         alone_n = from_units(counts.hit_n @ only, counts.unit)
         both += [alone_n[pair].tolist() for pair in twos]
         p_values += [cluster_divisors.sign_test_p(counts, *only.T[pair]) for pair in twos]
-    scores = [best_subsets.score_subsets(view.counts, twos) for view in views]
-    return rows_from_columns(
-        {
-            **subset_columns(views, scores),
-            "first_alone": [one for one, _ in both], "second_alone": [other for _, other in both],
-            "p_value": p_values,
-        }
-    )  # fmt: skip
+    columns = subset_columns(views, [best_subsets.score_subsets(one.counts, twos) for one in views])
+    first, second = ([pair[i] for pair in both] for i in (0, 1))
+    more = {"first_alone": first, "second_alone": second, "p_value": p_values}
+    return rows_from_columns({**columns, **more})
 
 
 def subset_table(parts: Sequence[tuple[TargetSlice, SubsetScores]]) -> Rows:
@@ -249,23 +236,18 @@ def _chosen_subset_row(
     view: TargetSlice, choice: ChosenSubset, judged: tuple[Estimate, Estimate], **more: float
 ) -> dict[str, Any]:
     (row,) = rows_from_columns(subset_columns([view], [choice.scores]))
-    size = int(choice.scores.sizes[0])
-    honest = {"corrected": judged[0], "corrected_yield": judged[1]}
-    return {"slice": None, "size": size, **more, "method": choice.method, **row, **honest}
+    who = {"slice": None, "size": int(choice.scores.sizes[0]), **more, "method": choice.method}
+    return {**who, **row, "corrected": judged[0], "corrected_yield": judged[1]}
 
 
-def _best_rows(view: TargetSlice, choices: list[ChosenSubset]) -> list[Row]:
-    rows: list[Row] = []
-    covered_before: dict[int, float] = {0: 0}
+def _best_rows(view: TargetSlice, choices: list[ChosenSubset]) -> Iterator[Row]:
+    before: dict[int, float] = {0: 0}
     judged = cross_validate_best(view.counts, choices, int(choices[-1].scores.sizes[0]), view.folds)
     for choice, elsewhere in zip(choices, judged, strict=True):
         size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
-        gain = covered - covered_before.get(size - 1, 0)
-        covered_before[size] = max(covered, covered_before.get(size, 0))
-        rows.append(
-            _chosen_subset_row(view, choice, elsewhere, gain=from_units(gain, view.counts.unit))
-        )
-    return rows
+        gain = from_units(covered - before.get(size - 1, 0), view.counts.unit)
+        before[size] = max(covered, before.get(size, 0))
+        yield _chosen_subset_row(view, choice, elsewhere, gain=gain)
 
 
 def _sweep_table(counted: PredictionCounts, options: MarsOptions) -> tuple[Rows, list[ResultNote]]:
@@ -301,28 +283,22 @@ def sweep_rows(
     In a sweep over top rows `top` is the number of rows flagged. sure: with intervals.
     """
     missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
-    cuts, order = counts.cuts.tolist(), slice(None)
+    order, k, cuts = slice(None), len(models), counts.cuts.tolist()
     if options.sweep == "top":
         cuts = [int(-cut) if cut.is_integer() else -cut for cut in cuts]
         order = slice(None, None, -1)
-    found, others = counts.found[order], np.full(len(cuts), len(models) > 1)
-    each = zip(models, counts.hits, counts.exclusive, missed, strict=True)
-    by_model = [
-        rows_from_columns(
-            {
-                "slice": [label] * len(cuts),
-                options.sweep or "": cuts[order],
-                "model": [model] * len(cuts),
-                "found": from_units(found, unit).tolist(),
-                "hits": from_units(hits[order], unit).tolist(),
-                **exclusive_columns(
-                    mine[order], lost[order], found, others, options, unit, sure=sure
-                ),
-            }
-        )
-        for model, hits, mine, lost in each
-    ]
-    return [row for at_cut in zip(*by_model, strict=True) for row in at_cut]
+    found, many = np.repeat(counts.found[order], k), k * len(cuts)
+    # models of the first threshold, of the second, ...
+    hits, alone, lost = (
+        part[:, order].T.ravel() for part in (counts.hits, counts.exclusive, missed)
+    )
+    others = np.full(many, k > 1)
+    return rows_from_columns({
+        "slice": [label] * many, options.sweep or "": [cut for cut in cuts[order] for _ in models],
+        "model": [*models] * len(cuts), "found": from_units(found, unit).tolist(),
+        "hits": from_units(hits, unit).tolist(),
+        **exclusive_columns(alone, lost, found, others, options, unit, sure=sure),
+    })  # fmt: skip
 
 
 def _top_notes(counted: PredictionCounts, options: MarsOptions) -> Iterator[ResultNote]:
@@ -331,9 +307,8 @@ def _top_notes(counted: PredictionCounts, options: MarsOptions) -> Iterator[Resu
     count, rows = counted.top.count, counted.patterns.rows
     tied = [f"'{name}' {number:g}" for name, number in counted.top.taken.items() if number > count]
     if count > rows:
-        yield ResultNote(
-            "top-takes-all", f"--top {options.top} flags every row: the table has {rows}"
-        )
+        text = f"--top {options.top} flags every row: the table has {rows}"
+        yield ResultNote("top-takes-all", text)
     if tied:
         text = f"scores are tied at --top {count:g}, so more rows are flagged: {', '.join(tied)}"
         yield ResultNote("ties-at-cut", text)
@@ -356,24 +331,20 @@ def _check_groups(counted: PredictionCounts, options: MarsOptions) -> None:
 
 
 def _warnings(
-    counted: PredictionCounts,
-    options: MarsOptions,
-    tables: Mapping[str, Rows],
-    whole: Mapping[str, Any],
+    counted: PredictionCounts, options: MarsOptions, tables: dict[str, Rows], whole: dict[str, Any]
 ) -> Iterator[ResultNote]:
     if tables.get("best") or tables.get("max_effort"):
-        yield ResultNote("chosen-models", CHOSEN_NOTE)
+        text = "subsets of models are chosen and evaluated on the same rows; the column `corrected`"
+        yield ResultNote("chosen-models", f"{text} has the value expected on new data")
     if options.max_effort is not None and not tables["max_effort"]:
-        yield ResultNote(
-            "nothing-affordable", f"every model flags more than {options.max_effort:g} rows"
-        )
+        text = f"every model flags more than {options.max_effort:g} rows"
+        yield ResultNote("nothing-affordable", text)
     targets = whole[f"{options.target}s"]
     if not targets:
         yield ResultNote("no-target", f"the table has no {options.target} rows")
     elif not whole["found"]:
-        yield ResultNote(
-            "nothing-detected", f"no model detects any of the {targets} {options.target}s"
-        )
+        text = f"no model detects any of the {targets} {options.target}s"
+        yield ResultNote("nothing-detected", text)
     if len(counted.models) == 1:
         yield ResultNote("one-model", "with only one model, every detection is unique to it")
     if options.sweep is not None and counted.patterns.clusters is not None:

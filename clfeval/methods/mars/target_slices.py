@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.patterns import PatternCounts, TargetCounts, from_units
+from clfeval.counts.patterns import TargetCounts, from_units
 from clfeval.document import Estimate
 from clfeval.inference.resampling import random_stream
 from clfeval.lazy_rows import CellColumns
@@ -23,20 +23,11 @@ NO_CLUSTERS: Mapping[str, Floats] = {}
 
 @dataclass(frozen=True, slots=True)
 class TargetSlice:
-    """Counts of one slice by target class; ttp: target rows that any model detects, in units."""
+    """Counts of one slice by target class, each group merged into one model."""
 
     label: str | None
     counts: TargetCounts
     options: MarsOptions
-    ttp: int | float
-
-    @classmethod
-    def from_patterns(
-        cls, label: str | None, patterns: PatternCounts, options: MarsOptions
-    ) -> TargetSlice:
-        """Build the counts of a slice by target class, with each group merged into one model."""
-        counts = patterns.grouped(options.group, options.target).targets(options.target)
-        return cls(label, counts, options, best_subsets.total_detected(counts))
 
     @property
     def folds(self) -> np.random.Generator:
@@ -49,65 +40,41 @@ class TargetSlice:
 
     def shown(self, n: Counts) -> list[Any]:
         """Return counts in units as rows, or as weight."""
-        found: list[Any] = from_units(n, self.counts.unit).tolist()
-        return found
+        return list(from_units(n, self.counts.unit).tolist())
 
 
 def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores]) -> CellColumns:
     """Return the columns common to all tables of subsets, computed for all slices at once."""
-    subsets, view, divided = (
-        SubsetScores.joined(scores),
-        views[0],
-        _concat_subset_divisors(views, scores),
-    )
-    names = view.counts.models
+    subsets, view = SubsetScores.joined(scores), views[0]
+    names, options = view.counts.models, view.options
+    missed = subsets.missed_all if options.occlusion == "all" else subsets.missed_any
+    divided = _concatenate_by_name([
+        cluster_divisors.subset_divisors(
+            one.counts, mine.members, options.occlusion, level=options.confidence
+        )
+        for one, mine in zip(views, scores, strict=True)
+    ])  # fmt: skip
+    detected = [best_subsets.total_detected(one.counts) for one in views]
+    ttp = np.repeat(detected, [len(mine) for mine in scores])
     return {
         "slice": [one.label for one, mine in zip(views, scores, strict=True) for _ in mine.covered],
         "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
         "covered": view.shown(subsets.covered),
         "effort": view.shown(subsets.effort),
         "yield": view.shares("yield", subsets.covered, subsets.effort, divided.get("yield")),
-        **subset_exclusive_columns(views, scores, divided),
-    }
-
-
-def subset_exclusive_columns(
-    views: Sequence[TargetSlice], scores: Sequence[SubsetScores],
-    divided: Mapping[str, Floats] | None = None,
-) -> CellColumns:  # fmt: skip
-    """Return the four MARS columns of the subsets of each slice."""
-    subsets, options = SubsetScores.joined(scores), views[0].options
-    ttp = np.repeat([view.ttp for view in views], [len(mine) for mine in scores])
-    missed, others = subsets.missed(options.occlusion), np.asarray(~subsets.members.all(axis=1))
-    return exclusive_columns(
-        subsets.exclusive_found, missed, ttp, others, options, views[0].counts.unit,
-        _concat_subset_divisors(views, scores) if divided is None else divided,
-    )  # fmt: skip
-
-
-def _concat_subset_divisors(
-    views: Sequence[TargetSlice], scores: Sequence[SubsetScores]
-) -> Mapping[str, Floats]:
-    """Return the divisors of the counts of subsets, of all slices concatenated."""
-    return _concatenate_by_name(
-        [
-            cluster_divisors.subset_divisors(
-                view.counts, mine.members, view.options.occlusion, level=view.options.confidence
-            )
-            for view, mine in zip(views, scores, strict=True)
-        ]
-    )
+        **exclusive_columns(
+            subsets.exclusive_found, missed, ttp, np.asarray(~subsets.members.all(axis=1)),
+            options, view.counts.unit, divided,
+        ),
+    }  # fmt: skip
 
 
 def concat_rate_divisors(views: Sequence[TargetSlice]) -> Mapping[str, Floats]:
     """Return the divisors of accuracy, precision and recall, of all slices concatenated."""
-    found = (
-        cluster_divisors.model_rate_divisors(
-            one.counts, one.options.target, level=one.options.confidence
-        )
-        for one in views
+    target, level = views[0].options.target, views[0].options.confidence
+    return _concatenate_by_name(
+        [cluster_divisors.model_rate_divisors(one.counts, target, level=level) for one in views]
     )
-    return _concatenate_by_name(list(found))
 
 
 def _concatenate_by_name(parts: Sequence[Mapping[str, Floats]]) -> Mapping[str, Floats]:
@@ -200,8 +167,7 @@ def sweep_thresholds(scores: Sequence[Floats], n: Counts, target: str, cuts: Flo
 def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:
     """Return the highest and second highest value of each row, and the column of the highest."""
     first = columns[0].copy()
-    second = np.full_like(first, -np.inf)
-    who = np.zeros(len(first), np.int64)
+    second, who = np.full_like(first, -np.inf), np.zeros(len(first), np.int64)
     for j, column in enumerate(columns[1:], start=1):
         better = column > first
         second = np.where(better, first, np.maximum(second, column))

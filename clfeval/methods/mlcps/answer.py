@@ -18,9 +18,10 @@ from clfeval.formatting import (
     quoted_name,
     with_interval,
 )
-from clfeval.lazy_rows import LazyRows
+from clfeval.lazy_rows import column_values
 from clfeval.measures.catalog import CATALOG, equivalence_formula, match_measure
 from clfeval.measures.record import Measure, parameters_of
+from clfeval.methods.comparison_answer import comparison_answer
 from clfeval.methods.measurement.requested_measures import (
     AT_RISK,
     NEEDS,
@@ -81,27 +82,25 @@ def measures_needing(names: Sequence[str], *needs: str) -> list[str]:
 
 
 def parse_measure_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return measures by id and parameters without duplicates; UsageError if not computed here."""
+    """Return measures by id and parameters without duplicates; UsageError if not computed here.
+
+    Of a set those that lie within 0..1, without duplicates.
+    """
     found: dict[str, None] = {}
     for text in names:
-        key = text.strip().casefold()
-        found |= dict.fromkeys(_of_set(key) if key in SETS else [_parse_measure_name(text)])
+        key, members = text.strip().casefold(), list[str]()
+        if key not in SETS:
+            found[_parse_measure_name(text)] = None
+            continue
+        for one in parse_measures((key,), FLAG) if key != "default" else ():
+            known = one.name in MEASURED and (one.measure.low, one.measure.high) == (0, 1)
+            if known and not any(equivalence_formula(other, one.name) for other in members):
+                members.append(one.name)
+        if not members and key != "default":
+            what = f"{FLAG}: set '{key}' has no measure that mlcps computes"
+            raise UsageError.new(what, "unknown-measure", hint="name measures or another set")
+        found |= dict.fromkeys(members or DEFAULT)
     return tuple(found)
-
-
-def _of_set(name: str) -> list[str]:
-    """Return the measures of a set that lie within 0..1, without duplicates."""
-    if name == "default":
-        return [*DEFAULT]
-    found: list[str] = []
-    for one in parse_measures((name,), FLAG):
-        known = one.name in MEASURED and (one.measure.low, one.measure.high) == (0, 1)
-        if known and not any(equivalence_formula(other, one.name) for other in found):
-            found.append(one.name)
-    if not found:
-        what = f"{FLAG}: set '{name}' has no measure that mlcps computes"
-        raise UsageError.new(what, "unknown-measure", hint="name measures or another set")
-    return found
 
 
 def _parse_measure_name(text: str) -> str:
@@ -109,36 +108,27 @@ def _parse_measure_name(text: str) -> str:
     refuse_measure(name, FLAG)
     measure = find_measure_by_name(name)
     if measure is None:
-        what = f"{FLAG}: '{name}' is not a measure"
-        raise UsageError.new(
-            what, "unknown-measure", hint=suggest_measure(text, MLCPS_MEASURES, FLAG)
-        )
+        hint = suggest_measure(text, MLCPS_MEASURES, FLAG)
+        raise UsageError.new(f"{FLAG}: '{name}' is not a measure", "unknown-measure", hint=hint)
     if measure.id == NET_BENEFIT and settings:
         measure = CATALOG[AT_RISK]
-    asks = measure.id in MLCPS_MEASURES.ids and measure.id not in (
-        *MEASURED,
-        *_DUPLICATE_MEASURES,
-    )  # for a parameter
+    # for a parameter
+    asks = measure.id in MLCPS_MEASURES.ids and measure.id not in (*MEASURED, *_DUPLICATE_MEASURES)
     known = None if settings or asks else match_measure(name, MEASURED)
     if known is not None:
         measure = CATALOG[known]
     elif not _is_computable(measure):
+        hint = "for the available measures: clfeval mlcps --explain measures"
+        if measure.id == NET_BENEFIT:
+            hint = f"give a threshold probability, for example {AT_RISK}:t=0.1"
+        elif measure.needs in NEEDS["all"]:
+            hint = "neither higher nor lower values of it are better"
         what = f"{FLAG}: {measure.id} is not available in mlcps"
-        raise UsageError.new(what, "unknown-measure", hint=_explain_unavailable(measure))
+        raise UsageError.new(what, "unknown-measure", hint=hint)
     return format_measure_name(measure, parse_measure_settings(text, settings, measure, flag=FLAG))
 
 
-def _explain_unavailable(measure: Measure) -> str | None:
-    if measure.id == NET_BENEFIT:
-        return f"give a threshold probability, for example {AT_RISK}:t=0.1"
-    if measure.needs in NEEDS["all"]:
-        return "neither higher nor lower values of it are better"
-    return "for the available measures: clfeval mlcps --explain measures"
-
-
-MOSTLY = 0.5
 FEW = 4  # models that are named where one of them is first
-AND_MORE = re.compile(r" \(and [\d,]+ more\)$")  # after the first of several
 
 
 def mlcps_answer(
@@ -164,25 +154,24 @@ def mlcps_answer(
     if not value.value:
         return (Answer("no-score", "MLcps is 0 for every model, so none is first."),)
     who = f"{join_names(best)} {'has' if len(best) == 1 else 'share'} the highest"
-    text = f"{who} {_format_score(result, rows[0])}{_format_lead(result, score, value.value)}"
-    text += f"{_pareto_phrase(rows)}."
+    lead = _format_lead(result, score, value.value)
+    below = [str(row["model"]) for row in rows if not row["pareto"]]
+    if below and len(rows) == 1:
+        lead += f", but {quoted_name(str(rows[0]['dominated_by']))} dominates it in every metric"
+    elif below:
+        are = "is" if len(below) == 1 else "are"
+        lead += f", but {join_names(below)} {are} not on the Pareto front"
+    text = f"{who} {_format_score(result, rows[0])}{lead}."
+    others = [*_ties_answer(result, best, equal)]
+    if compared := result.tables.get("comparisons"):
+        margin, to, level = (result.parameters[name] for name in ("margin", "reference", "level"))
+        others = [*comparison_answer(compared, score, to, margin.get(score), level)]
     return (
         Answer("first", text, best, *numbers),
-        *_reference_answers(result),
-        *(() if "comparisons" in result.tables else _ties_answer(result, best, equal)),
+        *others,
         *_stability_answers(result, best, places, rows, equal or ()),
         *_other_table_answer(result, best),
     )
-
-
-def _reference_answers(result: Document) -> Iterator[Answer]:
-    """Yield the sentences that compare scores with that of the reference."""
-    score, reference = result.parameters["ranked_by"], result.parameters["reference"]
-    if rows := result.tables.get("comparisons"):
-        from clfeval.methods.comparison_answer import comparison_answer
-
-        margin = result.parameters["margin"].get(score)
-        yield from comparison_answer(rows, score, reference, margin, result.parameters["level"])
 
 
 def _format_score(result: Document, row: Row) -> str:
@@ -197,17 +186,15 @@ def _format_score(result: Document, row: Row) -> str:
     return f"{words} ({format_number(share or 0.0)} of the maximum)" if part else words
 
 
-def _format_lead(result: Document, score: str, value: float | None) -> str:
+def _format_lead(result: Document, score: str, value: float) -> str:
     """Format the difference from the second models."""
     ranks = result.tables["ranks"]
-    columns = ranks.columns if isinstance(ranks, LazyRows) else {}  # without making rows
-    column = columns[score] if score in columns else [row[score] for row in ranks]
-    second = [i for i, rank in enumerate(column) if rank == 2]
-    if not second or value is None:
+    second = [i for i, rank in enumerate(column_values(ranks, score)) if rank == 2]
+    less = cell_value(result.tables["models"][second[0]].get(score)) if second else None
+    if less is None:
         return ""
-    less = cell_value(result.tables["models"][second[0]].get(score))
-    names = [str(ranks[i]["model"]) for i in second]
-    return f", {format_number(value - less)} above {join_names(names)}" if less is not None else ""
+    names = join_names([str(ranks[i]["model"]) for i in second])
+    return f", {format_number(value - less)} above {names}"
 
 
 def _ties_answer(
@@ -220,18 +207,17 @@ def _ties_answer(
     if equal is None:
         alone = "from metrics alone" if result.parameters["from"] == "metrics" else "here"
         yield Answer("untested", f"No significance test is possible {alone}.")
-        return
-    if not equal:
+    elif not equal:
         text = "Every other model is significantly worse."
         yield Answer("significantly-worse", text, tuple(best))
-        return
-    names = tuple(str(models[i]["model"]) for i in equal)
-    known = {*best, *names}
-    worse = [name for row in models if (name := str(row["model"])) not in known]
-    yield Answer("not-significantly-different", describe_ties(names, worse), names)
+    else:
+        names = tuple(str(models[i]["model"]) for i in equal)
+        worse = [name for row in models if (name := str(row["model"])) not in {*best, *names}]
+        yield Answer("not-significantly-different", describe_ties(names, worse), names)
 
 
 StabilityClaim = tuple[bool, str]  # whether it supports the first rank, and the words
+_AND_MORE = re.compile(r" \(and [\d,]+ more\)$")  # after the first of several
 
 
 def _stability_answers(
@@ -242,9 +228,9 @@ def _stability_answers(
     by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
     who = quoted_name(best[0]) if one else "one of them"
     said = [*_order_claims(result, best, by=by)]
-    if not by and one:
-        said += _weight_claims(result, best[0], result.tables["ranks"][places[0]])
     if not by:
+        rank = result.tables["ranks"][places[0]]
+        said += _weight_claims(result, best[0], rank) if one else ()
         said += _split_claims(result, places, who if one else "")
     share = cell_value(rows[0].get("first"))
     if one and share is not None:
@@ -268,33 +254,24 @@ def _stability_claim(who: str, most: bool, words: str) -> StabilityClaim:
     return most, words if most else f"{who} is first {words.replace(' ', ' only ', 1)}"
 
 
-def _one_of(names: Sequence[str]) -> str:
-    return (
-        join_names(names, word="or")
-        if len(names) <= FEW
-        else f"one of {format_count(len(names), 'model')}"
-    )
-
-
 def _order_claims(result: Document, best: Sequence[str], *, by: bool) -> Iterator[StabilityClaim]:
     """Yield the number of orders of metrics in which it is first, and the other first models."""
     winners, looked = list(result.summary["winners"]), result.parameters["orders"]
     others = [name for name in winners if name not in set(best)]
-    if by:  # D does not depend on the order, only the area does
+    named = winners if by else others
+    one = f"one of {format_count(len(named), 'model')}"
+    if 0 < len(named) <= FEW:
+        one = join_names(named, word="or")
+    if by and others:  # D does not depend on the order, only the area does
         decides = ", depending on the order of the metrics" if len(winners) > 1 else ""
-        if others:
-            yield False, f"by MLcps {_one_of(winners)} is first{decides}"
+        yield False, f"by MLcps {one} is first{decides}"
     elif others:
         orders = "another order" if len(others) == 1 else "other orders"
-        yield False, f"{_one_of(others)} is first, alone or tied, in {orders} of the metrics"
-    elif winners and looked:
-        if looked["all"]:
-            yield True, "in every order of the metrics"
-        else:
-            yield (
-                True,
-                f"in all {format_count(looked['looked_at'], 'evaluated order')} of the metrics",
-            )
+        yield False, f"{one} is first, alone or tied, in {orders} of the metrics"
+    elif winners and looked and not by:
+        count = format_count(looked["looked_at"], "evaluated order")
+        where = "every order" if looked["all"] else f"all {count}"
+        yield True, f"in {where} of the metrics"
 
 
 def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[StabilityClaim]:
@@ -303,7 +280,7 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
     if shares:
         share = next(cell_value(row["share"]) or 0.0 for row in shares if row["model"] == best)
         where = f"with {format_close(100 * share, 1)}% of random weights"
-        yield _stability_claim(quoted_name(best), share >= MOSTLY, where)
+        yield _stability_claim(quoted_name(best), share >= 0.5, where)
         return
     if rank["weight_dependent"] is False:
         yield True, "in this order with any positive weights"
@@ -312,7 +289,7 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
     changes: dict[tuple[str, str], list[str]] = {}
     for row in metrics:
         for column, how in (("winner_without", "left out"), ("winner_doubled", "doubled")):
-            winner = AND_MORE.sub("", str(row[column] if row[column] is not None else best))
+            winner = _AND_MORE.sub("", str(row[column] if row[column] is not None else best))
             if winner != best:
                 changes.setdefault((winner, how), []).append(str(row["metric"]))
     if changes:
@@ -329,22 +306,11 @@ def _split_claims(result: Document, places: Sequence[int], who: str) -> Iterator
     """Yield the number of splits in which a first model is first; who: its name, if only one."""
     rows, k = result.tables.get("splits", ()), result.summary["models"]
     splits = len(rows) // k
-    if splits:
-        wins = sum(any(rows[s * k + i]["rank"] == 1 for i in places) for s in range(splits))
-        if who or 2 * wins > splits:
-            yield _stability_claim(who, 2 * wins > splits, f"in {wins} of {splits} splits")
-        else:
-            yield False, f"other models are first in {splits - wins} of {splits} splits"
-
-
-def _pareto_phrase(rows: Sequence[Row]) -> str:
-    """Return the phrase on a model that dominates a first one; empty on the Pareto front."""
-    below = [str(row["model"]) for row in rows if not row["pareto"]]
-    if not below:
-        return ""
-    if len(rows) == 1:
-        return f", but {quoted_name(str(rows[0]['dominated_by']))} dominates it in every metric"
-    return f", but {join_names(below)} {'is' if len(below) == 1 else 'are'} not on the Pareto front"
+    wins = sum(any(rows[s * k + i]["rank"] == 1 for i in places) for s in range(splits))
+    if splits and (who or 2 * wins > splits):
+        yield _stability_claim(who, 2 * wins > splits, f"in {wins} of {splits} splits")
+    elif splits:
+        yield False, f"other models are first in {splits - wins} of {splits} splits"
 
 
 def _other_table_answer(result: Document, best: Sequence[str]) -> Iterator[Answer]:
@@ -373,5 +339,4 @@ def _other_table_answer(result: Document, best: Sequence[str]) -> Iterator[Answe
         gone = [name for name in best if name not in both]
         where += f", which lacks {join_names(gone)}" if gone else ""
         first += f" among the {row['models']} models of both tables"
-    text = f"{where}, {first}{words}."
-    yield Answer("compared", text, there)
+    yield Answer("compared", f"{where}, {first}{words}.", there)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from numbers import Real
@@ -25,19 +26,17 @@ def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
     if not isinstance(file.value, dict) or not file.value:
         hint = "write one metric per line with its weight, for example f1: 2"
         raise file.wrong((), "weights must be a mapping of metrics to numbers", hint)
-    entries = EntryChecker(file.place)
-    weights = {
-        metric: entries.number((metric,), f"the weight of '{metric}'", weight, ">= 0")
-        for metric, weight in file.value.items()
-    }
+    entries, weights = EntryChecker(file.place), dict[str, float]()
+    for metric, given in file.value.items():
+        weight = entries.number((metric,), f"the weight of '{metric}'", given, ">= 0")
+        weights |= {} if weight is None else {metric: weight}
     entries.done()
-    return {metric: weight for metric, weight in weights.items() if weight is not None}
+    return weights
 
 
 Goal = Literal["maximize", "minimize", "target", "box", "custom"]
 
 GOAL_ENDS = ("low", "target", "high", "above", "below")
-SHOWN_POINTS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class DesirabilityGoal:
         n = {name: f"{end:.10g}" for name, end in self.as_dict().items() if isinstance(end, float)}
         if self.goal == "custom":
             corners = [f"({x:.10g}, {d:.10g})" for x, d in self.points]
-            if len(corners) > SHOWN_POINTS:
+            if len(corners) > 6:
                 corners[2:-1] = [f"... {len(corners) - 3} more ..."]
             return f"custom {' '.join(corners)}"
         if self.goal == "box":
@@ -91,7 +90,7 @@ class DesirabilityGoal:
         }[self.goal].format(**n)
         if len(set(self.gamma)) == 2:
             return text + ", γ {:.10g} below it and {:.10g} above".format(*self.gamma)
-        return text if self.gamma[0] == 1 else f"{text}, γ {self.gamma[0]:.10g}"
+        return text + f", γ {self.gamma[0]:.10g}" * (self.gamma[0] != 1)
 
     def as_dict(self) -> dict[str, object]:
         """Return the goal as a mapping that `parse_goals` reads back."""
@@ -152,9 +151,13 @@ class EntryChecker:
     def number(self, path: EntryPath, name: str, value: object, bound: Bound = "") -> float | None:
         """Return a finite number within the bound; None for anything else."""
         if not isinstance(value, Real) or isinstance(value, bool):
-            self.wrong(
-                path, f"{name} is {describe_value(value)}, not a number", _number_hint(value)
-            )
+            text, hint = value.strip() if isinstance(value, str) else "", None
+            percent = text.endswith("%")
+            with suppress(ValueError):  # a number given as text
+                number = float(text.rstrip("% ")) / (100 if percent else 1)
+                plain = "" if percent else ", a plain number without quotes"
+                hint = f"write {number:.10g}{plain}" if isfinite(number) else None
+            self.wrong(path, f"{name} is {describe_value(value)}, not a number", hint)
             return None
         try:
             number = float(value)
@@ -175,11 +178,9 @@ class EntryChecker:
         """Return two finite numbers of a list; None for anything else."""
         both = list_items(value)
         if both is None or len(both) != 2:
-            wanted = f"[{', '.join(names)}]"
             count = "" if both is None else f" of {len(both)}"
-            self.wrong(
-                path, f"{name} is {describe_value(value)}{count}, not a list of two: {wanted}"
-            )
+            what = f"{name} is {describe_value(value)}{count}, not a list of two: "
+            self.wrong(path, f"{what}[{', '.join(names)}]")
             return None
         first, second = (
             self.number((*path, i), f"{name} ({part})", item, bound)
@@ -211,19 +212,6 @@ def describe_value(value: object) -> str:
     return "a list" if list_items(value) is not None else f"a {type(value).__name__}"
 
 
-def _number_hint(value: object) -> str | None:
-    """Return the hint on how to write a number given as text; None if it is not one."""
-    text = value.strip() if isinstance(value, str) else ""
-    percent = text.endswith("%")
-    try:
-        number = float(text.rstrip("% ")) / (100 if percent else 1)
-    except ValueError:
-        return None
-    if not isfinite(number):
-        return None
-    return f"write {number:.10g}" + ("" if percent else ", a plain number without quotes")
-
-
 SPELLINGS = {"maximise": "maximize", "minimise": "minimize"}
 
 # keys of each goal in addition to weight, and an example
@@ -242,17 +230,19 @@ EXAMPLES = {
 }
 
 
-def read_goals(name: str | os.PathLike[str]) -> tuple[DesirabilityGoal, ...]:
-    """Read a YAML file of goals; UsageError with line and column of every problem."""
-    file = read_yaml(name)
-    return parse_goals(file.value, place=file.place)
+def parse_goals(goals: object) -> tuple[DesirabilityGoal, ...]:
+    """Parse a YAML file, or a mapping from metrics to goals or mappings.
 
+    Errors: UsageError with all problems, in a file with line and column.
+    """
 
-def parse_goals(
-    wishes: object, *, place: Callable[..., str] | None = None
-) -> tuple[DesirabilityGoal, ...]:
-    """Parse a mapping from metrics to goals or mappings; UsageError with all problems."""
-    entries = EntryChecker(place or _of_metric)
+    def of_metric(*path: str | int) -> str:
+        return f"desirability of {quote_name(str(path[0]))}" if path else "desirability"
+
+    entries, wishes = EntryChecker(of_metric), goals
+    if isinstance(goals, (str, os.PathLike)):
+        file = read_yaml(goals)
+        entries, wishes = EntryChecker(file.place), file.value
     found: list[DesirabilityGoal | None] = []
     if not isinstance(wishes, Mapping) or not wishes:
         what = describe_value(wishes) if wishes or not isinstance(wishes, Mapping) else "empty"
@@ -266,10 +256,6 @@ def parse_goals(
         entries.wrong((), "every weight is 0", "give one metric a weight above 0")
         entries.done()
     return whole
-
-
-def _of_metric(*path: str | int) -> str:
-    return f"desirability of {quote_name(str(path[0]))}" if path else "desirability"
 
 
 def _parse_goal(metric: str, given: object, entries: EntryChecker) -> DesirabilityGoal | None:
@@ -318,15 +304,21 @@ def _check_goal(
             what += f": no {lacks} is known for {quote_name(metric)}"
         entries.wrong((metric,), what, EXAMPLES[goal])
     gamma = _check_gamma(metric, goal, entry, entries)
-    points = (
-        _check_points(metric, entry["points"], entries) if not missing and goal == "custom" else ()
-    )
+    points = list[tuple[float, float] | None]()
+    if not missing and goal == "custom":
+        items, names = list_items(entry["points"]), ("value", "desirability")
+        if items is None:
+            what = f"points is {describe_value(entry['points'])}, not a list of "
+            entries.wrong((metric, "points"), f"{what}[value, desirability]", EXAMPLES["custom"])
+        for i, item in enumerate(items or ()):
+            path = (metric, "points", i)
+            points.append(entries.pair(path, f"point {i + 1}", item, names))
     weight = entries.number((metric, "weight"), "weight", entry.get("weight", 1), ">= 0")
     if len(entries.problems) > before or weight is None:
         return None
     wish = DesirabilityGoal(
-        metric, goal, **ends, **assumed, gamma=gamma, points=points, weight=weight,
-        assumed=tuple(assumed),
+        metric, goal, **ends, **assumed, gamma=gamma, points=tuple(filter(None, points)),
+        weight=weight, assumed=tuple(assumed),
     )  # fmt: skip
     try:
         wish.of(0.0)
@@ -357,18 +349,3 @@ def _check_gamma(
     else:
         both = [entries.number(path, "gamma", given, "> 0")] * 2
     return tuple(one for one in both if one is not None)
-
-
-def _check_points(
-    metric: str, given: object, entries: EntryChecker
-) -> tuple[tuple[float, float], ...]:
-    """Return the points of a custom goal; fewer with at least one problem recorded."""
-    items = list_items(given)
-    if items is None:
-        what = f"points is {describe_value(given)}, not a list of [value, desirability]"
-        entries.wrong((metric, "points"), what, EXAMPLES["custom"])
-    points = [
-        entries.pair((metric, "points", i), f"point {i + 1}", item, ("value", "desirability"))
-        for i, item in enumerate(items or ())
-    ]
-    return tuple(point for point in points if point is not None)

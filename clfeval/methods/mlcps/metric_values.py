@@ -41,11 +41,12 @@ def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> 
         if measure.loss is not None
     }
     of_scores = [n for n in measures_needing(names, "scores", "probabilities") if n not in losses]
-    orders = (
-        _score_orders(joint, whole=bool(measures_needing(of_scores, "probabilities")))
-        if of_scores
-        else []
-    )
+    whole, orders = measures_needing(of_scores, "probabilities"), []
+    for scores in _score_columns(joint) if of_scores else ():
+        order = np.argsort(scores, kind="stable")
+        ordered, ranks = scores[order], np.zeros(len(order), np.int32)
+        np.cumsum(ordered[1:] > ordered[:-1], out=ranks[1:])
+        orders.append((order, ordered if whole else ranks, joint.truth[order]))
 
     def evaluate(counts: Counts) -> Floats:
         found = np.empty((len(counts), len(joint.models), len(names)))
@@ -61,18 +62,15 @@ def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> 
             rows = counts[:, order]
             positives = rows * truth
             rows -= positives
+            # integers wide enough for products of counts
+            wide = np.float64 if counts.dtype.kind == "f" else np.int64
             for name in of_scores:
-                small = name in ONE_BYTE
-                each = (positives, rows) if small else map(_widen_counts, (positives, rows))
+                each = (part if name in ONE_BYTE else part.astype(wide, copy=False)
+                        for part in (positives, rows))  # fmt: skip
                 found[:, i, names.index(name)] = of[name].function(scores, *each)
         return found
 
     return evaluate
-
-
-def _widen_counts(counts: Counts) -> Counts:
-    """Return counts as integers wide enough for their products."""
-    return counts if counts.dtype.kind == "f" else counts.astype(np.int64)
 
 
 def _make_confusion_function(joint: JointCounts) -> Callable[[Counts], Confusion]:
@@ -92,18 +90,6 @@ def _make_confusion_function(joint: JointCounts) -> Callable[[Counts], Confusion
     return tables
 
 
-def _score_orders(joint: JointCounts, *, whole: bool) -> list[tuple[Counts, Counts, Counts]]:
-    """Return, per model, rows sorted by score: indices, scores (`whole`) or ranks, truth."""
-    found = []
-    for scores in _score_columns(joint):
-        order = np.argsort(scores, kind="stable")
-        ordered = scores[order]
-        ranks = np.zeros(len(order), np.int32)
-        np.cumsum(ordered[1:] > ordered[:-1], out=ranks[1:])
-        found.append((order, ordered if whole else ranks, joint.truth[order]))
-    return found
-
-
 def _score_columns(joint: JointCounts) -> list[Floats]:
     """Return the scores of each model; empty where they were not counted."""
     return [] if joint.scores is None else list(joint.scores.T)
@@ -112,11 +98,6 @@ def _score_columns(joint: JointCounts) -> list[Floats]:
 ONE_BYTE = ("roc_auc", "gini", "average_precision", "ks")  # on counts of any integer type
 RESAMPLES, FEWEST, SLOWER = 1000, 100, 3
 MOST_DRAWN = 500_000_000  # distinct rows x resamples by default at most
-ROOM = (
-    "the bootstrap adds half a correct and half a wrong row to each class, for errors that no row "
-    "shows"
-)
-INFINITE = ("infinite", "minus_infinite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +151,6 @@ def measure_models(
     The default is 1000, or fewer where 1000 times the distinct rows exceed 500 million, but at
     least 100. No metrics: the default ones. A smoothed bootstrap is used where
     `sparse_data_reasons`, with a warning.
-
     Errors: UsageError for unknown measures, measures of scores where a model holds labels, and
     replicates of rows of fractional weight; DataError where probabilities are none.
     """
@@ -190,16 +170,18 @@ def measure_models(
     prevalence = sizes[0] / sum(sizes) if sum(sizes) else None
     found, ends = None, None
     if drawn:
-        why = sparse_data_reasons(joint, votes=bool(measures_needing(names, "confusion")),
-                   ranks=bool(measures_needing(names, "scores")))  # fmt: skip
+        votes, ranks = (bool(measures_needing(names, one)) for one in ("confusion", "scores"))
+        why = sparse_data_reasons(joint, votes=votes, ranks=ranks)
         if why and resamples is None:  # weights of rows take longer than counts
             drawn = max(FEWEST, min(fit, MOST_DRAWN // SLOWER // len(joint.n)))
-        found = bootstrap_replicates(joint, lambda rows: make_evaluator(rows, names),
-                                     resamples=drawn, seed=seed,
-                           why=why)  # fmt: skip
+        found = bootstrap_replicates(
+            joint, lambda rows: make_evaluator(rows, names), resamples=drawn, seed=seed, why=why
+        )
         ends = closed_form_limits(joint, names, level=level)
         if why:
-            notes.append(ResultNote("unseen-errors", f"{', '.join(why)}: {ROOM}"))
+            text = "the bootstrap adds half a correct and half a wrong row to each class"
+            text = f"{', '.join(why)}: {text}, for errors that no row shows"
+            notes.append(ResultNote("unseen-errors", text))
     if len(others := counted.negative) > 1:
         text = f"measures compare '{counted.positive}' with the other {len(others)} classes"
         notes.append(ResultNote("merged-classes", f"{text} together: {list_names(others)}"))
@@ -224,21 +206,22 @@ def measure_models(
 
 def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointCounts:
     """Count rows by votes, and scores if a measure needs them; errors for unsuitable models."""
+
+    def need(some: Sequence[str]) -> str:
+        return f"{' and '.join(some)} need{'s' * (len(some) == 1)}"
+
     wanted = measures_needing(names, "scores", "probabilities")
-    if not wanted:
-        return counted.joint(scores=False)
     labels = [model.name for model in counted.models if model.kind == "label"]
-    if labels:
+    if labels and wanted:
         hold = f"{list_names(labels)} hold{'s' * (len(labels) == 1)} labels"
         hint = "choose measures of labels with --metric, or models with scores with --model"
-        what = f"{_need_phrase(wanted)} scores, but {hold}"
+        what = f"{need(wanted)} scores, but {hold}"
         raise UsageError.new(what, "needs-scores", counted.name, hint=hint)
-    joint = counted.joint(scores=True)
+    joint = counted.joint(scores=bool(wanted))
     if of_probabilities := measures_needing(wanted, "probabilities"):
-        need = f"where {_need_phrase(of_probabilities)} probabilities"
         problems = [
-            Problem(f"scores from {p.min():g} to {p.max():g}, {need}", "bad-probability",
-                    counted.name, None, model)
+            Problem(f"scores from {p.min():g} to {p.max():g}, where {need(of_probabilities)} "
+                    "probabilities", "bad-probability", counted.name, None, model)
             for model, p in zip(joint.models, _score_columns(joint), strict=True)
             if p.min() < 0 or p.max() > 1
         ]  # fmt: skip
@@ -246,10 +229,6 @@ def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointC
             hint = "choose other measures with --metric, or give scores from 0 to 1"
             raise DataError(problems, hint=hint)
     return joint
-
-
-def _need_phrase(names: Sequence[str]) -> str:
-    return f"{' and '.join(names)} need{'s' * (len(names) == 1)}"
 
 
 def _undefined_reasons(
@@ -263,9 +242,8 @@ def _undefined_reasons(
     for i, j in places:
         table = Confusion(*(part[0, i] for part in (cells.tp, cells.fp, cells.fn, cells.tn)))
         undefined = measure_by_id(names[j]).undefined
-        found[i, j] = str(
-            make_estimate(values[i, j].item(), undefined=undefined, table=table).reason
-        )
+        one = make_estimate(values[i, j].item(), undefined=undefined, table=table)
+        found[i, j] = str(one.reason)
     return found
 
 
@@ -277,18 +255,21 @@ def measure_predictions(
     Errors: DataError for undefined measures of weight above 0; UsageError for weights that are not
     whole where a bootstrap is requested.
     """
+    drawn = 0 if options.interval == "none" else options.resamples
     given = measure_models(
-        counted, metrics, resamples=options.replicates, seed=options.seed, level=options.level
+        counted, metrics, resamples=drawn, seed=options.seed, level=options.level
     )
-    names, problems = given.metrics, []
-    undefined = {at: why for at, why in sorted(given.reasons.items())
-                 if names[at[1]] not in options.unused}  # fmt: skip
-    for (i, j), reason in undefined.items():
-        words = reason.replace("_", " ") if reason in INFINITE else f"undefined ({reason})"
-        what = f"{names[j]} of '{given.models[i]}' is {words}"
-        problems.append(Problem(what, "undefined-metric", given.name))
+    names, problems, lost = given.metrics, list[Problem](), dict[str, None]()
+    for (i, j), reason in sorted(given.reasons.items()):
+        if names[j] not in options.unused:
+            infinite = reason in ("infinite", "minus_infinite")
+            words = reason.replace("_", " ") if infinite else f"undefined ({reason})"
+            what = f"{names[j]} of '{given.models[i]}' is {words}"
+            problems.append(Problem(what, "undefined-metric", given.name))
+            lost[names[j]] = None
     if problems:
-        lost = list_names(dict.fromkeys(names[j] for _, j in undefined))
-        hint = f"choose measures other than {lost} with --metric, or models with --model"
+        hint = (
+            f"choose measures other than {list_names(lost)} with --metric, or models with --model"
+        )
         raise DataError(problems, hint=hint)
     return given

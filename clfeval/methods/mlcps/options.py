@@ -27,7 +27,6 @@ Path = str | os.PathLike[str]
 
 T = TypeVar("T")
 
-DRAWS = 10_000
 LEAST_WEIGHT = 1e-6
 MOST = 1e15  # of a scale's ends
 
@@ -42,10 +41,8 @@ def _accept_weights(flag: str, given: Any) -> dict[str, float]:
         weights = {name: to_float(f"{flag} {name}=", one) for name, one in named.items()}
     for name, weight in weights.items():
         if weight != 0 and not LEAST_WEIGHT <= weight <= 1 / LEAST_WEIGHT:
-            raise bad_option(
-                f"{flag} {name}={weight:g} is neither 0 nor a number from "
-                f"{LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
-            )
+            ends = f"{LEAST_WEIGHT:g} to {1 / LEAST_WEIGHT:g}"
+            raise bad_option(f"{flag} {name}={weight:g} is neither 0 nor a number from {ends}")
     return weights
 
 
@@ -74,11 +71,10 @@ def _accept_ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
 def _accept_goals(flag: str, given: Any) -> tuple[Any, ...]:
     if given is None:
         return ()
-    from clfeval.methods.mlcps.desirability_goals import parse_goals, read_goals
+    from clfeval.methods.mlcps.desirability_goals import parse_goals
 
-    if isinstance(given, (str, os.PathLike)) and given != "":
-        return read_goals(given)
-    return parse_goals(to_mapping(flag, given, "metrics to goals, not a file"))
+    named = isinstance(given, (str, os.PathLike)) and given != ""
+    return parse_goals(given if named else to_mapping(flag, given, "metrics to goals, not a file"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -173,12 +169,7 @@ class MlcpsOptions:
     @property
     def drawn(self) -> int | None:
         """The number of random weights; None without --weight-sensitivity."""
-        return (self.draws or DRAWS) if self.weight_sensitivity else None
-
-    @property
-    def replicates(self) -> int | None:
-        """The number of bootstrap replicates; None for a default that depends on the table."""
-        return 0 if self.interval == "none" else self.resamples
+        return (self.draws or 10_000) if self.weight_sensitivity else None
 
     @property
     def unused(self) -> set[str]:
@@ -189,18 +180,13 @@ class MlcpsOptions:
 
     def over(self, metrics: Sequence[str]) -> MlcpsOptions:
         """Return the options with globs expanded to metrics; exact names take precedence."""
-        return replace(
-            self,
-            weight=_written_out(self.weight, metrics),
-            direction=_written_out(self.direction, metrics),
-            rescale=_written_out(self.rescale, metrics),
-            desirability=tuple(
-                replace(
-                    wish, metric=next(iter(_matching_metrics(wish.metric, metrics)), wish.metric)
-                )
-                for wish in self.desirability
-            ),
-        )
+        goals = [
+            replace(wish, metric=next(iter(_matching_metrics(wish.metric, metrics)), wish.metric))
+            for wish in self.desirability
+        ]
+        names = ("weight", "direction", "rescale")
+        found: dict[str, Any] = {name: _written_out(getattr(self, name), metrics) for name in names}
+        return replace(self, **found, desirability=tuple(goals))
 
 
 def _written_out(given: Mapping[str, T], metrics: Sequence[str]) -> dict[str, T]:

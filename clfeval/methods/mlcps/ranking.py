@@ -16,7 +16,7 @@ from clfeval.measures import polygon
 from clfeval.measures.desirability import overall_desirability
 from clfeval.measures.polygon import front_dominators
 from clfeval.methods.estimates import Limits
-from clfeval.methods.mlcps.desirability_goals import DesirabilityGoal, desirabilities
+from clfeval.methods.mlcps.desirability_goals import desirabilities
 from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.scale import RAYS, Scale, compute_rays
@@ -28,7 +28,6 @@ def dense_ranks(values: Floats) -> Ints:
     """Return the dense ranks of each column: 1 for the greatest, 0 for NaN.
 
     Neighbours in order tie when they differ by at most 1e-12 of the greater one.
-
     Shapes: values (k, ...), models first; the ranks likewise.
     """
     order = np.argsort(-values, axis=0)  # NaN last; equal values share a rank in any order
@@ -45,8 +44,7 @@ def dense_ranks(values: Floats) -> Ints:
 
 def first_models(ranks: Ints) -> list[int]:
     """Return the first model, or several that tie."""
-    found: list[int] = np.flatnonzero(ranks == 1).tolist()
-    return found
+    return list(np.flatnonzero(ranks == 1).tolist())
 
 
 SCORES = ("mlcps", "normalised", "order_free", "lowest", "highest", "mean", "sd")
@@ -58,7 +56,6 @@ def score_models(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     mlcps: area of the rays w d in their order; normalised: its share of what d = 1 would get;
     order_free, lowest, highest: mean, least and greatest area over all orders; mean, sd: of the
     metrics of weight above 0, the standard deviation with n - 1.
-
     Shapes: d (..., k, n), weights (n,); each score (..., k).
     """
     rays = d * weights
@@ -67,23 +64,17 @@ def score_models(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     lowest, highest = polygon.area_range(rays)
     # rounding must not put the mean outside its range
     free = np.clip(polygon.mean_area(rays), lowest, highest)
-    mean, sd = _mean_and_sd(d[..., weights > 0])
+    used = np.sort(d[..., weights > 0], axis=-1)  # invariant to the order of metrics
+    mean = sd = np.full(d.shape[:-1], np.nan)
+    if n := used.shape[-1]:
+        # a sum of equal numbers may be off by a rounding, and their SD would not be 0
+        constant = used[..., 0] == used[..., -1]
+        mean = np.where(constant, used[..., 0], used.mean(axis=-1))
+        sd = np.where(constant, 0.0, used.std(axis=-1, ddof=1)) if n > 1 else sd
     return {
         "mlcps": mlcps, "normalised": mlcps / most if most > 0 else np.full(mlcps.shape, np.nan),
         "order_free": free, "lowest": lowest, "highest": highest, "mean": mean, "sd": sd,
     }  # fmt: skip
-
-
-def _mean_and_sd(d: Floats) -> tuple[Floats, Floats]:
-    """Return mean and SD, NaN for no metrics and for one; invariant to the order of metrics."""
-    n, nothing = d.shape[-1], np.full(d.shape[:-1], np.nan)
-    if not n:
-        return nothing, nothing
-    ordered = np.sort(d, axis=-1)
-    # a sum of equal numbers may be off by a rounding, and their SD would not be 0
-    constant = ordered[..., 0] == ordered[..., -1]
-    mean = np.where(constant, ordered[..., 0], ordered.mean(axis=-1))
-    return mean, np.where(constant, 0.0, ordered.std(axis=-1, ddof=1)) if n > 1 else nothing
 
 
 CELLS = 2**24  # models x orders evaluated at most
@@ -113,7 +104,6 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
 
     All (n - 1)! / 2 orders for n <= 9 metrics, unless models times orders exceed 2**24. A rank is
     proved constant where a model's range of areas overlaps with no other's.
-
     Shapes: rays (k, n), n >= 3.
     """
     k, n = rays.shape
@@ -133,22 +123,17 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
         worst = np.maximum(worst, ranks.max(axis=1))
         first |= (ranks == 1).any(axis=1)
     dependent = best < worst
-    settled = ~dependent if everything else ~dependent & _separate_ranges(rays)
+    settled = ~dependent
+    if not everything:  # ranges of areas over all orders that overlap with no other's
+        lowest, highest = polygon.area_range(rays)
+        by_low = np.argsort(lowest, kind="stable")
+        low, high = lowest[by_low], highest[by_low] * (1 + ROUNDING)
+        alone = np.ones(k, bool)
+        alone[1:] &= low[1:] > np.maximum.accumulate(high)[:-1]
+        alone[:-1] &= low[1:] > high[:-1]
+        settled[by_low] &= np.logical_and.accumulate(alone[::-1])[::-1]
     winners = tuple(np.flatnonzero(first).tolist())
     return OrderRanks(len(orders), everything, best, worst, dependent, settled, winners)
-
-
-def _separate_ranges(rays: Floats) -> Bools:
-    """Return which models' range of areas over all orders overlaps with no other's."""
-    lowest, highest = polygon.area_range(rays)
-    by_low = np.argsort(lowest, kind="stable")
-    low, high = lowest[by_low], highest[by_low] * (1 + ROUNDING)
-    alone = np.ones(len(low), bool)
-    alone[1:] &= low[1:] > np.maximum.accumulate(high)[:-1]
-    alone[:-1] &= low[1:] > high[:-1]
-    out = np.empty(len(low), bool)
-    out[by_low] = np.logical_and.accumulate(alone[::-1])[::-1]
-    return out
 
 
 _PIECE = 2**22  # replicates x models x metrics scored at a time
@@ -168,7 +153,7 @@ class Ranking:
 
     given: MetricValues
     options: MlcpsOptions
-    scales: tuple[Scale, ...]
+    scales: Sequence[Scale]
     weights: Floats
     d: Floats
     wished: Floats
@@ -187,23 +172,17 @@ class Ranking:
 
 
 def rank_models(
-    given: MetricValues,
-    scales: tuple[Scale, ...],
-    options: MlcpsOptions,
-    *,
-    all_orders: bool = True,
+    given: MetricValues, scales: Sequence[Scale], options: MlcpsOptions, *, all_orders: bool = True
 ) -> Ranking:
     """Score and rank the models; `all_orders` false: without ranks over the orders of metrics."""
-    weights = np.array([scale.weight for scale in scales], np.float64)
-    wishes = options.desirability
+    weights, wishes = np.array([scale.weight for scale in scales], float), options.desirability
 
     def scored(values: Floats) -> tuple[Floats, Floats, dict[str, Floats]]:
         d, wished = compute_rays(scales, values), desirabilities(wishes, given.metrics, values)
         scores = dict(score_models(d, weights))
         if wishes:
-            scores["desirability"] = overall_desirability(
-                wished, np.array([wish.weight for wish in wishes])
-            )
+            importance = np.array([wish.weight for wish in wishes])
+            scores["desirability"] = overall_desirability(wished, importance)
         return d, wished, scores
 
     d, wished, scores = scored(given.values)
@@ -217,16 +196,14 @@ def rank_models(
         parts = np.split(given.replicates, range(step, len(given.replicates), step))
         pieces = [scored(part)[2] for part in parts]
         columns = {name: np.concatenate([one[name] for one in pieces]) for name in scores}
-        limits = {
-            name: percentile_limits(x, level=options.level)[:2] for name, x in columns.items()
-        }
-        first = np.asarray((dense_ranks(columns[main].T) == 1).mean(axis=1))
-        failed = int(np.isnan(columns[main]).sum(axis=0).max())
+        limits = {k: percentile_limits(x, level=options.level)[:2] for k, x in columns.items()}
+        drawn = columns[main]
+        first = np.asarray((dense_ranks(drawn.T) == 1).mean(axis=1))
+        failed = int(np.isnan(drawn).sum(axis=0).max())
         if options.reference in given.models:
-            compared = [*_reference_differences(given, main, scores[main], columns[main], options)]
-        equal = _not_told_apart(scores[main], columns[main], ranks[main], given.fewest,
-                                options.level)  # fmt: skip
-    better = _dominance_values(given, d, scales, wished, wishes)
+            compared = [*_reference_differences(given, main, scores[main], drawn, options)]
+        equal = _not_told_apart(scores[main], drawn, ranks[main], given.fewest, options.level)
+    better = _dominance_values(given, options, scales, d, wished)
     by_rank = np.lexsort((np.arange(len(d)), ranks[main]))
     ranked = all_orders and len(scales) >= RAYS
     orders = order_ranks(d * weights, seed=options.seed) if ranked else None
@@ -235,6 +212,19 @@ def rank_models(
         failed, ranks, main, best, equal, better, front_dominators(better, by_rank), orders,
         compared,
     )  # fmt: skip
+
+
+def _dominance_values(
+    given: MetricValues, options: MlcpsOptions, scales: Sequence[Scale], d: Floats, wished: Floats
+) -> Floats:
+    """Return what defines dominance, (k, metrics): rays, or of goals raw values or d."""
+    columns = {s.metric: d[:, i] for i, s in enumerate(scales) if s.weight > 0}
+    for i, wish in enumerate(options.desirability):
+        if wish.weight > 0:
+            raw = given.values[:, given.metrics.index(wish.metric)]
+            directed = {"maximize": raw, "minimize": -raw}
+            columns[wish.metric] = directed.get(wish.goal, wished[:, i])
+    return np.column_stack(list(columns.values()))
 
 
 def _reference_differences(
@@ -271,7 +261,6 @@ def _not_told_apart(
     """Return models that are not significantly worse than the first, best first.
 
     By the paired bootstrap, each at 1 - (1 - level) / pairs (Bonferroni), of all pairs of models.
-
     Shapes: scores and ranks (k,), replicates (r, k).
     """
     by_place = np.argsort(ranks, kind="stable").tolist()
@@ -283,23 +272,3 @@ def _not_told_apart(
     ahead, drawn = scores[first] - scores[others], replicates[:, [first]] - replicates[:, others]
     told = significantly_above_zero(ahead, drawn, rows=fewest, level=together)
     return [i for i, apart in zip(others, told.tolist(), strict=True) if not apart]
-
-
-def _dominance_values(
-    given: MetricValues,
-    d: Floats,
-    scales: Sequence[Scale],
-    wished: Floats,
-    wishes: Sequence[DesirabilityGoal],
-) -> Floats:
-    """Return the values that define dominance, (k, metrics), higher better.
-
-    Rays, or for metrics with a goal raw values (maximize, minimize) or desirabilities.
-    """
-    columns = {s.metric: d[:, i] for i, s in enumerate(scales) if s.weight > 0}
-    for i, wish in enumerate(wishes):
-        if wish.weight > 0:
-            raw = given.values[:, given.metrics.index(wish.metric)]
-            directed = {"maximize": raw, "minimize": -raw}
-            columns[wish.metric] = directed.get(wish.goal, wished[:, i])
-    return np.column_stack(list(columns.values()))

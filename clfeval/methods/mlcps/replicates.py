@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -28,7 +28,6 @@ def closed_form_limits(joint: JointCounts, names: Sequence[str], *, level: float
 
     Shares of rows: exact (Clopper and Pearson). Measures invariant to the class ratio: from the two
     rates. ROC AUC and Gini: `delong_auc`, NaN with one row of a class. Others: NaN.
-
     Source: each method's own, see `inference`.
     """
     k = len(joint.models)
@@ -37,32 +36,25 @@ def closed_form_limits(joint: JointCounts, names: Sequence[str], *, level: float
     counts = ConfusionCounts.from_patterns(patterns)
     rows = counts.positives + counts.negatives
     cells = Cells.at_prevalence(counts, counts.positives / rows)
-    areas = _area_limits(joint, level) if {*names} & {"roc_auc", "gini"} else None
     for j, name in enumerate(names):
         found: Limits | None = None
-        if name in ("roc_auc", "gini") and areas is not None:
-            found = areas if name == "roc_auc" else (2 * areas[0] - 1, 2 * areas[1] - 1)
-        elif name in CATALOG and CATALOG[name].needs == "confusion":  # without parameters
+        if name in CATALOG and CATALOG[name].needs == "confusion":  # without parameters
             found = exact_limits(name, cells, level=level)
             if found is None and CATALOG[name].invariant:
                 found = measure_limits(name, cells, level=level)
         if found is not None:
             low[:, j], high[:, j] = found
-    return low, high
-
-
-def _area_limits(joint: JointCounts, level: float) -> Limits:
-    """Return the confidence limits of each model's area, NaN where unknown."""
-    ends = np.full((2, len(joint.models)), np.nan)
     positives, negatives = (np.where(one, joint.n, 0) for one in (joint.truth, ~joint.truth))
-    if joint.scores is None or not positives.any() or not negatives.any():
-        return ends[0], ends[1]
-    for i, scores in enumerate(joint.scores.T):
-        _, place = np.unique(scores, return_inverse=True)
+    both = joint.scores is not None and positives.any() and negatives.any()
+    for i in range(k) if both and {*names} & {"roc_auc", "gini"} else ():
+        _, place = np.unique(joint.scores[:, i], return_inverse=True)  # type: ignore[index]
         sides = (np.bincount(place, weights=one) for one in (positives, negatives))
         area = delong_auc(*sides, level=level)
-        ends[:, i] = area.low, area.high
-    return ends[0], ends[1]
+        for j, name in enumerate(names):
+            if name in ("roc_auc", "gini"):
+                a, b = (1, 0) if name == "roc_auc" else (2, -1)
+                low[i, j], high[i, j] = a * area.low + b, a * area.high + b
+    return low, high
 
 
 FEW = 30  # rows of a class below which the bootstrap is smoothed
@@ -75,7 +67,7 @@ def sparse_data_reasons(joint: JointCounts, *, votes: bool, ranks: bool) -> list
 
     votes, ranks: whether measures of the 2 x 2 table, or of the order of scores, are used.
     """
-    said, n = [], joint.n
+    said, n, models = [], joint.n, np.array(joint.models, object)
     for word, rows in (("positive", joint.truth), ("negative", ~joint.truth)):
         if 0 < (count := n[rows].sum().item()) < FEW:
             said.append(format_count(count, f"{word} row"))
@@ -83,17 +75,13 @@ def sparse_data_reasons(joint: JointCounts, *, votes: bool, ranks: bool) -> list
         rows = joint.truth == positive
         empty = n[rows] @ (joint.votes[rows] == vote) == 0
         if rows.any() and empty.any():
-            said.append(f"no {name} of {_list_models(joint, empty)}")
+            said.append(f"no {name} of {list_names(models[empty], 3)}")
     if ranks and joint.scores is not None and joint.truth.any() and not joint.truth.all():
         high, low = joint.scores[joint.truth], joint.scores[~joint.truth]
         apart = (high.min(axis=0) > low.max(axis=0)) | (high.max(axis=0) < low.min(axis=0))
         if apart.any() and not said:
-            said.append(f"perfectly separated classes for {_list_models(joint, apart)}")
+            said.append(f"perfectly separated classes for {list_names(models[apart], 3)}")
     return said
-
-
-def _list_models(joint: JointCounts, which: Bools) -> str:
-    return list_names([joint.models[i] for i in np.flatnonzero(which)], 3)
 
 
 def add_unseen_rows(joint: JointCounts, rng: np.random.Generator) -> JointCounts:
@@ -143,11 +131,10 @@ def bootstrap_replicates(
 ) -> Floats:  # fmt: skip
     """Return the measures of bootstrap samples, (resamples, k, n), smoothed if `why`."""
     rng = random_stream(seed, "mlcps")
-    if not why:
-        measure = measured_by(joint)
-        draws = resampled_counts(joint.n, resamples=resamples, rng=rng)
-        return np.concatenate([measure(counts) for counts in draws])
-    wider = add_unseen_rows(joint, rng)
-    measure = measured_by(wider)
-    weights = dirichlet_counts(wider.n, wider.truth, resamples=resamples, rng=rng)
-    return np.concatenate([measure(drawn) for drawn in weights])
+    rows = add_unseen_rows(joint, rng) if why else joint
+    draws: Iterable[Counts] = (
+        dirichlet_counts(rows.n, rows.truth, resamples=resamples, rng=rng)
+        if why
+        else resampled_counts(rows.n, resamples=resamples, rng=rng)
+    )
+    return np.concatenate([*map(measured_by(rows), draws)])

@@ -13,7 +13,6 @@ from clfeval.document import Document, ResultNote
 from clfeval.errors import bad_option, list_names, unknown_model
 from clfeval.measures.catalog import measure_of_column
 from clfeval.methods.mlcps.answer import mlcps_answer
-from clfeval.methods.mlcps.desirability_goals import DesirabilityGoal
 from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.ranking import Ranking, rank_models
@@ -31,7 +30,7 @@ def ranking_parameters(ranking: Ranking, compare: str | None, said: Any) -> dict
         "from": options.source, "metrics": [s.metric for s in scales],
         "weights": {s.metric: s.weight for s in scales},
         "directions": {s.metric: s.best for s in scales},
-        "scales": {s.metric: None if s.low is None else [s.low, s.high] for s in scales},
+        "scales": {s.metric: s.span and [*s.span] for s in scales},
         "ranked_by": ranking.main,
         "orders": orders and {"looked_at": orders.looked_at, "all": orders.everything},
         "draws": options.drawn,
@@ -46,18 +45,6 @@ def ranking_parameters(ranking: Ranking, compare: str | None, said: Any) -> dict
     return build_parameters(order, found, options, said, without="by cluster")
 
 
-def ranking_summary(ranking: Ranking) -> dict[str, Any]:
-    """Return the first models and the stability of their rank."""
-    names, orders = ranking.given.models, ranking.orders
-    return {
-        "models": len(names), "metrics": len(ranking.scales),
-        **({} if ranking.given.prevalence is None else {"prevalence": ranking.given.prevalence}),
-        "best": [names[i] for i in ranking.best], "pareto_front": int((ranking.under < 0).sum()),
-        "order_dependent": None if orders is None else int(orders.dependent.sum()),
-        "winners": [] if orders is None else [names[i] for i in orders.winners],
-    }  # fmt: skip
-
-
 def ranking_signature(ranking: Ranking, said: Any, other: MetricValues | None) -> str:
     """Return the settings that change numbers, and the hashes of file and statistics."""
     options, given = ranking.options, ranking.given
@@ -70,8 +57,7 @@ def ranking_signature(ranking: Ranking, said: Any, other: MetricValues | None) -
         "metrics": ",".join(given.metrics), "weights": _format_pairs(weights),
         "zero": "ray" if options.zero_weight == "ray" and 0 in weights.values() else None,
         "less": ",".join(s.metric for s in ranking.scales if s.best == "min"),
-        "scale": _format_pairs({s.metric: (s.low,
-                                           s.high) for s in ranking.scales if s.low is not None}),
+        "scale": _format_pairs({s.metric: s.span for s in ranking.scales if s.span is not None}),
         "wish": ";".join(
             " ".join([wish.metric, *(f"{name}={value}" for name, value in wish.as_dict().items())])
             for wish in options.desirability
@@ -112,38 +98,30 @@ def ranking_notes(ranking: Ranking) -> Iterator[ResultNote]:
     if ranking.weights.any() and np.isnan(ranking.scores["normalised"]).all():
         yield ResultNote("no-area", "no neighbouring metrics have weights above 0, so MLcps is 0")
     if len(best) > 1:
-        yield ResultNote(
-            "tie", f"tied for the first rank: {list_names([names[i] for i in best], 5)}"
-        )
+        tied = list_names([names[i] for i in best], 5)
+        yield ResultNote("tie", f"tied for the first rank: {tied}")
     for wish in ranking.options.desirability:
-        yield from _wish_notes(wish, ranking.given)
-    if ranking.failed:
-        yield ResultNote(
-            "resamples-lost",
-            f"MLcps is undefined in up to {ranking.failed} of {ranking.given.resamples} bootstrap "
-            "samples of a model; its interval leaves them out",
-        )
-
-
-def _wish_notes(wish: DesirabilityGoal, given: MetricValues) -> Iterator[ResultNote]:
-    """Yield notes on values outside the assumed range of a goal, and on a wrong direction."""
-    measure, values = (
-        measure_of_column(wish.metric),
-        given.values[:, given.metrics.index(wish.metric)],
-    )
-    if wish.assumed and wish.low is not None and wish.high is not None:
-        outside = int(((values < wish.low) | (values > wish.high)).sum())
+        measure = measure_of_column(wish.metric)
+        values = ranking.given.values[:, ranking.given.metrics.index(wish.metric)]
+        low, high = (np.nan if end is None else end for end in (wish.low, wish.high))
+        outside = int(((values < low) | (values > high)).sum()) if wish.assumed else 0
         if outside:
-            yield ResultNote(
-                "wish-range",
-                f"'{wish.metric}': {outside} of {len(values)} values are outside the range of the "
-                f"measure, {wish.low:g} to {wish.high:g}; give low and high",
+            text = (
+                f"'{wish.metric}': {outside} of {len(values)} values are outside the range of the"
             )
-    against = {"maximize": "min", "minimize": "max"}.get(wish.goal)
-    if measure is not None and measure.best == against:
-        less = "lower" if against == "min" else "higher"
-        text = f"the goal is to {wish.goal} '{wish.metric}', but {less} values are better"
-        yield ResultNote("wish-direction", text)
+            text += f" measure, {low:g} to {high:g}; give low and high"
+            yield ResultNote("wish-range", text)
+        against = {"maximize": "min", "minimize": "max"}.get(wish.goal)
+        if measure is not None and measure.best == against:
+            less = "lower" if against == "min" else "higher"
+            text = f"the goal is to {wish.goal} '{wish.metric}', but {less} values are better"
+            yield ResultNote("wish-direction", text)
+    if ranking.failed:
+        text = (
+            f"MLcps is undefined in up to {ranking.failed} of {ranking.given.resamples} bootstrap"
+        )
+        text += " samples of a model; its interval leaves them out"
+        yield ResultNote("resamples-lost", text)
 
 
 def mlcps_result(
@@ -167,7 +145,7 @@ def mlcps_result(
     ranking = rank_models(given, scales, options)
     if options.drawn is not None and len(scales) < RAYS:
         raise bad_option(f"--weight-sensitivity needs {RAYS} metrics or more")
-    tables = ranking_tables(ranking)
+    tables, orders = ranking_tables(ranking), ranking.orders
     notes += redundancy_notes(tables["redundant"])
     of_other = []
     if other is not None:
@@ -179,7 +157,15 @@ def mlcps_result(
         command="mlcps", signature=ranking_signature(ranking, said, other),
         inputs=given.inputs + (other.inputs if other is not None else ()),
         parameters=ranking_parameters(ranking, other.inputs[0].name if other else None, said),
-        summary=ranking_summary(ranking), tables=tables,
+        summary={
+            "models": len(given.models), "metrics": len(scales),
+            **({} if given.prevalence is None else {"prevalence": given.prevalence}),
+            "best": [given.models[i] for i in ranking.best],
+            "pareto_front": int((ranking.under < 0).sum()),
+            "order_dependent": orders and int(orders.dependent.sum()),
+            "winners": [given.models[i] for i in orders.winners] if orders else [],
+        },
+        tables=tables,
         warnings=(*given.notes, *notes, *ranking_notes(ranking), *of_other),
     )  # fmt: skip
     return replace(result, answer=mlcps_answer(result, ranking.best, ranking.equal))

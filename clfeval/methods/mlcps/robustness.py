@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.document import Estimate, ResultNote, Row
+from clfeval.document import Cell, Estimate, ResultNote, Row
 from clfeval.errors import DataError, list_names
 from clfeval.inference.rank_statistics import kendall_tau_b, spearman
 from clfeval.measures.catalog import equivalence_formula
@@ -18,24 +18,13 @@ from clfeval.methods.estimates import make_estimate
 from clfeval.methods.mlcps.ranking import TIE, Ranking, dense_ranks, first_models
 
 Real = NDArray[np.floating[Any]]
-Score = Callable[[Real, Real], Real]
 
 _DRAWS = 320  # weightings at a time
 _CELLS = 2**20  # exact scores at a time
 _PAIRS = 2**19  # pairs of models at a time
+CLOSE = 0.999  # |r| over models above which two metrics are redundant
 _BLOCK = 10  # metrics whose pairs are multiplied out
 _PIECE = 2**18  # multiplications in one call of the library
-
-
-def neighbour_products(d: Real) -> Real:
-    """Return d_i d_(i+1), with d_(n+1) = d_1.
-
-    Shapes: d (..., n), result (..., n).
-    Errors: ValueError with fewer than three metrics, which span no polygon.
-    """
-    if d.shape[-1] < 3:
-        raise ValueError("a polygon needs at least three metrics")
-    return d * np.roll(d, -1, axis=-1)
 
 
 def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -45,19 +34,20 @@ def winner_shares(d: Floats, *, draws: int, rng: np.random.Generator) -> tuple[I
     their sum. First are all models whose w_1 w_2 d_1 d_2 + ... + w_n w_1 d_n d_1 (or, order-free,
     sum of w_i w_j d_i d_j over all pairs) is within one part in 10**12 of the greatest.
     Both scores use the same draws, `draws` times n numbers from `rng`, independent of the models.
-
-    Shapes: d (k, n) in 0..1; results (k,), 0..draws. With ties they add up to more than `draws`.
-    Errors: ValueError with fewer than three metrics.
+    Shapes: d (k, n) in 0..1, n >= 3; results (k,), 0..draws. With ties they add up to more.
     Source: Devroye 1986, Non-Uniform Random Variate Generation, theorem V.2.2 (the simplex).
     """
     wins = np.zeros((2, len(d)), np.int64)
     # a common factor changes no rank, and keeps tiny metrics in the range of floats
-    a = d / (d.max(initial=0) or 1)
+    a, step = d / (d.max(initial=0) or 1), max(1, _CELLS // len(d))
     for start in range(0, draws, _DRAWS):
         # not divided by their sum, which is a common factor too
         w = rng.standard_exponential((min(_DRAWS, draws - start), d.shape[1]))
-        for row, score in enumerate((_polygon_scores, _all_pairs)):
-            wins[row] += _count_firsts(score, a, w)
+        for at in range(0, len(w), step):
+            some = w[at : at + step]
+            by_area = _matrix_product(*(part * np.roll(part, -1, axis=1) for part in (a, some)))
+            for row, scores in enumerate((by_area, _all_pairs(a, some))):
+                wins[row] += np.count_nonzero(scores >= scores.max(axis=0) * (1 - TIE), axis=1)
     return wins[0], wins[1]
 
 
@@ -68,17 +58,15 @@ def depends_on_weights(d: Floats) -> Bools:
     a_i a_(i+1) >= b_i b_(i+1) for every i. A model depends on the weights when one of its products
     is greater and another less than that of another model, by more than one part in 10**12, or when
     this holds for a model above it.
-
-    Shapes: d (k, n) in 0..1; result (k,). The work is k**2 n.
-    Errors: ValueError with fewer than three metrics.
+    Shapes: d (k, n) in 0..1, n >= 3; result (k,). The work is k**2 n.
     """
     k = len(d)
-    columns = np.ascontiguousarray(neighbour_products(d).T, np.float64)
-    turning = np.zeros(k, bool)
+    columns = np.ascontiguousarray((d * np.roll(d, -1, axis=1)).T, np.float64)
+    turning, every = np.zeros(k, bool), np.ones(k, bool)
     step = max(1, _PAIRS // k)
     parts = [slice(start, start + step) for start in range(0, k, step)]
     for rows in parts:
-        above, below = _compare_products(columns, rows, np.ones(k, bool))
+        above, below = _compare_products(columns, rows, every)
         turning[rows] = (above & below).any(axis=1)
     found = turning.copy()
     for rows in parts:
@@ -98,24 +86,8 @@ def _compare_products(columns: Floats, rows: slice, others: Bools) -> tuple[Bool
     return above, below
 
 
-def _count_firsts(score: Score, a: Floats, w: Floats) -> Ints:
-    wins = np.zeros(len(a), np.int64)
-    step = max(1, _CELLS // len(a))
-    for start in range(0, len(w), step):
-        scores = score(a, w[start : start + step])
-        wins += np.count_nonzero(scores >= scores.max(axis=0) * (1 - TIE), axis=1)
-    return wins
-
-
-def _polygon_scores(a: Real, w: Real) -> Real:
-    return _matrix_product(neighbour_products(a), neighbour_products(w))
-
-
 def _all_pairs(a: Real, w: Real) -> Real:
-    """Return the sum over all pairs of models (k, n) under weightings (m, n): (k, m).
-
-    Summed by blocks of metrics, without the cancellation of (S**2 - sum of squares) / 2.
-    """
+    """Return sums over all pairs, (k, m), without the cancellation of (S**2 - squares) / 2."""
     ours, theirs = a[:, :_BLOCK], w[:, :_BLOCK]
     total = _matrix_product(_pair_products(ours), _pair_products(theirs))
     if a.shape[1] > _BLOCK:
@@ -147,23 +119,18 @@ def _matrix_product(a: Real, w: Real) -> Real:
     return out
 
 
-CLOSE = 0.999  # |r| over models above which two metrics are redundant
-FEWEST = 3  # models: two points always lie on a line
-ENOUGH_MODELS = 4  # models: of three, one pair in 35 lies that close to a line by chance
-
-
 def redundant_rows(metrics: Sequence[str], values: Floats, less: Collection[str] = ()) -> list[Row]:
     """Return the pairs of metrics that are identical, equivalent, or have |r| > .999.
 
     r is Pearson's over at least three models, undefined for constant metrics, with the sign of the
     rays: `less` names the metrics of which less is better.
-
     Shapes: values (k, n), raw.
     """
     k, n = values.shape
-    r = _correlations(values) if k >= FEWEST else np.full((n, n), np.nan)
+    # two points always lie on a line; of three, one pair in 35 is that close to one by chance
+    r = _correlations(values) if k >= 3 else np.full((n, n), np.nan)
     sign = np.array([-1 if metric in less else 1 for metric in metrics])
-    over = "models" if k >= ENOUGH_MODELS else "three models only"
+    over = "models" if k >= 4 else "three models only"
     rows: list[Row] = []
     for i, j in combinations(range(n), 2):
         same = bool((values[:, i] == values[:, j]).all())
@@ -221,47 +188,43 @@ def compare_rankings(
     Only models of both tables are compared; their ranks are those among them.
     Errors: DataError when fewer than two models are in both.
     """
-    others = {name: i for i, name in enumerate(there.given.models)}
-    ours = [i for i, name in enumerate(here.given.models) if name in others]
-    names = [here.given.models[i] for i in ours]
+    all_here, all_there = here.given.models, there.given.models
+    others = {name: i for i, name in enumerate(all_there)}
+    names = [name for name in all_here if name in others]
+    ours = [i for i, name in enumerate(all_here) if name in others]
     theirs = [others[name] for name in names]
     if len(names) < 2:
         what = f"{len(names)} of its models {'is' if names else 'are'} also in {here.given.name}"
-        hint = (
-            f"models here: {list_names(here.given.models)}; there: {list_names(there.given.models)}"
-        )
+        hint = f"models here: {list_names(all_here)}; there: {list_names(all_there)}"
         raise DataError.new(what, "different-models", there.given.name, hint=hint)
-    known = [
-        name for name in ("mlcps", "order_free", "mean", "desirability") if name in here.scores
-    ]
+    known = ["mlcps", "order_free", "mean", "desirability"]
+    known = [name for name in known if name in here.scores]
     scores = {name: (here.scores[name][ours], there.scores[name][theirs]) for name in known}
     agreement = [_agreement_row(names, name, *both) for name, both in scores.items()]
     agreement += [  # the scales of both are the same, in the same order
         _agreement_row(names, scale.metric, here.d[ours, i], there.d[theirs, i])
         for i, scale in enumerate(here.scales)
     ]
-    return (
-        agreement,
-        _rank_rows(names, *scores[here.main]),
-        _missing_model_notes(here, there, set(names)),
-    )
+    apart = [
+        f"models only {where}: {list_names(alone, 5)}"
+        for where, models in (("here", all_here), ("there", all_there))
+        if (alone := [name for name in models if name not in {*names}])
+    ]
+    text = f"not compared: {'; '.join(apart)}"
+    notes = [ResultNote("different-models", text)] if apart else []
+    return agreement, _rank_rows(names, *scores[here.main]), notes
 
 
 def _agreement_row(names: Sequence[str], measure: str, here: Floats, there: Floats) -> Row:
     ranks = [dense_ranks(column) for column in (here, there)]
     tops = [[names[i] for i in first_models(column)] for column in ranks]
-    return {
-        "measure": measure, "models": len(names), "kendall": _coefficient(kendall_tau_b, *ranks),
-        "spearman": _coefficient(spearman, *ranks), "top_here": tops[0], "top_there": tops[1],
-        "same_top": tops[0] == tops[1] and bool(tops[0]),
-    }  # fmt: skip
-
-
-def _coefficient(function: Callable[[Ints, Ints], float], here: Ints, there: Ints) -> Estimate:
-    """Return a rank correlation of two rankings; tied ranks are ties."""
-    if not (here.all() and there.all()):
-        return Estimate(None, reason="too_few_metrics")
-    return make_estimate(float(function(here, there)), undefined=("constant",))
+    row: dict[str, Cell] = {"measure": measure, "models": len(names)}
+    for name, function in (("kendall", kendall_tau_b), ("spearman", spearman)):
+        row[name] = Estimate(None, reason="too_few_metrics")
+        if all(column.all() for column in ranks):  # tied ranks are ties
+            row[name] = make_estimate(float(function(*ranks)), undefined=("constant",))
+    same = tops[0] == tops[1] and bool(tops[0])
+    return {**row, "top_here": tops[0], "top_there": tops[1], "same_top": same}
 
 
 def _rank_rows(names: Sequence[str], here: Floats, there: Floats) -> list[Row]:
@@ -274,11 +237,3 @@ def _rank_rows(names: Sequence[str], here: Floats, there: Floats) -> list[Row]:
         }
         for name, x, y, a, b in zip(names, here.tolist(), there.tolist(), *ranks, strict=True)
     ]  # fmt: skip
-
-
-def _missing_model_notes(here: Ranking, there: Ranking, names: Collection[str]) -> list[ResultNote]:
-    parts = []
-    for where, ranking in (("here", here), ("there", there)):
-        if alone := [name for name in ranking.given.models if name not in names]:
-            parts.append(f"models only {where}: {list_names(alone, 5)}")
-    return [ResultNote("different-models", f"not compared: {'; '.join(parts)}")] if parts else []

@@ -11,55 +11,58 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.document import ResultNote
 from clfeval.errors import DataError, Problem, UsageError, list_names, suggestion
+from clfeval.formatting import format_count
 from clfeval.measures.catalog import is_negated_loss, lower_is_better_by_name, measure_of_column
 from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
 from clfeval.methods.mlcps.scale_hints import RAYS as RAYS
-from clfeval.methods.mlcps.scale_hints import looks_like_count, unscaled_metrics_error
+from clfeval.methods.mlcps.scale_hints import Unfit, looks_like_count, unscaled_metrics_error
 
 NARROW = 0.05  # of the scale
-# in a result of clfeval, unsuitable metrics are excluded, without an error
-SCALELESS = ("above-one", "not-a-metric")
 
 
 def explain_unfit(metric: str) -> str:
     """Return why a measure cannot be a ray of the polygon; empty if it can."""
     measure = measure_of_column(metric)
-    if measure is None:
-        return ""
-    if measure.aim is not None or measure.best == "none":
+    if measure is not None and (measure.aim is not None or measure.best == "none"):
         return "neither higher nor lower is better; set a goal with --desirability FILE.yaml"
-    if isfinite(measure.low) and isfinite(measure.high):
+    if measure is None or (isfinite(measure.low) and isfinite(measure.high)):
         return ""
     return "it has no finite range; give one with --rescale NAME=LOW:HIGH"
 
 
-def make_scales(
-    given: MetricValues, options: MlcpsOptions
-) -> tuple[tuple[Scale, ...], list[ResultNote]]:
+def make_scales(given: MetricValues, options: MlcpsOptions) -> tuple[list[Scale], list[ResultNote]]:
     """Return the scales of the polygon's metrics, in the order of the table, and notes.
 
     A metric of weight 0 is left out; so is, with a note, one that has no scale but a desirability.
     Errors: UsageError for options that name no metric; DataError naming every metric that is
     negative, above 1, outside its scale, or of unknown direction, and for fewer than three.
     """
-    _check_names(given.metrics, options)
-    wished = {wish.metric for wish in options.desirability}
+    wished = {wish.metric: wish for wish in options.desirability}
+    groups: Sequence[tuple[str, Iterable[str]]] = (
+        ("--metric-weight", options.weight), ("--direction", options.direction),
+        ("--rescale", options.rescale), ("--desirability", wished),
+    )  # fmt: skip
+    for option, name in ((option, name) for option, names in groups for name in names):
+        if name not in given.metrics:
+            hint = suggestion(name, given.metrics) or f"metrics: {list_names(given.metrics)}"
+            raise UsageError.new(f"{option}: '{name}' is not a metric", "unknown-metric", hint=hint)
     scales: list[Scale] = []
-    unfit: list[tuple[str, Problem, tuple[float, float] | None]] = []
+    unfit: list[Unfit] = []
     for place, metric in enumerate(given.metrics):
         weight = options.weight.get(metric, 1.0)
         if weight == 0 and options.zero_weight == "drop":
             continue
-        known = (
-            measure_of_column(metric) or metric in options.direction or metric in options.rescale
-        )
-        if metric in wished and not known:
+        named = metric in options.direction or metric in options.rescale
+        if metric in wished and not (named or measure_of_column(metric)):
             continue  # whatever its values are
         scale, problem = _make_scale(given, place, weight, options)
         if problem is None:
             scales.append(scale)
-        elif metric not in wished and not (given.lenient and problem.code in SCALELESS):
+        # in a result of clfeval, unsuitable metrics are excluded, without an error
+        elif metric not in wished and not (
+            given.lenient and problem.code in ("above-one", "not-a-metric")
+        ):
             unfit.append((metric, problem, scale.span))
     if unfit:
         raise unscaled_metrics_error(unfit, given, len(scales))
@@ -67,63 +70,53 @@ def make_scales(
         hint = "give at least one metric a weight above 0"
         raise UsageError.new("every metric has weight 0", "zero-weight", hint=hint)
     if len(scales) < RAYS and not wished:
-        names = [scale.metric for scale in scales]
-        there = f"{len(names)} metric{'s' * (len(names) != 1)} ({list_names(names)})"
-        what = f"{there if names else 'no metric'}, but a polygon needs at least {RAYS} metrics"
+        names = list_names([scale.metric for scale in scales])
+        there = f"{format_count(len(scales), 'metric')} ({names})" if scales else "no metric"
+        what = f"{there}, but a polygon needs at least {RAYS} metrics"
         hint = "add metrics, or rank by any number of them with --desirability FILE.yaml"
         raise DataError.new(what, "too-few-metrics", given.name, hint=hint)
-    return tuple(scales), list(_scale_notes(given, options, scales))
+    return scales, list(_scale_notes(given, options, scales))
 
 
 def check_scales(metrics: Sequence[str], options: MlcpsOptions) -> None:
     """Raise, before predictions are read, the errors that do not depend on values."""
-    nobody = MetricValues(
+    make_scales(MetricValues(
         name="--metric", models=(), metrics=tuple(metrics), values=np.empty((0, len(metrics))),
         inputs=(), statistics="",
         problem=lambda _, place, what, code: Problem(what, code, None, None, metrics[place]),
-    )  # fmt: skip
-    make_scales(nobody, options)
+    ), options)  # fmt: skip
 
 
-def apply_scales(given: MetricValues, scales: Sequence[Scale]) -> tuple[Scale, ...]:
+def apply_scales(given: MetricValues, scales: Sequence[Scale]) -> list[Scale]:
     """Return the scales of another table for this one's columns.
 
     Errors: DataError naming every metric whose values have no ray on its scale.
     """
     alike = [replace(scale, place=given.metrics.index(scale.metric)) for scale in scales]
-    found = [(scale, out_of_scale_problem(given, scale)) for scale in alike if scale.weight]
-    unfit = [(scale.metric, problem, scale.span) for scale, problem in found if problem is not None]
+    unfit = [
+        (scale.metric, problem, scale.span)
+        for scale in alike
+        if scale.weight and (problem := out_of_scale_problem(given, scale)) is not None
+    ]
     if unfit:
         raise unscaled_metrics_error(unfit, given, len(scales))
-    return tuple(alike)
-
-
-def _check_names(metrics: Sequence[str], options: MlcpsOptions) -> None:
-    groups: dict[str, Iterable[str]] = {
-        "--metric-weight": options.weight, "--direction": options.direction,
-        "--rescale": options.rescale, "--desirability": (w.metric for w in options.desirability),
-    }  # fmt: skip
-    for option, names in groups.items():
-        for name in names:
-            if name not in metrics:
-                hint = suggestion(name, metrics) or f"metrics: {list_names(metrics)}"
-                what = f"{option}: '{name}' is not a metric"
-                raise UsageError.new(what, "unknown-metric", hint=hint)
+    return alike
 
 
 def _make_scale(
     given: MetricValues, place: int, weight: float, options: MlcpsOptions
 ) -> tuple[Scale, Problem | None]:
-    metric = given.metrics[place]
+    metric, values = given.metrics[place], given.values[:, place]
     measure, said = measure_of_column(metric), options.direction.get(metric)
-    span, what, code = options.rescale.get(metric), None, None
+    span, what, code = options.rescale.get(metric), None, "no-direction"
     best: Direction = said or "max"
+    # a column that no option names may be a count
+    named = options.metric or metric in options.weight or not given.models
     if said is None and measure is not None:
         if measure.aim is not None:
             what = f"is best at {measure.aim}; neither higher nor lower is better"
-            code = "no-direction"
         elif measure.best == "none":
-            what, code = "does not rate a model; neither higher nor lower is better", "no-direction"
+            what = "does not rate a model; neither higher nor lower is better"
         elif measure.best == "min":
             best = "min"
             if span is None and not (isfinite(measure.low) and isfinite(measure.high)):
@@ -131,30 +124,17 @@ def _make_scale(
                 code = "unbounded-metric"
             elif span is None and (measure.low, measure.high) != (0, 1):
                 span = measure.low, measure.high
-        elif (
-            given.lenient and span is None and measure.low < 0 and given.values[:, place].min() < 0
-        ):
+        elif given.lenient and span is None and measure.low < 0 and values.min() < 0:
             span = measure.low, measure.high
-    elif said is None and span is None and _is_count_column(given, place, options):
-        what, code = "looks like a count, a row number or a setting, not a metric", _NO_METRIC
+    elif said is None and span is None and not named and looks_like_count(metric, values):
+        what, code = "looks like a count, a row number or a setting, not a metric", "not-a-metric"
     elif said is None and lower_is_better_by_name(metric) and not is_negated_loss(metric):
         what, code = "is not a known measure; is higher or lower better?", "unknown-direction"
-    low, high = span or (None, None)
-    scale = Scale(metric, place, best, low, high, weight)
-    if what is not None and code is not None:
+    scale = Scale(metric, place, best, span, weight)
+    if what is not None:
         return scale, given.problem(0, place, what, code)
     # a metric of weight 0 has a ray of length 0 for any values
     return scale, out_of_scale_problem(given, scale) if weight else None
-
-
-_NO_METRIC = "not-a-metric"
-
-
-def _is_count_column(given: MetricValues, place: int, options: MlcpsOptions) -> bool:
-    """Return whether a column that no option names looks like a count."""
-    metric = given.metrics[place]
-    named = bool(options.metric) or metric in options.weight or not given.models
-    return not named and looks_like_count(metric, given.values[:, place])
 
 
 def _scale_notes(
@@ -163,8 +143,15 @@ def _scale_notes(
     dropped, scaled = options.zero_weight == "drop", {scale.metric for scale in scales}
     removed = [m for m in given.metrics if options.weight.get(m) == 0 and dropped]
     assumed = (m for m in given.metrics if m in scaled and m not in options.direction)
+    wished = {wish.metric for wish in options.desirability}
+    one, in_d = len(removed) == 1, [name for name in removed if name in wished]
+    has, are = ("has", "is") if one else ("have", "are")
+    zero = f"{{}} {has} weight 0 and {are} excluded from MLcps"
+    if in_d:
+        who = ("it" if one else "they") if len(in_d) == len(removed) else list_names(in_d)
+        zero += f", but {who} enter{'s' * (len(in_d) == 1)} D"
     for code, names, text in (
-        ("zero-weight", removed, "{} " + _zero_weight_phrase(removed, options)),
+        ("zero-weight", removed, zero),
         ("left-out", [m for m in given.metrics if m not in scaled and m not in removed],
          "not in MLcps, as a range (--rescale) is missing: {}"),
         ("flipped", [scale.metric for scale in scales if scale.best == "min"],
@@ -176,19 +163,17 @@ def _scale_notes(
         if names:
             yield ResultNote(code, text.format(list_names(names)))
     if options.weight and options.desirability:
-        text = (
-            "--metric-weight affects only MLcps; set the weights of D in the file of --desirability"
-        )
-        yield ResultNote("weights", text)
+        text = "--metric-weight affects only MLcps; set the weights of D in the file of"
+        yield ResultNote("weights", f"{text} --desirability")
     for scale in scales:
-        if scale.metric in options.rescale and given.models:
+        if scale.metric in options.rescale and scale.span and given.models:
             d = scale.of(given.values[:, scale.place])
             if d.max() < NARROW or d.min() > 1 - NARROW:
-                ends = f"{scale.low:g}:{scale.high:g}"
-                text = f"'{scale.metric}': all values are close to one bound of {ends}"
-                yield ResultNote("narrow", f"{text}, so it hardly affects the ranking")
+                text = f"'{scale.metric}': all values are close to one bound of "
+                text += "{:g}:{:g}, so it hardly affects the ranking".format(*scale.span)
+                yield ResultNote("narrow", text)
         measure = measure_of_column(scale.metric)
-        if measure is not None and scale.low is None and scale.best == "max" and measure.low < 0:
+        if measure is not None and scale.span is None and scale.best == "max" and measure.low < 0:
             low = f"{measure.low:g}" if isfinite(measure.low) else "minus infinity"
             text = f"'{scale.metric}' can be as low as {low} and is not rescaled"
             if low == "-1":
@@ -196,41 +181,26 @@ def _scale_notes(
             yield ResultNote("other-scale", text)
 
 
-def _zero_weight_phrase(removed: Sequence[str], options: MlcpsOptions) -> str:
-    """Return the phrase on metrics of weight 0, excluded from MLcps, and those included in D."""
-    one, wished = len(removed) == 1, {wish.metric for wish in options.desirability}
-    kept = [name for name in removed if name in wished]
-    text = f"{'has' if one else 'have'} weight 0 and {'is' if one else 'are'} excluded from MLcps"
-    if not kept:
-        return text
-    who = ("it" if one else "they") if len(kept) == len(removed) else list_names(kept)
-    return f"{text}, but {who} enter{'s' * (len(kept) == 1)} D"
-
-
 ROUNDING = 1e-9  # a sum of shares may pass 1 by less
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How one metric becomes a ray of length 0..1, higher better; `place` is its column."""
+    """How one metric becomes a ray of length 0..1, higher better; `place` is its column.
+
+    span: the range mapped to 0..1; None where it is 0..1 already.
+    """
 
     metric: str
     place: int
     best: Direction
-    low: float | None
-    high: float | None
+    span: tuple[float, float] | None
     weight: float
-
-    @property
-    def span(self) -> tuple[float, float] | None:
-        """The range mapped to 0..1; None where it is 0..1 already."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
 
     def of(self, values: Floats) -> Floats:
         """Return (x - low) / (high - low), or 1 minus it; NaN outside 0..1, which has no ray."""
-        d = values
-        if self.low is not None and self.high is not None:
-            d = (values - self.low) / (self.high - self.low)
+        low, high = self.span or (0.0, 1.0)
+        d = values if self.span is None else (values - low) / (high - low)
         if not self.weight:  # a ray of length 0 has no effect on its scale
             d = np.nan_to_num(d)
         with np.errstate(invalid="ignore"):
@@ -249,25 +219,23 @@ def compute_rays(scales: Sequence[Scale], values: Floats) -> Floats:
 def out_of_scale_problem(given: MetricValues, scale: Scale) -> Problem | None:
     """Return the problem of a metric's values, with the first one and their number."""
     values = given.values[:, scale.place]
-    if scale.low is not None and scale.high is not None:
-        room = ROUNDING * (scale.high - scale.low)
-        wrong = (values < scale.low - room) | (values > scale.high + room)
-        what, code = f"is outside its range {scale.low:g}:{scale.high:g}", "outside-scale"
-    elif (values < -ROUNDING).any():
-        wrong = values < -ROUNDING
+    low, high = scale.span or (0.0, 1.0)
+    room = ROUNDING * (high - low)
+    below, above = values < low - room, values > high + room
+    wrong, what, code = above, "is above 1, but the other metrics are 0 to 1", "above-one"
+    if scale.span is not None:
+        wrong, code = below | above, "outside-scale"
+        what = f"is outside its range {low:g}:{high:g}"
+    elif below.any():
+        wrong, code = below, "negative-metric"
         what = "is negative, so it cannot be the length of a ray"
-        code = "negative-metric"
-    else:
-        wrong = values > 1 + ROUNDING
-        what, code = "is above 1, but the other metrics are 0 to 1", "above-one"
-        if all((column > 1).any() for column in given.values.T):
-            what = "is above 1; is it a percentage?"
+    elif all((column > 1).any() for column in given.values.T):
+        what = "is above 1; is it a percentage?"
     found = np.flatnonzero(wrong)
     if not len(found):
         return None
     first = int(found[0])
     more = f" ({len(found) - 1:,} more such values)" if len(found) > 1 else ""
-    shown = f"{values[first]:.10g}"
-    if scale.metric in given.percent:
-        shown = f"{100 * values[first]:.10g}%"
+    percent = scale.metric in given.percent
+    shown = f"{100 * values[first]:.10g}%" if percent else f"{values[first]:.10g}"
     return given.problem(first, scale.place, f"{shown} {what}{more}", code)

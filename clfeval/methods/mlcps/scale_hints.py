@@ -73,9 +73,9 @@ def round_range(values: Floats) -> tuple[float, float]:
     return (-round_up(-low), 0.0) if low < 0 else (0.0, round_up(high))
 
 
-def scale_hint(code: str, metric: str, given: MetricValues, fixes: Mapping[str, Any]) -> str:
+def scale_hint(code: str, metric: str, values: Floats, fixes: Mapping[str, Any]) -> str:
     """Return the hint for a metric, with its possible range; fixes: the guessed options."""
-    measure, values = measure_of_column(metric), _metric_column(metric, given)
+    measure = measure_of_column(metric)
     low = measure.low if measure is not None and isfinite(measure.low) else -1.0
     ends, hint, name = format_range((low, 1.0)), _HINTS[code], quote_word(metric)
     if code == "negative-metric" and measure is not None and measure.low == 0:
@@ -83,13 +83,13 @@ def scale_hint(code: str, metric: str, given: MetricValues, fixes: Mapping[str, 
         hint = f"{what} cannot be negative; correct the value"
     elif code == "negative-metric" and measure is None and values.max() > 1:
         hint = "add --rescale {metric}=LOW:HIGH with its possible range"
-    elif code == "negative-metric" and (span := _guess_range(code, metric, given)):
+    elif code == "negative-metric" and (span := _guess_range(code, metric, values)):
         ends = format_range(span)
     elif code == "above-one" and measure is not None and measure.high == 1:
         hint = "add --rescale {metric}=0:100 to read percentages"
         if values.max() <= NEARLY:
             hint = "a share cannot exceed 1; correct the value"
-        elif (span := _guess_range(code, metric, given)) and span[0]:
+        elif (span := _guess_range(code, metric, values)) and span[0]:
             hint = f"add --rescale {{metric}}={format_range(span)} to read percentages"
     percent = f"percentages: --rescale {name}=0:100; else " if NEARLY < values.max() <= 100 else ""
     said = hint.format(metric=name, ends=ends, percent=percent if measure is None else "")
@@ -98,29 +98,25 @@ def scale_hint(code: str, metric: str, given: MetricValues, fixes: Mapping[str, 
 
 
 def guess_scale_options(
-    code: str, metric: str, given: MetricValues, span: tuple[float, float] | None, spared: int
+    code: str, metric: str, values: Floats, span: tuple[float, float] | None, spared: int
 ) -> dict[str, Any]:
     """Return the guessed options that give a metric a scale, by name.
 
     span: the range it is scaled from, or None. spared: number of metrics kept in any case.
     """
-    values = _metric_column(metric, given)
     if code in _LEFT_OUT:
         return {"ignore": (metric,)} if spared >= RAYS else {}
     if code == "outside-scale" and span is not None:
         low, high = round_range(values)
         return {"rescale": {metric: (min(span[0], low), max(span[1], high))}}
-    found = None if span is not None else _guess_range(code, metric, given)
+    found = None if span is not None else _guess_range(code, metric, values)
     fixes: dict[str, Any] = {"rescale": {metric: found}} if found else {}
-    if code == "unknown-direction":
-        return {"direction": {metric: "min"}, **fixes}
-    return fixes
+    return {"direction": {metric: "min"}, **fixes} if code == "unknown-direction" else fixes
 
 
-def _guess_range(code: str, metric: str, given: MetricValues) -> tuple[float, float] | None:
+def _guess_range(code: str, metric: str, values: Floats) -> tuple[float, float] | None:
     """Return the range to map to 0..1; None where a value is wrong, or no range is needed."""
-    measure, values = measure_of_column(metric), _metric_column(metric, given)
-    least, most = float(values.min()), float(values.max())
+    measure, least, most = measure_of_column(metric), float(values.min()), float(values.max())
     if code == "unknown-direction" and least >= 0 and most <= 1:
         return None
     if measure is None or code == "unbounded-metric":
@@ -141,38 +137,34 @@ def _guess_range(code: str, metric: str, given: MetricValues) -> tuple[float, fl
     return (-round_up(-least) if least < 0 else 0.0, round_up(most) if most > 1 else 1.0)
 
 
-def _metric_column(metric: str, given: MetricValues) -> Floats:
-    values = given.values[:, given.metrics.index(metric)]
-    return values if len(values) else np.zeros(1)  # not measured yet
+Unfit = tuple[str, Problem, tuple[float, float] | None]
 
 
-def unscaled_metrics_error(
-    unfit: Sequence[tuple[str, Problem, tuple[float, float] | None]],
-    given: MetricValues,
-    scaled: int,
-) -> DataError:
+def unscaled_metrics_error(unfit: Sequence[Unfit], given: MetricValues, scaled: int) -> DataError:
     """Build the error of metrics without a scale, with hints for each and for all.
 
     unfit: metrics, their problem, and the range they are scaled from. scaled: number of others.
     """
-    hundred = [
-        _guess_range(problem.code, metric, given) == (0, 100) for metric, problem, _ in unfit
-    ]
-    if 1 < len(unfit) == len(given.metrics) and all(hundred) and not scaled:
+    # zero where predictions are not measured yet
+    values = given.values if len(given.values) else np.zeros((1, len(given.metrics)))
+    columns = {metric: values[:, i] for i, metric in enumerate(given.metrics)}
+    hundred = (_guess_range(one.code, name, columns[name]) == (0, 100) for name, one, _ in unfit)
+    if 1 < len(unfit) == len(given.metrics) and not scaled and all(hundred):
         hint = "add --rescale '*=0:100' to read percentages"
-        fixes: dict[str, Any] = {"rescale": {"*": (0.0, 100.0)}}
-        return DataError([problem for _, problem, _ in unfit], hint=hint, fixes=fixes)
+        whole = {"rescale": {"*": (0.0, 100.0)}}
+        return DataError([problem for _, problem, _ in unfit], hint=hint, fixes=whole)
     spared = scaled + sum(problem.code not in _LEFT_OUT for _, problem, _ in unfit)
-    grouped: dict[tuple[str, Any, str | None], list[tuple[str, Problem, dict[str, Any]]]] = {}
+    grouped: dict[Any, list[tuple[str, Problem, dict[str, Any]]]] = {}
     for metric, problem, span in unfit:
-        fixes = guess_scale_options(problem.code, metric, given, span, spared)
-        hint = scale_hint(problem.code, metric, given, fixes)
-        same = _shared_hint_key(problem.code, fixes)
-        key = problem.code, same, None if same else hint
+        fixes = guess_scale_options(problem.code, metric, columns[metric], span, spared)
+        # percentages share one hint
+        key: Any = fixes == {"rescale": {metric: (0.0, 100.0)}} and problem.code == "above-one"
+        key = key or (problem.code, scale_hint(problem.code, metric, columns[metric], fixes))
         grouped.setdefault(key, []).append((metric, problem, fixes))
     parts = []
-    for (code, _, _), found in grouped.items():
-        hint = scale_hint(code, found[0][0], given, found[0][2])
+    for found in grouped.values():
+        metric, problem, fixes = found[0]
+        hint = scale_hint(problem.code, metric, columns[metric], fixes)
         both: dict[str, Any] = {}
         for _, _, fixes in found:
             for name, value in fixes.items():
@@ -182,9 +174,3 @@ def unscaled_metrics_error(
                     both[name] = (*before, *value)
         parts.append(DataError([problem for _, problem, _ in found], hint=hint, fixes=both))
     return DataError.from_errors_with_fixes(parts)
-
-
-def _shared_hint_key(code: str, fixes: Mapping[str, Any]) -> Any:
-    """Return the key by which metrics share one hint; None if they share none."""
-    ends = {*fixes["rescale"].values()} if set(fixes) == {"rescale"} else set()
-    return next(iter(ends)) if code == "above-one" and ends == {(0.0, 100.0)} else None

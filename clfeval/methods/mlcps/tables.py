@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints
+from clfeval.arrays import Floats
 from clfeval.document import Cell, Estimate, Row, Rows
 from clfeval.inference.resampling import percentile_limits, random_stream
 from clfeval.lazy_rows import LazyRows
@@ -36,9 +36,24 @@ def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
         "profile": _profile_rows(ranking), "redundant": _redundant_metric_rows(ranking),
     }  # fmt: skip
     if len(ranking.given.models) <= MOST_PAIRS:
-        tables["dominance"] = _dominance_rows(ranking)
+        names = ranking.given.models
+        tables["dominance"] = [
+            {"model": names[i], "dominated_by": [names[j] for j in over.tolist()]}
+            for i, over in enumerate(dominators(ranking.better))
+            if len(over)
+        ]
     if splits is not None:
-        tables["splits"] = _split_rows(ranking, splits)
+        places = dense_ranks(splits["mlcps"].T).T
+        tables["splits"] = [
+            {
+                "split": split, "model": model,
+                **{name: make_estimate(splits[name][s, i].item(), undefined=("outside_scale",))
+                   for name in ("mlcps", "normalised")},
+                "rank": int(places[s, i]) or None,
+            }
+            for s, split in enumerate(ranking.given.splits)
+            for i, model in enumerate(ranking.given.models)
+        ]  # fmt: skip
     if options.drawn is not None:
         tables["weights"] = _weight_rows(ranking, options.drawn)
     if ranking.compared:
@@ -49,28 +64,41 @@ def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
 
 
 def _model_rows(ranking: Ranking, splits: Splits | None) -> Rows:
-    models, spread = (
-        ranking.given.models,
-        None if splits is None else _split_statistics(splits["mlcps"]),
-    )
-    scored = {name: _score_estimates(ranking, name) for name in ranking.scores}
-    ranks, under = ranking.ranks[ranking.main].tolist(), ranking.under.tolist()
+    models, under = ranking.given.models, ranking.under.tolist()
+    ranks = ranking.ranks[ranking.main].tolist()
     first = None if ranking.first is None else ranking.first.tolist()
+    spread: Sequence[Floats] = ()
+    if splits is not None:  # mean, SD, and the splits with each model first
+        areas = splits["mlcps"]
+        sd = areas.std(axis=0, ddof=1) if len(areas) > 1 else np.full(len(models), nan)
+        spread = areas.mean(axis=0), sd, (dense_ranks(areas.T) == 1).sum(axis=1)
+    values: dict[str, list[list[float]]] = {}
+    for name, scores in ranking.scores.items():
+        values[name] = [side.tolist() for side in (scores, *ranking.limits.get(name, ()))]
+
+    def estimate(name: str, i: int) -> Estimate:
+        lacking = "missing_component" if name == "desirability" else "too_few_metrics"
+        # a mean lacks metrics too where nothing has a scale; a polygon may be flat for want of
+        # weights
+        if len(ranking.scales) >= RAYS and name in ("normalised", "mlcps"):
+            lacking = "zero_weight"
+        value, *ends = (side[i] for side in values[name])
+        low, high = ends or (nan, nan)
+        return make_estimate(value, low, high, undefined=(lacking,))
 
     def row(i: int) -> Row:
-        cells: dict[str, Cell] = {"model": models[i], "mlcps": scored["mlcps"](i)}
-        cells["rank"] = ranks[i] or None
-        cells |= {name: scored[name](i) for name in SCORES[1:]}
-        cells["pareto"] = under[i] < 0
-        cells["dominated_by"] = models[under[i]] if under[i] >= 0 else None
+        cells: dict[str, Cell] = {"model": models[i], "mlcps": estimate("mlcps", i)}
+        cells |= {"rank": ranks[i] or None, **{name: estimate(name, i) for name in SCORES[1:]}}
+        above = models[under[i]] if under[i] >= 0 else None
+        cells |= {"pareto": above is None, "dominated_by": above}
         if ranking.options.desirability:
-            cells["desirability"] = scored["desirability"](i)
+            cells["desirability"] = estimate("desirability", i)
             pairs = zip(ranking.options.desirability, ranking.wished[i].tolist(), strict=True)
             # each makes D 0
             cells["dealbreakers"] = [w.metric for w, d in pairs if d == 0 and w.weight > 0]
         if first is not None:
             cells["first"] = Estimate(first[i])
-        if spread is not None:
+        if spread:
             mean, sd, wins = (part[i].item() for part in spread)
             cells["split_mean"] = make_estimate(mean, undefined=("outside_scale",))
             why = "too_few_splits" if mean == mean else "outside_scale"
@@ -81,108 +109,68 @@ def _model_rows(ranking: Ranking, splits: Splits | None) -> Rows:
     return LazyRows(len(models), row)
 
 
-def _split_statistics(areas: Floats) -> Sequence[Floats]:
-    """Return mean and SD of the MLcps over splits, and the splits with each model first."""
-    sd = areas.std(axis=0, ddof=1) if len(areas) > 1 else np.full(areas.shape[1], nan)
-    return areas.mean(axis=0), sd, (dense_ranks(areas.T) == 1).sum(axis=1)
-
-
-def _score_estimates(ranking: Ranking, name: str) -> Callable[[int], Estimate]:
-    """Return the function from a model's index to an estimate of one score."""
-    values = ranking.scores[name].tolist()
-    lacking = "missing_component" if name == "desirability" else "too_few_metrics"
-    # a mean lacks metrics too where nothing has a scale; a polygon may be flat for want of weights
-    if len(ranking.scales) >= RAYS and name in ("normalised", "mlcps"):
-        lacking = "zero_weight"
-    if name in ranking.limits:
-        low, high = (side.tolist() for side in ranking.limits[name])
-        return lambda i: make_estimate(values[i], low[i], high[i], undefined=(lacking,))
-    return lambda i: make_estimate(values[i], undefined=(lacking,))
-
-
 def _rank_rows(ranking: Ranking) -> Rows:
     """Return the rank of each model by each score, and whether order or weights change it."""
     orders, k = ranking.orders, len(ranking.given.models)
-    columns: dict[str, list[Any]] = {
-        "model": list(ranking.given.models),
-        **{
-            name: [rank or None for rank in ranks.tolist()]
-            for name, ranks in ranking.ranks.items()
-            if name != "normalised"  # its ranks are those of mlcps
-        },
-    }
+    columns: dict[str, list[Any]] = {"model": list(ranking.given.models)}
+    for name, ranks in ranking.ranks.items():
+        if name != "normalised":  # its ranks are those of mlcps
+            columns[name] = [rank or None for rank in ranks.tolist()]
     over = ("best_over_orders", "worst_over_orders", "order_dependent", "weight_dependent")
     columns |= dict.fromkeys(over, [None] * k)
     if orders is not None:
-        columns["best_over_orders"] = orders.best.tolist()
-        columns["worst_over_orders"] = orders.worst.tolist()
         dependent = orders.dependent.astype(object)
         dependent[~orders.dependent & ~orders.settled] = None  # unknown
-        columns["order_dependent"] = dependent.tolist()
+        parts = (orders.best, orders.worst, dependent)
+        columns |= {name: part.tolist() for name, part in zip(over, parts, strict=False)}
         if k <= MOST_WEIGHED:
-            columns["weight_dependent"] = depends_on_weights(_weighable_rays(ranking)).tolist()
-
-    def row(i: int) -> Row:
-        return {name: column[i] for name, column in columns.items()}
-
-    return LazyRows(k, row, columns)
-
-
-def _weighable_rays(ranking: Ranking) -> Floats:
-    """Return the rays that weights multiply, (k, n), 0 for metrics of weight 0."""
-    return ranking.d * (ranking.weights > 0)
+            rays = ranking.d * (ranking.weights > 0)
+            columns["weight_dependent"] = depends_on_weights(rays).tolist()
+    return LazyRows(k, lambda i: {name: cells[i] for name, cells in columns.items()}, columns)
 
 
 def _metric_rows(ranking: Ranking) -> list[Row]:
     """Return a row per ray: scale, values, and the effect of omitting or doubling it."""
     rows: list[Row] = []
-    ranks, areas = ranking.ranks["mlcps"], _area_changes(ranking.d * ranking.weights)
-    for i, scale in enumerate(ranking.scales):
-        raw = ranking.given.values[:, scale.place]
+    names, ranks = ranking.given.models, ranking.ranks["mlcps"]
+    changes = _area_changes(ranking.d * ranking.weights)
+    for scale, areas in zip(ranking.scales, changes, strict=True):
+        raw, (low, high) = ranking.given.values[:, scale.place], scale.span or (None, None)
         row: dict[str, Cell] = {
-            "metric": scale.metric, "direction": scale.best, "low": scale.low, "high": scale.high,
+            "metric": scale.metric, "direction": scale.best, "low": low, "high": high,
             "weight": scale.weight, "least": float(raw.min()),
             "average": float(np.sort(raw).mean()),  # for any order of models
             "most": float(raw.max()),
         }  # fmt: skip
-        for key, area in zip(("without", "doubled"), areas(i), strict=True):
-            moved = None if area is None else dense_ranks(area)
-            names = ranking.given.models
-            row[f"winner_{key}"] = None if moved is None else _name_first(names, moved, ranks)
-            row[f"moved_{key}"] = None if moved is None else int((moved != ranks).sum())
+        for key, area in zip(("without", "doubled"), areas, strict=True):
+            row |= {f"winner_{key}": None, f"moved_{key}": None}
+            if area is not None:
+                moved = dense_ranks(area)
+                # of ties the earlier leader, with their number
+                first, *others = sorted(first_models(moved), key=ranks.__getitem__)
+                more = f" (and {len(others)} more)" if others else ""
+                row[f"winner_{key}"] = f"{names[first]}{more}"
+                row[f"moved_{key}"] = int((moved != ranks).sum())
         rows.append(row)
     return rows
 
 
-def _area_changes(rays: Floats) -> Callable[[int], tuple[Floats | None, Floats | None]]:
-    """Return the function from a ray to the areas without it, and with doubled length.
-
-    Up to a common factor; None where fewer than three rays are left.
-    """
+def _area_changes(rays: Floats) -> Iterator[tuple[Floats | None, Floats | None]]:
+    """Yield, for each ray, areas without it and doubled, up to a factor; None below 3 rays."""
     n = rays.shape[1]
     products = rays * np.roll(rays, -1, axis=1)
     up_to = np.cumsum(products, axis=1)
     onward = np.cumsum(products[:, ::-1], axis=1)[:, ::-1]
-
-    def areas(i: int) -> tuple[Floats | None, Floats | None]:
-        if n < RAYS:
-            return None, None
+    for i in range(n):
         doubled = up_to[:, -1] + products[:, i] + products[:, i - 1]
-        if n == RAYS:
-            return None, doubled
+        if n <= RAYS:
+            yield None, doubled if n == RAYS else None
+            continue
         if i == 0:
             rest = products[:, 1:-1].sum(axis=1)
         else:
             rest = (up_to[:, i - 2] if i > 1 else 0.0) + (onward[:, i + 1] if i < n - 1 else 0.0)
-        return rest + rays[:, i - 1] * rays[:, (i + 1) % n], doubled
-
-    return areas
-
-
-def _name_first(names: Sequence[str], ranks: Ints, before: Ints) -> str:
-    """Return the name of the first model; of ties the earlier leader, with their number."""
-    first, *others = sorted(first_models(ranks), key=before.__getitem__)
-    return names[first] + (f" (and {len(others)} more)" if others else "")
+        yield rest + rays[:, i - 1] * rays[:, (i + 1) % n], doubled
 
 
 def _profile_rows(ranking: Ranking) -> Rows:
@@ -215,48 +203,22 @@ def _profile_rows(ranking: Ranking) -> Rows:
 def _redundant_metric_rows(ranking: Ranking) -> list[Row]:
     """Return the pairs of redundant metrics; less is better as rays, else by goal."""
     given, wishes = ranking.given, [w for w in ranking.options.desirability if w.weight > 0]
-    used = {scale.metric for scale in ranking.scales if scale.weight > 0}
-    used |= {wish.metric for wish in wishes}
-    less = {wish.metric for wish in wishes if wish.goal == "minimize"}
-    less -= {scale.metric for scale in ranking.scales if scale.best == "max"}
-    less |= {scale.metric for scale in ranking.scales if scale.best == "min"}
+    lower = {wish.metric: wish.goal == "minimize" for wish in wishes}
+    used = {*lower, *(scale.metric for scale in ranking.scales if scale.weight > 0)}
+    lower |= {scale.metric: scale.best == "min" for scale in ranking.scales}
     places = [place for place, metric in enumerate(given.metrics) if metric in used]
+    less = [metric for metric, yes in lower.items() if yes]
     return redundant_rows([given.metrics[place] for place in places], given.values[:, places], less)
-
-
-def _dominance_rows(ranking: Ranking) -> list[Row]:
-    names = ranking.given.models
-    return [
-        {"model": names[i], "dominated_by": [names[j] for j in over.tolist()]}
-        for i, over in enumerate(dominators(ranking.better))
-        if len(over)
-    ]
-
-
-def _split_rows(ranking: Ranking, scored: Splits) -> list[Row]:
-    given, ranks = ranking.given, dense_ranks(scored["mlcps"].T).T
-    return [
-        {
-            "split": split, "model": model,
-            **{name: make_estimate(scored[name][s, i].item(), undefined=("outside_scale",))
-               for name in ("mlcps", "normalised")},
-            "rank": int(ranks[s, i]) or None,
-        }
-        for s, split in enumerate(given.splits) for i, model in enumerate(given.models)
-    ]  # fmt: skip
 
 
 def _weight_rows(ranking: Ranking, draws: int) -> list[Row]:
     """Return per model the share of random weights with which it is first."""
-    options = ranking.options
-    wins = winner_shares(
-        _weighable_rays(ranking), draws=draws, rng=random_stream(options.seed, "weights")
-    )
-    share, free = (
-        proportion_estimates(part, draws, "no_draws", level=options.level) for part in wins
-    )
+    rays, options = ranking.d * (ranking.weights > 0), ranking.options
+    wins = winner_shares(rays, draws=draws, rng=random_stream(options.seed, "weights"))
+    shares = (proportion_estimates(part, draws, "no_draws", level=options.level) for part in wins)
+    names = ("share", "share_order_free")
     return rows_from_columns(
-        {"model": ranking.given.models, "share": share, "share_order_free": free}
+        {"model": ranking.given.models, **dict(zip(names, shares, strict=True))}
     )
 
 

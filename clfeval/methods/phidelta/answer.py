@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 from typing import Any
 
@@ -20,7 +19,7 @@ from clfeval.formatting import (
     with_interval,
 )
 from clfeval.measures.odds import LEAN
-from clfeval.methods.comparison_answer import tied_with_best
+from clfeval.methods.comparison_answer import comparison_answer, tied_with_best
 from clfeval.methods.measurement.run_means import RunMean, Runs, run_answers
 
 MOST, MOST_COMPARED = 5, 300  # sentences; models of which all pairs are compared
@@ -45,8 +44,6 @@ def classifier_answer(
     said = [_best_model_answer(ranked, leaders, level)]
     compared = tables.get("comparisons", ())
     if reference is not None and compared and level is not None:
-        from clfeval.methods.comparison_answer import comparison_answer
-
         said += comparison_answer(compared, "delta", reference, margin, level)
     elif len(leaders) < len(ranked):
         others = [str(row["model"]) for row in ranked[len(leaders) :]]
@@ -54,8 +51,7 @@ def classifier_answer(
     said += [
         *_on_curves(whole_table_rows(tables.get("curves", ())), level),
         *_ppv_answer(first, tables.get("populations", ()), level),
-        *_chance_level_answer(ranked), *_inverted_models_answer(ranked),
-        *_bias_answers(ranked, "phi", level),
+        *_chance_level_answers(ranked), *_bias_answers(ranked, "phi", level),
     ]  # fmt: skip
     return tuple(said[:MOST])
 
@@ -64,24 +60,21 @@ def _best_model_answer(
     ranked: Sequence[Row], leaders: Sequence[str], level: float | None
 ) -> Answer:
     """Return the sentence on the model with the largest delta, or several of equal delta."""
-    delta, name = as_estimate(ranked[0]["delta"]), join_names(leaders)
-    value, low, high = _value_or_zero(delta), delta.low, delta.high
-    better, one = (
-        all(_is_above_chance(row["delta"]) for row in ranked[: len(leaders)]),
-        len(leaders) == 1,
-    )
-    if any((as_estimate(r["delta"]).low, as_estimate(r["delta"]).high) != (low, high)
-           for r in ranked[: len(leaders)]):  # fmt: skip
+    first, name, one = ranked[0], join_names(leaders), len(leaders) == 1
+    deltas = [as_estimate(row["delta"]) for row in ranked[: len(leaders)]]
+    value, low, high = _value_or_zero(deltas[0]), deltas[0].low, deltas[0].high
+    if len({(delta.low, delta.high) for delta in deltas}) > 1:
         low = high = None
     size = with_interval(value, low, high, level or 0.95)
     text = f"{name} ha{'s' if one else 've'} the largest δ: {size}"
     if len(leaders) == len(ranked):
         text = f"{name} has δ {size}" if one else f"All models have the same δ: {size}"
-    elif better:
+    # above chance, significantly so where there is an interval
+    elif all((_value_or_zero(d) if d.low is None else d.low) > 0 for d in deltas):
         text = f"{name} discriminate{'s' * one} best: δ {size}"
     if one:
-        text += f", sensitivity {_format_rate(ranked[0], 'sensitivity')}, "
-        text += f"specificity {_format_rate(ranked[0], 'specificity')}"
+        rates = (_value_or_zero(first[rate]) for rate in ("sensitivity", "specificity"))
+        text += ", sensitivity {}, specificity {}".format(*map(format_number, rates))
     return Answer("best-delta", f"{text}.", tuple(leaders), "delta", value, low, high)
 
 
@@ -99,10 +92,10 @@ def _ties_answer(
         found = tied_with_best(patterns, level)
     if found is None:
         return Answer("untested", f"No significance test: {why}.")
-    tied = [name for name in others if found.ties.get(name, True)]
+    tied = tuple(name for name in others if found.ties.get(name, True))
     text = describe_ties(tied, [name for name in others if name not in tied])
-    return Answer("not-significantly-different", text, tuple(tied)) if tied else Answer(
-        "significantly-worse", text, tuple(leaders[:1]))  # fmt: skip
+    code = "not-significantly-different" if tied else "significantly-worse"
+    return Answer(code, text, tied or tuple(leaders[:1]))
 
 
 def _on_curves(curves: Sequence[Row], level: float | None) -> list[Answer]:
@@ -111,71 +104,57 @@ def _on_curves(curves: Sequence[Row], level: float | None) -> list[Answer]:
     if not ranked:
         return []
     leaders, gini = _leading_models(ranked, "gini"), as_estimate(ranked[0]["gini"])
-    value, has = (with_interval(_value_or_zero(gini), gini.low, gini.high, level or 0.95), "has")
+    value, low, high = _value_or_zero(gini), gini.low, gini.high
+    size, has = with_interval(value, low, high, level or 0.95), "has"
     if len(leaders) > 1:
-        value, has, gini = (
-            f"{format_number(_value_or_zero(gini))} each",
-            "have",
-            Estimate(gini.value),
-        )
+        size, has, low, high = f"{format_number(value)} each", "have", None, None
     largest = "the largest Gini:" if len(ranked) > 1 else "a Gini of"
-    text = f"Over all thresholds {join_names(leaders)} {has} {largest} {value}."
-    return [Answer("best-curve", text, tuple(leaders), "gini", gini.value, gini.low, gini.high)]
+    text = f"Over all thresholds {join_names(leaders)} {has} {largest} {size}."
+    return [Answer("best-curve", text, tuple(leaders), "gini", value, low, high)]
 
 
-def _ppv_answer(name: str, populations: Sequence[Row], level: float | None) -> list[Answer]:
-    """Return the sentence on the PPV of the best model at the requested prevalence."""
-    rows = (row for row in populations if row["slice"] is None and row["model"] == name)
-    row = next(rows, None)
-    precision = as_estimate(row["precision"] if row else None)
-    if row is None or precision.value is None:
-        return []
-    value, low, high = precision.value, precision.low, precision.high
-    size = with_interval(value, low, high, level or 0.95, format_close)
-    at = f"{format_exact(float(str(row['prevalence'])))} ({row['odds']})"
-    text = f"At prevalence {at} the PPV of {quoted_name(name)} is {size}."
-    return [Answer("right", text, (name,), "precision", value, low, high)]
+def _ppv_answer(name: str, populations: Sequence[Row], level: float | None) -> Iterator[Answer]:
+    """Yield the sentence on the PPV of the best model at the first requested prevalence."""
+    rows = [row for row in populations if row["slice"] is None and row["model"] == name]
+    for row in rows[:1]:
+        precision = as_estimate(row["precision"])
+        value, low, high = precision.value, precision.low, precision.high
+        if value is not None:
+            size = with_interval(value, low, high, level or 0.95, format_close)
+            at = f"{format_exact(float(str(row['prevalence'])))} ({row['odds']})"
+            text = f"At prevalence {at} the PPV of {quoted_name(name)} is {size}."
+            yield Answer("right", text, (name,), "precision", value, low, high)
 
 
-def _chance_level_answer(ranked: Sequence[Row]) -> list[Answer]:
-    names = [
-        str(row["model"]) for row in ranked if _interval_covers(as_estimate(row["delta"]), 0.0)
-    ]
-    if not names:
-        return []
-    text = f"{join_names(names)} {_is_or_are(names)} not significantly different from chance (δ 0)."
-    if 1 < len(names) == len(ranked):
-        text = "No model is significantly different from chance (δ 0)."
-    return [Answer("like-chance", text, tuple(names))]
+def _chance_level_answers(ranked: Sequence[Row]) -> Iterator[Answer]:
+    """Yield sentences on models not different from chance, and on those significantly worse."""
+    deltas = [(str(row["model"]), as_estimate(row["delta"])) for row in ranked]
+    if names := tuple(name for name, delta in deltas if covers_zero(delta)):
+        text = f"{join_names(names)} {_is_or_are(names)} not significantly different from chance"
+        if 1 < len(names) == len(ranked):
+            text = "No model is significantly different from chance"
+        yield Answer("like-chance", f"{text} (δ 0).", names)
+    if names := tuple(name for name, one in deltas if one.high is not None and one.high < 0):
+        text = f"{join_names(names)} {_is_or_are(names)} significantly worse than chance (δ 0): "
+        text += f"invert {'its' if len(names) == 1 else 'their'} predictions."
+        yield Answer("better-inverted", text, names, "delta")
 
 
-def _inverted_models_answer(ranked: Sequence[Row]) -> list[Answer]:
-    """Return the sentence on models that are significantly worse than chance."""
-    ends = ((str(row["model"]), as_estimate(row["delta"]).high) for row in ranked)
-    names = [name for name, high in ends if high is not None and high < 0]
-    if not names:
-        return []
-    text = f"{join_names(names)} {_is_or_are(names)} significantly worse than chance (δ 0): invert "
-    text += f"{'its' if len(names) == 1 else 'their'} predictions."
-    return [Answer("better-inverted", text, tuple(names), "delta")]
-
-
-def _bias_answers(ranked: Sequence[Row], column: str, level: float | None) -> list[Answer]:
-    """Return sentences on significantly biased models: the interval of phi is beyond 0.1."""
-    said = []
+def _bias_answers(ranked: Sequence[Row], column: str, level: float | None) -> Iterator[Answer]:
+    """Yield sentences on significantly biased models: the interval of phi is beyond 0.1."""
+    phis = {str(row["model"]): as_estimate(row[column]) for row in ranked}
     name = "φ" if column == "phi" else "the mean of φ"
     for code, sign, side in (("biased-positive", 1, "above"), ("biased-negative", -1, "below")):
-        rows = [row for row in ranked if _is_biased(row[column], sign)]
-        if names := [str(row["model"]) for row in rows]:
+        ends = {model: phi.low if sign > 0 else phi.high for model, phi in phis.items()}
+        names = [model for model, end in ends.items() if end is not None and sign * end > LEAN]
+        if names:
             text = f"{join_names(names)} {_is_or_are(names)} biased towards {code[7:]}: {name} is "
             text += f"significantly {side} {sign * LEAN:g}"
-            if len(rows) == 1:
-                phi = as_estimate(rows[0][column])
+            if len(names) == 1:
+                phi = phis[names[0]]
                 size = with_interval(phi.value or 0.0, phi.low, phi.high, level or 0.95)
                 text += f" ({size.replace(' (', ', ').removesuffix(')')})"
-            text += "."
-            said.append(Answer(code, text, tuple(names), "phi"))
-    return said
+            yield Answer(code, f"{text}.", tuple(names), "phi")
 
 
 def _is_or_are(names: Sequence[str]) -> str:
@@ -187,10 +166,9 @@ def run_answer(
     level: float | None,
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Return sentences on the best mean over runs, significant differences from it, and bias."""
-    said = [*run_answers("delta", means, compared, runs, level, {})]
-    return tuple(
-        [*said, *_bias_answers(_sort_rows(spread, "delta_mean"), "phi_mean", level)][:MOST]
-    )
+    said = run_answers("delta", means, compared, runs, level, {})
+    biased = _bias_answers(_sort_rows(spread, "delta_mean"), "phi_mean", level)
+    return tuple([*said, *biased][:MOST])
 
 
 def feature_answer(
@@ -208,26 +186,25 @@ def feature_answer(
         return (Answer("no-position", "δ is undefined for every feature."),)
     chance = ""
     if by_chance:
-        judged = as_estimate(best[0].get("corrected_delta", delta))
-        chance = "not significantly different from chance (δ 0)"
-        if not _interval_covers(judged, 0.0):
-            chance = f"not significant when adjusted for {features:,} features"
-    said = [_strongest_feature_answer(best, alike, delta, chance and f", {chance}", level)]
+        chance = ", not significantly different from chance (δ 0)"
+        if not covers_zero(best[0].get("corrected_delta", delta)):
+            chance = f", not significant when adjusted for {features:,} features"
+    said = [_strongest_feature_answer(best, alike, delta, chance, level)]
+    of = format_count(features, "feature")
     if useless:
-        of = format_count(features, "feature")
         are = "is" if useless == 1 else "are"
         text = f"{useless:,} of {of} {are} not significantly different from chance (δ 0)"
         wrong = f"; without adjustment, about {format_count(round(expected), 'false positive')} "
         wrong += "is expected" if round(expected) == 1 else "are expected"
-        text += f"{wrong * (expected >= 1)}."
-        said.append(Answer("useless-features", text))
+        said.append(Answer("useless-features", f"{text}{wrong * (expected >= 1)}."))
     if selected is not None:
-        are = "is" if selected == 1 else "are"
-        text = f"{selected or 'None'} of {format_count(features, 'feature')} {are} selected."
+        which = f"{selected or 'None'} of {of}"
         if selected and selected == top:
-            text = f"The {selected:,} of {format_count(features, 'feature')} with the largest |δ| "
-            text += f"within --phi-max and --delta-min {are} selected."
-        said.append(Answer("selected", text))
+            which = (
+                f"The {selected:,} of {of} with the largest |δ| within --phi-max and --delta-min"
+            )
+        are = "is" if selected == 1 else "are"
+        said.append(Answer("selected", f"{which} {are} selected."))
     return tuple(said)
 
 
@@ -244,9 +221,8 @@ def _strongest_feature_answer(
         *others, last = [*map(quoted_name, names), *left]
         text = f"{', '.join(others)} and {last} have the strongest association with the class: |δ| "
         chosen = any(row.get("corrected_delta", row["delta"]) != row["delta"] for row in best)
-        text += (
-            f"{format_number(abs(value))}{', thresholds chosen on these rows' * chosen}{chance}."
-        )
+        how = ", thresholds chosen on these rows" * chosen
+        text += f"{format_number(abs(value))}{how}{chance}."
         return Answer("strongest-feature", text, tuple(names), "delta", abs(value))
     row, cut = best[0], ""
     if row["rule"] in (">", ">=") and isinstance(row["cut"], float):
@@ -271,31 +247,16 @@ def _sort_rows(rows: Sequence[Row], column: str) -> list[Row]:
 
 def _leading_models(ranked: Sequence[Row], column: str) -> list[str]:
     """Return the first model, and those with the same value."""
-    most = _value_or_zero(ranked[0][column])
-    same = takewhile(
-        lambda row: isclose(_value_or_zero(row[column]), most, rel_tol=0, abs_tol=EQUAL), ranked
-    )
-    return [str(row["model"]) for row in same]
+    values = [_value_or_zero(row[column]) for row in ranked]
+    same = sum(isclose(value, values[0], rel_tol=0, abs_tol=EQUAL) for value in values)
+    return [str(row["model"]) for row in ranked[:same]]
 
 
 def _value_or_zero(cell: Any) -> float:
     return as_estimate(cell).value or 0.0
 
 
-def _is_above_chance(cell: Any) -> bool:
-    """Return whether delta is above chance, significantly so if it has an interval."""
-    low = as_estimate(cell).low
-    return (_value_or_zero(cell) if low is None else low) > 0
-
-
-def _format_rate(row: Row, name: str) -> str:
-    return format_number(_value_or_zero(row[name]))
-
-
-def _interval_covers(cell: Estimate, value: float) -> bool:
-    return cell.low is not None and cell.high is not None and cell.low <= value <= cell.high
-
-
-def _is_biased(cell: Any, sign: int) -> bool:
-    end = as_estimate(cell).low if sign > 0 else as_estimate(cell).high
-    return end is not None and sign * end > LEAN
+def covers_zero(cell: Any) -> bool:
+    """Return whether an estimate has an interval that includes 0."""
+    low, high = as_estimate(cell).low, as_estimate(cell).high
+    return low is not None and high is not None and low <= 0 <= high

@@ -7,7 +7,9 @@ Source: Armano 2015, Information Sciences 325:466.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.features import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import from_units, safe_for_products
-from clfeval.document import Cell, Document, Estimate, ResultNote, Row, Rows
+from clfeval.document import Document, Estimate, ResultNote, Row, Rows
 from clfeval.errors import UsageError, list_names
 from clfeval.inference.p_values import benjamini_hochberg, proportions_p_value, smirnov_p_value
 from clfeval.inference.proportions import combine_proportions
@@ -24,7 +26,7 @@ from clfeval.lazy_rows import LazyRows
 from clfeval.measures.odds import phi_delta_of_counts
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import fractional_weights_error, proportion_estimates
-from clfeval.methods.phidelta.answer import feature_answer
+from clfeval.methods.phidelta.answer import covers_zero, feature_answer
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import isometric_notes, plane_parameters, plane_tables
 from clfeval.methods.provenance import build_parameters, build_signature, exclusion_notes
@@ -83,7 +85,12 @@ def select_features(ranked: RankedFeatures, options: FeatureOptions) -> Ints:
 
 
 def feature_table(
-    ranked: RankedFeatures, level: float | None, selected: Ints | None, *, honest: bool = False
+    ranked: RankedFeatures,
+    level: float | None,
+    selected: Ints | None,
+    told: list[bool] | None,
+    *,
+    honest: bool = False,
 ) -> Rows:
     """Return one row per feature; with `selected` (places) also whether it is selected.
 
@@ -92,25 +99,22 @@ def feature_table(
     counts, (tp, fp) = ranked.counts, ranked.cells.T[:2]
     kept = None if selected is None else set(selected.tolist())
     # a row of an array becomes numbers at once, which is much faster than one by one
-    totals = np.column_stack(
-        [
-            from_units(part, counts.unit)
-            for part in (counts.positives + counts.negatives, counts.missing)
-        ]
-    )
+    both = np.column_stack([counts.positives + counts.negatives, counts.missing])
+    totals = from_units(both, counts.unit)
     cuts = np.clip(counts.cuts, -LARGEST, LARGEST)
     numbers = np.column_stack([cuts, divide(tp, counts.positives), divide(fp, counts.negatives)])
     phis, deltas = _with_bounds(ranked, 1, level), _with_bounds(ranked, -1, level)
     held = [_with_bounds(ranked, sign, level, held=True) for sign in (1, -1)] if honest else []
-    told = differ_from_chance(ranked, level)
     if honest and told is None:  # a chosen threshold cannot be tested without a level
         told = [False] * len(counts)
 
     def make(i: int) -> Row:
         rows, missing = totals[i].tolist()
         cells = ranked.cells[i]
-        support, tp, fp, fn, tn = map(
-            _whole_or_float, from_units(np.append(cells[:2].sum(), cells), counts.unit).tolist()
+        # None for NaN, an integer for a whole number
+        support, tp, fp, fn, tn = (
+            None if n != n else int(n) if n == int(n) else n
+            for n in from_units(np.append(cells[:2].sum(), cells), counts.unit).tolist()
         )
         cut, sensitivity, fpr = map(_none_for_nan, numbers[i].tolist())
         phi, delta = _position_estimate(ranked, i, phis), _position_estimate(ranked, i, deltas)
@@ -135,11 +139,8 @@ def differ_from_chance(ranked: RankedFeatures, level: float | None) -> list[bool
     """Return which features differ from chance, at a false discovery rate of 1 - level."""
     if level is None:
         return None
-    adjusted = benjamini_hochberg(chance_p_values(ranked))
-    return [told or soft for told, soft in zip(
-        (adjusted < 1 - level).tolist(), (rule == "soft" for rule in ranked.counts.rules),
-        strict=True,
-    )]  # fmt: skip
+    soft = np.array([rule == "soft" for rule in ranked.counts.rules], bool)
+    return list(((benjamini_hochberg(chance_p_values(ranked)) < 1 - level) | soft).tolist())
 
 
 def chance_p_values(ranked: RankedFeatures) -> Floats:
@@ -175,14 +176,9 @@ def feature_role(phi: Estimate, delta: Estimate, *, told: bool | None = None) ->
         return None
     if abs(phi.value) >= NEARLY:
         return "pervasive" if phi.value > 0 else "rare"
-    if not delta.value or (_covers_zero(delta) if told is None else not told):
+    if not delta.value or (covers_zero(delta) if told is None else not told):
         return None
     return "covariant" if delta.value > 0 else "contravariant"
-
-
-def _covers_zero(delta: Cell) -> bool:
-    ends = (delta.low, delta.high) if isinstance(delta, Estimate) else (None, None)
-    return ends[0] is not None and ends[1] is not None and ends[0] <= 0 <= ends[1]
 
 
 def implications(ranked: RankedFeatures, i: int) -> list[tuple[str, int]]:
@@ -205,21 +201,18 @@ def implication_table(ranked: RankedFeatures, level: float | None) -> Rows:
 
     confidence: rows with both sides / rows with the left one; no limit for chosen thresholds.
     """
-    on_borders = np.flatnonzero((ranked.cells == 0).any(axis=1)).tolist()
+    counts, on_borders = ranked.counts, np.flatnonzero((ranked.cells == 0).any(axis=1)).tolist()
     found = [(i, *implied) for i in on_borders for implied in implications(ranked, i)]
     supports = np.array([support for _, _, support in found])
     sure = proportion_estimates(supports, supports, "too_few_rows", level=level)
-    chosen = ~np.isnan(ranked.counts.held_tp)
-    sure = [
-        Estimate(one.value) if chosen[i] else one for (i, *_), one in zip(found, sure, strict=True)
-    ]
+    chosen = ~np.isnan(counts.held_tp)
     return [
         {
-            "feature": ranked.counts.names[i], "implication": rule,
-            "support": from_units(support, ranked.counts.unit),
-            "confidence": confidence,
+            "feature": counts.names[i], "implication": rule,
+            "support": from_units(support, counts.unit),
+            "confidence": Estimate(one.value) if chosen[i] else one,
         }
-        for (i, rule, support), confidence in zip(found, sure, strict=True)
+        for (i, rule, support), one in zip(found, sure, strict=True)
     ]  # fmt: skip
 
 
@@ -228,33 +221,22 @@ def _with_bounds(
 ) -> Floats:
     """Return phi (sign 1) or delta (-1), (k, 3), no limits for soft votes, chosen thresholds."""
     counts, shift = ranked.counts, -1.0 if sign == 1 else 0.0
-    values = ranked.phi if sign == 1 else ranked.delta
-    chosen = ~np.isnan(counts.held_tp)
+    values, chosen = ranked.phi if sign == 1 else ranked.delta, ~np.isnan(counts.held_tp)
     none = np.array([rule == "soft" for rule in counts.rules], bool)
-    tp, fp = counts.tp, counts.fp
+    tp, fp = _held_out_counts(counts) if held else (counts.tp, counts.fp)
     if held:
-        tp, fp = _held_out_counts(counts)
         there = divide(tp, counts.positives) + sign * divide(fp, counts.negatives) + shift
         values = np.where(chosen, there, values)
     else:
         none |= chosen
-    if level is None or none.all():
-        nowhere = np.full(len(counts), np.nan)
-        return np.column_stack([values, nowhere, nowhere])
-    tp, fp = np.where(none, 0, tp), np.where(none, 0, fp)
-    _, low, high = combine_proportions(
-        1, sign, tp, counts.positives, fp, counts.negatives, level=level
-    )
-    low, high = (np.where(none, np.nan, bound + shift) for bound in (low, high))
+    low, high = np.full((2, len(counts)), np.nan)
+    if level is not None and not none.all():
+        tp, fp = np.where(none, 0, tp), np.where(none, 0, fp)
+        _, *ends = combine_proportions(
+            1, sign, tp, counts.positives, fp, counts.negatives, level=level
+        )
+        low, high = (np.where(none, np.nan, bound + shift) for bound in ends)
     return np.column_stack([values, np.minimum(low, values), np.maximum(high, values)])
-
-
-def _strongest_by_chance(ranked: RankedFeatures, level: float | None) -> bool:
-    """Return whether the strongest feature is not significant, adjusted by Bonferroni's rule."""
-    if level is None or not len(ranked.counts):
-        return False
-    first = chance_p_values(ranked.take(np.array([0]))).item()
-    return first * len(ranked.counts) >= 1 - level
 
 
 def _position_estimate(ranked: RankedFeatures, i: int, places: Floats) -> Estimate:
@@ -270,12 +252,6 @@ def _none_for_nan(number: float) -> float | None:
     return None if number != number else number
 
 
-def _whole_or_float(number: float) -> float | None:
-    """Return a count as an integer if it is whole, else as a float; None for NaN."""
-    whole = number == number and number == int(number)
-    return int(number) if whole else _none_for_nan(number)
-
-
 def feature_result(
     counted: CountedFeatures, plane: PlaneOptions, options: FeatureOptions
 ) -> Document:
@@ -289,25 +265,23 @@ def feature_result(
     ranked = RankedFeatures.from_counts(counted.counts)
     selected = select_features(ranked, options) if options.select else None
     tables: dict[str, Rows] = {}
-    everything = feature_table(ranked, level, selected, honest=options.cut == "best")
+    told = differ_from_chance(ranked, level)
+    everything = feature_table(ranked, level, selected, told, honest=options.cut == "best")
     if selected is not None:
         tables["selected"] = LazyRows(len(selected), lambda i: everything[int(selected[i])])
     tables |= {"features": everything, "implications": implication_table(ranked, level)}
     tables |= plane_tables(plane)
-    told = differ_from_chance(ranked, level)
     with np.errstate(invalid="ignore"):
         alike = int((np.abs(ranked.delta) > abs(ranked.delta[:1]) - ROUNDING).sum())
+    many, wrong = len(everything), 0.0 if level is None else 1 - level
+    # adjusted by Bonferroni's rule
+    p = chance_p_values(ranked.take(np.arange(min(many, 1)))) * many
+    by_chance = level is not None and bool((p >= wrong).any())
     answer = feature_answer(
-        everything[: min(alike, MAX_NAMED) or 1],
-        alike,
-        0 if told is None else told.count(False),
-        len(everything),
-        None if selected is None else len(selected),
-        by_chance=_strongest_by_chance(ranked, level),
-        top=options.top,
-        expected=0.0 if level is None else (1 - level) * len(ranked.counts),
-        level=level or 0.95,
-    )
+        everything[: min(alike, MAX_NAMED) or 1], alike, told.count(False) if told else 0, many,
+        None if selected is None else len(selected), by_chance=by_chance, top=options.top,
+        expected=wrong * many, level=level or 0.95,
+    )  # fmt: skip
     ratio = Population.from_counts(classes.positives, classes.negatives, classes.unit)
     totals = {"positives": classes.positives, "negatives": classes.negatives}
     said, limits = counted.roles, options.limits if options.select else None
@@ -353,31 +327,28 @@ def feature_result(
 
 def _warnings(
     counted: CountedFeatures, ranked: RankedFeatures, options: FeatureOptions, selected: Rows
-) -> list[ResultNote]:
-    said = exclusion_notes(counted.files, counted.blank_rows)
+) -> Iterator[ResultNote]:
+    yield from exclusion_notes(counted.files, counted.blank_rows)
     if counted.nameless:
         text = f"{counted.nameless:,} entries lack a row or a feature and are left out"
-        said.append(ResultNote("dropped", text))
+        yield ResultNote("dropped", text)
     if options.cut == "best":
         text = "thresholds are chosen on these rows; the corrected δ is expected on new data"
-        said.append(ResultNote("chosen-cuts", text))
+        yield ResultNote("chosen-cuts", text)
     gaps = int((counted.counts.missing > 0).sum())
     if gaps:
         lack, its = ("feature has", "its") if gaps == 1 else ("features have", "their")
         text = f"{gaps:,} {lack} missing values, which are left out of {its} counts"
-        said.append(ResultNote("feature-gaps", text))
+        yield ResultNote("feature-gaps", text)
     if ranked.constant.any():
-        names = [n for n, c in zip(ranked.counts.names, ranked.constant, strict=True) if c]
-        text = f"constant features, true in every row or in no row: {list_names(names, 5)}"
-        said.append(ResultNote("constant-features", text))
+        names = list_names(compress(ranked.counts.names, ranked.constant), 5)
+        text = f"constant features, true in every row or in no row: {names}"
+        yield ResultNote("constant-features", text)
     if counted.entries:
         text = "only rows with an entry count; --truth-table (Python, batches) adds others"
-        said.append(ResultNote("rows-from-entries", text))
-    unsure = sum(_covers_zero(row.get("corrected_delta", row["delta"])) for row in selected)
+        yield ResultNote("rows-from-entries", text)
+    unsure = sum(covers_zero(row.get("corrected_delta", row["delta"])) for row in selected)
     if unsure:
-        text = (
-            f"{unsure:,} of the {len(selected):,} selected features are not significantly "
-            "different from chance (δ 0); a lower --phi-max excludes more of them"
-        )
-        said.append(ResultNote("unsure-selected", text))
-    return said
+        text = f"{unsure:,} of the {len(selected):,} selected features are not significantly "
+        text += "different from chance (δ 0); a lower --phi-max excludes more of them"
+        yield ResultNote("unsure-selected", text)

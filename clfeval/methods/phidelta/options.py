@@ -50,9 +50,8 @@ def _accept_isometrics(flag: str, given: Any) -> dict[str, tuple[float, ...]]:
         if name not in ISOMETRICS:
             hint = suggestion(name, ISOMETRICS) or f"choose one of {', '.join(ISOMETRICS)}"
             raise bad_option(f"{flag}: '{name}' has no isometric lines", hint)
-        for value in values:
-            if not 0 <= value <= 1:
-                raise bad_option(f"{flag} {name}={value:g} is not between 0 and 1")
+        if outside := [value for value in values if not 0 <= value <= 1]:
+            raise bad_option(f"{flag} {name}={outside[0]:g} is not between 0 and 1")
     return lines
 
 
@@ -60,13 +59,13 @@ def _accept_cut(flag: str, given: Any) -> CutChoice | None:
     """Return a number as a float, or the name of a rule; UsageError for other values."""
     if given is None:
         return None
+    if isinstance(given, str) and given in CUTS:
+        return given  # type: ignore[return-value]
+    what = f"{flag} '{given}' is neither a number nor one of {', '.join(CUTS)}"
     if isinstance(given, str):
-        if given in CUTS:
-            return given  # type: ignore[return-value]
-        what = f"{flag} '{given}' is neither a number nor one of {', '.join(CUTS)}"
         raise UsageError.new(what, "bad-cut", hint=suggestion(given, CUTS))
     if isinstance(given, (bool, complex)) or not isinstance(given, (Number, SupportsFloat)):
-        raise bad_option(f"{flag} '{given}' is neither a number nor one of {', '.join(CUTS)}")
+        raise bad_option(what)
     cut = to_float(flag, given)
     if not math.isfinite(cut):
         raise bad_option(f"{flag} {cut} is not a finite number")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -81,56 +81,51 @@ def plane_tables(plane: PlaneOptions) -> dict[str, Rows]:
 
 def isometric_notes(
     plane: PlaneOptions, tables: Mapping[str, Rows], odds: str | None
-) -> list[ResultNote]:
-    """Return notes on lines that do not exist in the diamond, and on their class ratio."""
+) -> Iterator[ResultNote]:
+    """Yield notes on lines that do not exist in the diamond, and on their class ratio."""
     drawn = {(row["measure"], row["value"]) for row in tables.get("isometrics", ())}
-    said = []
     if not plane.populations and plane.isometrics.keys() - {"sensitivity", "specificity"}:
         at = f"for the sample's ratio add --prevalence {odds or 'P:N'}"
-        said.append(
-            ResultNote("lines-at-one-to-one", f"lines are for balanced classes (1:1); {at}")
-        )
+        yield ResultNote("lines-at-one-to-one", f"lines are for balanced classes (1:1); {at}")
     for name, values in plane.isometrics.items():
         lost = [f"{value:g}" for value in values if (name, value) not in drawn]
         if lost:
             text = f"{name} {', '.join(lost)} has no line: at most a corner has this value"
-            said.append(ResultNote("no-line", text))
-    return said
+            yield ResultNote("no-line", text)
 
 
 def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
     """Return the parameters of classifiers and features in their resolved form."""
-    methods = (
-        name_interval_methods(INTERVAL_METHODS, plane.interval)
-        if plane.confidence is not None
-        else {}
-    )
+    methods = INTERVAL_METHODS if plane.confidence is not None else {}
     places = [{"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations]
-    return {"interval_methods": methods, "targets": places}
+    return {"interval_methods": name_interval_methods(methods, plane.interval), "targets": places}
 
 
 def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Document:
     """Return the result of phidelta for classifiers with every requested table."""
     level, counts = plane.confidence, sample.slices[None]
-    _check_reference(sample, options)
+    if options.reference is not None:
+        if options.reference not in counts.models:
+            raise unknown_model("--reference", options.reference, counts.models)
+        if len(counts.models) == 1:
+            what = f"--reference '{options.reference}' is the only model; add another model"
+            raise bad_option(what)
+        if not sample.patterns and not options.runs:
+            what = "--reference compares models on the same rows, and the table has counts only"
+            hint = "give a table of predictions, or several runs with --run"
+            raise UsageError.new(what, "needs-predictions", hint=hint)
     # runs may repeat observations: pooled rows are not a sample
     pooled = None if options.runs else level
     design = Design(options.totals, "exact" if level is None else plane.interval)
     whole = PlaneCounts.from_slices(sample.slices, pooled, design, sample.patterns)
-    tables: dict[str, Rows] = {"models": model_rows(whole, sample.thresholds)}
+    whole_rows = model_rows(whole, sample.thresholds)
+    tables: dict[str, Rows] = {"models": whole_rows}
     if plane.populations:
         tables["populations"] = population_rows(whole, plane.populations)
     if options.reference is not None and not options.runs:
-        tables["comparisons"] = [
-            *comparison_rows(
-                sample.patterns,
-                tables["models"],
-                options.reference,
-                level,
-                options.margin,
-                COMPARED,
-            )
-        ]
+        of, margin = options.reference, options.margin
+        differences = comparison_rows(sample.patterns, whole_rows, of, level, margin, COMPARED)
+        tables["comparisons"] = [*differences]
     statistics = [one.digest() for one in (counts, *sample.runs.values())]
     if options.reference is not None and sample.patterns:
         statistics.append(sample.patterns[None].digest())
@@ -140,9 +135,8 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         statistics.append(scores)
     found = plane_parameters(plane)
     if level is not None:
-        found["interval_methods"] |= name_interval_methods(
-            AS_COUNTED[options.totals], plane.interval
-        )
+        counted = name_interval_methods(AS_COUNTED[options.totals], plane.interval)
+        found["interval_methods"] |= counted
     if plane.interval == "bootstrap":
         found["interval_methods"] |= {"phi, delta, measures ending in _u": "percentile bootstrap"}
     notes = list[ResultNote]()
@@ -155,15 +149,14 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     measured = compute_additional_measures(
         sample, options.measure, IntervalSettings(level, totals=options.totals)
     )
-    tables |= measured.tables
-    tables |= plane_tables(plane)
+    tables |= measured.tables | plane_tables(plane)
     summary, said = class_totals(sample), sample.roles
     if sample.runs:
         summary["runs"] = len(sample.runs)
     by = said.by if said.run is None else ()
     first, *others = answer
-    together = statistics[0]
-    if len(statistics) > 1:
+    together, *more = statistics
+    if more:
         together = sha256("".join(statistics).encode()).hexdigest()
     return Document(
         command="phidelta",
@@ -219,15 +212,11 @@ def _curve_tables(
         scores = counted.scores(i)
         digests[model.name] = scores[None].digest()
         for label in sample.slices:
-            one = scores[label]
-            curve = (
-                PhiDeltaCurve.from_scores(one)
-                if one.positives.sum() and one.negatives.sum()
-                else None
-            )
-            curves.append(curve_row(label, model.name, curve, level))
-            if curve is not None:
+            one, curve = scores[label], None
+            if one.positives.sum() and one.negatives.sum():
+                curve = PhiDeltaCurve.from_scores(one)
                 points += point_rows(label, model.name, curve, options.points)
+            curves.append(curve_row(label, model.name, curve, level))
     # scores are held one model at a time, but rows are listed by slice
     place = {label: i for i, label in enumerate(sample.slices)}
     for rows in (curves, points):
@@ -248,41 +237,21 @@ def _add_runs(
     tables["run_spread"] = spread_rows(values, means)
     reference, compared = options.reference or ALL_PAIRS, list[Row]()
     if level is not None:
-        within = runs.reference(reference)
-        inside = (
-            []
-            if within is None or sample.counted is None
-            else [*slice_comparison_rows(sample.counted.slices, within, level, {}, COMPARED)]
-        )
+        within, inside = runs.reference(reference), list[Row]()
+        if within is not None and sample.counted is not None:
+            inside += slice_comparison_rows(sample.counted.slices, within, level, {}, COMPARED)
         by_rows = row_differences(inside, slice_label((str(sample.roles.run),), ("",)))
-        compared = [*run_comparisons(values, models, runs, reference, by_rows, level=level,
-                                     seed=SEED)]  # fmt: skip
+        compared += run_comparisons(
+            values, models, runs, reference, by_rows, level=level, seed=SEED
+        )
     if compared:
         tables["comparisons"] = compared
-    return run_answer(means, tables["run_spread"], compared, runs, level), [
-        *run_notes("delta", values, runs, sample.roles.cluster, level)
-    ]
-
-
-def _check_reference(sample: Sample, options: ClassifierOptions) -> None:
-    reference, models = options.reference, sample.slices[None].models
-    if reference is None:
-        return
-    if reference not in models:
-        raise unknown_model("--reference", reference, models)
-    if len(models) == 1:
-        raise bad_option(f"--reference '{reference}' is the only model; add another model")
-    if not sample.patterns and not options.runs:
-        raise UsageError.new(
-            "--reference compares models on the same rows, and the table has counts only",
-            "needs-predictions",
-            hint="give a table of predictions, or several runs with --run",
-        )
+    notes = [*run_notes("delta", values, runs, sample.roles.cluster, level)]
+    return run_answer(means, tables["run_spread"], compared, runs, level), notes
 
 
 def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> list[ResultNote]:
-    said: list[ResultNote] = []
-    counts = sample.slices[None]
+    counts, said = sample.slices[None], list[ResultNote]()
     for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
         if not totals.all():
             text = f"no row is {name}: φ, δ and all measures of both classes are undefined"

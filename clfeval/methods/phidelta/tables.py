@@ -6,7 +6,6 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,6 @@ from clfeval.methods.estimates import (
     Cells,
     Design,
     Estimates,
-    Limits,
     concatenate_counts,
     estimate_column,
     exact_limits,
@@ -116,33 +114,27 @@ def isometric_lines(measure: str, value: float, p: float) -> Iterator[Line]:
 
 def _information_lines(value: float, p: float) -> Iterator[Line]:
     """Yield the lines above and below the phi axis: information grows with distance from it."""
+
+    def bits(phi: Floats, delta: Floats) -> Floats:
+        rates = (phi + delta + 1) / 2, (phi - delta + 1) / 2
+        return mutual_information(Confusion.from_prevalence(*rates, p))
+
+    def branch(sign: float) -> Line:
+        # on the borders from the (anti-)oracle to both side corners
+        left, right = np.zeros(2), np.array([-1.0, 1.0])
+        ends, _ = bisect(lambda x: bits(x, sign * (1 - np.abs(x))) > value, left, right)
+        phi = ends[0] + (ends[1] - ends[0]) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
+        highest = 1 - np.abs(phi)
+        _, high = bisect(lambda y: bits(phi, sign * y) < value, np.zeros_like(phi), highest)
+        high[[0, -1]] = highest[[0, -1]]
+        return (phi + sign * high + 1) / 2, (phi - sign * high + 1) / 2
+
     if value == 0:
         yield np.array([0.0, 1.0]), np.array([0.0, 1.0])
         return
     for sign in (1.0, -1.0):
-        if (
-            _information_bits(np.zeros(1), np.array([sign]), p)[0] > value
-        ):  # else no point has more information
-            yield _information_branch(sign, value, p)
-
-
-def _information_branch(sign: float, value: float, p: float) -> Line:
-    def bits(phi: Floats, height: Floats) -> Floats:
-        return _information_bits(phi, sign * height, p)
-
-    # on the borders from the (anti-)oracle to both side corners
-    ends, _ = bisect(lambda x: bits(x, 1 - np.abs(x)) > value, np.zeros(2), np.array([-1.0, 1.0]))
-    phi = ends[0] + (ends[1] - ends[0]) * (1 - np.cos(np.linspace(0, np.pi, STEPS + 1))) / 2
-    highest = 1 - np.abs(phi)
-    _, high = bisect(lambda y: bits(phi, y) < value, np.zeros_like(phi), highest)
-    high[[0, -1]] = highest[[0, -1]]
-    delta = sign * high
-    return (phi + delta + 1) / 2, (phi - delta + 1) / 2
-
-
-def _information_bits(phi: Floats, delta: Floats, p: float) -> Floats:
-    rates = (phi + delta + 1) / 2, (phi - delta + 1) / 2
-    return mutual_information(Confusion.from_prevalence(*rates, p))
+        if bits(np.zeros(1), np.array([sign]))[0] > value:  # else no point has more information
+            yield branch(sign)
 
 
 PRIOR = ("phi_b", "delta_b")
@@ -164,14 +156,13 @@ def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | Non
     words = WORDS[bisect_right(BOUNDARIES, delta.value)]
     if phi.value in (-1, 1):
         return f"{words}: always {_class_side(phi.value)}", None
-    if words != "informative" or phi.low is None or phi.high is None:
+    low, high = phi.low, phi.high
+    if words != "informative" or low is None or high is None:
         return words, None
-    if any(phi.low <= edge <= phi.high for edge in (-LEAN, LEAN)):
+    if any(low <= edge <= high for edge in (-LEAN, LEAN)):
         return words, None
-    lean = "balanced"
-    if abs(phi.value or 0.0) > LEAN:
-        lean = f"biased towards {_class_side(phi.low)}"
-    return f"{words}, {lean}", None
+    biased = abs(phi.value or 0.0) > LEAN
+    return f"{words}, {f'biased towards {_class_side(low)}' if biased else 'balanced'}", None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,19 +186,6 @@ class PlaneCounts:
         """Concatenate the models of all slices or runs."""
         return cls(*concatenate_counts(parts), level, design, patterns or {})
 
-    def _limits(self, name: str, cells: Cells, by: str, level: float) -> Limits:
-        """Return limits by formula, or by bootstrap if requested."""
-        if self.design.how != "bootstrap":
-            return measure_limits(name, cells, level=level, design=self.design, by=by)
-        names = self.counts.models
-        found, _ = bootstrap_limits(
-            {name: CATALOG[name].function}, cells, np.arange(len(names)), names, level=level,
-            resamples=RESAMPLES, seed=SEED, design=self.design,
-            redrawn=lambda i: TableResampler.from_patterns(self.patterns.get(self.labels[i]),
-                                                           names[i]),
-        )  # fmt: skip
-        return found[name]
-
     def share(self, name: str, *, level: float | None = None) -> Estimates:
         """Return a share of the rows with its exact interval."""
         measure, cells, sure = CATALOG[name], Cells.at_prevalence(self.counts), level or self.level
@@ -228,9 +206,17 @@ class PlaneCounts:
             values = measure.function(cells.at_rates(*rates))
             if p is None:  # F1 needs no row of each class
                 values = np.where(np.isnan(values), measure.function(cells.counted), values)
-        bounds = None
-        if self.level is not None:
-            bounds = self._limits(name, cells, by, self.level)
+        bounds, names = None, self.counts.models
+        if self.level is not None and self.design.how == "bootstrap":
+            found, _ = bootstrap_limits(
+                {name: measure.function}, cells, np.arange(len(names)), names, level=self.level,
+                resamples=RESAMPLES, seed=SEED, design=self.design,
+                redrawn=lambda i: TableResampler.from_patterns(self.patterns.get(self.labels[i]),
+                                                               names[i]),
+            )  # fmt: skip
+            bounds = found[name]
+        elif self.level is not None:
+            bounds = measure_limits(name, cells, level=self.level, design=self.design, by=by)
         return estimate_column(
             values, bounds, cells, measure.undefined if p is None else measure.tuned
         )
@@ -244,12 +230,6 @@ class PlaneCounts:
         """Return the unbiased accuracy, (1 + delta) / 2, by a single division."""
         return self.at("accuracy_u", values=self.divided(
             lambda tp, fp, p, n: divide(tp * n + (n - fp) * p, 2 * p * n)
-        ))  # fmt: skip
-
-    def error_u(self) -> Estimates:
-        """Return the unbiased error, (1 - delta) / 2, by a single division."""
-        return self.at("error_u", values=self.divided(
-            lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n)
         ))  # fmt: skip
 
     def divided(self, formula: Callable[..., Floats]) -> Floats:
@@ -284,11 +264,12 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
     # the two are independent: intervals at the square root of the level cover both at the level
     each = None if plane.level is None else math.sqrt(plane.level)
     cells = Cells.at_prevalence(plane.counts)
+    error = plane.divided(lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n))
     return rows_from_columns({
         "slice": plane.labels, "model": plane.counts.models,
         **plane.rates(thresholds), "phi": phi, "delta": delta,
         "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
-        "accuracy_u": plane.accuracy_u(), "error_u": plane.error_u(),
+        "accuracy_u": plane.accuracy_u(), "error_u": plane.at("error_u", values=error),
         **{f"{name}_u": plane.at(name, 0.5) for name in ("precision", "npv", *NON_SHARE_MEASURES)},
         **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
         **{name: plane.at(name) for name in NON_SHARE_MEASURES},
@@ -301,17 +282,19 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
 def population_rows(plane: PlaneCounts, populations: Sequence[Population]) -> list[Row]:
     """Return, per slice, population and model, phi_b, delta_b and the measures there."""
     names = (*PRIOR, "accuracy", "precision", "npv", "mutual_information")
-    k = len(plane.labels)
-    by_population = [
-        rows_from_columns({
-            "slice": plane.labels, "model": plane.counts.models,
-            "prevalence": [one.prevalence] * k, "odds": [one.odds] * k,
-            **{name: plane.at(name, one.prevalence) for name in names},
-        })
-        for one in populations
+    place: dict[Any, int] = {label: i for i, label in enumerate(dict.fromkeys(plane.labels))}
+    rows = [
+        row for one in populations
+        for row in rows_from_columns(
+            {
+                "slice": plane.labels, "model": plane.counts.models,
+                "prevalence": [one.prevalence] * len(plane.labels),
+                "odds": [one.odds] * len(plane.labels),
+                **{name: plane.at(name, one.prevalence) for name in names},
+            }
+        )
     ]  # fmt: skip
-    slices = {label: list(places) for label, places in groupby(range(k), plane.labels.__getitem__)}
-    return [rows[i] for places in slices.values() for rows in by_population for i in places]
+    return sorted(rows, key=lambda row: place[row["slice"]])
 
 
 def run_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list[Row]:
@@ -343,25 +326,24 @@ def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
     rows: list[Row] = []
     for model in dict.fromkeys(one.model for one in means):
         delta, phi = (of[metric, model] for metric in COMPARED)
-        xy = [[one.value for one in values[metric, model].values() if one.value is not None]
-              for metric in COMPARED]  # fmt: skip
+        mean = delta.mean
         value, low, high = (
-            None if end is None else (1 + end) / 2
-            for end in (delta.mean.value, delta.mean.low, delta.mean.high)
+            None if end is None else (1 + end) / 2 for end in (mean.value, mean.low, mean.high)
         )
-        row: dict[str, Any] = {
-            "model": model, "runs": delta.runs, "phi_mean": phi.mean, "phi_sd": phi.sd,
-            "delta_mean": delta.mean, "delta_sd": delta.sd, "covariance": None,
-            "accuracy_u_mean": Estimate(value, low, high, delta.mean.reason),
-            "accuracy_u_sd": None if delta.sd is None else delta.sd / 2, "bias": None,
-            "variance": None, "method": delta.method,
-        }  # fmt: skip
+        covariance = bias = variance = None
         if phi.sd is not None and delta.sd is not None:
-            bias = phi.mean.value or 0.0
-            row["covariance"] = float(np.cov(np.array(xy), ddof=1)[0, 1])
-            row["bias"] = "low" if abs(bias) <= BIAS else f"towards {_class_side(bias)}"
-            row["variance"] = "low" if math.hypot(phi.sd, delta.sd) <= LOW_VARIANCE else "high"
-        rows.append(row)
+            xy = [[one.value for one in values[metric, model].values() if one.value is not None]
+                  for metric in COMPARED]  # fmt: skip
+            covariance, at = float(np.cov(np.array(xy), ddof=1)[0, 1]), phi.mean.value or 0.0
+            bias = "low" if abs(at) <= BIAS else f"towards {_class_side(at)}"
+            variance = "low" if math.hypot(phi.sd, delta.sd) <= LOW_VARIANCE else "high"
+        rows.append({
+            "model": model, "runs": delta.runs, "phi_mean": phi.mean, "phi_sd": phi.sd,
+            "delta_mean": mean, "delta_sd": delta.sd, "covariance": covariance,
+            "accuracy_u_mean": Estimate(value, low, high, mean.reason),
+            "accuracy_u_sd": None if delta.sd is None else delta.sd / 2, "bias": bias,
+            "variance": variance, "method": delta.method,
+        })  # fmt: skip
     return rows
 
 

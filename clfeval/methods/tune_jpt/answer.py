@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,7 @@ TARGETS = 3  # populations with a sentence each
 NAMES = 6  # in one sentence
 TIE_TOLERANCE = 1e-9  # relative; closer values are equal
 TURNS = 4  # changes of the lead that are listed
-TIES = ("not-significantly-different", "significantly-worse")  # sentences on other models
 ACCURACY = "tar"  # does not lead where one prediction for all rows has a higher accuracy
-TITLES = {ACCURACY: "accuracy (TAR)"}
 
 
 def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tuple[Answer, ...]:
@@ -49,25 +47,21 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
     places: dict[object, list[Row]] = {}
     for row in rows:
         places.setdefault(row["odds"], []).append(row)
-    several = len({row["model"] for row in rows}) > 1
     told = TuneAnswers(tables, parameters, _compared_measure(rows[0], parameters))
-    if several:
+    if len({row["model"] for row in rows}) > 1:
         said = [*told.best(list(places.values())[:TARGETS])]
         said += told.changes(told.short if said[0].code == "best-at" else told.title)
         if compared := tables.get("comparisons"):
-            first, *others = (one for one in said if one.code not in TIES)
-            said = [first, *_reference_answers(compared, parameters), *others]
+            ties = ("not-significantly-different", "significantly-worse")
+            first, *others = (one for one in said if one.code not in ties)
+            said, to = [first], str(parameters["reference"])
+            for lead in dict.fromkeys(str(row["measure"]) for row in compared):  # per population
+                margin = (parameters["margin"] or {}).get(lead.partition(":")[0])
+                said += comparison_answer(compared, lead, to, margin, parameters["level"])
+            said += others
     else:
         said = [one for row in rows[:TARGETS] for one in told.usable([row])]
     return tuple(said[:MOST])
-
-
-def _reference_answers(rows: Rows, parameters: Mapping[str, Any]) -> Iterator[Answer]:
-    """Yield the sentences that compare models with the reference, one per population."""
-    for lead in dict.fromkeys(str(row["measure"]) for row in rows):
-        measure, to = lead.partition(":")[0], str(parameters["reference"])
-        margin = (parameters["margin"] or {}).get(measure)
-        yield from comparison_answer(rows, lead, to, margin, parameters["level"])
 
 
 def _compared_measure(row: Row, parameters: Mapping[str, Any]) -> str | None:
@@ -103,17 +97,13 @@ class TuneAnswers:
     def title(self) -> str:
         """The title of the measure."""
         name = str(self.measure)
-        return TITLES.get(name) or measure_title(name, self.parameters.get("beta"))
+        accuracy = name == ACCURACY
+        return "accuracy (TAR)" if accuracy else measure_title(name, self.parameters.get("beta"))
 
     @property
     def short(self) -> str:
         """The title without its explanation."""
         return self.title.split(" (")[0]
-
-    @property
-    def judged(self) -> bool:
-        """Whether differences have intervals."""
-        return self.parameters.get("interval") != "none"
 
     def best(self, places: Sequence[Sequence[Row]]) -> Iterator[Answer]:
         """Yield sentences on the best model of each population; first also predictive values."""
@@ -156,7 +146,8 @@ class TuneAnswers:
             return None
         names = _leading_models(values, self._sign) or (str(row["leader"]),)
         listed = row["tied"] if isinstance(row["tied"], list) else []
-        others = [name for name in values if name not in names] if self.judged else []
+        judged = self.parameters.get("interval") != "none"
+        others = [name for name in values if name not in names and judged]
         tied, worse = (tuple(name for name in others if (name in listed) == yes)
                        for yes in (True, False))  # fmt: skip
         first = next(one for one in here if one["model"] == names[0])
@@ -171,9 +162,10 @@ class TuneAnswers:
         if margin is None or contest is None or contest.get("verdict") is None:
             return
         leader, kind = quoted_name(str(contest["leader"])), contest["verdict"]
-        equal, open_ = (contest[name] for name in ("equivalent", "possibly_better"))
-        alike = [str(name) for name in equal] if isinstance(equal, list) else []
-        maybe = [str(name) for name in open_] if isinstance(open_, list) else []
+        alike, maybe = (
+            [*map(str, names)] if isinstance(names := contest[name], list) else []
+            for name in ("equivalent", "possibly_better")
+        )
         what = f"{leader} is not worse than any other model by this margin"
         if kind == BETTER:
             least = contest["least_lead"]
@@ -184,10 +176,9 @@ class TuneAnswers:
             whether = f"{join_names(maybe, most=NAMES, word='or')} is better than {leader}"
             what = f"it is undecided whether {whether} by this margin"
         if alike:
-            also = (
-                f"{join_names(alike, most=NAMES)} {'is' if len(alike) == 1 else 'are'} equivalent"
-            )
-            what = f"{also} to {leader}" + ("" if kind == EQUIVALENT else f"; {what}")
+            are = "is" if len(alike) == 1 else "are"
+            also = f"{join_names(alike, most=NAMES)} {are} equivalent to {leader}"
+            what = also + ("" if kind == EQUIVALENT else f"; {what}")
         text = f"With a margin of {format_exact(margin)} in {self.short}, {what}."
         yield Answer("margin", text, tuple(alike), self.measure)
 
@@ -203,6 +194,10 @@ class TuneAnswers:
     def _sign(self) -> int:
         return -1 if CATALOG[str(self.measure)].best == "min" else 1
 
+    @property
+    def _most(self) -> str:
+        return "lowest" if self._sign < 0 else "highest"
+
     def _values(self, rows: Sequence[Row]) -> dict[str, float]:
         sizes = {str(row["model"]): sort_value(row.get(str(self.measure))) for row in rows}
         return {name: size for name, size in sizes.items() if size is not None}
@@ -211,34 +206,33 @@ class TuneAnswers:
         self, here: Sequence[Row], lead: LeadingModels, constant: str, *, tail: bool
     ) -> Answer:
         names, cell = lead.names, lead.cell
-        best = self.short if tail else self.title
         cuts = {row.get("threshold") for row in here} - {None}
         cut = f" and threshold {format_exact(float(str(*cuts)))}" if len(cuts) == 1 else ""
         where = "" if here[0]["population"] == "sample" else f"{prevalence_phrase(here[0])}{cut}, "
-        most = "lowest" if self._sign < 0 else "highest"
+        most = f"{self._most} {self.short if tail else self.title}"
         value = _with_limits(cell, self.parameters.get("level", 0.95))
-        text = f"{where}{_subject_and_verb(names, 'has')} the {most} {best}: {value}"
+        text = f"{where}{_who_has(names)} the {most}: {value}"
         if lead.only:
             text += "; it is undefined for the other models"
         elif tail and (others := describe_ties(lead.tied, lead.worse, most=NAMES)):
-            text += f"; {_as_clause(others)}"
+            begins = others.startswith(("The other ", "Every other "))
+            first = others[0].lower() if begins else others[0]  # that of a name stays
+            text += f"; {first}{others[1:].removesuffix('.')}"
         text += f"; {constant} is better" if constant else ""
         return Answer("best-at", f"{text}.", names, self.measure, cell.value, cell.low, cell.high)
 
     def _constant(self, row: Row, cell: Estimate) -> str:
         """Return the constant prediction that is better than the best model; empty if none is."""
         size, p = sort_value(cell), float(str(row["prevalence"]))
-        if size is None or p >= 1:
-            return ""
-        cost = self.parameters.get("cost")
+        cost, beta = self.parameters.get("cost"), self.parameters.get("beta")
         stakes = OutcomeCosts(**cost) if cost else None
-        given = CATALOG[str(self.measure)].given(beta=self.parameters.get("beta"), stakes=stakes)
-        for rate, answer in ((0.0, "negative"), (1.0, "positive")):
+        given = CATALOG[str(self.measure)].given(beta=beta, stakes=stakes)
+        constant = ((0.0, "negative"), (1.0, "positive")) if size is not None and p < 1 else ()
+        for rate, answer in constant:
             with np.errstate(all="ignore"):
                 value = float(given.function(Confusion.from_prevalence(rate, rate, p)))
-            if np.isfinite(value) and self._sign * (value - size) > TIE_TOLERANCE * max(
-                1, abs(value)
-            ):
+            lead = self._sign * (value - (size or 0.0))
+            if isfinite(value) and lead > TIE_TOLERANCE * max(1, abs(value)):
                 return f"predicting every row {answer} ({format_close(value, 3)})"
         return ""
 
@@ -265,24 +259,20 @@ class TuneAnswers:
         runs = self._runs(swept)
         ends = [str(swept[i]["odds"]) for i in (0, -1)] if swept else []
         within = "" if ends == [*FULL_SWEEP.split("..")] else f" from {' to '.join(ends)}"
-        most = "lowest" if self._sign < 0 else "highest"
         if len(runs) == 1:
-            names = runs[0][0]
-            text = f"{_subject_and_verb(names, 'has')} the {most} {by} at all "
-            text += f"{format_count(len(swept), 'class ratio')}{within}"
+            names, count = runs[0][0], format_count(len(swept), "class ratio")
+            text = f"{_who_has(names)} the {self._most} {by} at all {count}{within}"
             text += f"{self._significant(swept, names)}."
             yield Answer("leads-everywhere", text, names, self.measure)
         elif runs:
-            most = {"lowest": "lower", "highest": "higher"}[most] if self._two else most
-            parts = [f"{_subject_and_verb(runs[0][0], 'has')} the {most} {by} below prevalence "]
+            most = self._most.replace("est", "er") if len(self._models) == 2 else self._most
+            parts = [f"{_who_has(runs[0][0])} the {most} {by} below prevalence "]
             for (first, _), (second, row) in pairwise(runs):
                 at = self._crossing(first[0], second[0], swept, row)
                 parts[0] += at if len(parts) == 1 else ""
                 parts.append(join_names(second) + (f" from {at}" if len(parts) > 1 else " above"))
-            left = len(parts) - TURNS
-            parts[TURNS:] = (
-                [f"then the lead changes {format_count(left, 'more time')}"] if left > 0 else []
-            )
+            left = format_count(len(parts) - TURNS, "more time")
+            parts[TURNS:] = [f"then the lead changes {left}"] if len(parts) > TURNS else []
             text = f"{', '.join(parts)}{within and f' ({within[1:]})'}{self._significant(swept)}."
             names = tuple(dict.fromkeys(name for run, _ in runs for name in run))
             yield Answer("lead-changes", text, names, self.measure)
@@ -308,7 +298,7 @@ class TuneAnswers:
         """Return the phrase on the number of ratios at which the lead is significant."""
         tied = [{*row["tied"]} - {*names} if isinstance(row["tied"], list) else set()
                 for row in swept]  # fmt: skip
-        if not self.judged or {row["model"] for row in self.tables["models"]} == {*names}:
+        if self.parameters.get("interval") == "none" or self._models == {*names}:
             return ""
         if not any(tied) and not any(row["winner"] or row["tied"] for row in swept):
             return "; the measure is undefined for the other models"
@@ -316,18 +306,16 @@ class TuneAnswers:
         if names:
             where = "at all" if count == len(swept) else f"at {count}"
             return f", significantly {where}" if count else ", never significantly"
-        share, ratios = (
-            {len(swept): "all"}.get(count, f"{count}"),
-            format_count(len(swept), "class ratio"),
-        )
-        if self._two and not count:
+        share = "all" if count == len(swept) else f"{count}"
+        ratios = format_count(len(swept), "class ratio")
+        if len(self._models) == 2 and not count:
             return f"; no difference is significant at any of {ratios}"
-        what = "difference" if self._two else "lead"
+        what = "difference" if len(self._models) == 2 else "lead"
         return f"; the {what} is significant at {share} of {ratios}"
 
     @property
-    def _two(self) -> bool:
-        return len({row["model"] for row in self.tables["models"]}) == 2
+    def _models(self) -> set[Any]:
+        return {row["model"] for row in self.tables["models"]}
 
     def _crossing(self, first: str, second: str, swept: Sequence[Row], after: Row) -> str:
         """Return the prevalence at which two models cross; else the next one of the sweep."""
@@ -341,39 +329,28 @@ class TuneAnswers:
         return format_share(end)
 
 
-def _as_clause(text: str) -> str:
-    """Return a sentence as a clause; the first letter of a name is kept."""
-    inside = text.removesuffix(".")
-    begins = inside.startswith(("The other ", "Every other "))
-    return inside[0].lower() + inside[1:] if begins else inside
-
-
 def _leading_models(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
     """Return the models with the best value."""
-    if not values:
-        return ()
-    best = max(sign * value for value in values.values())
+    best = max((sign * value for value in values.values()), default=0.0)
     return tuple(
         name for name, value in values.items()
         if sign * value == best or best - sign * value <= TIE_TOLERANCE * abs(best) < inf
     )  # fmt: skip
 
 
-def _subject_and_verb(names: Sequence[str], verb: str) -> str:
-    """Return names with a verb, in the plural where there are several."""
-    if len(names) == 1:
-        return f"{quoted_name(names[0])} {verb}"
-    return f"{join_names(names, most=NAMES)} {'have' if verb == 'has' else verb.removesuffix('s')}"
+def _who_has(names: Sequence[str]) -> str:
+    """Return names with `has`, or `have` where there are several."""
+    one = len(names) == 1
+    return f"{quoted_name(names[0])} has" if one else f"{join_names(names, most=NAMES)} have"
 
 
 def _with_limits(cell: Estimate, level: float) -> str:
     """Return a value with its interval, infinite ones included."""
-    value = inf if cell.value is None else cell.value
-    low, high = cell.low, cell.high
+
+    def write(value: float, digits: int) -> str:
+        return f"{'-' * (value < 0)}∞" if abs(value) == inf else format_close(value, digits)
+
+    value, low, high = inf if cell.value is None else cell.value, cell.low, cell.high
     if low is not None or high is not None:  # a limit that is lacking is infinite
         low, high = (-inf if low is None else low), (inf if high is None else high)
-    return with_interval(value, low, high, level, _format_number)
-
-
-def _format_number(value: float, digits: int) -> str:
-    return f"{'-' * (value < 0)}∞" if abs(value) == inf else format_close(value, digits)
+    return with_interval(value, low, high, level, write)

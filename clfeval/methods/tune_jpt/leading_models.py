@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats, Ints
+from clfeval.arrays import Floats, Ints
 from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change, estimate_or_none
 from clfeval.compare.families import adjusted_family, family_pairs, reference_rows
 from clfeval.compare.rate_estimates import RateEstimates
@@ -36,9 +36,7 @@ _LOOKS = 13  # odds at which a lead without crossing is tested
 def lead_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
     """Return the leading models over the swept odds, or else over the full range."""
     populations = (*(options.swept or sweep_populations(FULL_SWEEP, 2)), *options.populations)
-    looked_at = [one.ratio for one in populations]
-    crossovers: dict[str | None, list[Row]] = {label: [] for label in given.slices}
-    winners: dict[str | None, list[Row]] = {label: [] for label in given.slices}
+    looked_at, crossovers, winners = [one.ratio for one in populations], list[Row](), list[Row]()
     alike: dict[int, list[str | None]] = {}  # slices with equally many models share one level
     for label, counts in given.slices.items():
         alike.setdefault(len(counts.models), []).append(label)
@@ -46,17 +44,19 @@ def lead_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
         contest = _pairwise_comparison(given, labels, options)
         if options.measure or options.reference or many <= MOST_PAIRED:
             ends = min(looked_at), max(looked_at)
-            for label, row in crossover_rows(labels, contest, ends):
-                if options.reference in (None, row["first"], row["second"]):
-                    crossovers[label].append(row)
+            crossovers += (
+                row for row in crossover_rows(labels, contest, ends)
+                if options.reference in (None, row["first"], row["second"])
+            )  # fmt: skip
         places = [slice_populations(given, label, options) for label in labels]
         for kinds in (("sample", "target"), ("sweep",)):
             chosen = [(i, *one) for i, its in enumerate(places) for one in its if one[0] in kinds]
-            for label, row in winner_rows(labels, contest, chosen, options):
-                winners[label].append(row)
-    joined = [[row for rows in table.values() for row in rows] for table in (crossovers, winners)]
-    tables: dict[str, Rows] = {"crossovers": joined[0]} if joined[0] else {}
-    return tables | {"winners": joined[1]}
+            winners += winner_rows(labels, contest, chosen, options)
+    place: dict[Any, int] = {label: i for i, label in enumerate(given.slices)}
+    for rows in (crossovers, winners):
+        rows.sort(key=lambda row: place[row["slice"]])
+    tables: dict[str, Rows] = {"crossovers": crossovers} if crossovers else {}
+    return tables | {"winners": winners}
 
 
 def _pairwise_comparison(
@@ -73,24 +73,21 @@ def _pairwise_comparison(
 
 def reference_comparisons(given: Sample, options: TuneOptions, reference: str) -> Iterator[Row]:
     """Yield differences from a reference at each target, by `ppv:prevalence=0.02` and the like."""
-    contest, margin = _pairwise_comparison(given, [None], options), options.least_difference
+    contest = _pairwise_comparison(given, [None], options)
     places = slice_populations(given, None, options)
     kind = "target" if options.populations else places[0][0]
-    wanted = [one for its, one in places if its == kind]
-    models = np.arange(contest.each)
-    if contest.rates is None:
-        return
-    for population in wanted:
+    models, level = np.arange(contest.each), contest.level or 0.0
+    for its, population in places:
+        if its != kind or contest.rates is None:
+            continue
         known = contest.rates.at(contest.measure, models, np.full(len(models), population.ratio))
         at = "" if kind == "sample" else f":prevalence={population.prevalence:.6g}"
-        name = f"{contest.measure.id}{at}"
-        one = known.paired(name, models)
-        family = adjusted_family(
-            one, family_pairs(reference, one.models), level=contest.level or 0.0, seed=options.seed
-        )
+        one = known.paired(f"{contest.measure.id}{at}", models)
+        pairs = family_pairs(reference, one.models)
+        family = adjusted_family(one, pairs, level=level, seed=options.seed)
         if family is not None:
             values = [Estimate(value) for value in one.values.tolist()]
-            rows = float(contest.counts.rows[0])
+            rows, margin = float(contest.counts.rows[0]), options.least_difference
             yield from reference_rows(family, values, rows, reference, margin=margin)
 
 
@@ -98,7 +95,7 @@ def winner_rows(
     labels: Sequence[str | None], contest: PairwiseComparison,
     places: Sequence[tuple[int, str, Population]],
     options: TuneOptions,
-) -> Iterator[tuple[str | None, Row]]:  # fmt: skip
+) -> Iterator[Row]:  # fmt: skip
     """Yield, per population of a part, the model with the best value, and those tied with it.
 
     `winner` is that model where every other one is significantly worse; else None, and `tied`
@@ -111,6 +108,7 @@ def winner_rows(
     if not places:
         return
     k, names, measure = contest.each, contest.counts.models, contest.measure
+    margin = options.least_difference
     ratios = np.array([population.ratio for *_, population in places])
     start, at = np.array([part for part, *_ in places]) * k, np.arange(len(places))
     every, odds = (start[:, None] + np.arange(k)).ravel(), np.repeat(ratios, k)
@@ -123,7 +121,7 @@ def winner_rows(
         first = np.repeat(at * k + leaders, k)
         p = known.p_values(first, np.arange(len(every))).reshape(values.shape)
         levels = _interval_levels(contest, known, p, options, everywhere=places[0][1] == "sweep")
-        for i in range(len(places)) if options.least_difference is not None else ():
+        for i in range(len(places)) if margin is not None else ():
             here = slice(i * k, (i + 1) * k)
             ends[:, i] = known.intervals(first[here], np.arange(len(every))[here], level=levels[i])
     tied = ~(p < 1 - levels[:, None])
@@ -147,12 +145,10 @@ def winner_rows(
             "value": value, "winner": its[leader] if called else None,
             "tied": undecided if defined else [],
         }  # fmt: skip
-        if options.least_difference is not None:
-            of_others = {
-                its[j]: estimate_or_none(*(x[j] for x in leads)) for j in others if defined
-            }
-            row |= _that_matters(of_others, options.least_difference)
-        yield labels[part], row
+        if margin is not None:
+            by = {its[j]: estimate_or_none(*(x[j] for x in leads)) for j in others if defined}
+            row |= _that_matters(by, margin)
+        yield row
 
 
 def _interval_levels(
@@ -169,38 +165,34 @@ def _interval_levels(
     matters = ((p < 1 - alone) & (p >= 1 - levels[:, None])).any(axis=1)
     for i in np.flatnonzero(matters | (options.least_difference is not None)).tolist():
         one = known.paired(contest.measure.id, np.arange(i * k, (i + 1) * k))
-        family = adjusted_family(
-            one, family_pairs(None, one.models), level=alone, seed=options.seed
-        )
+        pairs = family_pairs(None, one.models)
+        family = adjusted_family(one, pairs, level=alone, seed=options.seed)
         levels[i] = levels[i] if family is None else family.each_level
     return levels
 
 
 def _that_matters(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any]:
     """Return the cells that compare the leader with the other models by the margin."""
-    none = Estimate(None)
-    known = {
-        name: Change(none, none, one, float(one.low <= 0)).verdict(
-            "", 0.5, margin=margin, best="max"
-        )
-        for name, one in leads.items() if one.low is not None
-    }  # fmt: skip
-    found, together = {*known.values()}, None
-    if known and len(known) == len(leads):
+    none, kinds, lows = Estimate(None), dict[str, str | None](), list[float]()
+    for name, one in leads.items():
+        if one.low is not None:
+            change = Change(none, none, one, float(one.low <= 0))
+            kinds[name] = change.verdict("", 0.5, margin=margin, best="max")
+            lows.append(one.low)
+    found, together = {*kinds.values()}, None
+    if kinds and len(kinds) == len(leads):
         mixed = UNDECIDED if UNDECIDED in found else NOT_WORSE
         together = found.pop() if len(found) == 1 else mixed
-    least = min((one.low for one in leads.values() if one.low is not None), default=None)
     return {
-        "verdict": together,
-        "least_lead": least,
-        "equivalent": [name for name, one in known.items() if one == EQUIVALENT],
-        "possibly_better": [name for name, one in known.items() if one == UNDECIDED],
-    }
+        "verdict": together, "least_lead": min(lows, default=None),
+        "equivalent": [name for name, one in kinds.items() if one == EQUIVALENT],
+        "possibly_better": [name for name, one in kinds.items() if one == UNDECIDED],
+    }  # fmt: skip
 
 
 def crossover_rows(
     labels: Sequence[str | None], contest: PairwiseComparison, ends: tuple[float, float]
-) -> Iterator[tuple[str | None, Row]]:
+) -> Iterator[Row]:
     """Yield a row for every crossing of every pair of models, and one for a pair without any.
 
     The limits are the prevalences, on either side, beyond which the interval of the difference
@@ -217,14 +209,11 @@ def crossover_rows(
     found, rest, seen = find_crossings(contest, np.geomspace(*ends, _GRID), first, second)
     cells = [*_crossing_cells(contest, add_crossing_limits(contest, found, ends))]
     cells += _no_crossing_cells(contest, ends, first[rest], second[rest], seen)
-    order = np.argsort(np.concatenate([found.pair, rest]), kind="stable")
-    who = list(zip(first.tolist(), second.tolist(), strict=True))
-    whose = np.concatenate([found.pair, rest]).tolist()
-    for place in order.tolist():
-        i, j = who[whose[place]]
-        label = labels[i // k]
-        head = {"slice": label, "measure": measure, "first": names[i], "second": names[j]}
-        yield label, {**head, **cells[place]}
+    whose = np.concatenate([found.pair, rest])
+    for place in np.argsort(whose, kind="stable").tolist():
+        i, j = every[whose[place]].tolist()
+        who = {"slice": labels[i // k], "measure": measure, "first": names[i], "second": names[j]}
+        yield {**who, **cells[place]}
 
 
 def _crossing_cells(contest: PairwiseComparison, found: Crossings) -> Iterator[dict[str, Any]]:
@@ -255,10 +244,17 @@ def _no_crossing_cells(
     """Yield the reason for no crossing, the leader, and whether its lead is significant."""
     low, high = (Population.from_ratio(end).rough for end in ends)
     ahead = np.where(seen.ahead > 0, first, second)
-    leads = _significant_leads(contest, ends, ahead, first + second - ahead)
-    everywhere, anywhere = leads.all(axis=0), leads.any(axis=0)
-    parts = (seen.defined, seen.differ, ahead, everywhere, anywhere)
-    for defined, differ, leader, all_of_it, some in zip(*(x.tolist() for x in parts), strict=True):
+    pairs = np.concatenate([ahead, first + second - ahead])
+    some, place = np.unique(pairs, return_inverse=True)
+    one, other = place.reshape(2, -1)
+    leads = np.array([  # at a few odds
+        contest.significant(one, other, some, np.full(len(some), ratio))
+        for ratio in np.geomspace(*ends, _LOOKS)
+    ])  # fmt: skip
+    parts = (seen.defined, seen.differ, ahead, leads.all(axis=0), leads.any(axis=0))
+    for defined, differ, leader, everywhere, some_of_it in zip(
+        *(x.tolist() for x in parts), strict=True
+    ):
         reason, name, words = "none", None, ""
         if not defined:
             reason, words = "undefined", "undefined for at least one model"
@@ -270,21 +266,11 @@ def _no_crossing_cells(
                 reason, words = "invariant", "does not depend on the class ratio; "
             words += f"{name} leads from {low} to {high}"
             if contest.level is not None:
-                where = "everywhere" if all_of_it else "at some ratios" if some else "nowhere"
+                where = (
+                    "everywhere" if everywhere else "at some ratios" if some_of_it else "nowhere"
+                )
                 words += f"; its lead is significant {where}"
         yield {
             "crossing": Estimate(None, reason=reason), "odds": None, "leads_below": name,
             "leads_above": name, "verdict": f"none: {words}",
         }  # fmt: skip
-
-
-def _significant_leads(
-    contest: PairwiseComparison, ends: tuple[float, float], ahead: Ints, behind: Ints
-) -> Bools:
-    """Return at a few odds whether each model leads another significantly: (looks, q)."""
-    some, place = np.unique(np.concatenate([ahead, behind]), return_inverse=True)
-    one, other = place.reshape(2, -1)
-    looks = np.geomspace(*ends, _LOOKS)
-    return np.array([
-        contest.significant(one, other, some, np.full(len(some), ratio)) for ratio in looks
-    ])  # fmt: skip

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from clfeval.measures.odds import OutcomeCosts
 
 NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
+STATED: dict[str, Any] = {"stated": True, "shell": False}
 
 TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold by default
-BENT = ("g_mean",)  # its best threshold need not lie on the hull of the ROC points
 FULL_SWEEP = "1:1000..1000:1"
 ROWS = 1000  # of the tables shown
 
@@ -82,16 +82,19 @@ def _accept_measures(flag: str, given: Any) -> tuple[str, ...]:
 
 def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
     """Return four numbers per model; UsageError for other values."""
-    if given is None:
-        return {}
-    by_model = given if isinstance(given, Mapping) else {"model": given}
-    for numbers in by_model.values():
+    by_model = given if isinstance(given, Mapping | None) else {"model": given}
+    tables: dict[str, Sequence[float]] = {}
+    for model, numbers in (by_model or {}).items():
         if isinstance(numbers, str) or not isinstance(numbers, Iterable):
-            raise bad_option(
-                f"{flag}: four numbers (TP, FP, FN, TN), or a mapping of models to four numbers"
-            )
-    tables = {str(model): tuple(as_list(numbers)) for model, numbers in by_model.items()}
+            what = "four numbers (TP, FP, FN, TN), or a mapping of models to four numbers"
+            raise bad_option(f"{flag}: {what}")
+        tables[str(model)] = tuple(as_list(numbers))
     return {model: table for model, table in tables.items() if table}
+
+
+def _rate_option(rate: str, other: str) -> Opt:
+    text = f"{rate} of a published test, with {other}."
+    return Opt(text, NUMBERS, parse=values.parse_share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -106,22 +109,8 @@ class TuneOptions(IntervalOptions, PopulationOptions):
             takes=Mapping[str, Sequence[float]] | Sequence[float] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
-    sensitivity: Annotated[
-        float | None,
-        Opt(
-            "Sensitivity of a published test, with --specificity.",
-            NUMBERS,
-            parse=values.parse_share,
-        ),
-    ] = None
-    specificity: Annotated[
-        float | None,
-        Opt(
-            "Specificity of a published test, with --sensitivity.",
-            NUMBERS,
-            parse=values.parse_share,
-        ),
-    ] = None
+    sensitivity: Annotated[float | None, _rate_option("Sensitivity", "--specificity")] = None
+    specificity: Annotated[float | None, _rate_option("Specificity", "--sensitivity")] = None
     sweep: Annotated[
         str | None,
         Opt(
@@ -158,15 +147,7 @@ class TuneOptions(IntervalOptions, PopulationOptions):
     ] = ()  # fmt: skip
     reference: Annotated[str | None, reference_option()] = None
     resamples: Annotated[
-        int,
-        Opt(
-            "Number of bootstrap resamples.",
-            INTERVALS,
-            least=100,
-            most=10**6,
-            stated=True,
-            shell=False,
-        ),
+        int, Opt("Number of bootstrap resamples.", INTERVALS, least=100, most=10**6, **STATED)
     ] = RESAMPLES
     seed: Seed = 0
     interval: Interval = "exact"
@@ -192,20 +173,25 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         """The measures that choose thresholds: the requested ones, else a few common ones."""
         from clfeval.measures.catalog import CATALOG
 
-        names = (*TUNED, *self.measure, *measures_by_ratio_dependence()[2])
-        best = (name for name in self.measures if CATALOG[name].sign and name not in BENT)
-        return tuple(name for name in best if name in names)
+        names = {*TUNED, *self.measure, *measures_by_ratio_dependence()[2]}
+        # the best threshold of g_mean need not lie on the hull of the ROC points
+        names -= {"g_mean"}
+        return tuple(name for name in self.measures if CATALOG[name].sign and name in names)
 
     @property
     def compared(self) -> str | None:
         """The measure that compares models over the odds: the first requested, or the cost."""
         from clfeval.measures.catalog import CATALOG
 
-        cost = ["expected_cost"] if self.stakes is not None else []
-        better = (name for name in (*self.measure, *cost) if CATALOG[name].best != "zero")
-        known = ((name, CATALOG[name]) for name in self.measures)
-        moving = (name for name, one in known if one.best != "zero" and not one.invariant)
-        return next(better, next(moving, "j_index"))
+        known = {name: CATALOG[name] for name in self.measures}
+        asked = [*self.measure, *(("expected_cost",) if self.stakes is not None else ())]
+        moving = [name for name, one in known.items() if not one.invariant]
+        return next((n for n in (*asked, *moving) if CATALOG[n].best != "zero"), "j_index")
+
+    @property
+    def usable_rule(self) -> str:
+        """The measure that chooses a threshold to use."""
+        return "j_index" if self.stakes is None else "expected_cost"
 
     @property
     def least_difference(self) -> float | None:
@@ -228,11 +214,8 @@ class TuneOptions(IntervalOptions, PopulationOptions):
     @property
     def swept(self) -> tuple[Population, ...]:
         """The populations of the sweep; the default range is extended to the targets."""
-        return (
-            ()
-            if self.sweep is None
-            else sweep_populations(self.sweep, self.points, self.populations)
-        )
+        sweep = self.sweep
+        return sweep_populations(sweep, self.points, self.populations) if sweep is not None else ()
 
     @property
     def stakes(self) -> OutcomeCosts | None:
@@ -250,9 +233,7 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         from clfeval.methods.tune_jpt.requested_measures import options_from_measures
 
         ids = tuple(dict.fromkeys(name.partition(":")[0] for name in self.measure))
-        margin = {
-            _accept_measures("--margin", [name])[0]: most for name, most in self.margin.items()
-        }
+        margin = {_accept_measures("--margin", [k])[0]: most for k, most in self.margin.items()}
         return replace(self, measure=ids, margin=margin, **options_from_measures(self.measure))
 
     def check(self) -> None:
@@ -261,7 +242,14 @@ class TuneOptions(IntervalOptions, PopulationOptions):
 
     def _check(self) -> None:
         _ = self.populations, self.prevalence_range, self.swept
-        self._check_stakes()
+        (fp, fn), (tp, tn) = self.cost or (0.0, 0.0), self.benefit or (0.0, 0.0)
+        if self.cost is None and self.benefit is not None:
+            what = "--measure cost has benefits tp and tn without costs fp and fn"
+            raise bad_option(what, "add fp and fn, for example --measure cost:fp=1,fn=10,tp=1")
+        if self.cost is not None and not (fp + tn > 0 and fn + tp > 0):
+            what = f"--measure cost:fp={fp:g},fn={fn:g}: if one kind of error is free, predicting "
+            what += "one class for every row is optimal"
+            raise bad_option(what, "give both errors a cost above 0")
         for name in measures_by_ratio_dependence()[2]:
             if self.cost is None and name in self.measure:
                 hint = "add --measure cost:fp=1,fn=10 if a miss costs ten times a false positive"
@@ -275,21 +263,6 @@ class TuneOptions(IntervalOptions, PopulationOptions):
             given = ",".join(f"{x:g}" for x in prior)
             what = f"--prevalence-beta {given} is not two numbers from 0.001 to 1e18"
             raise bad_option(what, "for example --prevalence-beta 2,98")
-
-    def _check_stakes(self) -> None:
-        """Raise UsageError for incomplete costs and for costs that make one prediction optimal."""
-        if self.cost is None:
-            if self.benefit is not None:
-                what = "--measure cost has benefits tp and tn without costs fp and fn"
-                raise bad_option(what, "add fp and fn, for example --measure cost:fp=1,fn=10,tp=1")
-            return
-        (fp, fn), (tp, tn) = self.cost, self.benefit or (0.0, 0.0)
-        if not (fp + tn > 0 and fn + tp > 0):
-            raise bad_option(
-                f"--measure cost:fp={fp:g},fn={fn:g}: if one kind of error is free, predicting one "
-                "class for every row is optimal",
-                "give both errors a cost above 0",
-            )
 
 
 TUNE_JPT = Command(

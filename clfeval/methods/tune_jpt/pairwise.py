@@ -24,7 +24,8 @@ _EQUAL = 1e-12  # relative; a smaller difference is rounding
 _CELLS, _BLOCK = 2**20, 2**18  # values, and signs, held at a time
 _STEP, _GROWTH = 0.01, 1.3  # first step outwards from a crossing, in log odds
 
-Pair = tuple[int, int]  # places of two models
+# a pair and its two models, the sign before, and grid points around a change of sign
+Turn = tuple[int, int, int, float, int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +49,13 @@ class DifferenceSigns:
     """The signs of differences of q pairs over a grid of odds; the arrays are (q,).
 
     ahead: grid points where the first is better less those where the second is. defined, differ: at
-    some point. turns: pair, both models, sign before, and grid points around each change of sign.
+    some point. turns: each change of sign.
     """
 
     ahead: Ints
     defined: Bools
     differ: Bools
-    turns: list[tuple[int, int, int, float, int, int]]
+    turns: list[Turn]
 
 
 def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) -> RateCovariance:
@@ -115,7 +116,9 @@ def follow_difference_signs(
         here = np.searchsorted(first, [models[0], models[-1] + 1])
         if here[0] == here[1]:
             continue
-        values = np.ascontiguousarray(contest.values(ratios, models).T)
+        # (models, ratios)
+        each = contest.function(np.repeat(models, size), np.tile(ratios, len(models)))
+        values = each.reshape(len(models), size)
         for low in range(here[0], here[1], at_once):
             some = np.arange(low, min(low + at_once, here[1]))
             i, j = first[some], second[some]
@@ -144,7 +147,13 @@ def find_crossings(
     (g,), and each change of sign is halved down.
     """
     found: list[tuple[int, int, int, float]] = []
-    weight = None if contest.measure.invariant else _linear_weight(contest)
+    # the cost of a false positive in true positives, for (functions of) linear measures
+    measure, weight = contest.measure, None
+    if measure.interval == "derived" and measure.base is not None:
+        measure = CATALOG[measure.base]
+    if measure.interval == "linear" and not contest.measure.invariant:
+        a, b, _ = measure.terms(0.5, 0.5)
+        weight = float(-b / a)
     pairs = list(zip(first.tolist(), second.tolist(), strict=True))
     if weight is not None:
         for at, (i, j, d_tp, d_fp) in enumerate(_rate_differences(contest, pairs)):
@@ -154,15 +163,12 @@ def find_crossings(
     rest = np.setdiff1d(np.arange(len(pairs)), [one[0] for one in found])
     seen = follow_difference_signs(contest, ratios, first[rest], second[rest])
     if weight is None and not contest.measure.invariant and seen.turns:
-        apart = [
-            d_tp != 0 or d_fp != 0
-            for *_, d_tp, d_fp in _rate_differences(contest, [turn[1:3] for turn in seen.turns])
+        apart = _rate_differences(contest, [turn[1:3] for turn in seen.turns])
+        turns = [
+            turn for turn, (*_, d_tp, d_fp) in zip(seen.turns, apart, strict=True) if d_tp or d_fp
         ]
-        turns = [turn for turn, yes in zip(seen.turns, apart, strict=True) if yes]
         found = _halved_down(contest, ratios, turns)
-        left = np.ones(len(pairs), bool)
-        left[[one[0] for one in found]] = False
-        rest = np.flatnonzero(left)
+        rest = np.setdiff1d(rest, [one[0] for one in found])
         seen = DifferenceSigns(seen.ahead[rest], seen.defined[rest], seen.differ[rest], [])
     columns = list(zip(*found, strict=True)) or [()] * 4
     pair, below, above = (np.array(column, np.int64) for column in columns[:3])
@@ -171,9 +177,7 @@ def find_crossings(
 
 
 def _halved_down(
-    contest: PairwiseComparison,
-    ratios: Floats,
-    turns: Sequence[tuple[int, int, int, float, int, int]],
+    contest: PairwiseComparison, ratios: Floats, turns: Sequence[Turn]
 ) -> list[tuple[int, int, int, float]]:
     """Return the pair, its leaders below and above, and odds of each crossing, by bisection."""
     if not turns:
@@ -182,8 +186,7 @@ def _halved_down(
     low, high = ratios[left], ratios[right]
     for _ in range(_HALVINGS):
         middle = np.sqrt(low * high)
-        mine, theirs = (contest.function(models, middle) for models in (i, j))
-        here = contest.signs(mine, theirs)
+        here = contest.signs(contest.function(i, middle), contest.function(j, middle))
         low = np.where((here == ahead) | (here == 0), middle, low)
         high = np.where(here == ahead, high, middle)
     below, above = np.where(ahead > 0, i, j), np.where(ahead > 0, j, i)
@@ -223,7 +226,7 @@ def add_crossing_limits(
 
 
 def _rate_differences(
-    contest: PairwiseComparison, pairs: Iterable[Pair]
+    contest: PairwiseComparison, pairs: Iterable[tuple[int, int]]
 ) -> Iterator[tuple[int, int, float, float]]:
     """Yield i, j, tp_i - tp_j, fp_i - fp_j, as rates times all totals: whole numbers stay exact."""
     c = contest.counts
@@ -232,17 +235,6 @@ def _rate_differences(
     for i, j in pairs:
         (p1, n1, tp1, fp1), (p2, n2, tp2, fp2) = tables[i], tables[j]
         yield i, j, (tp1 * p2 - tp2 * p1) * n1 * n2, (fp1 * n2 - fp2 * n1) * p1 * p2
-
-
-def _linear_weight(contest: PairwiseComparison) -> float | None:
-    """Return the cost of a false positive in true positives, for (functions of) linear measures."""
-    measure, base = contest.measure, contest.measure.base
-    if measure.interval == "derived" and base is not None:
-        measure = CATALOG[base]
-    if measure.interval != "linear":
-        return None
-    a, b, _ = measure.terms(0.5, 0.5)
-    return float(-b / a)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -264,11 +256,6 @@ class PairwiseComparison:
     def sign(self) -> int:
         """1 where more is better, -1 where less is."""
         return -1 if self.measure.best == "min" else 1
-
-    def values(self, ratios: Floats, models: Ints) -> Floats:
-        """Return the measure of some models (m,) at every ratio: (g, m)."""
-        each = np.tile(models, len(ratios)), np.repeat(ratios, len(models))
-        return self.function(*each).reshape(len(ratios), -1)
 
     def function(self, models: Ints, ratios: Floats) -> Floats:
         """Return the measure of models at ratios, (m,) each."""

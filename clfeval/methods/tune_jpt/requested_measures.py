@@ -27,7 +27,6 @@ MADE_OF_SCORES = (
     "tune-jpt has measures of 2 x 2 tables only; clfeval report computes it at the prevalence of "
     "these rows"
 )
-_COSTS = {"cost": ("fp", "fn"), "benefit": ("tp", "tn")}
 
 
 def parse_tuned_measures(flag: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -35,33 +34,25 @@ def parse_tuned_measures(flag: str, names: Sequence[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for text in names:
         key = text.strip().casefold()
-        if key in SETS:
-            found |= dict.fromkeys(_of_set(flag, key))
-        else:
+        if key not in SETS:
             found[_parse_measure_name(flag, text)] = None
+            continue
+        if key not in ("default", *HARD):
+            what = f"{flag}: set '{key}' has no measure of a 2 x 2 table alone"
+            raise UsageError.new(what, "unknown-measure", hint=MADE_OF_SCORES)
+        plain = (one for one in TUNABLE if "stakes" not in CATALOG[one].takes)
+        found |= dict.fromkeys(one for one in plain if one in JPT or key != "default")
     return tuple(found)
-
-
-def _of_set(flag: str, name: str) -> list[str]:
-    plain = [one for one in TUNABLE if "stakes" not in CATALOG[one].takes]
-    if name == "default":
-        return [one for one in plain if one in JPT]
-    if name not in HARD:
-        what = f"{flag}: set '{name}' has no measure of a 2 x 2 table alone"
-        raise UsageError.new(what, "unknown-measure", hint=MADE_OF_SCORES)
-    return plain
 
 
 def _parse_measure_name(flag: str, text: str) -> str:
     name, _, settings = text.strip().partition(":")
     refuse_measure(name, flag)
-    known, measure = match_measure(name, TUNABLE), find_measure_by_name(name)
+    measure = find_measure_by_name(name)
     if measure is None:
-        what = f"{flag}: '{name}' is not a measure"
-        raise UsageError.new(
-            what, "unknown-measure", hint=suggest_measure(text, TUNE_JPT_MEASURES, flag)
-        )
-    known = known or match_measure(measure.id, TUNABLE)
+        hint = suggest_measure(text, TUNE_JPT_MEASURES, flag)
+        raise UsageError.new(f"{flag}: '{name}' is not a measure", "unknown-measure", hint=hint)
+    known = match_measure(name, TUNABLE) or match_measure(measure.id, TUNABLE)
     if known is None or (settings and measure.takes and not CATALOG[known].takes):
         what = f"{flag}: {measure.id} is not available in tune-jpt"
         raise UsageError.new(what, "unknown-measure", hint=_explain_unavailable(measure))
@@ -90,9 +81,10 @@ def options_from_measures(given: Sequence[str]) -> dict[str, Any]:
     for text in given:
         name, _, settings = text.partition(":")
         numbers = parse_measure_settings(text, settings, CATALOG[name]) if settings else {}
-        means = {"beta": numbers["beta"]} if "beta" in numbers else {}
-        means |= {option: tuple(numbers.get(one, 0.0) for one in pair)
-                  for option, pair in _COSTS.items() if {*pair} & {*numbers}}  # fmt: skip
+        means: dict[str, Any] = {"beta": numbers["beta"]} if "beta" in numbers else {}
+        for option, pair in (("cost", ("fp", "fn")), ("benefit", ("tp", "tn"))):
+            if {*pair} & {*numbers}:
+                means[option] = tuple(numbers.get(one, 0.0) for one in pair)
         for option, value in means.items():
             if found.setdefault(option, value) != value:
                 what = f"--measure {text} has a different {option} than an earlier measure"

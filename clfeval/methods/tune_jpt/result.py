@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from math import inf
@@ -18,7 +18,7 @@ from clfeval.document import Document, InputFile, ResultNote, Row, Rows, sort_va
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_model
 from clfeval.formatting import format_class_ratio, quoted_name
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.population import Population
+from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.options import check_reference
 from clfeval.methods.provenance import (
     build_parameters,
@@ -46,7 +46,6 @@ _ONE_SIDE = {  # errors of one kind do not count
     "ppv", "ppv_odds", "lr_pos", "npv", "npv_odds", "lr_neg", "sensitivity", "specificity", "fpr",
     "fnr", "fdr", "for", "precision_u", "npv_u",
 }  # fmt: skip
-_MAX_NAMED, _ONE_SIDED = 5, 10  # slices listed; ratio of two odds where one dominates
 METHODS = {  # by --interval
     "exact": {
         "sensitivity, specificity; tar, tor, ppv, npv and their odds as counted": "Clopper-Pearson",
@@ -65,7 +64,6 @@ METHODS = {  # by --interval
         "measures of models and sweep": "percentile bootstrap, stratified by class",
         "everything else": "by formula, as with exact",
     },
-    "none": {},
 }
 AS_COUNTED = {  # by --totals, in addition
     "random": {
@@ -76,12 +74,10 @@ AS_COUNTED = {  # by --totals, in addition
         },
         "bootstrap": {"measures that depend on the class ratio, as counted":
                       "percentile bootstrap of all rows (random class totals)"},
-        "none": {},
     },
     "fixed": {
         "exact": {"f_beta, mcc, ic, epa, cost, net benefit as counted":
                   "as elsewhere (fixed totals)"},
-        "bootstrap": {}, "none": {},
     },
 }  # fmt: skip
 _NOTES = {
@@ -101,28 +97,24 @@ _NOTES = {
     "one-sided-measure": "thresholds that optimise only {one_sided} are extreme; check "
     "sensitivity and specificity there",
     "no-target": "no target population; add one with --prevalence 0.01",
+    "advice": "if total errors in the population matter, use measures at the target prevalence; if "
+    "single rows matter, use those that do not depend on it, and MCC, IC and EPA at 1:1",
 }
-_ADVICE = (
-    "if total errors in the population matter, use measures at the target prevalence; if single "
-    "rows matter, use those that do not depend on it, and MCC, IC and EPA at 1:1"
-)
 
 
 def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and the method of each interval."""
     sweep, stakes = options.swept, options.stakes
     interval = options.interval if given.sampled else "none"
-    kind = interval if interval in METHODS else "exact"
+    kind = interval if interval in ("bootstrap", "none") else "exact"
+    methods = METHODS.get(kind, {}) | AS_COUNTED[options.totals].get(kind, {})
     found = {
         "positive": given.positive, "negative": list(given.negative),
-        "interval": interval,
-        "interval_methods": name_interval_methods(METHODS[kind] | AS_COUNTED[options.totals][kind],
-                                                  interval),
+        "interval": interval, "interval_methods": name_interval_methods(methods, interval),
         "measures": list(options.measures), "beta": options.beta,
         "invariant": [name for name in options.measures if CATALOG[name].invariant],
         "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.populations],
-        "sweep": {"from": sweep[0].odds, "to": sweep[-1].odds, "points": len(sweep)}
-        if sweep
+        "sweep": {"from": sweep[0].odds, "to": sweep[-1].odds, "points": len(sweep)} if sweep
         else None,
         "compared_by": options.compared if len(given.slices[None].models) > 1 else None,
         "paired": bool(given.patterns),
@@ -142,22 +134,21 @@ def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
     )
 
 
-def _format_odds(one: Population) -> str:
-    """Format odds as given, or as the exact ratio if these are rounded."""
-    left, _, right = one.odds.partition(":")
-    return one.odds if float(left) / float(right) == one.ratio else f"{one.ratio!r}:1"
-
-
 def tuning_signature(given: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
     """Return the settings that change numbers, and the hash of the sufficient statistics."""
     sweep, stakes = options.swept, options.stakes
     sure = f"{options.interval}-{options.level!r}" if options.confidence is not None else "none"
     if options.interval == "bootstrap":
         sure += f"-{options.resamples}"
+    odds = []
+    for one in options.populations:  # the exact ratio if odds are rounded
+        left, _, right = one.odds.partition(":")
+        exact = float(left) / float(right) == one.ratio
+        odds.append(one.odds if exact else f"{one.ratio!r}:1")
     found = {
         "cmd": "tune-jpt", "pos": given.positive, "cut": format_thresholds(given.thresholds),
         "miss": given.roles.missing, "weight": "yes" if given.roles.weight else None,
-        "by": ",".join(given.roles.by), "odds": ",".join(map(_format_odds, options.populations)),
+        "by": ",".join(given.roles.by), "odds": ",".join(odds),
         "sweep": f"{sweep[0].odds}..{sweep[-1].odds}/{len(sweep)}" if sweep else None,
         "range": options.prevalence_range and "..".join(map(repr, options.prevalence_range)),
         "prior": options.prevalence_beta and ",".join(map(repr, options.prevalence_beta)),
@@ -186,7 +177,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
     if options.margin and len(models) == 1:
         raise bad_option("--margin needs two models or more to compare")
 
-    tuner = TunedModels.from_sample(given, options)
+    tuner = TunedModels(given, options, *concatenate_counts(given.slices))
     tables: dict[str, Rows] = {}
     tables["models"], swept, failed = tuner.rows()
     if options.population is not None:
@@ -212,112 +203,89 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
         command="tune-jpt", signature=tuning_signature(given, options, statistics),
         inputs=given.files, parameters=settings,
         summary=class_totals(given), tables=tables, answer=tune_answer(tables, settings),
-        warnings=tuning_notes(given, options, tables, failed, unbounded),
+        warnings=tuple(tuning_notes(given, options, tables, failed, unbounded)),
     )  # fmt: skip
 
 
 def tuning_notes(
     given: Sample, options: TuneOptions, tables: Mapping[str, Rows], failed: int,
     unbounded: Sequence[str],
-) -> tuple[ResultNote, ...]:  # fmt: skip
-    """Return the notes, the most important first."""
+) -> Iterator[ResultNote]:  # fmt: skip
+    """Yield the notes, the most important first."""
     counts, chosen = given.slices[None], "thresholds" in tables
     several = len(counts.models) > 1
     full = all(part.all() for part in (counts.tp, counts.fp, counts.fn, counts.tn))
     one_sided = " and ".join(CATALOG[name].title for name in options.tuned if name in _ONE_SIDE)
-    aimed = options.populations or options.prevalence_range or options.prevalence_beta
-
-    def those(holding: Mapping[str, object]) -> list[ResultNote]:
-        known = {"failed": failed, "resamples": options.resamples,
-                 "unbounded": list_names(unbounded), "one_sided": one_sided,
-                 "models": len(counts.models), "compared": options.compared}  # fmt: skip
-        return [
-            ResultNote(code, _NOTES[code].format(**known)) for code, yes in holding.items() if yes
-        ]
-
+    known = {"failed": failed, "resamples": options.resamples, "unbounded": list_names(unbounded),
+             "one_sided": one_sided, "models": len(counts.models),
+             "compared": options.compared}  # fmt: skip
     unpaired = several and given.sampled and not given.patterns and "winners" in tables
-    return (
-        *those({"unpaired": unpaired, "rates-only": not given.sampled}),
-        *(_missing_class_notes(given) + _small_class_notes(given) if given.sampled else ()),
-        *_one_sided(tables["models"]),
-        *those(
-            {
-                "bootstrap-empty-cell": options.interval == "bootstrap" and not full,
-                "replicates-left-out": failed,
-                "infinite-scores": unbounded,
-                "chosen-threshold": chosen,
-                "not-compared": several and "winners" not in tables,
-                "pairs-on-request": "winners" in tables and "crossovers" not in tables,
-                "one-sided-measure": chosen and one_sided,
-                "no-target": not aimed,
-            }
+    first = {"unpaired": unpaired, "rates-only": not given.sampled}
+    others = {
+        "bootstrap-empty-cell": options.interval == "bootstrap" and not full,
+        "replicates-left-out": failed, "infinite-scores": unbounded, "chosen-threshold": chosen,
+        "not-compared": several and "winners" not in tables,
+        "pairs-on-request": "winners" in tables and "crossovers" not in tables,
+        "one-sided-measure": chosen and one_sided,
+        "no-target": not (
+            options.populations or options.prevalence_range or options.prevalence_beta
         ),
-        ResultNote("advice", _ADVICE),
-        *(counting_notes(given.counted) if given.counted else ()),
-    )
+    }  # fmt: skip
+    yield from (ResultNote(code, _NOTES[code]) for code, yes in first.items() if yes)
+    if given.sampled:
+        yield from (*_missing_class_notes(given), *_small_class_notes(given))
+    yield from _one_sided(tables["models"])
+    for code in (code for code, yes in others.items() if yes):
+        yield ResultNote(code, _NOTES[code].format(**known))
+    yield ResultNote("advice", _NOTES["advice"])
+    yield from counting_notes(given.counted) if given.counted else ()
 
 
-def _missing_class_notes(given: Sample) -> list[ResultNote]:
-    """Return notes on slices, and on models of tables of counts, that lack a class."""
-    out = []
+def _missing_class_notes(given: Sample) -> Iterator[ResultNote]:
+    """Yield notes on slices, and on models of tables of counts, that lack a class."""
     for label, counts in given.slices.items():
         for name, totals in (("positive", counts.positives), ("negative", counts.negatives)):
             lost = [m for m, n in zip(counts.models, totals.tolist(), strict=True) if not n]
-            if lost and len(lost) == len(counts.models):
-                out.append(
-                    ResultNote("single-class", f"{label} has no {name} row, so nothing is tuned")
-                )
-            elif lost:
-                where = f" in {label}" if label else ""
-                text = f"{list_names(lost)}: no {name} row{where}, so nothing is tuned"
-                out.append(ResultNote("single-class", text))
-    return out
+            what = f"{list_names(lost)}: no {name} row{f' in {label}' if label else ''}"
+            if len(lost) == len(counts.models):
+                what = f"{label} has no {name} row"
+            if lost:
+                yield ResultNote("single-class", f"{what}, so nothing is tuned")
 
 
-def _small_class_notes(given: Sample) -> list[ResultNote]:
-    """Return a note on the size of the smaller class, of the table and of slices, if too small."""
-    few = {}
+def _small_class_notes(given: Sample) -> Iterator[ResultNote]:
+    """Yield a note on the size of the smaller class, of the table and of slices, if too small."""
+    few: dict[str | None, float] = {}
     for label in given.slices:
-        both = [n for rows in class_rows(given, label) for n in rows if n]
-        if both and min(both) < ENOUGH:
-            few[label] = min(both)
-    if not few:
-        return []
+        least = min((n for rows in class_rows(given, label) for n in rows if n), default=inf)
+        few |= {label: least} if least < ENOUGH else {}
     slices = [f"{n:,.10g} in {quoted_name(label)}" for label, n in few.items() if label is not None]
     whole = [f"{few[None]:,.10g}"] if None in few else []
-    where = ", ".join([*whole, *slices[:_MAX_NAMED]])
-    left = len(slices) - _MAX_NAMED
-    more = f" and {left} more slices" if left > 0 else ""
-    text = (
-        f"with fewer than {ENOUGH} rows in the smaller class, measures at other prevalences tend "
-        f"to be too high; here it has {where}{more}"
-    )
-    return [ResultNote("small-class", text)]
+    if few:
+        more = f" and {len(slices) - 5} more slices" if len(slices) > 5 else ""
+        text = f"with fewer than {ENOUGH} rows in the smaller class, measures at other prevalences "
+        text += f"tend to be too high; here it has {', '.join([*whole, *slices[:5]])}{more}"
+        yield ResultNote("small-class", text)
 
 
-def _one_sided(rows: Rows) -> list[ResultNote]:
-    """Return a note where one of the two odds dominates EPA, with the worst case."""
+def _one_sided(rows: Rows) -> Iterator[ResultNote]:
+    """Yield a note where one of the two odds dominates EPA tenfold, with the worst case."""
     worst: tuple[float, Row] | None = None
     targets = [row for row in rows if row["population"] == "target"]
     for row in targets or rows:
-        terms = [sort_value(row.get(name)) for name in ("ppv_odds", "npv_odds")]
-        if "epa" not in row or None in terms:
-            continue
-        low, high = sorted(term for term in terms if term is not None)
-        times = high / low if low > 0 else inf if high > 0 else 1.0
-        if low < inf and times >= _ONE_SIDED and (worst is None or times > worst[0]):
-            worst = times, row
-    if worst is None:
-        return []
-    row = worst[1]
-    epa, ppv, npv = (f"{sort_value(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
-    at = f" at {format_class_ratio(row['odds'])}" if row["odds"] is not None else ""
-    text = f"one term dominates EPA: {epa} of {row['model']}{at} is the mean of PPV odds {ppv} and "
-    text += f"NPV odds {npv}"
-    return [ResultNote("epa-one-sided", text)]
-
-
-NAMES = ("TP", "FP", "FN", "TN")
+        ppv, npv = (sort_value(row.get(name)) for name in ("ppv_odds", "npv_odds"))
+        if "epa" in row and ppv is not None and npv is not None:
+            low, high = sorted((ppv, npv))
+            times = high / low if low > 0 else inf if high > 0 else 1.0
+            if low < inf and times >= 10 and (worst is None or times > worst[0]):
+                worst = times, row
+    if worst is not None:
+        row = worst[1]
+        at = f" at {format_class_ratio(row['odds'])}" if row["odds"] is not None else ""
+        epa, *odds = (f"{sort_value(row[n]):.4g}" for n in ("epa", "ppv_odds", "npv_odds"))
+        text = f"one term dominates EPA: {epa} of {row['model']}{at} is the mean of "
+        text += "PPV odds {} and NPV odds {}".format(*odds)
+        yield ResultNote("epa-one-sided", text)
 
 
 def sample_from_table(sample: Sample) -> Sample:
@@ -325,44 +293,38 @@ def sample_from_table(sample: Sample) -> Sample:
     column, hint = None, "both TP and FN, or both FP and TN, are 0 for every model"
     if sample.counted is not None:
         column = sample.counted.truth
-        held = f"'{column}' holds {list_names(sample.counted.classes)}"
-        hint = f"the positive class is '{sample.positive}', and {held}; check --positive"
+        classes = f"'{column}' holds {list_names(sample.counted.classes)}"
+        hint = f"the positive class is '{sample.positive}', and {classes}; check --positive"
     _need_classes(sample.slices[None], sample.name, hint, column)
     return sample
 
 
 def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sample:
     """Return the sample of TP, FP, FN, TN per model; UsageError unless these are four counts."""
-
-    def wrong(what: str, hint: str) -> UsageError:
-        return UsageError.new(what, "bad-counts", hint=hint)
-
-    cells = []
+    cells, hint = [], "write --counts 67,5,33,95"
     for model, numbers in counts.items():
-        if not model:
-            raise wrong("--counts has a model without a name", "write --counts rf=69,15,31,85")
         where = f"--counts {model}=" if model != "model" else "--counts "
-        shown = where + ",".join(map(str, numbers))
-        if len(numbers) != len(NAMES):
+        shown, what, whole = where + ",".join(map(str, numbers)), "", list[int]()
+        if not model:
+            what, hint = "--counts has a model without a name", "write --counts rf=69,15,31,85"
+        elif len(numbers) != 4:
             what = f"{shown} is not four numbers TP,FP,FN,TN"
-            hint = f"add the number of true negatives: {shown},TN"
-            raise wrong(what, hint if len(numbers) == 3 else "write --counts 67,5,33,95")
-        whole = []
-        for name, number in zip(NAMES, numbers, strict=True):
+            if len(numbers) == 3:
+                hint = f"add the number of true negatives: {shown},TN"
+        for name, number in zip(("TP", "FP", "FN", "TN"), () if what else numbers, strict=False):
             try:
-                whole.append(index(int(number) if float(number).is_integer() else number))  # type: ignore[arg-type]
+                n = index(int(number) if float(number).is_integer() else number)  # type: ignore[arg-type]
             except (TypeError, ValueError, OverflowError):
-                whole.append(-1)
-            if 0 <= whole[-1] <= MOST:
-                continue
-            why = f"more than {MOST:,}" if whole[-1] > MOST else "not a whole number"
-            if isinstance(number, (int, float)) and number < 0:
-                why = "negative"
-            raise wrong(
-                f"{shown}: {name} is {number}, {why}",
-                "counts are whole numbers from 0 up; for rates use --sensitivity 0.67 "
-                "--specificity 0.95",
-            )
+                n = -1
+            whole.append(n)
+            if not 0 <= n <= MOST:
+                why = f"more than {MOST:,}" if n > MOST else "not a whole number"
+                why = "negative" if isinstance(number, (int, float)) and number < 0 else why
+                hint = "counts are whole numbers from 0 up; for rates use --sensitivity 0.67 "
+                what, hint = f"{shown}: {name} is {number}, {why}", f"{hint}--specificity 0.95"
+                break
+        if what:
+            raise UsageError.new(what, "bad-counts", hint=hint)
         cells.append(whole)
     confusions = ConfusionCounts.from_cells(list(counts), cells)
     _need_classes(confusions, "--counts", "both TP and FN, or both FP and TN, are 0")

@@ -29,7 +29,6 @@ from clfeval.methods.estimates import (
     Design,
     Estimates,
     Limits,
-    concatenate_counts,
     estimate_column,
     measure_limits,
     rows_from_columns,
@@ -56,28 +55,17 @@ def slice_populations(given: Sample, label: str | None, options: TuneOptions) ->
 
 @dataclass(frozen=True, slots=True)
 class TunedModels:
-    """The models of all slices; labels: the slice of each model, None for the whole table."""
+    """Models of slices, concatenated; labels: the slice of each, None for the whole table."""
 
     given: Sample
     options: TuneOptions
     labels: tuple[str | None, ...]
     counts: ConfusionCounts
 
-    @classmethod
-    def from_sample(cls, given: Sample, options: TuneOptions) -> TunedModels:
-        """Concatenate the models of all slices."""
-        return cls(given, options, *concatenate_counts(given.slices))
-
     @property
     def level(self) -> float | None:
         """The level of intervals; None without intervals or counts."""
         return self.options.confidence if self.given.sampled else None
-
-    def redrawn(self, i: int) -> TableResampler | None:
-        """Return the resampler of a model by clusters or weights; None without."""
-        return TableResampler.from_patterns(
-            self.given.patterns.get(self.labels[i]), self.counts.models[i]
-        )
 
     def who(self, models: Sequence[int]) -> dict[str, list[Any]]:
         """Return the columns of slice and model."""
@@ -86,14 +74,13 @@ class TunedModels:
 
     def limits(self, name: str, cells: Cells, known: Mapping[str, Limits] | None = None) -> Limits:
         """Return the limits of a measure by formula, NaN without intervals."""
+        options = self.options
         if self.level is None:
             return np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)
-        options = self.options
         # measures that are not resampled have exact limits
         how = "exact" if options.interval == "bootstrap" else options.interval
-        design = Design(options.totals, how)
         return measure_limits(
-            name, cells, level=self.level, design=design, beta=options.beta,
+            name, cells, level=self.level, design=Design(options.totals, how), beta=options.beta,
             stakes=options.stakes, known=known,
         )  # fmt: skip
 
@@ -101,42 +88,38 @@ class TunedModels:
         self, name: str, cells: Cells, chosen: Cells | None = None, times: Floats | float = 1.0
     ) -> Estimates:
         """Return a measure of tables, times `times`, with limits extended to that of `chosen`."""
-        of, still = (
-            measure_formulas(self.options.beta, self.options.stakes)[name],
-            CATALOG[name].invariant,
-        )
-        value, here = (
-            np.where(one.sampled | still, of(one.counted), of(one.tuned)) * times
-            for one in (cells, chosen or cells)
-        )
+        value, here = (self.values(name, one) * times for one in (cells, chosen or cells))
         low, high = (end * times for end in self.limits(name, cells))
         bounds = np.minimum(low, here), np.maximum(high, here)
         return estimate_column(value, bounds, cells, CATALOG[name].tuned)
+
+    def values(self, name: str, cells: Cells) -> Floats:
+        """Return a measure of tables, all digits kept where it does not depend on the ratio."""
+        of = measure_formulas(self.options.beta, self.options.stakes)[name]
+        still = cells.sampled | CATALOG[name].invariant
+        return np.where(still, of(cells.counted), of(cells.tuned))
 
     def rows(self) -> tuple[list[Row], list[Row], int]:
         """Return tables `models` and `sweep`, and the most undefined replicates of any measure.
 
         A row per model in the sample, at 1:1 and each target, and per swept population and model.
         """
-        counts, options, thresholds = self.counts, self.options, self.given.thresholds
+        counts, thresholds = self.counts, self.given.thresholds
         pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
-        targets = [("1:1", BALANCED), *(("target", target) for target in options.populations)]
+        targets = [("1:1", BALANCED), *(("target", target) for target in self.options.populations)]
         places: list[tuple[int, str, Any]] = []
         for i, (p, n) in enumerate(pairs):
             if self.given.sampled:
                 own = Population.from_counts(p, n, counts.unit) if p and n else None
                 places.append((i, "sample", own))
             places += [(i, kind, target) for kind, target in targets]
-        shown = len(places)
-        whole = range(self.labels.count(None))
-        places += [(i, "sweep", one) for one in options.swept for i in whole]
+        shown, whole = len(places), range(self.labels.count(None))
+        places += [(i, "sweep", one) for one in self.options.swept for i in whole]
         models, kinds, populations = zip(*places, strict=True)
-        counted_at = divide(counts.positives, counts.negatives)
-        found_at = [
-            one and (counted_at[i] if kind == "sample" else one.ratio) for i, kind, one in places
-        ]
-        ratios = np.array(found_at, np.float64)
         counted = np.array([kind == "sample" for kind in kinds])
+        own = divide(counts.positives, counts.negatives)[np.array(models)]
+        wanted = np.array([one and one.ratio for one in populations], np.float64)
+        ratios = np.where(counted & ~np.isnan(wanted), own, wanted)
         cells = Cells.picked(counts, models, ratios, counted)
         found, failed = self._estimates(cells, np.array(models))
         total, per = counts.rows.tolist(), cells.tuned.per(ROWS)
@@ -161,28 +144,27 @@ class TunedModels:
 
     def _estimates(self, cells: Cells, models: Ints) -> tuple[dict[str, Estimates], int]:
         """Return every measure shown, and the most undefined replicates of any."""
-        options, level = self.options, self.level
+        options, level, names = self.options, self.level, self.counts.models
         known = measure_formulas(options.beta, options.stakes)
-        chosen = {name: known[name] for name in options.measures}
         bounds: dict[str, Limits] = {}
         failed = 0
         if level is not None and options.interval == "bootstrap":
             bounds, failed = bootstrap_limits(
-                chosen, cells, models, self.counts.models, level=level,
-                resamples=options.resamples, seed=options.seed, design=Design(options.totals),
-                redrawn=self.redrawn,
+                {name: known[name] for name in options.measures}, cells, models, names,
+                level=level, resamples=options.resamples, seed=options.seed,
+                design=Design(options.totals),
+                redrawn=lambda i: TableResampler.from_patterns(
+                    self.given.patterns.get(self.labels[i]), names[i]),
             )  # fmt: skip
         elif level is not None:
-            for name in chosen:
+            for name in options.measures:
                 bounds[name] = self.limits(name, cells, bounds)
-        tables, columns = cells.tuned, {}
-        for name, measure in chosen.items():
-            still = (
-                cells.sampled | CATALOG[name].invariant
-            )  # values that do not depend on the ratio keep all digits
-            values = np.where(still, measure(cells.counted), measure(tables))
-            columns[name] = estimate_column(values, bounds.get(name), cells, CATALOG[name].tuned)
-        return columns, failed
+        return {
+            name: estimate_column(
+                self.values(name, cells), bounds.get(name), cells, CATALOG[name].tuned
+            )
+            for name in options.measures
+        }, failed
 
 
 def measure_formulas(beta: float = 1.0, stakes: OutcomeCosts | None = None) -> dict[str, Formula]:
@@ -205,9 +187,10 @@ def expected_rows(tuner: TunedModels, rows: float) -> list[Row]:
         for i in (i for i, its in enumerate(tuner.labels) if its == label)
     ]
     models, kinds, populations = zip(*places, strict=True)
-    ratios = np.array([one.ratio for one in populations])
-    cells = Cells.picked(tuner.counts, models, ratios)
-    p = rows * np.array([one.prevalence for one in populations])
+    ratios, p = (
+        np.array([getattr(one, name) for one in populations]) for name in ("ratio", "prevalence")
+    )
+    cells, p = Cells.picked(tuner.counts, models, ratios), rows * p
     n = np.where(ratios < 1, rows - p, rows / (1 + ratios))
     found = {
         cell: tuner.estimates(name, cells, times=total)
@@ -261,6 +244,7 @@ def simulated_rows(tuner: TunedModels, prior: tuple[float, float]) -> list[Row]:
 
     Each draw takes a prevalence from the prior and, of counted rows, both rates from their
     posteriors Beta(k + 1/2, n - k + 1/2) (Jeffreys). Undefined where the measure of the rows is.
+    Mean, median and percentiles are of defined draws, None if infinite or undefined.
     """
     options, counts = tuner.options, tuner.counts
     rows: list[Row] = []
@@ -284,22 +268,17 @@ def simulated_rows(tuner: TunedModels, prior: tuple[float, float]) -> list[Row]:
         for name in options.measures:
             undefined = np.isnan(known[name](one.tuned)[0])
             values = np.full(len(ratio), np.nan) if undefined else known[name](drawn)
+            low, high, failed = (x.item() for x in percentile_limits(values, level=options.level))
+            defined = values[~np.isnan(values)]
+            middle = mean = np.nan
+            if defined.size:
+                with np.errstate(invalid="ignore", over="ignore"):  # undefined for inf - inf
+                    middle, mean = float(np.median(defined)), float(defined.mean())
+            found = {"mean": mean, "median": middle, "low": low, "high": high}
+            shown = {key: x if np.isfinite(x) else None for key, x in found.items()}
             who = {"slice": tuner.labels[i], "model": model, "measure": name}
-            rows.append({**who, **_summarize_draws(values, options.level)})
+            rows.append({**who, **shown, "failed": failed})
     return rows
-
-
-def _summarize_draws(values: Floats, level: float) -> dict[str, float | int | None]:
-    """Return mean, median and percentiles of defined draws; None if infinite or undefined."""
-    low, high, failed = (x.item() for x in percentile_limits(values, level=level))
-    defined = values[~np.isnan(values)]
-    middle = mean = np.nan
-    if defined.size:
-        with np.errstate(invalid="ignore", over="ignore"):  # undefined for inf - inf
-            middle, mean = float(np.median(defined)), float(defined.mean())
-    shown = {"mean": mean, "median": middle, "low": low, "high": high}
-    finite = {key: x if np.isfinite(x) else None for key, x in shown.items()}
-    return {**finite, "failed": failed}
 
 
 def _extreme_odds(measure: Formula, one: Cells, low: float, high: float, sign: int) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -39,21 +41,6 @@ class BestThresholds:
     chosen: ChosenThresholds
 
 
-def _threshold_rules(
-    names: Sequence[str], places: Sequence[Place], options: TuneOptions
-) -> list[ThresholdRule]:
-    """Return the rules that optimise measures in populations, measure by measure."""
-    every, found = measure_formulas(options.beta, options.stakes), list[ThresholdRule]()
-    for name in names:
-        for kind, one in places:
-            own = kind == "sample" or CATALOG[name].invariant
-            of = every[name] if own else partial(_at_odds, every[name], one.ratio)
-            found.append(
-                ThresholdRule(name, RequestedMeasure(name, replace(CATALOG[name], of=of), {}))
-            )
-    return found
-
-
 def _at_odds(of: Formula, ratio: float, table: Confusion) -> Floats:
     return of(table.tuned(ratio))
 
@@ -63,23 +50,24 @@ def threshold_tables(
 ) -> tuple[dict[str, Rows], list[str], list[str]]:
     """Return the tables of thresholds, the digests of scores, and models with infinite scores."""
     digests, unbounded, first = list[str](), list[str](), list[BestThresholds]()
-    models = () if given.counted is None or not options.tuned else given.counted.models
-    known = [i for i, model in enumerate(models) if model.kind != "label"]
-    for i in [*known]:
-        found = _model_scores(given, i)[None]
-        digests.append(f"{models[i].name}{found.digest()}")
-        if np.isfinite(found.scores).all():
-            first += _best_thresholds(given, options, i, {None: found}, swept=False)
+    counted, known = given.counted, list[int]()
+    for i, model in enumerate(counted.models if counted is not None and options.tuned else ()):
+        if counted is None or model.kind == "label":
+            continue
+        scores = counted.scores(i)[None]
+        digests.append(f"{model.name}{scores.digest()}")
+        if np.isfinite(scores.scores).all():
+            first += _best_thresholds(given, options, i, {None: scores}, swept=False)
+            known.append(i)
         else:
-            unbounded.append(models[i].name)
-            known.remove(i)
+            unbounded.append(model.name)
     tables: dict[str, Rows] = {"at_prevalence": _usable_threshold_rows(given, options, first)}
-    if not digests:
+    if counted is None or not digests:
         return tables, [], []
 
     def chosen(whole: bool) -> list[Row]:
         found = [one for i in known for one in _best_thresholds(given, options, i, {
-            label: one for label, one in _model_scores(given, i).items() if (label is None) is whole
+            label: one for label, one in counted.scores(i).items() if (label is None) is whole
         })]  # fmt: skip
         place = {label: i for i, label in enumerate(given.slices)}
         found.sort(key=lambda one: place[one.label])
@@ -102,11 +90,6 @@ def threshold_tables(
     return tables, sorted(digests), unbounded
 
 
-def _model_scores(given: Sample, i: int) -> Mapping[str | None, ScoreCounts]:
-    assert given.counted is not None
-    return given.counted.scores(i)
-
-
 def _usable_threshold_rows(
     given: Sample, options: TuneOptions, found: Sequence[BestThresholds]
 ) -> list[Row]:
@@ -115,7 +98,13 @@ def _usable_threshold_rows(
     That is the threshold given, else that of the lowest expected cost, else of the largest J; of
     labels the table itself. Of each population the highest net benefit, or else J, is first.
     """
-    counts, rule = given.slices[None], _usable_rule(options)
+
+    def place_of(row: Row) -> float:
+        benefit = sort_value(row["net_benefit"])
+        rates = [sort_value(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
+        return -sum(rates) if benefit is None else -benefit
+
+    counts, rule = given.slices[None], options.usable_rule
     best = {one.model: one for one in found if not given.roles.has_threshold(one.model)}
     rows, places = list[Row](), slice_populations(given, None, options)
     for j, place in enumerate(place for place in places if place[0] != "sweep"):
@@ -127,41 +116,38 @@ def _usable_threshold_rows(
                 r = [each.name for each in one.rules].index(rule) + j
                 if one.chosen.unknown[r] is None:
                     used[-1] = UsedThreshold(model, rule, *one.chosen.used(r))
-        rows += sorted(prevalence_rows(given, options, [place], used), key=_net_benefit_or_j)
+        rows += sorted(prevalence_rows(given, options, [place], used), key=place_of)
     return rows
-
-
-def _net_benefit_or_j(row: Row) -> float:
-    """Return the net benefit, or else J + 1, negated so that the largest is first."""
-    benefit = sort_value(row["net_benefit"])
-    rates = [sort_value(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
-    return -sum(rates) if benefit is None else -benefit
-
-
-def _usable_rule(options: TuneOptions) -> str:
-    return "j_index" if options.stakes is None else "expected_cost"
 
 
 def _best_thresholds(
     given: Sample,
     options: TuneOptions,
     i: int,
-    scores: Mapping[str | None, ScoreCounts],
+    scores: Mapping[Any, ScoreCounts],
     *,
     swept: bool = True,
 ) -> Iterator[BestThresholds]:
     """Yield the thresholds of model i in slices with both classes; swept: also at swept odds."""
-    names = list(dict.fromkeys((*options.tuned, _usable_rule(options))))
+    names = list(dict.fromkeys((*options.tuned, options.usable_rule)))
+    every = measure_formulas(options.beta, options.stakes)
     for label, counts in scores.items():
         table, model = given.slices[label].at([i]), given.slices[label].models[i]
-        if table.positives[0] and table.negatives[0]:
-            every = slice_populations(given, label, options)
-            places = [place for place in every if swept or place[0] != "sweep"]
-            rules = _threshold_rules(names, places, options)
-            who = f"{model}\0{label or ''}"
-            chosen = ChosenThresholds.from_scores(counts, rules, options.seed, who, hull=True)
-            kept = given.thresholds.get(model), float_confusion(table)
-            yield BestThresholds(label, model, places, rules, kept, chosen)
+        if not (table.positives[0] and table.negatives[0]):
+            continue
+        places = slice_populations(given, label, options)
+        places = [place for place in places if swept or place[0] != "sweep"]
+        rules = []  # measure by measure
+        for name, (kind, one) in product(names, places):
+            of = every[name]
+            if kind != "sample" and not CATALOG[name].invariant:
+                of = partial(_at_odds, of, one.ratio)
+            measure = RequestedMeasure(name, replace(CATALOG[name], of=of), {})
+            rules.append(ThresholdRule(name, measure))
+        who = f"{model}\0{label or ''}"
+        chosen = ChosenThresholds.from_scores(counts, rules, options.seed, who, hull=True)
+        kept = given.thresholds.get(model), float_confusion(table)
+        yield BestThresholds(label, model, places, rules, kept, chosen)
 
 
 def threshold_rows(
@@ -184,18 +170,17 @@ def threshold_rows(
                 continue
             mine = Confusion(here.tp[i], here.fp[i], here.fn[i], here.tn[i])
             value = float(measure_value(rule.best, mine)) if at >= 0 else np.nan
-            best = _value_estimate(name, value, where, at)
+            (_, tp, fp), (_, p, n) = where[at], where[-1]
+            why = CATALOG[name].tuned
+            best = make_estimate(value, undefined=why, table=Confusion(tp, fp, p - tp, n - fp))
             before = float(measure_value(rule.best, table).ravel()[0])
-            rows.append(
-                {
-                    "slice": one.label, "model": one.model, "measure": name, "population": kind,
-                    "prevalence": there.prevalence, "odds": there.odds, "ratio": there.ratio,
-                    **_threshold_cells(where, at), "value": best, "fixed_threshold": cut,
-                    "fixed_value": make_estimate(before, undefined=CATALOG[name].tuned,
-                                                 table=table),
-                    "corrected": judged if at >= 0 else best,
-                }
-            )  # fmt: skip
+            rows.append({
+                "slice": one.label, "model": one.model, "measure": name, "population": kind,
+                "prevalence": there.prevalence, "odds": there.odds, "ratio": there.ratio,
+                **_threshold_cells(where, at), "value": best, "fixed_threshold": cut,
+                "fixed_value": make_estimate(before, undefined=why, table=table),
+                "corrected": judged if at >= 0 else best,
+            })  # fmt: skip
     return rows
 
 
@@ -237,16 +222,6 @@ def _threshold_cells(points: Sequence[Vertex], place: int) -> dict[str, float | 
     if place < 0:
         return {"threshold": None, "rule": None, "sensitivity": None, "specificity": None}
     (cut, tp, fp), (_, p, n) = points[place], points[-1]
-    there = {"sensitivity": tp / p, "specificity": 1 - fp / n}
-    if place == 0:
-        return {"threshold": None, "rule": "never positive", **there}
     rule = "always positive" if place == len(points) - 1 else "score >= t"
-    return {"threshold": cut, "rule": rule, **there}
-
-
-def _value_estimate(name: str, value: float, points: Sequence[Vertex], place: int) -> Estimate:
-    if value == value:
-        return make_estimate(value)
-    (_, tp, fp), (_, p, n) = points[place], points[-1]
-    table = Confusion(tp, fp, p - tp, n - fp)
-    return make_estimate(value, undefined=CATALOG[name].tuned, table=table)
+    where = {"threshold": cut if place else None, "rule": rule if place else "never positive"}
+    return {**where, "sensitivity": tp / p, "specificity": 1 - fp / n}

@@ -21,7 +21,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.phidelta.features import RankedFeatures, feature_table
+from clfeval.methods.phidelta.features import RankedFeatures, differ_from_chance, feature_table
 from clfeval.methods.tune_jpt.pairwise import PairwiseComparison, rate_covariance
 from tests.benchmarks.coverage import Line
 
@@ -194,7 +194,8 @@ def _noise(replicates: int) -> Iterator[Line]:
         for _ in range(tables):
             truth = rng.random(n) < prevalence
             ranked = _ranked(rng.standard_normal((FEATURES, n)), truth, cut)
-            table = feature_table(ranked, 0.95, None, honest=cut == "best")
+            told = differ_from_chance(ranked, 0.95)
+            table = feature_table(ranked, 0.95, None, told, honest=cut == "best")
             told = sum(row["role"] is not None for row in table)  # of any kind, rare too
             any_told, all_told = any_told + (told > 0), all_told + told
         setting = f"{FEATURES} of noise, --cut {cut}, n {n}, prevalence {prevalence:g}"

@@ -72,8 +72,8 @@ def test_paper_singles_and_pairs(models: list[int], etp: int, efn_all: int, efn_
     assert of(scores, 0, "exclusive_found") == etp
     assert of(scores, 0, "missed_all") == efn_all
     assert of(scores, 0, "missed_any") == efn_any
-    assert scores.missed("all")[0] == efn_all
-    assert scores.missed("any")[0] == efn_any
+    assert scores.missed_all[0] == efn_all
+    assert scores.missed_any[0] == efn_any
 
 
 @examples(60)

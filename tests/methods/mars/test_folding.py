@@ -135,11 +135,7 @@ def test_why_there_is_none() -> None:
     few = targets(np.array([1, 0, 0]), np.array([[1, 0], [1, 1], [0, 0]]))
     assert reasons(few) == {"too_few_rows"}
     counts = drawn(40, 2, 1)
-    parts = replace(counts, unit=2)
-    assert reasons(parts) == {"fractional_weights"}
-    with pytest.raises(ValueError, match="whole rows"):
-        folding.cross_validate_choice(parts, lambda _: np.ones((1, 2), bool), folds=2, repeats=1,
-                             rng=np.random.default_rng(0))  # fmt: skip
+    assert reasons(replace(counts, unit=2)) == {"fractional_weights"}
 
 
 def test_a_greedy_set_beside_the_best_is_not_judged() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.methods.mlcps import robustness as weights
-from clfeval.methods.mlcps.robustness import depends_on_weights, neighbour_products, winner_shares
+from clfeval.methods.mlcps.robustness import depends_on_weights, winner_shares
 from tests.methods.mlcps.by_weights import around, plain_wins
 from tests.thoroughness import examples
 
@@ -25,19 +25,6 @@ def shares(d: list[list[float]], draws: int = DRAWS, seed: int = 1) -> tuple[lis
 def near(wins: int, share: float) -> bool:
     """Within five standard deviations of a binomial."""
     return abs(wins - DRAWS * share) <= 5 * math.sqrt(DRAWS * share * (1 - share))
-
-
-def test_products_go_around() -> None:
-    d = np.array([[0.5, 0.2, 1.0, 0.3]])
-    assert neighbour_products(d).tolist() == [[0.5 * 0.2, 0.2 * 1.0, 1.0 * 0.3, 0.3 * 0.5]]
-
-
-@pytest.mark.parametrize("ask", [neighbour_products, depends_on_weights])
-def test_two_metrics_span_no_polygon(ask) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(ValueError, match="three metrics"):
-        ask(np.ones((2, 2)))
-    with pytest.raises(ValueError, match="three metrics"):
-        winner_shares(np.ones((2, 2)), draws=1, rng=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("h", [1.0, 0.5, 0.1])

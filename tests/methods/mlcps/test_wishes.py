@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clfeval.errors import UsageError
-from clfeval.methods.mlcps.desirability_goals import DesirabilityGoal, parse_goals, read_goals
+from clfeval.methods.mlcps.desirability_goals import DesirabilityGoal, parse_goals
 from tests.texts import check_text, problem_places
 
 FILE = """\
@@ -44,14 +44,14 @@ def refused(text: str) -> str:
     """Write a file of wishes, see it refused (exit 2), and return the message."""
     Path("w.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        read_goals("w.yaml")
+        parse_goals("w.yaml")
     assert {problem.code for problem in caught.value.problems} == {"configuration"}
     return str(caught.value)
 
 
 def test_a_file_of_all_goals() -> None:
     Path("w.yaml").write_text(FILE, encoding="utf-8")
-    found = read_goals("w.yaml")
+    found = parse_goals("w.yaml")
     assert found == WISHES
     assert [wish.assumed for wish in found] == [("low", "high"), *[()] * 6]
 
@@ -147,7 +147,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     text = "f1: maximum\nmcc: {goal: maximize, low: a, high: b, weight: -1, x: 0}\nours: minimize\n"
     Path("w.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        read_goals("w.yaml")
+        parse_goals("w.yaml")
     assert [str(problem.file) for problem in caught.value.problems] == [
         "w.yaml:1:1", "w.yaml:2:52", "w.yaml:2:23", "w.yaml:2:31", "w.yaml:2:40", "w.yaml:3:1",
     ]  # fmt: skip
@@ -176,5 +176,5 @@ def test_what_is_no_mapping_of_wishes_is_refused() -> None:
 
 def test_a_missing_file_is_a_question_of_usage() -> None:
     with pytest.raises(UsageError) as caught:
-        read_goals("none.yaml")
+        parse_goals("none.yaml")
     assert problem_places(str(caught.value)) == ["none.yaml: [no-such-file]"]
