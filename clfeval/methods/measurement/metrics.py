@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf, isnan, nan
 from textwrap import wrap
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, ResultNote, Row, as_estimate
+from clfeval.document import Estimate, ResultNote, Row
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.design_effects import TableResampler
@@ -218,15 +218,6 @@ def _measure_row(
         "class": None, "value": value, "se": None if isnan(error) else float(error),
         "method": method,
     }  # fmt: skip
-
-
-def estimates_by_model(rows: Sequence[Row]) -> Mapping[tuple[str | None, str], dict[str, Estimate]]:
-    """Return the estimates by slice and model, then by measure."""
-    found: dict[tuple[str | None, str], dict[str, Estimate]] = {}
-    for row in rows:
-        key = (None if row["slice"] is None else str(row["slice"]), str(row["model"]))
-        found.setdefault(key, {})[str(row["measure"])] = as_estimate(row["value"])
-    return found
 
 
 def has_scored_model(sample: Sample) -> bool:

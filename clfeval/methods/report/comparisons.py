@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, nan
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,7 +32,6 @@ from clfeval.document import Estimate, Row, as_estimate
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.inference.p_values import cochran_q, mid_p
 from clfeval.methods.design_effects import effective_class_sizes
-from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.metrics import takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.model_estimates import score_estimates
@@ -46,6 +46,7 @@ ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compare
 
 Observed = Mapping[tuple[str, str], Estimate]
 Patterns = PatternCounts | ClassPatterns
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,17 +159,15 @@ def slice_compared_measures(
 
 
 def slice_label_estimates(
-    patterns: Mapping[str | None, PatternCounts], held: Sequence[RequestedMeasure], lead: str,
-    options: ReportOptions, without: Collection[str],
+    patterns: Mapping[str | None, P], held: Sequence[RequestedMeasure], lead: str,
+    options: ReportOptions, estimate: Callable[[P, RequestedMeasure], PairedEstimates | None],
 ) -> dict[str, dict[str, PairedEstimates]]:  # fmt: skip
-    """Return paired estimates in each slice by measures of labels."""
-    found: dict[str, dict[str, PairedEstimates]] = {}
-    for one in slice_compared_measures(held, lead, options):
-        if not takes_scores(one):
-            each = {str(label): label_estimates(part, one, without)
-                    for label, part in patterns.items() if label is not None}  # fmt: skip
-            found[one.name] = {label: some for label, some in each.items() if some is not None}
-    return found
+    """Return paired estimates in each slice by measures of labels, as `estimate` makes them."""
+    return {
+        one.name: {label: found for label, part in patterns.items()
+                   if label is not None and (found := estimate(part, one))}
+        for one in slice_compared_measures(held, lead, options) if not takes_scores(one)
+    }  # fmt: skip
 
 
 def slice_score_estimates(

@@ -8,7 +8,7 @@ from functools import partial
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Answer, Estimate, Row, as_estimate
+from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
 from clfeval.errors import UsageError, bad_option
 from clfeval.formatting import (
     format_count,
@@ -47,25 +47,23 @@ NOWHERE = {
 
 
 def threshold_answers(
-    cutoffs: Sequence[Row], abstentions: Sequence[Row], models: Sequence[str],
-    at_prevalence: Sequence[Row], level: float,
-) -> tuple[Answer, ...]:  # fmt: skip
+    tables: Mapping[str, Rows], models: Sequence[str], level: float
+) -> tuple[Answer, ...]:
     """Return sentences on thresholds, abstention and predictive values of the best model.
 
     models: the best ones; where none of them has scores, the first model that has.
     """
-    there: dict[object, Row] = {}
+    there, at_prevalence = dict[object, Row](), tables.get("at_prevalence", ())
     for row in at_prevalence:
         if row["model"] == _first_model(at_prevalence, models):
             held = there.setdefault(row["odds"], row)
             there[row["odds"]] = row if held["chosen_by"] is None else held
     means = [prevalence_answer(row, level) for row in [*there.values()][:MOST]]
-    cuts = _model_answers(cutoffs, models, partial(_cutoff_answer, level=level))
-    return (
-        *cuts,
-        *means,
-        *_model_answers(abstentions, models, partial(_abstention_answer, level=level)),
+    cuts, zones = (
+        _model_answers(tables.get(name, ()), models, partial(answer, level=level))
+        for name, answer in (("cutoffs", _cutoff_answer), ("abstentions", _abstention_answer))
     )
+    return (*cuts, *means, *zones)
 
 
 def _first_model(rows: Sequence[Row], models: Sequence[str]) -> str | None:
