@@ -80,13 +80,6 @@ WEIGHED = {
 _CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
 
 
-def describe_independence(column: str | None) -> str:
-    """Return the units that intervals assume to be independent: rows, or clusters."""
-    if column is None:
-        return "independent rows"
-    return f"independent clusters of '{column}'"
-
-
 def share_design(
     clusters: Owned, part: Bools, whole: Bools, *, cautious: bool = True, heavy: ArrayLike = 0.0
 ) -> tuple[Floats, Floats]:
@@ -116,9 +109,14 @@ class TableResampler:
         """Build the resampler of a model; None for independent, unweighted rows."""
         if patterns is None or patterns.clusters is None:
             return None
-        truth, says = patterns.truth, patterns.votes[:, patterns.models.index(model)]
+        says = patterns.votes[:, patterns.models.index(model)]
+        return cls.from_labels(patterns.clusters, patterns.truth, says)
+
+    @classmethod
+    def from_labels(cls, clusters: Owned, truth: Bools, says: Bools) -> TableResampler:
+        """Build the resampler of labels and predictions of the patterns, (m,) each."""
         which = [truth & says, ~truth & says, truth & ~says, ~truth & ~says]
-        return cls(patterns.clusters, np.array(which, np.float64))
+        return cls(clusters, np.array(which, np.float64))
 
     def tables(self, resamples: int, rng: np.random.Generator) -> Floats:
         """Return TP, FP, FN and TN of bootstrap tables, (4, r)."""
@@ -177,11 +175,12 @@ def cluster_summary(patterns: PatternCounts | ClassPatterns | None) -> dict[str,
         return {
             "clusters": len(patterns.clusters), "design_effect": None, "effective_clusters": size,
         }  # fmt: skip
-    effects = (
-        _of_accuracies(patterns)
-        if isinstance(patterns, ClassPatterns)
-        else _of_rates(patterns, patterns.clusters)
-    )
+    if isinstance(patterns, ClassPatterns):
+        each = accuracy_influence(patterns.tables)
+        moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
+        effects = influence_covariance(moved, patterns.n, clusters=patterns.clusters).effect
+    else:
+        effects = _of_rates(patterns, patterns.clusters)
     effects = effects[np.isfinite(effects)]
     most = float(effects.max()) if len(effects) else None
     return {"clusters": len(patterns.clusters), "design_effect": most}
@@ -189,45 +188,30 @@ def cluster_summary(patterns: PatternCounts | ClassPatterns | None) -> dict[str,
 
 def _of_rates(patterns: PatternCounts, clusters: Owned) -> Floats:
     """Return the design effects of sensitivities and specificities."""
-    truth, votes = patterns.truth[:, None], patterns.votes
-    found = [
-        share_design(clusters, (mine & right).T, mine.T, cautious=False)[0]
-        for mine, right in ((truth, votes), (~truth, ~votes))
-    ]
-    moves = [
-        ((patterns.n @ (mine & right)) > 0) & ((patterns.n @ (mine & ~right)) > 0)
-        for mine, right in ((truth, votes), (~truth, ~votes))
-    ]
-    return np.asarray(np.concatenate(found)[np.concatenate(moves)])
-
-
-def _of_accuracies(patterns: ClassPatterns) -> Floats:
-    """Return the design effects of accuracies."""
-    each = accuracy_influence(patterns.tables)
-    moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
-    return influence_covariance(moved, patterns.n, clusters=patterns.clusters).effect
+    truth, votes, found = patterns.truth[:, None], patterns.votes, list[Floats]()
+    for mine, right in ((truth, votes), (~truth, ~votes)):
+        each = share_design(clusters, (mine & right).T, mine.T, cautious=False)[0]
+        moves = ((patterns.n @ (mine & right)) > 0) & ((patterns.n @ (mine & ~right)) > 0)
+        found.append(each[moves])
+    return np.concatenate(found)
 
 
 def cluster_notes(counted: PredictionCounts) -> list[ResultNote]:
     """Return warnings on few clusters, or on a column that may identify clusters."""
     clusters = counted.patterns.clusters
     if isinstance(clusters, ClusterCounts):
-        if len(clusters) < 2:
+        many, n = len(clusters), counted.patterns.n.astype(np.float64)
+        alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item() if many > 1 else 1
+        if alike >= ENOUGH:
+            return []
+        text = f"only {many} clusters: intervals are approximate"
+        if many < 2:
             text = "all rows are in one cluster: intervals cannot be computed"
-            return [ResultNote("few-clusters", text)]
-        if len(clusters) < ENOUGH:
-            text = f"only {len(clusters)} clusters: intervals are approximate"
-            return [ResultNote("few-clusters", text)]
-        n = counted.patterns.n.astype(np.float64)
-        alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item()
-        if alike < ENOUGH:
+        elif many >= ENOUGH:
             size = "weight" if counted.patterns.fractional else "size"
-            text = (
-                f"{len(clusters)} clusters of unequal {size} are equivalent to {alike:.0f} equal "
-                "ones: intervals are approximate"
-            )
-            return [ResultNote("few-clusters", text)]
-        return []
+            text = f"{many} clusters of unequal {size} are equivalent to {alike:.0f} equal ones: "
+            text += "intervals are approximate"
+        return [ResultNote("few-clusters", text)]
     name = counted.kept.shared()
     if name is None:
         return []

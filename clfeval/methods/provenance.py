@@ -23,7 +23,6 @@ from clfeval.methods.design_effects import (
     class_sizes,
     cluster_notes,
     cluster_summary,
-    describe_independence,
 )
 from clfeval.options import declaration
 
@@ -46,7 +45,9 @@ def build_parameters(
     }
     said |= found
     if "cluster" in said and "cluster" not in without.split():
-        said["independence"] = describe_independence(said["cluster"])
+        column = said["cluster"]
+        said["independence"] = f"independent clusters of '{column}'" if column is not None else (
+            "independent rows")  # fmt: skip
         methods = CLUSTERED if said["cluster"] is not None else WEIGHED if weighed else {}
         if methods and said.get("interval") != "none":
             said["interval_methods"] = {**said.get("interval_methods", {}), **methods}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import inf, isnan, nan
+from math import inf, nan
 from textwrap import wrap
 
 from clfeval.counts.count import Sample
@@ -20,7 +20,7 @@ from clfeval.methods.measurement.decision_curves import (
     net_benefit,
     perfect_calibration_values,
 )
-from clfeval.methods.measurement.label_measures import OF_KIND
+from clfeval.methods.measurement.label_measures import OF_KIND, measure_row
 from clfeval.methods.measurement.requested_measures import (
     AT_RISK,
     NET_BENEFIT,
@@ -109,8 +109,6 @@ def _format_limit(limit: float) -> str:
     return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:g}"
 
 
-TWO_CLASSES = "binary"
-UNCUT = "needs_threshold"
 OF_TRUTH = ("prevalence", "no_information_rate")  # measures that do not depend on the threshold
 
 
@@ -118,27 +116,24 @@ def label_measure_rows(
     sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
 ) -> list[Row]:
     """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
-    labelled = [one for one in asked if one.needs == "confusion" and one.name != NET_BENEFIT]
     uncut = {} if sample.counted is None else sample.counted.uncut
-    none, rows = Estimate(None, reason=UNCUT), list[Row]()
+    none = label_measures.MeasureEstimate(
+        Estimate(None, reason="needs_threshold"), nan, label_measures.NONE
+    )
     labels, counts = concatenate_counts(sample.slices)
     patterns, who = sample.patterns, list(zip(labels, counts.models, strict=True))
-    owned = {label: one.clusters for label, one in patterns.items()}
-    sizes = {label: 0.0 if one is None else one.size for label, one in owned.items()}
+    again = [TableResampler.from_patterns(patterns.get(label), model) for label, model in who]
     sure = label_measures.LabelLimitSettings(
-        wanted,
-        [f"{model}\0{label or ''}" for label, model in who],
-        [TableResampler.from_patterns(patterns.get(label), model) for label, model in who],
-        [sizes.get(label, 0.0) for label in labels],
+        wanted, [f"{model}\0{label or ''}" for label, model in who], again,
+        [0.0 if one is None else one.clusters.size for one in again],
     )  # fmt: skip
-    found = {one.name: label_measures.estimate_label_measure(one, counts, sure) for one in labelled}
-    for i, (label, model) in enumerate(who):
-        for name, one in found.items():
-            known = one.at(i)
-            if model in uncut and name not in OF_TRUTH:
-                known = none, nan, label_measures.NONE
-            rows.append(_measure_row(label, model, name, *known))
-    return rows
+    found = {one.name: label_measures.estimate_label_measure(one, counts, sure)
+             for one in asked if not takes_scores(one)}  # fmt: skip
+    return [
+        measure_row(label, model, name,
+                    none if model in uncut and name not in OF_TRUTH else every[i])
+        for i, (label, model) in enumerate(who) for name, every in found.items()
+    ]  # fmt: skip
 
 
 def score_measure_rows(
@@ -151,12 +146,12 @@ def score_measure_rows(
     calibrated = perfect_calibration_values(some, counts, wanted, name)
     for one in some:
         t = risk_threshold(one, threshold)
-        if t is not None:
-            known = _net_benefit_estimate(counts, t, wanted, name)
-        else:
-            known = scored.estimate_score_measure(one.measure, counts, wanted, name)
-        row = _measure_row(label, model, one.name, known.value, known.error, known.method)
-        rows.append({**row, **calibrated.get(one.name, {})})
+        known = (
+            scored.estimate_score_measure(one.measure, counts, wanted, name)
+            if t is None
+            else _net_benefit_estimate(counts, t, wanted, name)
+        )
+        rows.append({**measure_row(label, model, one.name, known), **calibrated.get(one.name, {})})
     return rows
 
 
@@ -173,51 +168,22 @@ def risk_threshold(one: RequestedMeasure, threshold: float | None) -> float | No
     return 0.5 if t is None else float(t)
 
 
-def missing_score_rows(
-    label: str | None, model: str, asked: Iterable[RequestedMeasure]
-) -> list[Row]:  # fmt: skip
-    """Return undefined rows of measures that need scores, without those of the default set."""
-    none = Estimate(None, reason="needs_scores")
-    return [
-        _measure_row(label, model, one.name, none, nan, label_measures.NONE)
-        for one in asked
-        if one.by != "default" and (one.needs != "confusion" or one.name == NET_BENEFIT)
-    ]
-
-
 def _net_benefit_estimate(
     counts: ScoreCounts, t: float, wanted: IntervalSettings, name: str
-) -> scored.MeasureEstimate:
+) -> label_measures.MeasureEstimate:
     """Return the net benefit at the threshold t; default limits if the bootstrap has none."""
-    m = len(counts.scores)
-    if m and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1):
-        return scored.MeasureEstimate(
-            Estimate(None, reason=scored.PROBABILITIES), nan, label_measures.NONE
+    none, x = label_measures.NONE, counts.scores
+    if len(x) and not (x[0] >= 0 and x[-1] <= 1):
+        return label_measures.MeasureEstimate(
+            Estimate(None, reason=scored.PROBABILITIES), nan, none
         )
     value, error = net_benefit(counts, t, wanted.level)
-    method = label_measures.NONE
     if value.value is not None and wanted.how == "bootstrap":
         known = scored.estimate_score_measure(CATALOG[AT_RISK].given(t=t), counts, wanted, name)
         if known.value.low is not None:
             return known
-    if value.low is not None:
-        method = (
-            label_measures.WEIGHED
-            if counts.clusters is None
-            else f"{label_measures.WEIGHED}, design effect"
-        )
-    return scored.MeasureEstimate(value, error, method)
-
-
-def _measure_row(
-    label: str | None, model: str, name: str, value: Estimate, error: float,
-    method: str,
-) -> Row:  # fmt: skip
-    return {
-        "slice": label, "model": model, "measure": name, "estimator": TWO_CLASSES,
-        "class": None, "value": value, "se": None if isnan(error) else float(error),
-        "method": method,
-    }  # fmt: skip
+    method = label_measures.WEIGHED + ", design effect" * (counts.clusters is not None)
+    return label_measures.MeasureEstimate(value, error, none if value.low is None else method)
 
 
 def has_scored_model(sample: Sample) -> bool:
@@ -227,16 +193,22 @@ def has_scored_model(sample: Sample) -> bool:
 
 
 def unscored_model_rows(sample: Sample, asked: Sequence[RequestedMeasure]) -> list[Row]:
-    """Return undefined rows of measures that need scores, for models without scores."""
+    """Return undefined rows of measures that need scores, for models without scores.
+
+    Measures of the default set are left out.
+    """
     models = () if sample.counted is None else sample.counted.models
-    scored = {model.name for model in models if model.kind != "label"}
+    with_scores = {model.name for model in models if model.kind != "label"}
+    some = [one for one in asked if one.by != "default" and takes_scores(one)]
+    none = label_measures.MeasureEstimate(
+        Estimate(None, reason="needs_scores"), nan, label_measures.NONE
+    )
     return [
-        row
+        measure_row(label, model, one.name, none)
         for label, counts in sample.slices.items()
-        for model in counts.models
-        if model not in scored
-        for row in missing_score_rows(label, model, asked)
-    ]
+        for model in counts.models if model not in with_scores
+        for one in some
+    ]  # fmt: skip
 
 
 def sort_measure_rows(

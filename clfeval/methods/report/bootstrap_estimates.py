@@ -111,13 +111,9 @@ def _estimates_from_draws(
             )
             how[i, j] = describe_resampling(len(each), int(np.isnan(each).sum()), wanted)
         if how:
-            known, drawn_limits = (
-                DifferenceErrors(errors, df),
-                BootstrapLimits(low, high, level, how),
-            )
             found[one.name] = PairedEstimates(
-                one.name, one.measure, tuple(mine), value, known, least,
-                np.zeros((len(mine), 0)), np.zeros(0), drawn_limits,
+                one.name, one.measure, tuple(mine), value, DifferenceErrors(errors, df), least,
+                np.zeros((len(mine), 0)), np.zeros(0), BootstrapLimits(low, high, level, how),
             )  # fmt: skip
     return found
 

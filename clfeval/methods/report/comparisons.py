@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, nan
@@ -40,7 +41,6 @@ from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a reference
 FEW = 3  # models from which the best is corrected for selection
 FEW_DIFFER = 24  # predictions in rows where models differ (Tate and Brown 1970)
-MCNEMAR, COCHRAN, NO_ROW = "McNemar, mid-p", "Cochran's Q, chi²", "no row differs"
 DEPENDENT = "none: the test assumes independent rows without weights"
 ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compared
 
@@ -108,30 +108,28 @@ def compare_models(
     """
     every = [estimates[one.name] for one in held if one.name in estimates]
     observed, reference, level = observed_values(metrics), options.reference, options.level
-    best, rows = dict[str, BestSet](), dict[str, list[Row]]()
+    best, rows = dict[str, BestSet](), defaultdict[str, list[Row]](list)
     ranked = reference is None or reference in EVERY
     margins = numbers_by_measure(options.margin, called)
     for one in every:
+        together = reference is not None and one.metric in OPERATING_POINT  # one family
         family = adjusted_family(one, family_pairs(reference, one.models), level=level,
                                  seed=options.seed,
-                           measures=measures_per_family(one.metric, reference))  # fmt: skip
+                                 measures=len(OPERATING_POINT) if together else 1)  # fmt: skip
         found = best_set(family if ranked else None, one, seed=options.seed)
         if found is not None:
             best[one.metric] = found
-            rows.setdefault("best", []).extend(_best_rows(one, found) if ranked else ())
-            rows.setdefault("winner", []).extend(_winner_rows(one, found, observed))
+            rows["best"] += _best_rows(one, found) if ranked else ()
+            rows["winner"] += _winner_rows(one, found, observed)
         if family is not None and reference is not None and patterns is not None:
             named = zip(one.models, one.values.tolist(), strict=True)
             kept = [observed.get((name, one.metric), Estimate(value)) for name, value in named]
-            margin, size = (
-                margins.get(one.metric),
-                float(from_units(patterns.n.sum(), patterns.unit)),
-            )
-            rows.setdefault("comparisons", []).extend(
-                reference_rows(family, kept, size, reference, margin=margin)
+            size = float(from_units(patterns.n.sum(), patterns.unit))
+            rows["comparisons"] += reference_rows(
+                family, kept, size, reference, margin=margins.get(one.metric)
             )
     if reference is not None and patterns is not None and counted is not None and every:
-        all_of = rows.get("comparisons", [])
+        all_of = rows["comparisons"]
         pairs = [*dict.fromkeys((str(row["model"]), str(row["reference"])) for row in all_of)]
         pairs = [pair for pair in pairs if not {*pair} & {*uncut}]
         wanted = numbers_by_measure(options.resolution, called)
@@ -142,11 +140,6 @@ def compare_models(
             rows["changes"] = [*list_changes(counted, pairs, options.list_changes)]
     tables = {name: some for name, some in rows.items() if some}
     return ModelComparison(best if ranked else {}, tables)
-
-
-def measures_per_family(metric: str, reference: str | None) -> int:
-    """Return the number of measures in one family of comparisons with a reference."""
-    return len(OPERATING_POINT) if reference is not None and metric in OPERATING_POINT else 1
 
 
 def slice_compared_measures(
@@ -190,10 +183,10 @@ def slice_score_estimates(
 
 def subtract_bias(value: Estimate, bias: float) -> Estimate:
     """Return an estimate and its limits less a bias."""
-    value_, low, high = (
+    less, low, high = (
         None if end is None else end - bias for end in (value.value, value.low, value.high)
     )
-    return Estimate(value_, low, high, value.reason)
+    return Estimate(less, low, high, value.reason)
 
 
 def _best_rows(one: PairedEstimates, found: BestSet) -> Iterator[Row]:
@@ -214,11 +207,11 @@ def _winner_rows(one: PairedEstimates, found: BestSet, values: Observed) -> Iter
     """Yield the best of three models or more, corrected for selection."""
     if len(one.models) < FEW:
         return
-    winner, bias = one.models[found.leader], one.sign * found.optimism
+    winner = one.models[found.leader]
     value = values[winner, one.metric]
     yield {
         "measure": one.metric, "model": winner, "value": value, "optimism": found.optimism,
-        "corrected": subtract_bias(value, bias),
+        "corrected": subtract_bias(value, one.sign * found.optimism),
     }  # fmt: skip
 
 
@@ -235,7 +228,8 @@ def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Itera
             "model": model, "reference": reference,
             "newly_right": from_units(right, patterns.unit),
             "newly_wrong": from_units(wrong, patterns.unit),
-            "p": mid_p(right, wrong) if alike else None, "method": MCNEMAR if alike else DEPENDENT,
+            "p": mid_p(right, wrong) if alike else None,
+            "method": "McNemar, mid-p" if alike else DEPENDENT,
         }  # fmt: skip
 
 
@@ -247,9 +241,9 @@ def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator
     right = patterns.votes[:, places] == patterns.truth[:, None]
     differ = int(patterns.n[right.any(axis=1) & ~right.all(axis=1)].sum())
     q, p = cochran_q(right, patterns.n)
-    method = f"{COCHRAN}, rough: few rows differ" if len(places) * differ < FEW_DIFFER else COCHRAN
-    if not differ:
-        method = NO_ROW
+    method = "Cochran's Q, chi²"
+    if len(places) * differ < FEW_DIFFER:
+        method = f"{method}, rough: few rows differ" if differ else "no row differs"
     if patterns.clusters is not None:
         q, p, method = nan, nan, DEPENDENT
     yield {

@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.arrays import Floats, Ints, divide
 from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row, Rows
 from clfeval.lazy_rows import deferred_rows
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import (
     Cells,
     Design,
@@ -22,6 +21,7 @@ from clfeval.methods.estimates import (
     rows_from_columns,
 )
 from clfeval.methods.measurement.decision_curves import confusions_at
+from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.roc import MOST_POINTS
 
 BINS = 20  # of a distribution
@@ -70,22 +70,10 @@ def curve_rows(
         "fpr": divide(fp, n), "precision": precision, "flagged": divide(tp + fp, p + n),
         "lift": divide(precision * (p + n), p),
     }  # fmt: skip
-    who = {"slice": label, "model": model}
-
-    def made() -> list[Row]:
-        return rows_from_columns(
-            {name: _finite_column(values) for name, values in columns.items()}, **who
-        )
-
-    return deferred_rows(len(tp), made)
-
-
-def _finite_column(values: Counts) -> list[Any]:
-    """Return a column with None for what is undefined, or above every score."""
-    found: list[Any] = values.tolist()
-    for i in np.flatnonzero(~np.isfinite(values)).tolist():
-        found[i] = None
-    return found
+    # None is undefined, or above every score
+    return deferred_rows(len(tp), lambda: rows_from_columns(
+        {name: np.where(np.isfinite(values), values.astype(object), np.array(None)).tolist()
+         for name, values in columns.items()}, slice=label, model=model))  # fmt: skip
 
 
 def choose_thresholds(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float]) -> Floats:
@@ -122,20 +110,15 @@ def threshold_rows(
 def _at_cuts(
     found: ConfusionCounts, cuts: Floats, level: float | None, design: Design
 ) -> dict[str, Sequence[Any]]:
-    cells = Cells.at_prevalence(found)
-    table = Confusion(*(np.asarray(one, np.float64) for one in (
-        found.tp, found.fp, found.fn, found.tn)))  # fmt: skip
+    cells, table = Cells.at_prevalence(found), float_confusion(found)
     columns: dict[str, Sequence[Any]] = {"threshold": cuts.tolist()}
     columns |= {name: found.shown(name).tolist() for name in ("tp", "fp", "fn", "tn")}
     columns["flagged"] = divide(table.tp + table.fp, table.total).tolist()
-    for name in SHARES:
-        measure = CATALOG[name]
-        bounds = None if level is None else exact_limits(name, cells, level=level, design=design)
+    for name in (*SHARES, "f1", "mcc"):
+        measure, bounds = CATALOG[name], None
+        if level is not None and name in SHARES:
+            bounds = exact_limits(name, cells, level=level, design=design)
         columns[name] = estimate_column(measure.function(table), bounds, cells, measure.undefined)
-    for name in ("f1", "mcc"):
-        columns[name] = estimate_column(
-            CATALOG[name].function(table), None, cells, CATALOG[name].undefined
-        )
     return columns
 
 
@@ -146,25 +129,17 @@ def distribution_rows(
 
     Bins are [low, high), the last one closed; of 0..1, or of the range of finite scores.
     """
-    finite = np.isfinite(counts.scores)
-    low, high = 0.0, 1.0
-    if finite.any():
-        least, most = counts.scores[finite].min(), counts.scores[finite].max()
-        if least < 0 or most > 1:
-            low, high = float(least), float(most)
+    finite, low, high = counts.scores[np.isfinite(counts.scores)], 0.0, 1.0
+    if len(finite) and (finite.min() < 0 or finite.max() > 1):
+        low, high = float(finite.min()), float(finite.max())
     edges = np.linspace(low, high, BINS + 1)
     inner = np.searchsorted(counts.scores, edges[1:-1])
     ends = counts.running[:, np.concatenate([[0], inner, [len(counts.scores)]])]
-    rows: list[Row] = []
-    for name, found in zip(classes, np.diff(ends), strict=True):
-        total = found.sum()
-        for i in range(BINS):
-            share = float(found[i] / total) if total else None
-            many = from_units(found[i], counts.unit).item()
-            rows.append(
-                {
-                    "slice": label, "model": model, "class": name, "from": float(edges[i]),
-                    "to": float(edges[i + 1]), "rows": many, "share": share,
-                }
-            )  # fmt: skip
-    return rows
+    return [
+        {
+            "slice": label, "model": model, "class": name, "from": float(edges[i]),
+            "to": float(edges[i + 1]), "rows": from_units(found[i], counts.unit).item(),
+            "share": float(found[i] / found.sum()) if found.any() else None,
+        }
+        for name, found in zip(classes, np.diff(ends), strict=True) for i in range(BINS)
+    ]  # fmt: skip

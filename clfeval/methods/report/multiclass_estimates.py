@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan, nan
+from typing import get_args
 
 import numpy as np
 
@@ -28,18 +29,22 @@ from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import Limits, make_estimate
 from clfeval.methods.measurement import label_measures
 from clfeval.methods.measurement.decision_curves import perfect_calibration_values
-from clfeval.methods.measurement.label_measures import EXACT, INFLUENCE, NONE
+from clfeval.methods.measurement.label_measures import (
+    EXACT,
+    INFLUENCE,
+    NONE,
+    MeasureEstimate,
+    measure_row,
+)
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.resampled_limits import resampled_limits
-from clfeval.methods.measurement.score_measures import MeasureEstimate
 from clfeval.methods.options import IntervalSettings
 
 FEW = 10  # rows of a class below which influence values of areas are unreliable
-CLASSES, CLASS = "multiclass", "class"  # of all together, of one against the rest
+CLASSES = "multiclass"  # of all together
 # pooled over classes these are the pooled sensitivity or specificity, under another name
 POOLED_ALIKE = {"precision", "recall", "f1", "f_beta", "npv"}
 OVER_CLASSES = ("balanced_accuracy", "roc_auc")  # means over classes, as macro averages are
-_AVERAGES: tuple[Average, ...] = ("macro", "weighted", "micro")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,10 +112,10 @@ def multiclass_label_rows(
         )
         found = [part for one in hard_ones for part in _of_table(one, table, place)]
         for part, value in zip(found, _measure_estimates(found, kinds, wanted), strict=True):
-            yield _measure_row(label, model, part.metric, part.estimator, None, value)
+            yield measure_row(label, model, part.metric, value, part.estimator)
         for metric, values in _each_class(patterns, i, table, rest, wanted, name).items():
             for class_name, value in zip(patterns.classes, values, strict=True):
-                yield _measure_row(label, model, metric, CLASS, class_name, value)
+                yield measure_row(label, model, metric, value, "class", class_name)
 
 
 def multiclass_probability_rows(
@@ -131,7 +136,7 @@ def multiclass_probability_rows(
     kinds = RowFrequencies(counts.n, counts.clusters, name, c, smallest=fewest, wider=wider)
     calibrated = perfect_calibration_values(asked, counts.most_probable(), wanted, name)
     for part, value in zip(found, _measure_estimates(found, kinds, wanted), strict=True):
-        row = _measure_row(label, model, part.metric, part.estimator, None, value)
+        row = measure_row(label, model, part.metric, value, part.estimator)
         yield {**row, **calibrated.get(part.metric, {})}
 
 
@@ -150,7 +155,7 @@ def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMe
         yield ModelMeasure(one.name, CLASSES, measure, why, form.of, form.influence, value, moved,
                        share)  # fmt: skip
         return
-    for by in _AVERAGES:
+    for by in get_args(Average):
         if by == "micro" and measure.id in POOLED_ALIKE:
             continue
         of = partial(class_average, measure, by=by)
@@ -196,8 +201,7 @@ def _measure_estimates(
         kinds.wider
     )
     found = influence_covariance(f, n, clusters=clusters)
-    drawn = _bootstrap_limits(parts, kinds, wanted)
-    known = []
+    drawn, known = _bootstrap_limits(parts, kinds, wanted), list[MeasureEstimate]()
     for part, error, freedom in zip(parts, found.errors.tolist(), found.df.tolist(), strict=True):
         if isnan(part.value):
             known.append(MeasureEstimate(Estimate(None, reason=part.undefined), nan, NONE))
@@ -257,13 +261,10 @@ def _default_limits(
         return (nan, nan), NONE
     if rows and part.share is not None:
         return _share_limits(part.share, level, wanted)
-    low, high = (
-        float(end)
-        for end in confidence_limits(
-            part.value, error, scale=part.measure.set_on, low=part.measure.low,
-            high=part.measure.high, level=level, df=df,
-        )
-    )  # fmt: skip
+    low, high = map(float, confidence_limits(
+        part.value, error, scale=part.measure.set_on, low=part.measure.low,
+        high=part.measure.high, level=level, df=df,
+    ))  # fmt: skip
     # with weights or clusters, counts of the effective size
     if not rows and isnan(low) and part.share is not None:
         ends, method = _share_limits([one / total * size for one in part.share], level, wanted)
@@ -274,23 +275,14 @@ def _default_limits(
     if part.measure.interval == "delong":
         unsure = not 0 < MIN_ERRORS_FROM_END * error < min(part.value, 1 - part.value)
         if unsure or kinds.smallest * size / total < FEW:
-            return _area_beyond(part.value, low, high, size, level)
+            # extended to the score limits of an area of half the rows each
+            outer = auc_score_limits(part.value, size / 2, size / 2, level=level)
+            low, high = (part.value if isnan(end) else end for end in (low, high))
+            ends = min(low, outer[0]), max(high, outer[1])
+            return ends, f"{INFLUENCE}, logit, and Newcombe's score interval"
     if isnan(low):
         return (nan, nan), NONE
     return (low, high), f"{INFLUENCE}, {part.measure.set_on}"
-
-
-def _area_beyond(
-    value: float, low: float, high: float, rows: float, level: float
-) -> tuple[tuple[float, float], str]:
-    """Return limits of a mean area, extended to the score limits of one of half the rows each.
-
-    Used where a class has fewer than 10 rows, or the area is within 3 standard errors of an end.
-    """
-    outer = auc_score_limits(value, rows / 2, rows / 2, level=level)
-    low, high = (value if isnan(end) else end for end in (low, high))
-    ends = min(low, outer[0]), max(high, outer[1])
-    return ends, f"{INFLUENCE}, logit, and Newcombe's score interval"
 
 
 def _near_best(
@@ -305,8 +297,8 @@ def _near_best(
     more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2
     value, scale = float(part.of(more)), part.measure.set_on
     error = influence_covariance(part.influence(more), more.reshape(-1)).errors[0]
-    ends = confidence_limits(value, error, scale=scale, low=part.measure.low, high=1, level=level)
-    low, other = (float(end) for end in ends)
+    low, other = map(float, confidence_limits(
+        value, error, scale=scale, low=part.measure.low, high=1, level=level))  # fmt: skip
     if isnan(low):
         return (nan, nan), NONE
     high = max(part.value, other) if isnan(high) else high
@@ -330,12 +322,12 @@ def _each_class(
     """Return measures of each class against the rest, by name, one estimate per class."""
     each, size = one_vs_rest_tables(table), len(patterns.classes)
     sums, many, again = None, 0.0, list[TableResampler | None]([None] * size)
-    if patterns.clusters is not None:
-        many = patterns.clusters.size
-        again = [_class_resampler(patterns, i, k) for k in range(size)]
-        cells = (one.cells for one in again if one is not None)
-        sums = np.array([patterns.clusters.products(np.array([tp, fp, tp + fn, fp + tn]))
-                         for tp, fp, fn, tn in cells])  # fmt: skip
+    if (owned := patterns.clusters) is not None:
+        known = [TableResampler.from_labels(owned, patterns.truth == k, patterns.votes[:, i] == k)
+                 for k in range(size)]  # fmt: skip
+        many, again = owned.size, [*known]
+        sums = np.array([owned.products(np.array([tp, fp, tp + fn, fp + tn]))
+                         for tp, fp, fn, tn in (one.cells for one in known)])  # fmt: skip
     counts = ConfusionCounts(
         patterns.classes, each.tp, each.fp, each.fn, each.tn, each.tp + each.fn,
         each.fp + each.tn, patterns.unit, sums,
@@ -343,35 +335,4 @@ def _each_class(
     sure = label_measures.LabelLimitSettings(
         wanted, [f"{name}\0{one}" for one in patterns.classes], again, [many] * size,
     )  # fmt: skip
-    found = {}
-    for one in asked:
-        all_of = label_measures.estimate_label_measure(one, counts, sure)
-        found[one.name] = [
-            MeasureEstimate(*three)
-            for three in zip(all_of.values, all_of.errors.tolist(), all_of.methods, strict=True)
-        ]
-    return found
-
-
-def _class_resampler(patterns: ClassPatterns, i: int, k: int) -> TableResampler | None:
-    """Return the resampler of a class against the rest; None without clusters or weights."""
-    if patterns.clusters is None:
-        return None
-    mine, says = patterns.truth == k, patterns.votes[:, i] == k
-    which = [mine & says, ~mine & says, mine & ~says, ~mine & ~says]
-    return TableResampler(patterns.clusters, np.array(which, np.float64))
-
-
-def _measure_row(
-    label: str | None,
-    model: str,
-    metric: str,
-    estimator: str,
-    name: str | None,
-    known: MeasureEstimate,
-) -> Row:
-    return {
-        "slice": label, "model": model, "measure": metric, "estimator": estimator, "class": name,
-        "value": known.value, "se": None if isnan(known.error) else known.error,
-        "method": known.method,
-    }  # fmt: skip
+    return {one.name: label_measures.estimate_label_measure(one, counts, sure) for one in asked}

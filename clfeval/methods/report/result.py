@@ -128,7 +128,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     )
     judged = sort_measure_rows(rows, sample, asked)
     metrics = RowsBySlice(whole_table_rows(judged), lambda: _of_slices(
-        sort_measure_rows([*rows, *scored.unjudged().measures], sample, asked)
+        sort_measure_rows([*rows, *scored.unjudged()[0]], sample, asked)
     ))  # fmt: skip
     tables: dict[str, Rows] = {"measures": metrics, **scored.tables}
     if options.dummies:

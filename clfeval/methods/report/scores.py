@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class ScoreResults:
 
     estimates: models by measure; digests: of the scores; lost: rows of each model whose class had
     probability 0; same: models with equal scores; beside: measures of slice complements. unjudged:
-    why slices are not tested; retest: see `slice_tests.SliceEstimates.judged`.
+    measures and curves of slices that are not used in tests; retest: see `SliceEstimates.judged`.
     """
 
     measures: Sequence[Row] = ()
@@ -70,16 +70,8 @@ class ScoreResults:
     tables: Mapping[str, Rows] = field(default_factory=dict)
     baselines: Sequence[Row] = ()
     inside: Mapping[str, Mapping[str, PairedEstimates]] = field(default_factory=dict)
-    unjudged: Callable[[], SliceScoreResults] = lambda: SliceScoreResults()
+    unjudged: Callable[[], tuple[Sequence[Row], Mapping[str, Rows]]] = lambda: ((), {})
     retest: Retest = lambda *_: {}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SliceScoreResults:
-    """Results from scores in slices that are not used in tests: other measures, and curves."""
-
-    measures: Sequence[Row] = ()
-    tables: Mapping[str, Rows] = field(default_factory=dict)
 
 
 def compute_score_results(
@@ -92,9 +84,6 @@ def compute_score_results(
     names, by = [counted.models[i].name for i in every.models], slice_test_measures(asked)
     inner = [one for one in slice_compared_measures(held, lead, options) if takes_scores(one)]
 
-    def one(j: int) -> _ModelScoreResults:
-        return _of_model(sample, every, j, names[j], asked, held, options, by, inner)
-
     measures, digests, lost = list[Row](), list[str](), dict.fromkeys(names, 0.0)
     beside, baselines, tests = dict[Key, Complement](), list[Row](), list[Row]()
     moved_in: dict[str, dict[str, dict[str, tuple[float, Floats]]]] = {
@@ -102,7 +91,8 @@ def compute_score_results(
     }
     tables = Tables()
     moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
-    for found in every.each(one):
+    for found in every.each(lambda j: _of_model(
+            sample, every, j, names[j], asked, held, options, by, inner)):  # fmt: skip
         measures += found.measures
         baselines += found.baselines
         tests += found.tests
@@ -114,13 +104,12 @@ def compute_score_results(
             moved[name][found.model] = influence
         for (name, label), influence in found.inside.items():
             moved_in[name].setdefault(label, {})[found.model] = influence
-    estimates, sizes = dict[str, PairedEstimates](), effective_class_sizes(sample.patterns[None], 2)
-    for each in held:
-        found_of = score_estimates(
-            every.weights, every.owners, each, moved.pop(each.name), sizes, sampling=every.weighed
-        )
-        if found_of is not None:
-            estimates[each.name] = found_of
+    sizes = effective_class_sizes(sample.patterns[None], 2)
+    estimates = {
+        each.name: paired for each in held
+        if (paired := score_estimates(every.weights, every.owners, each, moved.pop(each.name),
+                                      sizes, sampling=every.weighed))
+    }  # fmt: skip
     if options.reference is not None:
         from clfeval.methods.report.bootstrap_estimates import bootstrap_estimates
 
@@ -151,23 +140,20 @@ def compute_score_results(
         }  # fmt: skip
 
     @cache
-    def unjudged() -> SliceScoreResults:
-        def of(j: int) -> tuple[list[Row], Tables]:
-            return _in_slices(sample, every, j, names[j], rest, options)
-
+    def unjudged() -> tuple[list[Row], dict[str, LazyRows]]:
         measures, tables = list[Row](), Tables()
-        for rows, some in every.each(of) if every.slices else ():
+        for rows, some in every.each(lambda j: _in_slices(
+                sample, every, j, names[j], rest, options)) if every.slices else ():  # fmt: skip
             measures += rows
             tables += some
-        return SliceScoreResults(measures, _stack_tables(tables))
+        return measures, _stack_tables(tables)
 
-    def others(name: str) -> Callable[[], Rows]:
-        return lambda: unjudged().tables.get(name, ())
+    def others(name: str) -> Rows:
+        return unjudged()[1].get(name, ())
 
-    known = _stack_tables(tables)
     named: dict[str, Rows] = {"calibration_tests": adjust_calibration_tests(tests)} if tests else {}
-    named |= {name: rows if name in CUTS else RowsBySlice(rows, others(name))
-              for name, rows in known.items()}  # fmt: skip
+    named |= {name: rows if name in CUTS else RowsBySlice(rows, partial(others, name))
+              for name, rows in _stack_tables(tables).items()}  # fmt: skip
     return ScoreResults(
         measures, estimates, digests, lost, same, beside, named, baselines, inside, unjudged, retest
     )  # fmt: skip
@@ -227,12 +213,10 @@ def _of_model(
         if options.cuts:
             from clfeval.methods.report.threshold_answer import threshold_tables
 
-            for table, cuts in threshold_tables(label, model, here, sample, options):
-                tables.append((table, label, model, cuts))
-    moved = dict[str, tuple[float, Floats]]()
-    for one in held:
-        if (found := row_score_influence(one, cut, whole, place, every.truth)) is not None:
-            moved[one.name] = found
+            tables += [(table, label, model, cuts) for table, cuts in threshold_tables(
+                label, model, here, sample, options)]  # fmt: skip
+    moved = {one.name: found for one in held
+             if (found := row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
     if options.dummies:
         known = observed_values(measures)
         baselines += score_baselines(model, whole, measures_with_baselines(asked), known, cut,

@@ -27,7 +27,7 @@ from clfeval.methods.measurement.metrics import (
     score_measure_rows,
     takes_scores,
 )
-from clfeval.methods.measurement.requested_measures import NET_BENEFIT, RequestedMeasure
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import delong_estimate, influence_estimate
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import class_rows
@@ -53,28 +53,16 @@ def slice_complements(
     names = [label for label in sample.slices if label is not None] if labels is None else labels
     every = sample.patterns
     if counted is not None and None in every:
-        left: dict[str | None, PatternCounts] = {
-            label: subtract_part(every[None],
-                                 _sum_counts([every[one] for one in (label, *without)]), "truth",
-                          "votes")
-            for label in names
-        }  # fmt: skip
-        counts: dict[str | None, ConfusionCounts] = {
-            label: ConfusionCounts.from_patterns(one) for label, one in left.items()
-        }
+        left: dict[str | None, PatternCounts] = {}
+        for label in names:
+            part = reduce(add, [every[one] for one in (label, *without)])
+            left[label] = subtract_part(every[None], part, "truth", "votes")
+        counts = {label: ConfusionCounts.from_patterns(one) for label, one in left.items()}
         return replace(sample, slices=counts, counted=replace(counted, slices=left, _known={}))
-    less: dict[str | None, ConfusionCounts] = {
-        label: _subtract_counts(
-            whole, _sum_counts([sample.slices[one] for one in (label, *without)])
-        )
+    return replace(sample, slices={
+        label: _subtract_counts(whole, reduce(add, [sample.slices[i] for i in (label, *without)]))
         for label in names
-    }
-    return replace(sample, slices=less)
-
-
-def _sum_counts(parts: Sequence[Any]) -> Any:
-    """Add up the counts of slices that share no rows."""
-    return reduce(add, parts)
+    })  # fmt: skip
 
 
 def _subtract_counts(whole: ConfusionCounts, part: ConfusionCounts) -> ConfusionCounts:
@@ -88,19 +76,14 @@ def _subtract_counts(whole: ConfusionCounts, part: ConfusionCounts) -> Confusion
 def slice_sizes(sample: Sample, others: Sample) -> Sizes:
     """Return the sizes of each slice and of its complement."""
     found = dict[str, tuple[SliceSize, SliceSize]]()
-    for label in others.slices:
-        if label is None:
-            continue
-        patterns = [one.patterns.get(label) for one in (sample, others)]
-        owned = [None if one is None else one.clusters for one in patterns]
-        spans = any(len(one) for one in _shared_clusters(*owned))
-        both = [
-            _make_slice_size(one.slices[label].rows.max().item(),
-                  [min(rows) for rows in class_rows(one, label)[::-1]],
-                  clusters=clusters, spans=spans)
-            for one, clusters in zip((sample, others), owned, strict=True)
-        ]  # fmt: skip
-        found[label] = both[0], both[1]
+    for label in filter(None, others.slices):
+        patterns = (one.patterns.get(label) for one in (sample, others))
+        found[label] = _sizes_of_parts(*(
+            (one.slices[label].rows.max().item(),
+             [min(rows) for rows in class_rows(one, label)[::-1]],
+             None if part is None else part.clusters)
+            for one, part in zip((sample, others), patterns, strict=True)
+        ))  # fmt: skip
     return found
 
 
@@ -108,32 +91,35 @@ def multiclass_slice_sizes(
     whole: ClassPatterns, part: ClassPatterns, left: ClassPatterns
 ) -> tuple[SliceSize, SliceSize]:
     """Return the sizes of a slice and of its complement with several classes."""
-    spans = any(len(one) for one in _shared_clusters(part.clusters, left.clusters))
     there = class_sizes(whole, len(whole.classes)) > 0
-    both = [
-        _make_slice_size(from_units(one.n.sum(), one.unit).item(),
-              class_sizes(one, len(one.classes))[there].tolist(),
-              clusters=one.clusters, spans=spans)
-        for one in (part, left)
-    ]  # fmt: skip
-    return both[0], both[1]
+    return _sizes_of_parts(*(
+        (from_units(one.n.sum(), one.unit).item(),
+         class_sizes(one, len(one.classes))[there].tolist(), one.clusters) for one in (part, left)
+    ))  # fmt: skip
 
 
-def _make_slice_size(
-    rows: Any, classes: Sequence[float], *, clusters: Owned | None, spans: bool
-) -> SliceSize:
-    """Build the size of a part; classes: the rows of each class, the fewest of any model."""
-    least = min(classes, default=0.0)
-    if isinstance(clusters, ClusterCounts):
-        least = min(least, clusters.size)
-    return SliceSize(rows, tuple(classes), least, clusters is None, spans)
+def _sizes_of_parts(
+    *parts: tuple[Any, Sequence[float], Owned | None],
+) -> tuple[SliceSize, SliceSize]:
+    """Return the sizes of two parts, from rows, rows of each class (of any model), and clusters."""
+    spans = _shared_clusters(*(owned for *_, owned in parts)) is not None
+    found = list[SliceSize]()
+    for rows, classes, owned in parts:
+        least = min(classes, default=0.0)
+        if isinstance(owned, ClusterCounts):
+            least = min(least, owned.size)
+        found.append(SliceSize(rows, tuple(classes), least, owned is None, spans))
+    return found[0], found[1]
 
 
-def _shared_clusters(one: Owned | None, other: Owned | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return which clusters have rows in both parts, by place."""
-    if isinstance(one, ClusterCounts) and isinstance(other, ClusterCounts):
-        return one.shared(other)
-    return np.zeros(0, np.int64), np.zeros(0, np.int64)
+def _shared_clusters(
+    one: Owned | None, other: Owned | None
+) -> tuple[ClusterCounts, ClusterCounts, tuple[Ints, Ints]] | None:
+    """Return the clusters of two parts and the places of those in both; None without any."""
+    if not (isinstance(one, ClusterCounts) and isinstance(other, ClusterCounts)):
+        return None
+    places = one.shared(other)
+    return (one, other, places) if len(places[0]) else None
 
 
 def label_complement_estimates(
@@ -143,15 +129,13 @@ def label_complement_estimates(
     rho = dict[Key, float]()
     for label, left in others.patterns.items():
         part = sample.patterns[label]
-        places = _shared_clusters(part.clusters, left.clusters)
-        if label is None or not len(places[0]):
+        shared = _shared_clusters(part.clusters, left.clusters)
+        if label is None or shared is None:
             continue
-        assert isinstance(part.clusters, ClusterCounts)
-        assert isinstance(left.clusters, ClusterCounts)
         for one in held:
-            if one.needs == "confusion" and one.name != NET_BENEFIT:
+            if not takes_scores(one):
                 f, g = (label_influence(each, one.measure)[1] for each in (part, left))
-                found = shared_cluster_correlation(part.clusters, left.clusters, places, f, g)
+                found = shared_cluster_correlation(*shared, f, g)
                 for model, each in zip(part.models, found.tolist(), strict=True):
                     rho[label, model, one.name] = each
     yield from complement_estimates(
@@ -242,16 +226,12 @@ class ComplementScores:
         wanted: IntervalSettings,
     ) -> Iterator[tuple[Key, Complement]]:
         left, rho = self.whole.beyond(part).frozen(), dict[Key, float]()
-        places = _shared_clusters(part.clusters, left.clusters)
-        if len(places[0]):
-            assert isinstance(part.clusters, ClusterCounts)
-            assert isinstance(left.clusters, ClusterCounts)
-            for one in held:
-                both = [score_influence(one, self.cut, each) for each in (part, left)]
-                if both[0] is not None and both[1] is not None:
-                    moved = (each[1] for each in both if each is not None)
-                    found = shared_cluster_correlation(part.clusters, left.clusters, places, *moved)
-                    rho[label, self.model, one.name] = float(found[0])
+        shared = _shared_clusters(part.clusters, left.clusters)
+        for one in held if shared is not None else ():
+            f, g = (score_influence(one, self.cut, each) for each in (part, left))
+            if shared is not None and f is not None and g is not None:
+                found = shared_cluster_correlation(*shared, f[1], g[1])
+                rho[label, self.model, one.name] = float(found[0])
         yield from complement_estimates(
             score_measure_rows(label, self.model, left, self.cut, held, wanted), rho
         )

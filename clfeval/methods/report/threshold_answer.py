@@ -102,8 +102,11 @@ def _cutoff_answer(row: Row, level: float) -> Answer:
         answer = "positive" if row["rule"] == ALWAYS else "negative"
         what = f"Only predicting every row as {answer}, without {name}, has {rule}"
     else:
-        cut = _format_threshold(row["threshold"])
-        what = f"Threshold {cut} of {name}{_bootstrap_range(row)} has {rule}"
+        cut, low, high = row["threshold"], row["threshold_low"], row["threshold_high"]
+        what = f"Threshold {_format_threshold(cut)} of {name}"
+        if low is not None and high is not None:
+            what += f" (bootstrap {_format_threshold(low)} to {_format_threshold(high)})"
+        what += f" has {rule}"
     if honest.value is None:
         why = f"{title} is {_format_estimate(value, level)} on these rows and unknown on new data"
         return Answer(code, f"{what}. {why}.", (model,), measure)
@@ -122,16 +125,6 @@ def _cutoff_answer(row: Row, level: float) -> Answer:
         said = f"{asked} {_format_estimate(limited, level)}{beyond} and {said}"
     text = f"{what}. On new data expect {said.removeprefix('expected ')}.{more}"
     return Answer(code, text, (model,), measure, honest.value, honest.low, honest.high)
-
-
-def _bootstrap_range(row: Row) -> str:
-    """Return the phrase on the range of the rule's thresholds on bootstrap tables."""
-    low, high = row["threshold_low"], row["threshold_high"]
-    return (
-        ""
-        if low is None or high is None
-        else f" (bootstrap {_format_threshold(low)} to {_format_threshold(high)})"
-    )
 
 
 def _parse_limit(row: Row) -> tuple[str, bool, float]:
@@ -165,10 +158,8 @@ def _format_confidence(level: float) -> str:
 def _abstention_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the effect of abstention."""
     model, code = str(row["model"]), "abstention"
-    name, accuracy, before = (
-        quoted_name(model), as_estimate(row["accuracy"]),
-        as_estimate(row["accuracy_of_all"]),
-    )  # fmt: skip
+    name, accuracy = quoted_name(model), as_estimate(row["accuracy"])
+    before = as_estimate(row["accuracy_of_all"])
     coverage = as_estimate(row["coverage"]).value
     if coverage is None or before.value is None:
         why = NOWHERE.get(str(accuracy.reason), "its threshold is unknown")

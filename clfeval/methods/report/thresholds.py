@@ -19,7 +19,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import CLASS_REASONS, undefined_reason
-from clfeval.methods.estimates import Estimates, make_estimate
+from clfeval.methods.estimates import make_estimate
 from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.label_measures import (
     LabelLimitSettings,
@@ -51,11 +51,7 @@ ONE_SIDED = {
     SPECIFICITY: ("negative", "sens>=.9"), "fpr": ("negative", "sens>=.9"),
 }  # fmt: skip
 OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits on these constrain predicted negatives
-SAFE, SAFE_SUFFIXES = (
-    (SENSITIVITY, "fnr", SPECIFICITY, "fpr"),
-    (".low", ".high"),
-)  # rules with a confidence limit
-CALLED_ONCE = (SENSITIVITY, "precision")  # one name for all aliases
+SAFE, SAFE_SUFFIXES = (*ONE_SIDED,), (".low", ".high")  # rules with a confidence limit
 _LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
 
 
@@ -102,13 +98,11 @@ def _parse_limit_rule(text: str, flag: str) -> ThresholdRule | None:
         at = notation.parse_share(flag, [number.strip()])
     except UsageError as error:
         what = f"{flag} {text}: '{number}' is not a number"
-        raise bad_option(
-            what, f"for example {format_option(flag, f'{name}{between}.9')}"
-        ) from error
+        hint = f"for example {format_option(flag, f'{name}{between}.9')}"
+        raise bad_option(what, hint) from error
     up = between in (">=", "≥")
     if one.measure.sign and up != (one.measure.sign > 0):
-        better = "high" if one.measure.sign > 0 else "low"
-        sign = ">=" if one.measure.sign > 0 else "<="
+        better, sign = ("low", "<=") if up else ("high", ">=")
         what = f"{flag} {text}: {one.measure.title} is better when {better}: use {sign}"
         raise bad_option(what, f"write {format_option(flag, f'{name}{sign}{number}')}")
     if not one.measure.low <= at <= one.measure.high:
@@ -131,14 +125,13 @@ def _parse_rule_measure(text: str, flag: str) -> RequestedMeasure:
     if len(found) != 1 or found[0].by != "name":
         raise bad_option(f"{flag} {text}: name one measure", f"for example {flag} j_index")
     one = found[0]
-    if one.measure.twin in CALLED_ONCE:
+    if one.measure.twin in (SENSITIVITY, "precision"):  # one name for all aliases
         one = RequestedMeasure(one.measure.twin, CATALOG[one.measure.twin], one.settings)
     if one.measure.id == AT_RISK:  # computed from the table at any threshold
         t = one.settings.get("t", 0.5)
         stakes = {"stakes": OutcomeCosts(t, 1 - t)}
-        return RequestedMeasure(
-            f"{NET_BENEFIT}:t={t:g}", CATALOG[NET_BENEFIT].given(**stakes), stakes
-        )
+        name = f"{NET_BENEFIT}:t={t:g}"
+        return RequestedMeasure(name, CATALOG[NET_BENEFIT].given(**stakes), stakes)
     if one.needs != "confusion":
         what = f"{flag} {text}: {one.measure.title} does not depend on a threshold"
         raise bad_option(what, f"for example {flag} j_index")
@@ -212,14 +205,18 @@ def cutoff_rows(
         reason = INFINITE if found.unknown[i] == INFINITE else reason
         who = {"slice": label, "model": model, "chosen_by": rule.name}
         if reason is not None:
-            rows.append({**who, **_empty_cutoff(rule, reason)})
+            none = Estimate(None, reason=reason)
+            rows.append(
+                {
+                    **who, **dict.fromkeys(
+                        ("threshold", "threshold_low", "threshold_high", "rule", *CELLS)),
+                    "measure": rule.best.name, "value": none, "corrected": none,
+                    "limited": none if rule.within else None,
+                    **dict.fromkeys((*RATES, "flagged"), none),
+                }
+            )  # fmt: skip
             continue
-        every = [
-            rule.best,
-            *([rule.within] if rule.within else []),
-            *RATES.values(),
-            FLAGGED_MEASURE,
-        ]
+        every = [one for one in (rule.best, rule.within, *RATES.values(), FLAGGED_MEASURE) if one]
         mine, honest, wanders = found.here.at([i]), found.unknown[i], (np.nan, np.nan)
         if found.choices is not None and wanted.level is not None:
             low, high, _ = percentile_limits(found.choices.thresholds[i], level=wanted.level)
@@ -227,16 +224,12 @@ def cutoff_rows(
         values = [float(measure_value(one, float_confusion(mine))[0]) for one in every]
         judged = [Estimate(None, reason=honest)] * len(every)
         if honest is None:
-            judged = [
-                extend_limits(*both)
-                for both in zip(
-                    estimate_measures(every, found.expected.at([i]), wanted), values, strict=True
-                )
-            ]
+            judged = estimate_measures(every, found.expected.at([i]), wanted)
+            judged = [*map(extend_limits, judged, values)]
         if rule.safe and rule.within is not None:  # the rule promises one of the limits
             judged = [_apply_safe_limit(value, rule) if one.name == rule.within.name else value
                       for one, value in zip(every, judged, strict=True)]  # fmt: skip
-        best, *limited, sens, spec, ppv, npv, called = judged
+        *_, called = judged
         rows.append(
             {
                 **who, "threshold": _finite_or_none(points.thresholds[place].item()),
@@ -244,9 +237,9 @@ def cutoff_rows(
                 "threshold_high": _finite_or_none(wanders[1]),
                 "rule": NEVER if place == 0 else ALWAYS if place == len(points.tp) - 1 else FROM,
                 **{cell: mine.shown(cell)[0].item() for cell in CELLS},
-                "measure": rule.best.name, "value": make_estimate(values[0]), "corrected": best,
-                "limited": limited[0] if limited else None, "sensitivity": sens,
-                "specificity": spec, "precision": ppv, "npv": npv, "flagged": called,
+                "measure": rule.best.name, "value": make_estimate(values[0]),
+                "corrected": judged[0], "limited": judged[1] if rule.within else None,
+                **dict(zip(RATES, judged[-len(RATES) - 1 :], strict=False)), "flagged": called,
             }
         )  # fmt: skip
     return rows
@@ -270,12 +263,12 @@ def estimate_measures(
 
 def _estimate_measure(
     one: RequestedMeasure, tables: ConfusionCounts, wanted: IntervalSettings
-) -> Estimates:
+) -> list[Estimate]:
     """Return a measure of tables of the same rows, with the limits that it has by its record."""
     m = len(tables.models)
     many = 0.0 if tables.sums is None else _effective_parts(tables)
     sure = LabelLimitSettings(replace(wanted, how="exact"), tables.models, [None] * m, [many] * m)
-    return estimate_label_measure(one, tables, sure).values
+    return [known.value for known in estimate_label_measure(one, tables, sure)]
 
 
 def _effective_parts(table: ConfusionCounts) -> float:
@@ -293,16 +286,6 @@ def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
     if single is not None:
         return single
     return undefined_reason(measure.undefined, ends) if rule.within is None else UNMET
-
-
-def _empty_cutoff(rule: ThresholdRule, reason: str) -> Row:
-    """Return the cells of a rule without a chosen threshold."""
-    none = Estimate(None, reason=reason)
-    cells = dict.fromkeys(("threshold", "threshold_low", "threshold_high", "rule", *CELLS))
-    return {
-        **cells, "measure": rule.best.name, "value": none, "corrected": none,
-        "limited": none if rule.within else None, **dict.fromkeys((*RATES, "flagged"), none),
-    }  # fmt: skip
 
 
 def _finite_or_none(cut: float) -> float | None:
