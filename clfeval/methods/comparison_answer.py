@@ -63,7 +63,12 @@ def comparison_rows(
         values = [as_estimate(found[name] or Estimate(value))
                   for name, value in zip(one.models, one.values.tolist(), strict=True)]  # fmt: skip
         if level is None:
-            yield from _without_intervals(one, reference)
+            for i, j in family_pairs(reference, one.models):
+                old, new = (Estimate(float(one.values[at])) for at in (j, i))
+                change = Change(old, new, Estimate(float(one.values[i] - one.values[j])),
+                                paired=True)  # fmt: skip
+                yield comparison_row("reference", metric, one.models[i], one.models[j], change,
+                                     0.95)  # fmt: skip
             continue
         family = adjusted_family(one, family_pairs(reference, one.models), level=level, seed=SEED)
         size = float(from_units(patterns[None].n.sum(), patterns[None].unit))
@@ -101,16 +106,8 @@ def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates |
     return label_estimates(patterns, RequestedMeasure(metric, CATALOG[metric], {}))
 
 
-def _without_intervals(one: PairedEstimates, reference: str) -> Iterator[Row]:
-    for i, j in family_pairs(reference, one.models):
-        old, new = (Estimate(float(one.values[at])) for at in (j, i))
-        change = Change(old, new, Estimate(float(one.values[i] - one.values[j])), paired=True)
-        yield comparison_row("reference", one.metric, one.models[i], one.models[j], change, 0.95)
-
-
 MAX_LISTED = 6  # models by name
 FEW_CHANGES = 2  # of them, with their values
-FEW_SLICES = 4  # slices by name
 UNLIKE = 1.25  # ratio of rows flagged
 
 
@@ -140,11 +137,11 @@ def comparison_answers(
 
 def explain_untested(options: ReportOptions, *, same_rows: bool) -> str:
     """Return why models were not tested against the best; empty if tested, or with --reference."""
-    if options.reference is not None:
+    if options.reference is not None or (same_rows and options.confidence is not None):
         return ""
-    why = "the rows of the models may differ" if options.confidence is not None else (
-        "no intervals are computed")  # fmt: skip
-    return "" if same_rows and options.confidence is not None else f"No significance test: {why}."
+    if options.confidence is None:
+        return "No significance test: no intervals are computed."
+    return "No significance test: the rows of the models may differ."
 
 
 def comparison_answer(
@@ -201,11 +198,8 @@ def _as_many(model: float | None, reference: float | None) -> str:
 
 def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
     """Return the sentence that compares one model with the reference."""
-    d, found, model = (
-        as_estimate(row["difference"]),
-        row["verdict"],
-        quoted_name(str(row["model"])),
-    )
+    d, found = as_estimate(row["difference"]), row["verdict"]
+    model = quoted_name(str(row["model"]))
     size = f"in {title}: {_format_difference(row, level)}"
     if found in (BETTER, WORSE):
         text = f"{model} is significantly {found} than {to} {size}."
@@ -238,12 +232,10 @@ def _several_models(
         (UNDECIDED, "not significantly different"),
     ):  # fmt: skip
         if names := kinds.get(kind):
-            who = (
-                join_names(names, most=MAX_LISTED)
-                if len(names) < len(rows)
-                else "every other model"
-            )
-            said.append(f"{who} {'is' if len(names) == 1 or ' other' in who else 'are'} {words}")
+            who, verb = join_names(names, most=MAX_LISTED), "is" if len(names) == 1 else "are"
+            if len(names) == len(rows):
+                who, verb = "every other model", "is"
+            said.append(f"{who} {verb} {words}")
     against = f"{to}, the best on these rows," if chosen else to
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
     return Answer("compared", text, tuple(kinds.get(BETTER, [])), str(rows[0]["measure"]))
@@ -259,11 +251,9 @@ def _operating_point(
         return
     changed = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
     if not changed:
-        who, not_, word = "no model", "", " or "
-        if len(models) == 1:
-            who, not_, word = quoted_name(models[0]), "not ", " or "
-        text = f"{at.where}, {who} is {not_}significantly different from {to} in "
-        text += f"{word.join(OPERATING_POINT)}."
+        who = f"{quoted_name(models[0])} is not" if len(models) == 1 else "no model is"
+        text = f"{at.where}, {who} significantly different from {to} in "
+        text += f"{' or '.join(OPERATING_POINT)}."
         yield Answer("operating-point", text, (), OPERATING_POINT[0])
         return
     changed.sort(key=lambda row: float(str(row["p_adjusted"])))
@@ -321,11 +311,8 @@ def _format_difference(row: Row, level: float) -> str:
     """Format a difference with its adjusted interval and p-value."""
     d, p = as_estimate(row["difference_adjusted"]), row["p_adjusted"]
     adjusted = "" if d == as_estimate(row["difference"]) else "adjusted "
-    text = (
-        format_difference(d.value or 0.0, d.low, d.high, level)
-        .replace(" (", f", {adjusted}")
-        .rstrip(")")
-    )
+    text = format_difference(d.value or 0.0, d.low, d.high, level)
+    text = text.replace(" (", f", {adjusted}").rstrip(")")
     return f"{text}, {format_p_value(p)}" if isinstance(p, float) else text
 
 
@@ -346,9 +333,7 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
         text = f"{start}{join_words(parts) if parts else 'none'} of {len(mine):,} comparisons "
         text += f"with {to}{'' if parts else ' is significant'}"
     else:
-        parts = [
-            f"{kind} in {join_names(some, most=FEW_SLICES)}" for kind, some in told.items() if some
-        ]
+        parts = [f"{kind} in {join_names(some, most=4)}" for kind, some in told.items() if some]
         how = f"{join_words(parts)} compared with" if parts else "not significantly different from"
         text = f"{start}{quoted_name(models[0])} is {how} {to}"
     yield Answer("within", f"{text}.", models, lead)

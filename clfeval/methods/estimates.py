@@ -122,7 +122,7 @@ class Cells:
         """The true and the false positive rate, NaN without the class."""
         # sums of fractions may pass their total by the last digit
         pairs = ((self.tp, self.positives), (self.fp, self.negatives))
-        tp, fp = (np.minimum(divide(part, whole), 1.0) for part, whole in pairs)
+        tp, fp = (np.minimum(divide(*pair), 1.0) for pair in pairs)
         return tp, fp
 
     def at_rates(self, tp: Floats, fp: Floats) -> Confusion:
@@ -211,32 +211,29 @@ def exact_limits(
 
 def _where_known(measure: Measure, cells: Cells, how: str, level: float, design: Design) -> Limits:
     """Return confidence limits at a known class ratio by the named method."""
-    if not (how == "share" and measure.share is not None):
-        cells = effective_rate_counts(measure, cells, level)
+    if how == "share" and measure.share is not None:
+        return SHARE_LIMITS[design.how](*effective_share_counts(measure, cells, level), level=level)
+    cells = effective_rate_counts(measure, cells, level)
     counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if how == "share" and measure.share is not None:
-            return SHARE_LIMITS[design.how](
-                *effective_share_counts(measure, cells, level), level=level
-            )
         if how == "linear":
             a, b, shift = measure.terms(cells.p, cells.n)
             _, low, high = combine_proportions(a, b, *counts, level=level)
             # clipped to the range, for rounding
-            low, high = np.maximum(low + shift, measure.low), np.minimum(high + shift, measure.high)
-            return low, high
+            return np.maximum(low + shift, measure.low), np.minimum(high + shift, measure.high)
         if how == "region":
             return _rate_region_limits(measure, cells, level)
         terms, factor = measure.terms(cells, cells.ratio), 1.0
         if how == "ratio":
             terms, factor = terms[:-1], terms[-1]
-        _, low, high = _OF_TERMS[how](*terms, level=level)
+        forms: Mapping[str, Callable[..., tuple[Floats, Floats, Floats]]] = {
+            "logit": predictive_value, "ratio": rate_ratio, "log": odds_ratio,
+        }  # fmt: skip
+        _, low, high = forms[how](*terms, level=level)
         low, high = low * factor, high * factor
         lost = np.isnan(low)  # where a cell is empty
         if how != "log":  # intervals of odds ratios are valid with few rows too
-            few = has_unreliable_error(cells.tp, cells.positives) | has_unreliable_error(
-                cells.fp, cells.negatives
-            )
+            few = has_unreliable_error(*counts[:2]) | has_unreliable_error(*counts[2:])
             lost |= few & (cells.positives > 0) & (cells.negatives > 0)
         if lost.any():
             low[lost], high[lost] = _rate_region_limits(measure, cells.where(lost), level)
@@ -289,11 +286,6 @@ def _by_block(cells: Cells, ends: Callable[[Cells], Limits]) -> Limits:
         found[:, block] = ends(few.where(block))
     low, high = found[:, place.ravel()]
     return low, high
-
-
-_OF_TERMS: Mapping[str, Callable[..., tuple[Floats, Floats, Floats]]] = {
-    "logit": predictive_value, "ratio": rate_ratio, "log": odds_ratio,
-}  # fmt: skip
 
 
 def estimate_column(
@@ -374,9 +366,7 @@ def concatenate_counts(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...
     """Return the part of each model, and the counts of all parts concatenated."""
     names = [*CELLS, "positives", "negatives"]
     names += ["sums"] if all(one.sums is not None for one in parts.values()) else []
-    arrays = {
-        name: np.concatenate([getattr(one, name) for one in parts.values()]) for name in names
-    }
+    arrays = {name: np.concatenate([getattr(x, name) for x in parts.values()]) for name in names}
     models = tuple(model for one in parts.values() for model in one.models)
     labels = tuple(label for label, one in parts.items() for _ in one.models)
     unit = next((one.unit for one in parts.values()), 1)

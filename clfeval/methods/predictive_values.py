@@ -105,11 +105,7 @@ def _inverse_estimate(share: Estimate) -> Estimate:
 def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str = "") -> Answer:
     """Return the sentence on PPV, NPV and alarms at a prevalence; most: why this model."""
     rule = str(row["chosen_by"]).partition(":")[0]
-    cut = (
-        ""
-        if row["threshold"] is None
-        else f"threshold {format_exact(float(str(row['threshold'])))}"
-    )
+    cut = "" if (at := row["threshold"]) is None else f"threshold {format_exact(float(str(at)))}"
     why = f" ({RULES[rule]})" if rule in RULES else ""
     names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
     ppv, npv, alarms, each, benefit = (as_estimate(row[name]) for name in names)
@@ -129,8 +125,7 @@ def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str =
         for title, one in (("PPV", ppv), ("NPV", npv)) if one.value is not None
     ]  # fmt: skip
     if same:
-        said[1:] = [f"{title} {format_close(one.value, 3)}" for title, one in (("NPV", npv),)
-                    if one.value is not None]  # fmt: skip
+        said[1:] = [] if npv.value is None else [f"NPV {format_close(npv.value, 3)}"]
         said.append(f"{format_close(alarms.value, 1)} alarms per {ROWS:,} rows")
         text += f" has {join_words(said)}."
         return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import e, isfinite
 
@@ -14,13 +14,14 @@ from clfeval.counts.patterns import ConfusionCounts, safe_for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
 from clfeval.inference.influence import smaller_class_size
-from clfeval.inference.resampling import random_stream, resampled_counts
+from clfeval.inference.resampling import random_stream
 from clfeval.measures.confusion import Confusion, sensitivity, specificity
 from clfeval.measures.record import CLASS_REASONS
 from clfeval.methods.estimates import make_estimate
 from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.resampled_limits import redraw_rows
 from clfeval.methods.roc import RocPoints, candidate_points, hull_places, roc_points
 
 DRAWS = 400  # bootstrap tables
@@ -52,7 +53,7 @@ class ThresholdRule:
         Shapes: tp and fp (..., h), from nothing positive to everything; result (...).
         """
         p, n = tp[..., -1:], fp[..., -1:]
-        table = Confusion(*(np.asarray(one, np.float64) for one in (tp, fp, p - tp, n - fp)))
+        table = Confusion(*(one.astype(np.float64) for one in (tp, fp, p - tp, n - fp)))
         gains = self.best.measure.sign * measure_value(self.best, table)
         if self.within is not None:
             inside = self.sign * (measure_value(self.within, table) - self.at)
@@ -176,7 +177,8 @@ def _bootstrap_choices(
     (tp,), (fp,) = (_from_above(part[None]) for part in (few.positives, few.negatives))
     cuts = np.concatenate([[np.inf], few.scores[::-1]])
     parts: list[tuple[Floats, ...]] = []
-    for block in resampled_scores(few, rng):
+    n = np.concatenate([few.positives, few.negatives])
+    for block in redraw_rows(n, few.clusters, DRAWS, rng):
         both = block.reshape(len(block), 2, -1)
         both = both[(both.sum(axis=2) > 0).all(axis=1)]
         hits, false = _from_above(both[:, 0]), _from_above(both[:, 1])
@@ -187,19 +189,6 @@ def _bootstrap_choices(
     at, hit, false, p, n, a, b = (np.concatenate(one, axis=1) for one in zip(*parts, strict=True))
     whole = Confusion(a, b, tp[-1] - a, fp[-1] - b)
     return BootstrapChoices(at, Confusion(hit, false, p - hit, n - false), whole)
-
-
-def resampled_scores(counts: ScoreCounts, rng: np.random.Generator) -> Iterator[Counts]:
-    """Yield bootstrap counts of rows or clusters, Bayesian bootstrap of weights, (b, 2 m)."""
-    n = np.concatenate([counts.positives, counts.negatives])
-    if counts.clusters is not None:
-        yield from counts.clusters.redraws(len(n), resamples=DRAWS, rng=rng)
-        return
-    some = n > 0
-    for block in resampled_counts(n[some], resamples=DRAWS, rng=rng):
-        drawn = np.zeros((len(block), len(n)), np.int64)
-        drawn[:, some] = block
-        yield drawn
 
 
 def _correct_limits(

@@ -11,8 +11,6 @@ from clfeval.document import ResultNote, Row
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 
-TABLE = "measures"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdditionalMeasures:
@@ -52,7 +50,9 @@ def compute_additional_measures(
     of_scores = [one for one in asked if one.needs != "confusion" or one.name == NET_BENEFIT]
     scored, digests = _of_scores(sample, of_scores, wanted) if of_scores else ([], [])
     table = sort_measure_rows([*rows, *scored], sample, asked)
-    return AdditionalMeasures({TABLE: table}, tuple(sorted(digests)), tuple(caveat_notes(asked)))
+    return AdditionalMeasures(
+        {"measures": table}, tuple(sorted(digests)), tuple(caveat_notes(asked))
+    )
 
 
 def _of_scores(
