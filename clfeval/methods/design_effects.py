@@ -15,8 +15,8 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.document import ResultNote
 from clfeval.errors import format_option
-from clfeval.inference.clusters import design_effect, rate_divisors, share_divisor
-from clfeval.inference.influence import influence_covariance, partial_derivatives
+from clfeval.inference.clusters import design_effect, share_divisor
+from clfeval.inference.influence import influence_covariance
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.multiclass_table import accuracy_influence
 from clfeval.measures.record import Measure
@@ -38,31 +38,6 @@ def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tupl
     made = (one[None] for one in measure.share(_COUNTS))
     by = share_divisor(cells.sums, cells.totals, *made, level=level)
     return part / by, whole / by
-
-
-def effective_rate_counts(measure: Measure, cells: Cells, level: float) -> Cells:
-    """Return the effective counts for a measure of the two rates at a known class ratio."""
-    if cells.sums is None:
-        return cells
-    along = partial_derivatives(
-        lambda tp, fp: measure.function(cells.at_rates(tp, fp)), *cells.rates
-    )
-    return cells.divided(rate_divisors(cells.sums, cells.totals, np.stack(along), level=level))
-
-
-def effective_sample_counts(measure: Measure, cells: Cells, level: float) -> Cells:
-    """Return the effective counts for a measure that depends on the class ratio of the rows."""
-    if cells.sums is None:
-        return cells
-    tp, fp, ratio = (*cells.rates, cells.p)
-    over_p, _ = partial_derivatives(
-        lambda p, _: measure.function(Confusion.from_prevalence(tp, fp, p)), ratio, 0.5
-    )
-    rates = partial_derivatives(
-        lambda x, y: measure.function(Confusion.from_prevalence(x, y, ratio)), tp, fp
-    )
-    along = np.stack([*rates, over_p])
-    return cells.divided(rate_divisors(cells.sums, cells.totals, along, level=level))
 
 
 ENOUGH = 20  # clusters

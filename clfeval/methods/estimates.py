@@ -13,6 +13,8 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError
+from clfeval.inference.clusters import rate_divisors
+from clfeval.inference.influence import partial_derivatives
 from clfeval.inference.proportions import (
     SHARE_LIMITS,
     combine_proportions,
@@ -26,11 +28,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import Measure, undefined_reason
-from clfeval.methods.design_effects import (
-    effective_rate_counts,
-    effective_sample_counts,
-    effective_share_counts,
-)
+from clfeval.methods.design_effects import effective_share_counts
 
 _BLOCK = 256  # score regions per block
 Estimates = list[Estimate]
@@ -213,7 +211,12 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float, design:
     """Return confidence limits at a known class ratio by the named method."""
     if how == "share" and measure.share is not None:
         return SHARE_LIMITS[design.how](*effective_share_counts(measure, cells, level), level=level)
-    cells = effective_rate_counts(measure, cells, level)
+    if cells.sums is not None:  # by effective counts
+        along = partial_derivatives(
+            lambda tp, fp: measure.function(cells.at_rates(tp, fp)), *cells.rates
+        )
+        by = rate_divisors(cells.sums, cells.totals, np.stack(along), level=level)
+        cells = cells.divided(by)
     counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if how == "linear":
@@ -260,7 +263,14 @@ def _over_sample(measure: Measure, cells: Cells, level: float) -> Limits:
         found = measure.function(Confusion.from_prevalence(tp, fp, p))
         return np.clip(found, measure.low, measure.high)  # which rounding may leave
 
-    cells = effective_sample_counts(measure, cells, level)
+    if cells.sums is not None:  # by effective counts
+        tp, fp = cells.rates
+        over_p, _ = partial_derivatives(lambda p, _: measure.function(
+            Confusion.from_prevalence(tp, fp, p)), cells.p, 0.5)  # fmt: skip
+        rates = partial_derivatives(lambda x, y: measure.function(
+            Confusion.from_prevalence(x, y, cells.p)), tp, fp)  # fmt: skip
+        along = np.stack([*rates, over_p])
+        cells = cells.divided(rate_divisors(cells.sums, cells.totals, along, level=level))
 
     def ends(some: Cells) -> Limits:
         return range_over_sample(

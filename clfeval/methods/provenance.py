@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import isfinite
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -38,12 +40,7 @@ def build_parameters(
     order: str, found: Mapping[str, Any], *groups: object, without: str = "", weighed: bool = False
 ) -> dict[str, Any]:
     """Return parameters detected and parameters of the option groups, names in `order` first."""
-    said = {
-        name: value
-        for one in groups
-        for name, value in declaration.document_parameters(one).items()
-    }
-    said |= found
+    said = reduce(or_, map(declaration.document_parameters, groups)) | {**found}
     if "cluster" in said and "cluster" not in without.split():
         column = said["cluster"]
         said["independence"] = f"independent clusters of '{column}'" if column is not None else (
@@ -60,10 +57,7 @@ def build_signature(
     statistics: str,
 ) -> str:  # fmt: skip
     """Join `key:value` parts: parameters, then the sha256 of the files and of the statistics."""
-    said = {
-        name: value for one in groups for name, value in declaration.signature_settings(one).items()
-    }
-    said |= found
+    said = reduce(or_, map(declaration.signature_settings, groups)) | {**found}
     data = "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)
     parts = [
         *((name, said[name]) for name in dict.fromkeys((*order.split(), *said)) if name in said),
@@ -156,14 +150,10 @@ def _as_well(counted: PredictionCounts, model: str) -> str:
 
 def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultNote]:
     """Return a warning on rows where models gave the true class probability 0, if any."""
-    some = sorted(
-        ((from_units(rows, unit), name) for name, rows in lost.items() if rows), reverse=True
-    )
-    if not some:
-        return []
-    each = [f"{format_count(rows, 'row')} of {quote_name(name)}" for rows, name in some]
+    some = sorted(((from_units(rows, unit), name) for name, rows in lost.items() if rows))
+    each = [f"{format_count(rows, 'row')} of {quote_name(name)}" for rows, name in some[::-1]]
     text = "probability 0 of the true class is replaced by 2**-52 for log_loss"
-    return [ResultNote("clipped", f"in {join_texts(each, MAX_LISTED)}, {text}")]
+    return [ResultNote("clipped", f"in {join_texts(each, MAX_LISTED)}, {text}")] if each else []
 
 
 def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:
@@ -178,24 +168,22 @@ def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[
     said += [ResultNote("read-as-scores", f"'{name}' {text}") for name in counted.reread]
     for model in counted.models:
         cut = counted.thresholds[model.name]
-        if model.beside:
-            pair = f"{list_names((model.beside, *model.columns), 4)} are one model, '{model.name}'"
-            if len(model.columns) == 1:
-                pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
-            text = f"{pair}: it predicts the most probable class"
-            if cut is not None:
-                what = (
-                    "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
-                )
-                text = f"{pair}: {what} of {format_exact(cut)} or more are positive"
-            said.append(ResultNote("labels-and-scores", text + _as_well(counted, model.name)))
+        if not model.beside:
+            continue
+        pair = f"{list_names((model.beside, *model.columns), 4)} are one model, '{model.name}'"
+        if len(model.columns) == 1:
+            pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
+        text = f"{pair}: it predicts the most probable class"
+        if cut is not None:
+            what = "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
+            text = f"{pair}: {what} of {format_exact(cut)} or more are positive"
+        said.append(ResultNote("labels-and-scores", text + _as_well(counted, model.name)))
     if counted.positive in ("0", "false", "False", "FALSE") and any(
         model.kind == "score" for model in counted.models
     ):
         said.append(ResultNote("score-direction", f"high scores should mean '{counted.positive}'"))
     text = "several classes are equally probable; the first is used"
-    largest = [name for name in counted.ties if counted.thresholds[name] is None]
-    for name in largest:
-        rows = format_count(counted.ties[name], "row")
-        said.append(ResultNote("argmax-ties", f"in {rows} of '{name}' {text}"))
-    return said
+    return said + [
+        ResultNote("argmax-ties", f"in {format_count(rows, 'row')} of '{name}' {text}")
+        for name, rows in counted.ties.items() if counted.thresholds[name] is None
+    ]  # fmt: skip

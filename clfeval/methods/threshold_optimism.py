@@ -26,9 +26,7 @@ from clfeval.methods.roc import RocPoints, candidate_points, hull_places, roc_po
 
 DRAWS = 400  # bootstrap tables
 GROUPS = 2**9  # groups of scores on bootstrap tables
-SHARE_DRAWN = 1 - 1 / e  # expected share of distinct rows in a bootstrap sample
 SELDOM, INFINITE = "limit_seldom_met", "infinite_scores"
-PREDICTIVE = ("precision", "npv", "fdr", "for")
 _TIE = 1e-12  # relative tolerance of ties
 
 
@@ -93,7 +91,7 @@ class BootstrapChoices:
         gaps = np.asarray(of(self.drawn) - of(self.whole))
         known = ~np.isnan(gaps)
         mean = np.where(known, gaps, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-        return np.asarray(mean / SHARE_DRAWN)
+        return np.asarray(mean / (1 - 1 / e))  # the expected share of distinct rows in a draw
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,10 +126,10 @@ class ChosenThresholds:
             return cls(points, at, here, here, None, [reason] * len(at))
         found = _bootstrap_choices(counts, rules, random_stream(seed, f"cut\0{who}"), hull=hull)
         p, n = here.positives, here.negatives
-        tp = here.tp - found.optimism(sensitivity) * p
-        fp = here.fp + found.optimism(specificity) * n
-        _correct_limits(rules, here, found, tp, fp)
-        tp, fp = np.clip(tp, 0, p), np.clip(fp, 0, n)
+        both = np.array([here.tp - found.optimism(sensitivity) * p,
+                         here.fp + found.optimism(specificity) * n])  # fmt: skip
+        _correct_limits(rules, here, found, both)
+        tp, fp = np.clip(both, 0, [p, n])
         same = (here.tp + here.fp == 0) | (here.fn + here.tn == 0)
         for i, rule in enumerate(rules):
             one = Confusion(tp[i], fp[i], p[i] - tp[i], n[i] - fp[i])
@@ -192,19 +190,16 @@ def _bootstrap_choices(
 
 
 def _correct_limits(
-    rules: Sequence[ThresholdRule],
-    here: ConfusionCounts,
-    found: BootstrapChoices,
-    tp: Floats,
-    fp: Floats,
+    rules: Sequence[ThresholdRule], here: ConfusionCounts, found: BootstrapChoices, counts: Floats
 ) -> None:
-    """Set TP and FP so that a predictive value with a limit is corrected for its optimism.
+    """Set TP and FP, (2, r), so that a limited predictive value is corrected for its optimism.
 
     The rate that the rule maximises stays as expected; the other count follows.
     """
+    tp, fp = counts
     for i, rule in enumerate(rules):
         limit = rule.within
-        if limit is None or limit.name not in PREDICTIVE:
+        if limit is None or limit.name not in ("precision", "npv", "fdr", "for"):
             continue
         wrong = float(measure_value(limit, float_confusion(here.at([i])))[0])
         wrong -= float(found.optimism(limit.measure.function)[i])

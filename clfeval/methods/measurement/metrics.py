@@ -160,6 +160,13 @@ def takes_scores(one: RequestedMeasure) -> bool:
     return one.name == NET_BENEFIT or one.needs in ("scores", "probabilities")
 
 
+def measure_at_threshold(one: RequestedMeasure, cut: float | None) -> Measure:
+    """Return the measure; for net benefit the one at the threshold in force, else 0.5."""
+    if one.name == NET_BENEFIT:
+        return CATALOG[AT_RISK].given(t=0.5 if cut is None else cut)
+    return one.measure
+
+
 def risk_threshold(one: RequestedMeasure, threshold: float | None) -> float | None:
     """Return the threshold probability of a requested net benefit; None for other measures."""
     if one.name != NET_BENEFIT and one.measure.id != AT_RISK:

@@ -37,40 +37,39 @@ class AbstentionZone:
     costs: tuple[float, float, float] | None = None
 
 
-def parse_zones(texts: Sequence[str], flag: str = FLAG) -> tuple[AbstentionZone, ...]:
+def parse_zones(texts: Sequence[str]) -> tuple[AbstentionZone, ...]:
     """Return the requested zones without duplicates; UsageError for an invalid one."""
-    found = [_of_costs(text, flag) or _of_share(text, flag) for text in texts]
+    found = [_of_costs(text) or _of_share(text) for text in texts]
     return tuple({one.name: one for one in found}.values())
 
 
-def _of_share(text: str, flag: str) -> AbstentionZone:
+def _of_share(text: str) -> AbstentionZone:
     try:
-        share = values.parse_share(flag, [text.strip()])
+        share = values.parse_share(FLAG, [text.strip()])
     except UsageError as error:
-        what = f"{flag} '{text}' is neither a share of the rows nor costs"
+        what = f"{FLAG} '{text}' is neither a share of the rows nor costs"
         hint = f"for example {FLAG} 5%, or {FLAG} cost:fp=1,fn=5,abstain=0.2"
         raise bad_option(what, hint) from error
     if not 0 < share < 1:
-        what = f"{flag} {text} is not a share of the rows between 0 and 1"
-        raise bad_option(
-            what, f"write {flag} {share / 100:g} for {share:g}%" if 1 <= share < 100 else None
-        )
+        what = f"{FLAG} {text} is not a share of the rows between 0 and 1"
+        fix = f"write {FLAG} {share / 100:g} for {share:g}%" if 1 <= share < 100 else None
+        raise bad_option(what, fix)
     return AbstentionZone(f"{share:g}", share)
 
 
-def _of_costs(text: str, flag: str) -> AbstentionZone | None:
+def _of_costs(text: str) -> AbstentionZone | None:
     name, colon, settings = text.strip().partition(":")
     if name.casefold() not in ("cost", "expected_cost"):
         return None
     given = dict(part.partition("=")[::2] for part in settings.split(",") if part)
     if not colon or {key.strip() for key in given} != {*COSTS}:
-        what = f"{flag} {text}: give the costs fp, fn and abstain"
-        raise bad_option(what, f"for example {flag} cost:fp=1,fn=5,abstain=0.2")
+        what = f"{FLAG} {text}: give the costs fp, fn and abstain"
+        raise bad_option(what, f"for example {FLAG} cost:fp=1,fn=5,abstain=0.2")
     costs = {}
     for key in COSTS:
-        value = values.parse_share(flag, [next(v for k, v in given.items() if k.strip() == key)])
+        value = values.parse_share(FLAG, [next(v for k, v in given.items() if k.strip() == key)])
         if not (isfinite(value) and value > 0):
-            raise bad_option(f"{flag} {text}: {key} must be above 0, not {value:g}")
+            raise bad_option(f"{FLAG} {text}: {key} must be above 0, not {value:g}")
         costs[key] = value
     written = ",".join(f"{key}={value:g}" for key, value in sorted(costs.items()))
     return AbstentionZone(f"cost:{written}", costs=(costs["fp"], costs["fn"], costs["abstain"]))

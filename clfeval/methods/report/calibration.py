@@ -34,7 +34,6 @@ from clfeval.methods.report.curves import first_reaching
 BINS = 10
 TESTS = ("intercept and slope", "groups by score")
 MOST = 2**17  # scores of rows in clusters, or with weights, that are tested one by one
-SHARE = "precision"  # of a 2 x 2 table with the rows of one bin predicted positive
 
 
 def calibration_rows(
@@ -68,7 +67,16 @@ def calibration_rows(
     }  # fmt: skip
 
     def made() -> list[Row]:
-        bounds = None if level is None else exact_limits(SHARE, cells, level=level, design=design)
+        bounds = (
+            None
+            if level is None
+            else exact_limits(
+                "precision",
+                cells,
+                level=level,
+                design=design,  # rows of a bin predicted positive
+            )
+        )
         observed = estimate_column(divide(found.tp, rows), bounds, cells, ())
         return rows_from_columns({**columns, "observed": observed}, slice=label, model=model)
 
@@ -128,15 +136,12 @@ def _run_score_tests(counts: ScoreCounts, inner: slice, rng: np.random.Generator
 SLOPE, LEVEL, OVERCONFIDENCE = "calibration_slope", "calibration_in_the_large", "overconfidence"
 GROSS = (0.5, 2.0)  # slopes at or beyond which probabilities are grossly miscalibrated
 CLOSE = 0.1  # distance of slope from 1, or mean log odds from 0, that is negligible
-HARDLY, WIDE = 0.02, 0.2  # negligible difference of shares; width of an imprecise interval
+HARDLY = 0.02  # negligible difference of shares
 MISCALIBRATED = "{} is miscalibrated: {}"
 SLIGHTLY = "{} is miscalibrated, but only slightly: {}"
 WELL = "{} is well calibrated"
 TIED = ", tied with it,"
-FEW = "There are too few rows to assess the calibration of {}"
 UNSURE = "{} is not significantly miscalibrated"
-UNKNOWN = "The calibration of {} is unknown"
-BACKWARDS = "{} ranks in reverse: rows with higher scores are less often positive"
 
 
 def calibration_answer(
@@ -172,10 +177,8 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     if over.value is not None:
         measure, fact = OVERCONFIDENCE, _format_estimate(OVERCONFIDENCE, over, level)
         faults = _interval_faults(over, 0, "underconfident", "overconfident")
-        close, narrow = (
-            _farthest_distance(over, 0) <= HARDLY,
-            (over.high or inf) - (over.low or -inf) <= WIDE,
-        )
+        close = _farthest_distance(over, 0) <= HARDLY
+        narrow = (over.high or inf) - (over.low or -inf) <= 0.2
     elif slope.value is None and slope.reason != "separation":
         return "", "", ""
     else:
@@ -191,7 +194,10 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
         faults += average
         close = max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= CLOSE
         narrow = GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1]
-    verdict, fault = UNKNOWN, f"its probabilities are {' and '.join(faults)}" if faults else ""
+    verdict, fault = (
+        "The calibration of {} is unknown",
+        f"its probabilities are {' and '.join(faults)}" if faults else "",
+    )
     test = next((one for one in reversed(tests) if one["model"] == row["model"]), {})
     p, lost = cell_value(test.get("p_adjusted")), cell_value(test.get("contradicted"))
     if lost or (p is not None and level is not None and p < 1 - level):
@@ -206,8 +212,12 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
             fault += f"{format_count(off, 'score group')} by up to {format_number(gap)}"
         fault = fault or "slope and intercept jointly differ from 1 and 0"
     elif p is not None and level is not None and as_estimate(row.get(measure)).value is not None:
-        verdict = UNSURE if faults else WELL if narrow else FEW
-    text = BACKWARDS if _interval_faults(slope, 0, "backwards", "") == ["backwards"] else verdict
+        verdict = "There are too few rows to assess the calibration of {}"
+        if faults or narrow:
+            verdict = UNSURE if faults else WELL
+    text = verdict
+    if slope.high is not None and slope.high < 0:
+        text = "{} ranks in reverse: rows with higher scores are less often positive"
     if text == UNSURE:
         fact = f"adjusted p = {format_number(p or 0.0)}; {fact.replace(', ', ', unadjusted ')}"
     return verdict, f"{text.format(quoted_name(str(row['model'])), fault)} ({fact})", measure

@@ -13,10 +13,10 @@ from clfeval.compare.paired_estimates import PairedEstimates, errors_of_rows
 from clfeval.counts.classes import ClassPatterns, ProbabilityRows
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.measures.catalog import CATALOG
 from clfeval.measures.class_averages import average_influence, class_average
 from clfeval.methods.design_effects import class_sizes, effective_class_sizes
 from clfeval.methods.measurement.label_measures import estimates_of_labels, make_paired_estimates
+from clfeval.methods.measurement.metrics import measure_at_threshold
 from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT, RequestedMeasure
 from clfeval.methods.report.multiclass_estimates import OVER_CLASSES, small_sample_factors
 
@@ -59,9 +59,7 @@ def score_influence(
     asked: RequestedMeasure, threshold: float | None, counts: ScoreCounts
 ) -> tuple[float, Influence] | None:
     """Return a measure of the scores of a model and its influence, or None."""
-    measure = asked.measure
-    if asked.name == NET_BENEFIT:
-        measure = CATALOG[AT_RISK].given(t=0.5 if threshold is None else threshold)
+    measure = measure_at_threshold(asked, threshold)
     if measure.influence is None or measure.needs not in ("scores", "probabilities"):
         return None
     x = counts.scores

@@ -29,7 +29,6 @@ OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "overconfidence", "
               "accuracy", "balanced_accuracy", "kappa", "mcc", "f1", "sensitivity", "specificity",
               "precision", "npv")  # fmt: skip
 IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
-SPELLED = 5  # classes of an order that a message lists
 FEW_CLASSES = 7  # classes at most of a guessed order
 GRADES = (
     "none no normal negative very_low very_poor",
@@ -64,7 +63,7 @@ def parse_multiclass_measures(
                 what = f"{FLAG}: {one.measure.id} needs ordered classes"
                 order = guess_class_order(classes)
                 fixes = None if order is None else {"classes": order}
-                known = "" if order is None else f": {list_names(order, SPELLED)}"
+                known = "" if order is None else f": {list_names(order, 5)}"
                 hint = f"repeat --classes for each class, lowest first{known}"
                 raise UsageError.new(what, "needs-order", file, hint=hint, fixes=fixes)
             if one.by == "name" or one.name not in found:
@@ -120,9 +119,8 @@ def _parse_measure(text: str, name: str, settings: str, classes: Sequence[str]) 
     refuse_measure(name)
     measure = find_measure_by_name(name)
     if measure is None or measure.classes is None or not _is_computable(measure):
-        known = AvailableMeasures(
-            "report", [one.id for one in CATALOG.values() if _is_computable(one)], SETS
-        )
+        ids = [one.id for one in CATALOG.values() if _is_computable(one)]
+        known = AvailableMeasures("report", ids, SETS)
         error = unknown_measure(measure, text, known, "more than two classes")
         if measure is not None and is_two_class_measure(measure) and classes:
             one = format_option("--positive", classes[-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,8 +42,7 @@ def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
             raise bad_option(f"{flag} is not available with runs, which may repeat rows")
     reference = options.reference
     if reference == BEST:
-        what = "--reference best is not available with runs: name a model, or all-pairs"
-        raise bad_option(what)
+        raise bad_option("--reference best is not available with runs: name a model, or all-pairs")
     if reference not in (None, ALL_PAIRS, *models):
         raise unknown_model("--reference", str(reference), [*models, ALL_PAIRS])
     if reference is not None and len(models) == 1:
@@ -80,13 +79,20 @@ def average_over_runs(
     )), LEADS[-1])  # fmt: skip
     tied = {} if level is None or options.reference is not None else run_ties(
         lead, found, values, models, runs, level=level, seed=options.seed)  # fmt: skip
+    measures = list[Row]()  # of one class in the runs only
+    for row in each.tables["measures"]:
+        mean = means.get((str(row["measure"]), str(row["model"])))
+        if row["slice"] is not None:
+            measures.append(row)
+        elif mean is not None and row["estimator"] in ESTIMATORS:
+            measures.append({**row, "value": mean.mean, "se": None, "method": mean.method})
     tables: dict[str, Sequence[Row]] = {
         "models": [
             row if row["slice"] is not None else {
                 **_mean_row(row, means, each.tables["models"]), "tied": tied.get(str(row["model"]))}
             for row in each.tables["models"]
         ],
-        "measures": [*_metric_rows(each.tables["measures"], means)],
+        "measures": measures,
         "runs": [
             {"measure": metric, "model": model, "run": run, "value": row["value"], "se": row["se"]}
             for (metric, model), mine in of_runs.items() for run, row in mine.items()
@@ -111,16 +117,6 @@ def average_over_runs(
             *each.warnings, *run_notes(lead, values, runs, each.parameters["cluster"], level)
         ),
     )  # fmt: skip
-
-
-def _metric_rows(rows: Sequence[Row], means: Means) -> Iterator[Row]:
-    """Yield every measure of each run, and the means of measures that are not of one class."""
-    for row in rows:
-        mean = means.get((str(row["measure"]), str(row["model"])))
-        if row["slice"] is not None:
-            yield row
-        elif mean is not None and row["estimator"] in ESTIMATORS:
-            yield {**row, "value": mean.mean, "se": None, "method": mean.method}
 
 
 def _mean_row(row: Row, means: Means, models: Sequence[Row]) -> Row:

@@ -48,6 +48,7 @@ from clfeval.methods.report.slice_complements import ComplementScores
 from clfeval.methods.report.slice_tests import Complement, Key, Retest, slice_test_measures
 
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
+Moved = dict[str, tuple[float, Floats]]  # a measure of each model and the influence of rows
 CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")
 TABLES = (*CUTS, "calibration", "thresholds", "decision", "distribution", "curves")
 
@@ -86,11 +87,8 @@ def compute_score_results(
 
     measures, digests, lost = list[Row](), list[str](), dict.fromkeys(names, 0.0)
     beside, baselines, tests = dict[Key, Complement](), list[Row](), list[Row]()
-    moved_in: dict[str, dict[str, dict[str, tuple[float, Floats]]]] = {
-        one.name: {} for one in inner
-    }
-    tables = Tables()
-    moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
+    moved_in: dict[str, dict[str, Moved]] = {one.name: {} for one in inner}
+    tables, moved = Tables(), {one.name: Moved() for one in held}
     for found in every.each(lambda j: _of_model(
             sample, every, j, names[j], asked, held, options, by, inner)):  # fmt: skip
         measures += found.measures
@@ -118,20 +116,17 @@ def compute_score_results(
             options.reference, options.certainty,
         )  # fmt: skip
     same = identical_columns(dict(zip(names, every.scores, strict=True)))
-    inside = {
-        each.name: slice_score_estimates(every, sample.patterns, each, moved_in[each.name])
-        for each in inner
-    }
+    inside = {each.name: slice_score_estimates(every, sample.patterns, each, moved_in[each.name])
+              for each in inner}  # fmt: skip
     rest = [each for each in asked if each.name not in {one.name for one in by}]
 
     def retest(model: str, labels: Sequence[str], without: Sequence[str]) -> dict[Key, Complement]:
         if model not in names:
             return {}
-        j, parts = names.index(model), {
+        (whole, place), some = every.ranked(names.index(model)), replace(every, slices={
             label: np.concatenate([every.slices[one] for one in (label, *without)])
             for label in labels
-        }  # fmt: skip
-        (whole, place), some = every.ranked(j), replace(every, slices=parts)
+        })  # fmt: skip
         everybody = ComplementScores(model, whole, sample.thresholds.get(model))
         return {
             key: value for label in labels
@@ -193,23 +188,22 @@ def _of_model(
     whole, place = every.ranked(j)
     measures, beside = list[Row](), dict[Key, Complement]()
     tables, baselines = Tables(), list[Row]()
-    cut = sample.thresholds.get(model)
+    cut, inside = sample.thresholds.get(model), dict[tuple[str, str], tuple[float, Floats]]()
     everybody, of = ComplementScores(model, whole, cut), np.empty(len(whole.scores), np.int64)
-    inside = dict[tuple[str, str], tuple[float, Floats]]()
     for label in sample.slices:
         here, at = (whole, place) if label is None else every.within(whole, place, label)
         here = here.frozen()
-        wanted = asked if label is None else by
-        measures += score_measure_rows(label, model, here, cut, wanted, options.certainty)
-        if label is not None:
+        measures += score_measure_rows(label, model, here, cut, asked if label is None else by,
+                                       options.certainty)  # fmt: skip
+        if label is None:
+            tables += _curve_tables(label, model, here, options, sample)
+        else:
             beside |= everybody.outside(label, here, at, by, options.certainty)
             of[at], rows = np.arange(len(at)), every.slices[label]
             for one in inner:
                 if (found := row_score_influence(one, cut, here, of.take(place.take(rows)),
                                         every.truth.take(rows))) is not None:  # fmt: skip
                     inside[one.name, label] = found
-        if label is None:
-            tables += _curve_tables(label, model, here, options, sample)
         if options.cuts:
             from clfeval.methods.report.threshold_answer import threshold_tables
 
@@ -218,9 +212,8 @@ def _of_model(
     moved = {one.name: found for one in held
              if (found := row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
     if options.dummies:
-        known = observed_values(measures)
-        baselines += score_baselines(model, whole, measures_with_baselines(asked), known, cut,
-                                     options.seed,
+        baselines += score_baselines(model, whole, measures_with_baselines(asked),
+                                     observed_values(measures), cut, options.seed,
                                      alike=every.alike)  # fmt: skip
     tests = list[Row]()
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:

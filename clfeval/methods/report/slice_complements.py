@@ -177,11 +177,9 @@ class ComplementScores:
     ) -> Estimate | None:
         """Return a measure of the complement by subtraction of sums; None if impossible."""
         whole, measure, level = self.whole, one.measure, wanted.level
-        sides = (part.positives, part.negatives)
+        totals, sides = ((each.positives, each.negatives) for each in (whole, part))
         if measure.interval == "delong":
-            pairs = self._once(
-                "pairs", lambda: RankedPairs.from_counts(whole.positives, whole.negatives)
-            )
+            pairs = self._once("pairs", lambda: RankedPairs.from_counts(*totals))
             area = pairs and pairs.outside(at, *sides, level=level or 0.95)
             if not area:
                 return None
@@ -193,30 +191,25 @@ class ComplementScores:
         if t is not None:
             cut = np.array([t])
             all_of = self._once(f"at {t}", lambda: confusions_at(whole, cut))
-            return net_benefit_of_table(
-                _subtract_counts(all_of, confusions_at(part, cut)), t, level
-            )[0]
-        totals = (whole.positives, whole.negatives)
+            table = _subtract_counts(all_of, confusions_at(part, cut))
+            return net_benefit_of_table(table, t, level)[0]
+        sizes = self._once("sizes", lambda: [int(n.sum()) for n in totals])
+        few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
         if one.name == "oe_ratio" and wanted.how != "bootstrap":
             sums = self._once("risks", lambda: RiskSums.from_probabilities(whole.scores, *totals))
-            few = min(int(n.sum()) - int(p.sum()) for n, p in zip(totals, sides, strict=True))
             found = sums.outside(RiskSums.from_probabilities(part.scores, *sides), fewest=few)
             return found and influence_estimate(measure, found[0], found[1], level).value
         if loss is None:
             return None
         # the mean of some of the scores, so that sums keep their digits
         some = slice(None, None, max(1, len(whole.scores) // _BLOCK))
-        centre = self._once(
-            f"{one.name} mean",
-            lambda: measure.function(whole.scores[some], *(n[some] for n in totals)),
-        )
+        centre = self._once(f"{one.name} mean", lambda: measure.function(
+            whole.scores[some], *(n[some] for n in totals)))  # fmt: skip
         every = self._once(one.name, lambda: _loss_powers(loss, whole, centre))
-        sizes = self._once("sizes", lambda: [int(part.sum()) for part in totals])
-        few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
         found = every.outside(_loss_powers(loss, part, centre), fewest=few)
-        if found is None:
-            return None
-        return influence_estimate(measure, float(centre) + found[0], found[1], level).value
+        return (
+            found and influence_estimate(measure, float(centre) + found[0], found[1], level).value
+        )
 
     def _anew(
         self,

@@ -201,8 +201,9 @@ def threshold_tables(
     """Yield the requested tables with their names."""
     cut = sample.thresholds.get(model)
     if rules := options.rules:
-        chosen = chosen_thresholds(label, model, counts, rules, options.certainty)
-        yield "cutoffs", cutoff_rows(label, model, counts, rules, options.certainty, chosen)
+        name = f"{model}\0{label or ''}"
+        chosen = chosen_thresholds(name, counts, rules, options.certainty)
+        yield "cutoffs", cutoff_rows(label, model, rules, options.certainty, chosen)
         if label is None and options.populations and chosen.choices is not None:
             probable = counts.scores[0] >= 0 and counts.scores[-1] <= 1
             used = [UsedThreshold(model, rule.name, *chosen.used(i))

@@ -55,28 +55,28 @@ SAFE, SAFE_SUFFIXES = (*ONE_SIDED,), (".low", ".high")  # rules with a confidenc
 _LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
 
 
-def parse_rules(texts: Sequence[str], flag: str = FLAG) -> tuple[ThresholdRule, ...]:
+def parse_rules(texts: Sequence[str]) -> tuple[ThresholdRule, ...]:
     """Return the requested rules, each once; UsageError for an invalid one."""
-    found = [_parse_limit_rule(text, flag) or _parse_best_rule(text, flag) for text in texts]
+    found = [_parse_limit_rule(text) or _parse_best_rule(text) for text in texts]
     return tuple({one.name: one for one in found}.values())
 
 
-def _parse_best_rule(text: str, flag: str) -> ThresholdRule:
-    one = _parse_rule_measure(text, flag)
+def _parse_best_rule(text: str) -> ThresholdRule:
+    one = _parse_rule_measure(text)
     if one.name in ONE_SIDED:
         answer, within = ONE_SIDED[one.name]
-        what = f"{flag} {text}: {one.name} is best if every row is predicted {answer}"
-        hint = f"set a limit on the other class: {format_option(flag, within)}"
+        what = f"{FLAG} {text}: {one.name} is best if every row is predicted {answer}"
+        hint = f"set a limit on the other class: {format_option(FLAG, within)}"
         if one.measure.sign > 0:
-            hint = f"set a limit in quotes: {format_option(flag, f'{text}>=.9')}"
+            hint = f"set a limit in quotes: {format_option(FLAG, f'{text}>=.9')}"
         raise bad_option(what, hint)
     if not one.measure.sign:
-        what = f"{flag} {text}: {one.measure.title} has no better direction"
-        raise bad_option(what, f"for example {flag} j_index")
+        what = f"{FLAG} {text}: {one.measure.title} has no better direction"
+        raise bad_option(what, f"for example {FLAG} j_index")
     return ThresholdRule(one.name, one)
 
 
-def _parse_limit_rule(text: str, flag: str) -> ThresholdRule | None:
+def _parse_limit_rule(text: str) -> ThresholdRule | None:
     """Return the rule of a limit, `sens>=.9`; None for other texts."""
     parts = _LIMIT.fullmatch(text.strip())
     if parts is None:
@@ -85,28 +85,28 @@ def _parse_limit_rule(text: str, flag: str) -> ThresholdRule | None:
     if between == "=" and ":" in given_:
         return None  # a parameter
     name, _, end = given_.rpartition(".") if given_.endswith(SAFE_SUFFIXES) else (given_, "", "")
-    one = _parse_rule_measure(name, flag)
+    one = _parse_rule_measure(name)
     if end and (one.name not in SAFE or (end == "low") != (between == ">=")):
-        what = f"{flag} {text}: .low needs >= and sensitivity or specificity"
-        hint = f"write {format_option(flag, 'sens.low>=.9')}"
+        what = f"{FLAG} {text}: .low needs >= and sensitivity or specificity"
+        hint = f"write {format_option(FLAG, 'sens.low>=.9')}"
         raise bad_option(f"{what}; .high needs <= and fnr or fpr", hint)
     if between in ("<", "=", ">"):
         sign = between if between != "=" else "<" if one.measure.sign < 0 else ">"
-        hint = f"write {format_option(flag, f'{given_}{sign}={number}')}"
-        raise bad_option(f"{flag} {text}: a constraint needs >= or <=", hint)
+        hint = f"write {format_option(FLAG, f'{given_}{sign}={number}')}"
+        raise bad_option(f"{FLAG} {text}: a constraint needs >= or <=", hint)
     try:
-        at = notation.parse_share(flag, [number.strip()])
+        at = notation.parse_share(FLAG, [number.strip()])
     except UsageError as error:
-        what = f"{flag} {text}: '{number}' is not a number"
-        hint = f"for example {format_option(flag, f'{name}{between}.9')}"
+        what = f"{FLAG} {text}: '{number}' is not a number"
+        hint = f"for example {format_option(FLAG, f'{name}{between}.9')}"
         raise bad_option(what, hint) from error
     up = between in (">=", "≥")
     if one.measure.sign and up != (one.measure.sign > 0):
         better, sign = ("low", "<=") if up else ("high", ">=")
-        what = f"{flag} {text}: {one.measure.title} is better when {better}: use {sign}"
-        raise bad_option(what, f"write {format_option(flag, f'{name}{sign}{number}')}")
+        what = f"{FLAG} {text}: {one.measure.title} is better when {better}: use {sign}"
+        raise bad_option(what, f"write {format_option(FLAG, f'{name}{sign}{number}')}")
     if not one.measure.low <= at <= one.measure.high:
-        what = f"{flag} {text}: {one.measure.title} lies between {one.measure.low:g} and "
+        what = f"{FLAG} {text}: {one.measure.title} lies between {one.measure.low:g} and "
         raise bad_option(f"{what}{one.measure.high:g}")
     best = SPECIFICITY if one.name in OF_NEGATIVES else SENSITIVITY
     written = f"{one.name}{end and f'.{end}'}{'>=' if up else '<='}{at:g}"
@@ -115,15 +115,15 @@ def _parse_limit_rule(text: str, flag: str) -> ThresholdRule | None:
     )
 
 
-def _parse_rule_measure(text: str, flag: str) -> RequestedMeasure:
+def _parse_rule_measure(text: str) -> RequestedMeasure:
     """Return a measure of the 2 x 2 table by name, with its parameters."""
     name, _, settings = text.strip().partition(":")
     if name.casefold() == NET_BENEFIT and not settings:
-        what = f"{flag} {text}: the threshold probability is missing"
-        raise bad_option(what, f"for example {flag} net_benefit:t=0.1")
-    found = parse_measures((text,), flag)
+        what = f"{FLAG} {text}: the threshold probability is missing"
+        raise bad_option(what, f"for example {FLAG} net_benefit:t=0.1")
+    found = parse_measures((text,), FLAG)
     if len(found) != 1 or found[0].by != "name":
-        raise bad_option(f"{flag} {text}: name one measure", f"for example {flag} j_index")
+        raise bad_option(f"{FLAG} {text}: name one measure", f"for example {FLAG} j_index")
     one = found[0]
     if one.measure.twin in (SENSITIVITY, "precision"):  # one name for all aliases
         one = RequestedMeasure(one.measure.twin, CATALOG[one.measure.twin], one.settings)
@@ -133,8 +133,8 @@ def _parse_rule_measure(text: str, flag: str) -> RequestedMeasure:
         name = f"{NET_BENEFIT}:t={t:g}"
         return RequestedMeasure(name, CATALOG[NET_BENEFIT].given(**stakes), stakes)
     if one.needs != "confusion":
-        what = f"{flag} {text}: {one.measure.title} does not depend on a threshold"
-        raise bad_option(what, f"for example {flag} j_index")
+        what = f"{FLAG} {text}: {one.measure.title} does not depend on a threshold"
+        raise bad_option(what, f"for example {FLAG} j_index")
     return one
 
 
@@ -147,15 +147,11 @@ ALWAYS, NEVER, FROM = "always positive", "never positive", "score >= t"
 
 
 def chosen_thresholds(
-    label: str | None,
-    model: str,
-    counts: ScoreCounts,
-    rules: Sequence[ThresholdRule],
-    wanted: IntervalSettings,
+    name: str, counts: ScoreCounts, rules: Sequence[ThresholdRule], wanted: IntervalSettings
 ) -> ChosenThresholds:
-    """Return the thresholds that rules choose on the scores of a model in a slice."""
+    """Return the thresholds that rules choose on scores; name: of the random stream."""
     rules = [_kept_safely(one, counts, wanted) if one.safe else one for one in rules]
-    return ChosenThresholds.from_scores(counts, rules, wanted.seed, f"{model}\0{label or ''}")
+    return ChosenThresholds.from_scores(counts, rules, wanted.seed, name)
 
 
 def _kept_safely(
@@ -184,9 +180,8 @@ def _kept_safely(
 
 
 def cutoff_rows(
-    label: str | None, model: str, counts: ScoreCounts, rules: Sequence[ThresholdRule],
-    wanted: IntervalSettings,
-    chosen: ChosenThresholds | None = None,
+    label: str | None, model: str, rules: Sequence[ThresholdRule], wanted: IntervalSettings,
+    found: ChosenThresholds,
 ) -> list[Row]:  # fmt: skip
     """Return the best threshold by each rule: one row each, as table `cutoffs` has them.
 
@@ -198,7 +193,6 @@ def cutoff_rows(
     half of the bootstrap tables (limit_seldom_met), of infinite scores, and of one row or cluster
     of a class: the honest values (too_few_rows, too_few_clusters).
     """
-    found = chosen or chosen_thresholds(label, model, counts, rules, wanted)
     points, rows = found.points, list[Row]()
     for i, (rule, place) in enumerate(zip(rules, found.at.tolist(), strict=True)):
         reason = _explain_unmet(rule, points) if place < 0 else None
