@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from clfeval.compare.change import (
     BETTER,
@@ -116,9 +116,9 @@ class OperatingPoint:
     """Threshold of comparison, rows of each class (or None), and predicted positive rates."""
 
     where: str
-    positives: float | None = None
-    negatives: float | None = None
-    flagged: Mapping[str, float] = field(default_factory=dict)
+    positives: float | None
+    negatives: float | None
+    flagged: Mapping[str, float]
 
 
 def comparison_answers(
@@ -148,10 +148,7 @@ def comparison_answer(
     rows: Sequence[Row], lead: str, reference: str, margin: float | None, level: float,
     instead: str | None = None, at: OperatingPoint | None = None,
 ) -> Iterator[Answer]:  # fmt: skip
-    """Return sentences comparing models with the reference by the leading measure, then at `at`.
-
-    instead: the default measure where the reference has labels only.
-    """
+    """Yield sentences on models and the reference; instead: the default where it has labels."""
     mine = [row for row in rows if row["measure"] == lead and row["slice"] is None]
     if not mine:
         return

@@ -161,7 +161,6 @@ def measure_limits(
     with random totals, the prevalence. At a known ratio each measure has the method of its record;
     ratios of rates and predictive values the range over the score region of the rates where these
     are `has_unreliable_error`.
-
     by: a method in place of the measure's own. known: limits of other measures of the same tables.
     Shapes: (m,) each. Range: that of the measure, infinite ends included; NaN where the measure or
     a class is missing. Errors: KeyError for an unknown measure, ValueError unless 0 < level < 1.
@@ -337,10 +336,7 @@ def proportion_estimates(
     k: Counts, n: Counts | int | float, reason: str, *, level: float | None,
     divided: Floats | None = None, how: str = "exact",
 ) -> Estimates:  # fmt: skip
-    """Return k / n with intervals, none if level is None; undefined where n is 0.
-
-    how: the method, of `SHARE_LIMITS`. divided: design effects by which counts are divided.
-    """
+    """Return k / n with intervals by `how`; undefined for n = 0; divided: design effects."""
     hits, trials = np.broadcast_arrays(k, np.asarray(n))
     bounds: list[Any] = [[None] * len(hits)] * 2
     if level is not None:

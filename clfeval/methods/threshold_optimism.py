@@ -74,10 +74,7 @@ def measure_value(one: RequestedMeasure, table: Confusion) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BootstrapChoices:
-    """Thresholds of r rules on b bootstrap tables, (r, b), NaN for none.
-
-    drawn: the 2 x 2 tables at these thresholds on the draw; whole: those on all rows.
-    """
+    """Thresholds of r rules on b draws, (r, b), or NaN; tables there of the draw, of all rows."""
 
     thresholds: Floats
     drawn: Confusion
@@ -192,10 +189,7 @@ def _bootstrap_choices(
 def _correct_limits(
     rules: Sequence[ThresholdRule], here: ConfusionCounts, found: BootstrapChoices, counts: Floats
 ) -> None:
-    """Set TP and FP, (2, r), so that a limited predictive value is corrected for its optimism.
-
-    The rate that the rule maximises stays as expected; the other count follows.
-    """
+    """Correct TP and FP, (2, r), for optimism of predictive values; the maximised rate stays."""
     tp, fp = counts
     for i, rule in enumerate(rules):
         limit = rule.within

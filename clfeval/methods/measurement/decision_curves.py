@@ -128,11 +128,9 @@ def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Est
     """Return the net benefit at the threshold t, and its standard error.
 
     NB = TP/M - FP/M t/(1-t)   variance = sum over M rows of (what each adds - NB)² / M²
-
     Limits are those of `weighted_difference`. In clusters the sum is over cluster totals, times g /
     (g-1) with g = M² / sum M_c²; counts are divided by the design effect, at least 1, and the
     quantile is Student's t with g - 1 degrees of freedom. Weights are clusters of one row.
-
     Range -t/(1-t)..1, in true positives per row, best high. Undefined unless 0 < t < 1 and without
     rows; no limits with level None, or in one cluster.
     Errors: ValueError unless 0 < level < 1.

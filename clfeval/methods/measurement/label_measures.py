@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import isfinite, isnan
+from math import isfinite, isnan, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -53,10 +53,7 @@ Function = Callable[[Confusion], Floats]
 
 @dataclass(frozen=True, slots=True)
 class LabelLimitSettings:
-    """Settings of confidence limits; names: of the random streams of the tables.
-
-    clusters, many: the resampler of clusters or weights of each table, and their number.
-    """
+    """Settings of limits; of each table: random stream, resampler, clusters or weights."""
 
     wanted: IntervalSettings
     names: Sequence[str]
@@ -70,6 +67,11 @@ class MeasureEstimate(NamedTuple):
     value: Estimate
     error: float
     method: str
+
+    @classmethod
+    def undefined(cls, reason: str) -> MeasureEstimate:
+        """Return the estimate of an undefined measure."""
+        return cls(Estimate(None, reason=reason), nan, NONE)
 
 
 def estimate_label_measure(
@@ -159,7 +161,6 @@ def cell_influence(of: Function, table: Confusion) -> Floats:
     """Return the influence of a row of each cell on a measure: (4, m).
 
     f = M d theta / d n_c   for the cells TP, FP, FN, TN
-
     Central differences at three steps, extrapolated; 0 for an empty cell.
     Source: Hampel 1974, Journal of the American Statistical Association 69:383.
     """
@@ -262,7 +263,6 @@ def flip_correction(votes: Ints | Bools, jumps: Floats) -> Floats:
     """Return the half-row correction of the squares of differences of k models, (k, k).
 
     sum over classes of (J_i² + J_j²) / 2 where i and j differ in any row.
-
     votes (m, k): of the rows that affect the measure; jumps (classes, k): J.
     Source: Agresti and Min 2005, Statistics in Medicine 24:729, of shares.
     """
@@ -275,10 +275,7 @@ def make_paired_estimates(
     asked: RequestedMeasure, models: Sequence[str], values: Floats, known: DifferenceErrors,
     least: float, steps: tuple[Floats, Floats],
 ) -> PairedEstimates | None:  # fmt: skip
-    """Return paired estimates by a measure; None where their errors are unknown.
-
-    steps: changes of estimates when all rows of a kind change, (k, c), and its rows, (c,).
-    """
+    """Return estimates, or None; steps: changes (k, c) when all rows of a kind, (c,), change."""
     v = known.covariance
     if not models or (v is not None and not np.isfinite(v).all()):
         return None

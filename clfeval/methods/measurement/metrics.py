@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import inf, nan
+from math import inf
 from textwrap import wrap
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, ResultNote, Row
+from clfeval.document import ResultNote, Row
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.design_effects import TableResampler
@@ -20,7 +20,7 @@ from clfeval.methods.measurement.decision_curves import (
     net_benefit,
     perfect_calibration_values,
 )
-from clfeval.methods.measurement.label_measures import OF_KIND, measure_row
+from clfeval.methods.measurement.label_measures import OF_KIND, MeasureEstimate, measure_row
 from clfeval.methods.measurement.requested_measures import (
     AT_RISK,
     NET_BENEFIT,
@@ -117,9 +117,7 @@ def label_measure_rows(
 ) -> list[Row]:
     """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
     uncut = {} if sample.counted is None else sample.counted.uncut
-    none = label_measures.MeasureEstimate(
-        Estimate(None, reason="needs_threshold"), nan, label_measures.NONE
-    )
+    none = MeasureEstimate.undefined("needs_threshold")
     labels, counts = concatenate_counts(sample.slices)
     patterns, who = sample.patterns, list(zip(labels, counts.models, strict=True))
     again = [TableResampler.from_patterns(patterns.get(label), model) for label, model in who]
@@ -177,20 +175,18 @@ def risk_threshold(one: RequestedMeasure, threshold: float | None) -> float | No
 
 def _net_benefit_estimate(
     counts: ScoreCounts, t: float, wanted: IntervalSettings, name: str
-) -> label_measures.MeasureEstimate:
+) -> MeasureEstimate:
     """Return the net benefit at the threshold t; default limits if the bootstrap has none."""
-    none, x = label_measures.NONE, counts.scores
+    x = counts.scores
     if len(x) and not (x[0] >= 0 and x[-1] <= 1):
-        return label_measures.MeasureEstimate(
-            Estimate(None, reason=scored.PROBABILITIES), nan, none
-        )
+        return MeasureEstimate.undefined(scored.PROBABILITIES)
     value, error = net_benefit(counts, t, wanted.level)
     if value.value is not None and wanted.how == "bootstrap":
         known = scored.estimate_score_measure(CATALOG[AT_RISK].given(t=t), counts, wanted, name)
         if known.value.low is not None:
             return known
     method = label_measures.WEIGHED + ", design effect" * (counts.clusters is not None)
-    return label_measures.MeasureEstimate(value, error, none if value.low is None else method)
+    return MeasureEstimate(value, error, label_measures.NONE if value.low is None else method)
 
 
 def has_scored_model(sample: Sample) -> bool:
@@ -200,18 +196,12 @@ def has_scored_model(sample: Sample) -> bool:
 
 
 def unscored_model_rows(sample: Sample, asked: Sequence[RequestedMeasure]) -> list[Row]:
-    """Return undefined rows of measures that need scores, for models without scores.
-
-    Measures of the default set are left out.
-    """
+    """Return undefined rows of measures of scores by name or set, for models without scores."""
     models = () if sample.counted is None else sample.counted.models
     with_scores = {model.name for model in models if model.kind != "label"}
     some = [one for one in asked if one.by != "default" and takes_scores(one)]
-    none = label_measures.MeasureEstimate(
-        Estimate(None, reason="needs_scores"), nan, label_measures.NONE
-    )
     return [
-        measure_row(label, model, one.name, none)
+        measure_row(label, model, one.name, MeasureEstimate.undefined("needs_scores"))
         for label, counts in sample.slices.items()
         for model in counts.models if model not in with_scores
         for one in some

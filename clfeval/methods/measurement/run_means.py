@@ -110,7 +110,6 @@ def mean_over_runs(
     average, n_train the other rows of all: of K folds 1/J + 1/(K - 1). repeats: square-and-add of t
     S / sqrt(J) and of the mean distance of a run's limits from its value; so too folds with S = 0.
     No limits where those of a run are unknown.
-
     Source: Nadeau and Bengio 2003, Machine Learning 52:239; Zou and Donner 2008, Statistics in
     Medicine 27:1693.
     """
@@ -144,10 +143,7 @@ def run_comparisons(
     values: RunValues, models: Sequence[str], runs: Runs, reference: str,
     by_rows: RowDifferences, *, level: float, seed: int,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield the mean differences of models over their common runs, adjusted for all pairs.
-
-    by_rows: the difference in each run with its limits by the rows.
-    """
+    """Yield mean differences over runs, adjusted for all pairs; by_rows: of runs, with limits."""
     pairs = family_pairs(reference, models)
     for metric in dict.fromkeys(metric for metric, _ in values):
         found, rng = list[tuple[Change, str]](), random_stream(seed, f"runs\0{metric}")
@@ -197,10 +193,7 @@ def run_ties(
     lead: str, means: Sequence[RunMean], values: RunValues, models: Sequence[str], runs: Runs, *,
     level: float, seed: int,
 ) -> dict[str, bool]:  # fmt: skip
-    """Return for each model whether it is not significantly different from the best mean.
-
-    Adjusted for all pairs of models; empty where tests are impossible, see `mean_over_runs`.
-    """
+    """Return which models are tied with the best mean, adjusted for pairs; empty without tests."""
     known_means = {one.model: value for one in means if one.metric == lead
                    and (value := one.mean.value) is not None}  # fmt: skip
     if len(known_means) < 2:
@@ -220,10 +213,7 @@ def run_answers(
     lead: str, means: Sequence[RunMean], compared: Sequence[Row], runs: Runs, level: float | None,
     tied: Mapping[str, bool],
 ) -> Iterator[Answer]:  # fmt: skip
-    """Yield sentences on the best mean, its interval, and models significantly different.
-
-    tied: see `run_ties`.
-    """
+    """Yield sentences on the best mean and models significantly different; tied: see `run_ties`."""
     measure = CATALOG[lead]
     mine = [one for one in means if one.metric == lead]
     ranked = sorted((one for one in mine if one.mean.value is not None),

@@ -8,7 +8,6 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, cache_last_call
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate
 from clfeval.inference.distributions import tail_probability
 from clfeval.inference.influence import (
     CovarianceEstimate,
@@ -34,14 +33,12 @@ def estimate_score_measure(
     """Return a measure of scores, with limits by the requested or the default method."""
     x = counts.scores
     if measure.needs == "probabilities" and len(x) and not (x[0] >= 0 and x[-1] <= 1):
-        return MeasureEstimate(Estimate(None, reason=PROBABILITIES), nan, NONE)
+        return MeasureEstimate.undefined(PROBABILITIES)
     parts = (counts.scores, counts.positives, counts.negatives)
     value = float(measure.function(*parts))
     if isnan(value):
         classes = Confusion(parts[1].sum().item(), parts[2].sum().item(), 0, 0)
-        return MeasureEstimate(
-            Estimate(None, reason=undefined_reason(measure.undefined, classes)), nan, NONE
-        )
+        return MeasureEstimate.undefined(undefined_reason(measure.undefined, classes))
     if measure.interval == "delong":
         area = score_auc_interval(counts, wanted.level or 0.95)
         known = delong_estimate(measure, area, value, wanted.level)

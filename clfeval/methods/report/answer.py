@@ -34,10 +34,7 @@ VERDICT_WORDS = {WORSE: "significantly worse", CHANGED: "significantly different
 def slice_answer(
     rows: Sequence[Row], compared: Sequence[Row], models: Sequence[str], level: float | None
 ) -> Iterator[Answer]:
-    """Yield the sentences on slices in which models are significantly worse than outside.
-
-    rows: the table of slices; compared: comparisons of slices. models: the leader first.
-    """
+    """Yield sentences on slices where models are worse, the leader first; rows: their table."""
     if level is None or not compared:
         return
     for model in models:

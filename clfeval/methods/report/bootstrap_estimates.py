@@ -126,7 +126,6 @@ def bootstrap_difference(
     error = sqrt(m / (m - 1)) the standard deviation of the draws, m = fewest rows of a class, or
     clusters; limits: the outer ones of d -+ t error, with min(m, r) - 1 degrees of freedom, and of
     the percentiles.
-
     size: scale of the values, for rounding. NaN draws are left out; with more than half of them, or
     one row of a class, there are 0 degrees of freedom.
     Source: Efron 1979, Annals of Statistics 7:1; Hesterberg 2015, American Statistician 69:371.

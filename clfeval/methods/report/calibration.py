@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints, divide
+from clfeval.arrays import divide
 from clfeval.compare.change import number_or_none
 from clfeval.compare.families import BestSet
 from clfeval.counts.clusters_and_weights import RowWeights
@@ -43,16 +43,13 @@ def calibration_rows(
 
     Equal scores are in one bin. observed: the share of positives, with Clopper-Pearson limits, in
     clusters of counts divided by the design effect.
-
     Scores must be probabilities. Source: Murphy and Winkler 1977, Applied Statistics 26:41.
     """
     below = counts.running.sum(axis=0)
     m, total = len(counts.scores), below[-1]
-
-    def tenth(i: Ints) -> Floats:
-        return np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total))
-
-    starts = np.append(0, first_reaching(tenth, np.arange(1.0, BINS), m))
+    tenths = first_reaching(lambda i: np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total)),
+                            np.arange(1.0, BINS), m)  # fmt: skip
+    starts = np.append(0, tenths)
     starts = starts[np.diff(below[starts], append=total) > 0]
     first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
     last = np.searchsorted(below, np.append(below[starts[1:]], total)) - 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil, nan
 from typing import TypeVar
 
@@ -47,14 +46,6 @@ ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compare
 Observed = Mapping[tuple[str, str], Estimate]
 Patterns = PatternCounts | ClassPatterns
 P = TypeVar("P")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelComparison:
-    """Ties with the best model by each measure, and the tables of comparisons."""
-
-    best: Mapping[str, BestSet]
-    tables: Mapping[str, Sequence[Row]]
 
 
 def compared_measures(
@@ -100,8 +91,8 @@ def compare_models(
     metrics: Sequence[Row],
     patterns: Patterns | None, called: Callable[[str], Iterable[str]], options: ReportOptions,
     counted: PredictionCounts | None, uncut: Collection[str] = (),
-) -> ModelComparison:  # fmt: skip
-    """Return the best set and the tables of comparisons, in the order of measures.
+) -> tuple[dict[str, BestSet], dict[str, list[Row]]]:  # fmt: skip
+    """Return the best sets and the tables of comparisons, in the order of measures.
 
     The family: all pairs of models, or the pairs with a named reference. called: metrics named by
     an option. uncut: models without a threshold.
@@ -138,8 +129,7 @@ def compare_models(
         rows["resolution"] = [*_resolution_rows(all_of, wanted, counted.size, level)]
         if options.list_changes is not None:
             rows["changes"] = [*list_changes(counted, pairs, options.list_changes)]
-    tables = {name: some for name, some in rows.items() if some}
-    return ModelComparison(best if ranked else {}, tables)
+    return best if ranked else {}, {name: some for name, some in rows.items() if some}
 
 
 def slice_compared_measures(
@@ -175,8 +165,7 @@ def slice_score_estimates(
         if every.owners is not None:
             _, owners = np.unique(every.owners[rows], return_inverse=True)
         sizes = effective_class_sizes(patterns[label], 2)
-        some = score_estimates(weights, owners, one, mine, sizes, sampling=every.weighed)
-        if some is not None:
+        if some := score_estimates(weights, owners, one, mine, sizes, sampling=every.weighed):
             found[label] = some
     return found
 

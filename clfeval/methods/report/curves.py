@@ -57,10 +57,7 @@ def first_reaching(rising: Callable[[Ints], Floats], targets: Floats, m: int) ->
 def curve_rows(
     label: str | None, model: str, counts: ScoreCounts, most: int | Literal["all"] | None
 ) -> Rows:
-    """Return points of the ROC, precision-recall, gain and lift curves: one row per threshold.
-
-    claimed: share of rows predicted positive; lift: precision / prevalence.
-    """
+    """Return points of ROC, precision-recall, gain and lift (precision / prevalence) curves."""
     places, ends = len(counts.scores) - choose_points(counts, most), counts.running
     (p, n), (tp, fp) = ends[:, -1].tolist(), ends[:, -1:] - ends[:, places]
     precision = divide(tp, tp + fp)
@@ -86,13 +83,9 @@ def choose_thresholds(counts: ScoreCounts, asked: int | Literal["all"] | Sequenc
     if m <= asked:
         return counts.scores[::-1]
     rows = ends[:, -1].sum()
-
-    def above(i: Ints) -> Floats:
-        return np.asarray(rows - ends[:, m - 1 - i].sum(axis=0))
-
-    at = first_reaching(above, rows * np.arange(1, asked + 1) / (asked + 1), m)
-    chosen_cuts: Floats = counts.scores[m - 1 - np.unique(at)]
-    return chosen_cuts
+    at = first_reaching(lambda i: np.asarray(rows - ends[:, m - 1 - i].sum(axis=0)),
+                        rows * np.arange(1, asked + 1) / (asked + 1), m)  # fmt: skip
+    return np.asarray(counts.scores[m - 1 - np.unique(at)])
 
 
 def threshold_rows(
@@ -125,10 +118,7 @@ def _at_cuts(
 def distribution_rows(
     label: str | None, model: str, counts: ScoreCounts, classes: tuple[str, str]
 ) -> list[Row]:
-    """Return the histogram of scores by class, in bins of equal width.
-
-    Bins are [low, high), the last one closed; of 0..1, or of the range of finite scores.
-    """
+    """Return the histogram of scores by class, in bins [low, high) of 0..1 or of finite scores."""
     finite, low, high = counts.scores[np.isfinite(counts.scores)], 0.0, 1.0
     if len(finite) and (finite.min() < 0 or finite.max() > 1):
         low, high = float(finite.min()), float(finite.max())

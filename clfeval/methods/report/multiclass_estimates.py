@@ -14,7 +14,7 @@ from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters_and_weights import Owned
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.document import Estimate, Row
+from clfeval.document import Row
 from clfeval.inference.influence import confidence_limits, influence_covariance
 from clfeval.inference.proportions import MIN_ERRORS_FROM_END, NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.rank_statistics import auc_score_limits
@@ -49,10 +49,7 @@ OVER_CLASSES = ("balanced_accuracy", "roc_auc")  # means over classes, as macro 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelMeasure:
-    """One measure of a model: of, influence: functions of counts, the latter None if not smooth.
-
-    moved: f of the kinds of rows, (m,). share: numerator and denominator.
-    """
+    """A measure as functions of counts; moved: f of kinds of rows, (m,); share: part and whole."""
 
     metric: str
     estimator: str
@@ -204,7 +201,7 @@ def _measure_estimates(
     drawn, known = _bootstrap_limits(parts, kinds, wanted), list[MeasureEstimate]()
     for part, error, freedom in zip(parts, found.errors.tolist(), found.df.tolist(), strict=True):
         if isnan(part.value):
-            known.append(MeasureEstimate(Estimate(None, reason=part.undefined), nan, NONE))
+            known.append(MeasureEstimate.undefined(part.undefined))
             continue
         (low, high), method = drawn.get(id(part), ((nan, nan), NONE))
         if isnan(low):
@@ -217,7 +214,6 @@ def small_sample_factors(one: ClassPatterns | ClassScores) -> Floats:
     """Return small-sample factors of f for means over classes, by class, (C,).
 
     sqrt((1 - 1/C) / (1 - 1/g))   g = P² / sum P_c², P_c rows of the class in each of C clusters
-
     Each class has the factor g / (g - 1) of its own, g at least 2.
     Source: Obuchowski 1997, Biometrics 53:567, for the two classes of an area.
     """

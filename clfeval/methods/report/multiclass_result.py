@@ -138,8 +138,8 @@ def multiclass_result(
             for row in sorted(metrics[label, model], key=lambda row: order[str(row["measure"])])
         ]
     )
-    estimates = {one.name: found for one in held if not takes_scores(one)
-                 and (found := class_label_estimates(whole, one))}  # fmt: skip
+    estimates = {one.name: paired for one in held if not takes_scores(one)
+                 and (paired := class_label_estimates(whole, one))}  # fmt: skip
     estimates |= probability_estimates(counted, whole, [one for one in held if takes_scores(one)])
     if options.reference is not None:
         estimates |= class_bootstrap_estimates(
@@ -151,9 +151,8 @@ def multiclass_result(
         found = parse_multiclass_measures((text,), counted.order, ordered=counted.ordered)
         return [one.name for one in found if one.by == "name"]
 
-    compared_by = compare_models(estimates, held, rows, whole, called, options, counted)
-    compared_rows = compared_by.tables.get("comparisons", ())
-    tested = compared_by.best.get(lead)
+    best, found = compare_models(estimates, held, rows, whole, called, options, counted)
+    compared_rows, tested = found.get("comparisons", []), best.get(lead)
     scored = OF_PROBABILITIES if any(row["measure"] == "roc_auc" for row in rows) else ()
     models = model_rows(rows, (*scored, *OF_LABELS, *(OF_ORDER if counted.ordered else ())), tested)
     confusion = [row for label, one in every.items() for row in confusion_rows(
@@ -162,7 +161,7 @@ def multiclass_result(
     same = identical_columns(dict(zip(whole.models, whole.votes.T, strict=True)))
     tables: dict[str, Sequence[Row]] = {
         "models": models, "measures": rows, "calibration_tests": adjust_calibration_tests(tests),
-        **compared_by.tables, "confusion": confusion,
+        **found, "confusion": confusion,
     }  # fmt: skip
     first, *more = report_answer(
         firsts, lead, tested, (), options.confidence, same=same, tests=tables["calibration_tests"],
@@ -229,10 +228,7 @@ def _refuse_two_class_options(counted: PredictionCounts, options: ReportOptions)
 
 
 def _lead_measure(patterns: ClassPatterns, counted: PredictionCounts) -> str:
-    """Return the leading measure: Hand and Till's AUC where every model has probabilities.
-
-    Else quadratic kappa of ordered classes, balanced accuracy, or accuracy with an empty class.
-    """
+    """Return accuracy with an empty class, else Hand and Till's AUC, kappa or balanced accuracy."""
     scored = all(model.kind == "classes" for model in counted.models)
     absent = not patterns.tables[0].sum(axis=1).all()
     if absent or scored:

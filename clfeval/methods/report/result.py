@@ -138,11 +138,10 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             estimates.get(lead), "models", counts.models):  # fmt: skip
         by, instead = LEAD_OF_LABELS, lead
         estimates |= _net_benefit(sample)
-    found = compare_models(
+    best, found = compare_models(
         estimates, held, judged, patterns, _measure_table_names, options, counted, uncut
     )
-    tested = found.best.get(lead)
-    compared_rows = found.tables.get("comparisons", ())
+    tested, compared_rows = best.get(lead), found.pop("comparisons", [])
     firsts, told = _model_rows(sample, whole_table_rows(judged), tested), list[Answer]()
     if instead is not None and NET_BENEFIT in estimates:  # of labels, as the reference has
         one = estimates[NET_BENEFIT]
@@ -181,7 +180,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             numbers_by_measure(options.margin, _measure_table_names), options,
         )  # fmt: skip
         tables |= found_slices
-        compared_rows = [*compared_rows, *more_rows]
+        compared_rows += more_rows
     models = RowsBySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics)))
     first, *more = report_answer(
         firsts, lead, tested, whole_table_rows(tables.get("decision", ())), options.confidence,
@@ -214,8 +213,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     return Document(
         **report_provenance(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
-        tables={"models": models, **tables, **{name: some for name, some in found.tables.items()
-                if name != "comparisons"}, "confusion": _confusion_rows(sample, uncut)},
+        tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample, uncut)},
         answer=shorten_answer(answer),
         warnings=(
             *sample_notes(sample), *score_notes(firsts, scored.lost, sample.positive),

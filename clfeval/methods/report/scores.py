@@ -164,10 +164,7 @@ def _stack_tables(tables: Tables) -> dict[str, LazyRows]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ModelScoreResults:
-    """Results from the scores of one model; moved: measures and the influence of each row.
-
-    beside: measures of slice complements. inside: as moved, by measure and slice.
-    """
+    """Results of one model; moved, inside: value and influence of rows; beside: of complements."""
 
     model: str
     digest: str

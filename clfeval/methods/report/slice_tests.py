@@ -155,10 +155,7 @@ class SliceEstimates:
         inside: Mapping[str, Mapping[str, PairedEstimates]], margins: Mapping[str, float],
         options: ReportOptions,
     ) -> tuple[dict[str, list[Row]], list[Row], list[Answer]]:  # fmt: skip
-        """Return tables of slices, rows of `comparisons`, and sentences; see `tables`.
-
-        whole, inside: paired estimates by measure, of the whole table and by slice.
-        """
+        """Return tables, rows of `comparisons`, and sentences; whole, inside: paired estimates."""
         tables, rows = self.tables(rest, judged, retest, positives)
         told = [*slice_answer(tables["slices"], rows, judged, self.level)]
         enough = {label: (float(one.rows), one.enough) for label, (one, _) in self.sizes.items()}
@@ -225,10 +222,7 @@ class SliceEstimates:
         self, rest: Mapping[Key, Complement], judged: Sequence[str], retest: Retest | None,
         positives: Mapping[str, Any],
     ) -> tuple[dict[str, list[Row]], list[Row]]:  # fmt: skip
-        """Return the tables of slices and of extremes, and rows of `comparisons`.
-
-        judged: models whose worse slices are excluded from complements. positives: by slice.
-        """
+        """Return tables, rows of `comparisons`; judged: models whose worse slices are excluded."""
         rows, compared, extremes, level = list[Row](), list[Row](), list[Row](), self.level or 0.95
         for model in dict.fromkeys([*judged, *(model for model, _ in self.values)]):
             changes = self.judged(model, rest, retest if model in judged else None)

@@ -49,10 +49,7 @@ NOWHERE = {
 def threshold_answers(
     tables: Mapping[str, Rows], models: Sequence[str], level: float
 ) -> tuple[Answer, ...]:
-    """Return sentences on thresholds, abstention and predictive values of the best model.
-
-    models: the best ones; where none of them has scores, the first model that has.
-    """
+    """Return sentences on thresholds of the first of `models` with scores, else the first."""
     there, at_prevalence = dict[object, Row](), tables.get("at_prevalence", ())
     for row in at_prevalence:
         if row["model"] == _first_model(at_prevalence, models):
@@ -216,10 +213,7 @@ def threshold_tables(
 
 
 def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Row]) -> list[Row]:
-    """Return PPV, NPV and alarms of models at the thresholds in force, or of their labels.
-
-    Raises UsageError where no model has predicted positives and no rule is given.
-    """
+    """Return PPV, NPV and alarms of labels; UsageError without predicted positives or rule."""
     known = [i for i, row in enumerate(models) if row["tp"] is not None]
     if not known and not options.rules:
         what = "--prevalence needs predicted positives, but no threshold is known"

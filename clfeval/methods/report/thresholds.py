@@ -9,7 +9,6 @@ from math import isfinite
 
 import numpy as np
 
-from clfeval.arrays import divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
@@ -188,7 +187,6 @@ def cutoff_rows(
     value: on the rows that chose the threshold. honest, and the rates: expected on new data, less
     the optimism of the two rates. Limits are those of a fixed threshold, from these rates, and
     include the value here. threshold_low, threshold_high: percentiles of the bootstrap thresholds.
-
     Undefined without a row of a class, where no threshold satisfies the limit, or in fewer than
     half of the bootstrap tables (limit_seldom_met), of infinite scores, and of one row or cluster
     of a class: the honest values (too_few_rows, too_few_clusters).
@@ -259,17 +257,9 @@ def _estimate_measure(
     one: RequestedMeasure, tables: ConfusionCounts, wanted: IntervalSettings
 ) -> list[Estimate]:
     """Return a measure of tables of the same rows, with the limits that it has by its record."""
-    m = len(tables.models)
-    many = 0.0 if tables.sums is None else _effective_parts(tables)
-    sure = LabelLimitSettings(replace(wanted, how="exact"), tables.models, [None] * m, [many] * m)
+    m = len(tables.models)  # without the standard errors, which need the number of clusters
+    sure = LabelLimitSettings(replace(wanted, how="exact"), tables.models, [None] * m, [0.0] * m)
     return [known.value for known in estimate_label_measure(one, tables, sure)]
-
-
-def _effective_parts(table: ConfusionCounts) -> float:
-    """Return the effective number of clusters, or of weighted rows."""
-    total = float((table.positives + table.negatives)[0])
-    squares = 0.0 if table.sums is None else float(table.sums[0, 2:, 2:].sum())
-    return float(divide(total**2, squares))
 
 
 def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
