@@ -118,10 +118,8 @@ def smallest_class_size(patterns: PatternCounts | ClassPatterns, classes: int = 
 
 def enough_rows(patterns: PatternCounts) -> tuple[float, bool]:
     """Return the rows of a slice, and whether they suffice to compare models: 30, 5 a class."""
-    sizes = class_sizes(patterns, 2)
-    return float(patterns.rows), bool(
-        sizes.sum() >= ROWS and smallest_class_size(patterns) >= OF_A_CLASS
-    )
+    enough = class_sizes(patterns, 2).sum() >= ROWS and smallest_class_size(patterns) >= OF_A_CLASS
+    return float(patterns.rows), bool(enough)
 
 
 def effective_class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
@@ -147,9 +145,8 @@ def cluster_summary(patterns: PatternCounts | ClassPatterns | None) -> dict[str,
     if patterns.fractional:
         every = np.ones((1, len(patterns.n)), bool)
         size = float(share_design(patterns.clusters, every, every)[1][0])
-        return {
-            "clusters": len(patterns.clusters), "design_effect": None, "effective_clusters": size,
-        }  # fmt: skip
+        many = len(patterns.clusters)
+        return {"clusters": many, "design_effect": None, "effective_clusters": size}
     if isinstance(patterns, ClassPatterns):
         each = accuracy_influence(patterns.tables)
         moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
@@ -188,10 +185,6 @@ def cluster_notes(counted: PredictionCounts) -> list[ResultNote]:
             text += "intervals are approximate"
         return [ResultNote("few-clusters", text)]
     name = counted.kept.shared()
-    if name is None:
-        return []
-    text = (
-        f"'{name}' repeats: if rows with the same value are correlated, intervals are too narrow; "
-        f"add {format_option('--cluster', name)}"
-    )
-    return [ResultNote("may-share", text)]
+    text = f"'{name}' repeats: if rows with the same value are correlated, intervals are too "
+    text += f"narrow; add {format_option('--cluster', str(name))}"
+    return [] if name is None else [ResultNote("may-share", text)]

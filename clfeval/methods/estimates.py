@@ -356,9 +356,8 @@ def share_estimates(
     divided: Floats | None = None, how: str = "exact",
 ) -> Estimates:  # fmt: skip
     """Return a measure that is a share k / n, with intervals, as `proportion_estimates` does."""
-    return proportion_estimates(
-        k, n, CATALOG[name].undefined[0], level=level, divided=divided, how=how
-    )
+    reason = CATALOG[name].undefined[0]
+    return proportion_estimates(k, n, reason, level=level, divided=divided, how=how)
 
 
 def fractional_weights_error(*, drawn: bool = False) -> UsageError:

@@ -62,10 +62,8 @@ def prevalence_rows(
     alarms_per_case: for each true positive, 1 / PPV.
     """
     rows, every = list[Row](), np.arange(len(used))
-    expected, here = (
-        concatenate_counts({i: getattr(one, name) for i, one in enumerate(used)})[1]
-        for name in ("expected", "here")
-    )
+    expected = concatenate_counts({i: one.expected for i, one in enumerate(used)})[1]
+    here = concatenate_counts({i: one.here for i, one in enumerate(used)})[1]
     tuner = TunedModels(given, options, (None,) * len(used), expected)
     for kind, one in places:
         ratio = np.full(len(used), np.nan if kind == "sample" else one.ratio)

@@ -137,10 +137,8 @@ class ChosenThresholds:
         expected = replace(here, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
         if here.sums is not None:
             alone = isinstance(counts.clusters, RowWeights)
-            sums = [
-                thinned_products(here.at([i]), expected.at([i]), rows=alone) for i in range(len(at))
-            ]
-            expected = replace(expected, sums=np.array(sums))
+            expected = replace(expected, sums=np.array([thinned_products(
+                here.at([i]), expected.at([i]), rows=alone) for i in range(len(at))]))  # fmt: skip
         seldom = np.isnan(found.thresholds).mean(axis=1) > 0.5
         return cls(points, at, here, expected, found, [SELDOM if one else None for one in seldom])
 

@@ -223,9 +223,8 @@ def label_estimates(
     if patterns.truth.all() or not patterns.truth.any():
         return None
     values, moved = label_influence(patterns, asked.measure)
-    some = [
-        i for i, model in enumerate(patterns.models) if model not in without and isfinite(values[i])
-    ]
+    some = [i for i, name in enumerate(patterns.models)
+            if name not in without and isfinite(values[i])]  # fmt: skip
     if not some:
         return None
     row = float(patterns.n.sum() / class_sizes(patterns, 2).sum())  # weight of one row
@@ -281,11 +280,8 @@ def make_paired_estimates(
         return None
     size = np.maximum(np.abs(values)[:, None], np.abs(values))
     known = replace(known, errors=np.where(known.errors <= _DUST * size, 0.0, known.errors))
-    each, sizes = steps
-    each = each if len(sizes) else np.zeros((len(models), 0))
-    return PairedEstimates(
-        asked.name, asked.measure, tuple(models), values, known, least, each, sizes
-    )
+    names = tuple(models)
+    return PairedEstimates(asked.name, asked.measure, names, values, known, least, *steps)
 
 
 def _tables(patterns: PatternCounts) -> Confusion:

@@ -226,8 +226,5 @@ def sort_measure_rows(
 def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultNote]:
     """Return warnings with the caveats of measures requested by name."""
     named = {one.measure.id: one.measure for one in asked if one.by == "name"}
-    return [
-        ResultNote("caveat", f"{measure.title}: {measure.caveat}")
-        for measure in named.values()
-        if measure.caveat
-    ]
+    return [ResultNote("caveat", f"{measure.title}: {measure.caveat}")
+            for measure in named.values() if measure.caveat]  # fmt: skip

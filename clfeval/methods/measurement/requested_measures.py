@@ -126,11 +126,9 @@ def is_two_class_measure(measure: Measure) -> bool:
 OF_PREDICTIONS = AvailableMeasures(
     "report", [one.id for one in CATALOG.values() if one.needs in (*NEEDS["all"], "classes")], SETS
 )
-OF_TWO_CLASSES = AvailableMeasures(
-    "report",
-    [one for one in OF_PREDICTIONS.ids if is_two_class_measure(CATALOG[one]) or one in OF_TWO],
-    SETS,
-)
+OF_TWO_CLASSES = replace(OF_PREDICTIONS, ids=[
+    one for one in OF_PREDICTIONS.ids if is_two_class_measure(CATALOG[one]) or one in OF_TWO
+])  # fmt: skip
 
 
 def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:

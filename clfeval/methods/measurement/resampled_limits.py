@@ -90,10 +90,9 @@ def resampled_limits(
     """
     if wanted.level is None:
         return [((nan, nan), NONE)] * len(measures)
-    draws = draw_resamples(n, clusters, wanted, name, each=each)
-    values = np.concatenate(
-        [np.array([np.atleast_1d(of(counts)) for _, of in measures]) for counts in draws], axis=1
-    )
+    blocks = [np.array([np.atleast_1d(of(counts)) for _, of in measures])
+              for counts in draw_resamples(n, clusters, wanted, name, each=each)]  # fmt: skip
+    values = np.concatenate(blocks, axis=1)
     found = list[ResampledLimits]()
     for (measure, _), mine in zip(measures, values, strict=True):
         low, high, failed = (float(one) for one in percentile_limits(mine, level=wanted.level))

@@ -154,10 +154,8 @@ def run_comparisons(
             both = {run: (a, b) for run, value in one.items() if (a := value.value) is not None
                     and run in other and (b := other[run].value) is not None}  # fmt: skip
             apart = {run: a - b for run, (a, b) in both.items()}
-            each = [
-                replace(by_rows.get((metric, models[i], models[j], run), Estimate(None)), value=d)
-                for run, d in apart.items()
-            ]
+            each = [replace(by_rows.get((metric, models[i], models[j], run), Estimate(None)),
+                            value=d) for run, d in apart.items()]  # fmt: skip
             mean, _, low, high, method = mean_over_runs(each, runs, level)
             p = float(p_from_limits(mean, low, high, len(apart) - 1, level=level))
             if runs.kind is not None and len(apart) > 1 and not any(apart.values()):
@@ -166,9 +164,8 @@ def run_comparisons(
             new, old = (Estimate(float(np.mean([pair[k] for pair in both.values()])) if both
                                  else None, reason=why) for k in (0, 1))  # fmt: skip
             d = estimate_or_none(mean, max(low, -span), min(high, span), why)
-            found.append(
-                (Change(old, new, d, number_or_none(p), rows=len(apart), paired=True), method)
-            )
+            change = Change(old, new, d, number_or_none(p), rows=len(apart), paired=True)
+            found.append((change, method))
         tested = [k for k, (change, _) in enumerate(found) if change.p is not None]
         first, second = np.array([pairs[k] for k in tested], np.int64).reshape(-1, 2).T
         adjusted, each_level = joint_maximum_p_values(
@@ -290,9 +287,8 @@ def run_notes(
 ) -> Iterator[ResultNote]:
     """Yield warnings on missing intervals, their assumptions, and runs that means exclude."""
     if len(runs.names) == 1:
-        yield ResultNote(
-            "runs-dependent", "there is only one run: variation between runs is unknown"
-        )
+        text = "there is only one run: variation between runs is unknown"
+        yield ResultNote("runs-dependent", text)
     elif runs.kind is None and level is not None:
         yield ResultNote("runs-dependent", runs.unknown)
     left = {

@@ -109,8 +109,5 @@ def _bootstrap_limits(
     def of(drawn: Counts) -> Floats:
         return measure.function(counts.scores, drawn[..., :m], drawn[..., m:])
 
-    n = np.concatenate([counts.positives, counts.negatives])
-    (found,) = resampled_limits(
-        [(measure, of)], n, counts.clusters, wanted, f"{measure.id}\0{name}"
-    )
-    return found
+    n, name = np.concatenate([counts.positives, counts.negatives]), f"{measure.id}\0{name}"
+    return resampled_limits([(measure, of)], n, counts.clusters, wanted, name)[0]

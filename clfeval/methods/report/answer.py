@@ -42,9 +42,8 @@ def slice_answer(
         tested = [row for row in mine if row["p_adjusted"] is not None]
         worse = [row for kind in VERDICT_WORDS for row in tested if row["verdict"] == kind]
         if worse:
-            yield _worse_slices_answer(
-                model, worse, tested, [row for row in rows if row["model"] == model]
-            )
+            sizes = {str(row["slice"]): row for row in rows if row["model"] == model}
+            yield _worse_slices_answer(model, worse, tested, sizes)
         elif model == models[0]:
             yield _no_worse_answer(model, tested)
 
@@ -73,19 +72,16 @@ def _no_worse_answer(model: str, tested: Sequence[Row]) -> Answer:
 
 
 def _worse_slices_answer(
-    model: str, worse: Sequence[Row], tested: Sequence[Row], table: Sequence[Row]
+    model: str, worse: Sequence[Row], tested: Sequence[Row], sizes: Mapping[str, Row]
 ) -> Answer:
     """Return the sentence on the worst slices with values inside and outside."""
     labels = list(dict.fromkeys(str(row["slice"]) for row in worse))
-    sizes = {str(row["slice"]): row for row in table}
     parts = []
     for label in labels[:SPELT_OUT]:
-        here = [row for row in worse if row["slice"] == label]
         said = []
         for kind, words in VERDICT_WORDS.items():
-            values = [
-                _format_comparison(row, sizes[label]) for row in here if row["verdict"] == kind
-            ]
+            values = [_format_comparison(row, sizes[label]) for row in worse
+                      if row["slice"] == label and row["verdict"] == kind]  # fmt: skip
             said += [f"{words}: {join_words(values)}"] if values else []
         text = f"In {label}, {quoted_name(model)} is {'; '.join(said)}"
         for kinds, words in (
@@ -107,12 +103,10 @@ def _worse_slices_answer(
 
 def _format_comparison(row: Row, size: Row) -> str:
     """Format a measure inside and outside; of O:E the predicted and the observed risk."""
-    there, elsewhere = (
-        format_number(as_estimate(row[name]).value or 0.0) for name in ("new", "old")
-    )
+    ratio, other = (as_estimate(row[name]).value for name in ("new", "old"))
+    there, elsewhere = format_number(ratio or 0.0), format_number(other or 0.0)
     title = CATALOG[str(row["measure"]).partition(":")[0]].title
     q = f"q {format_p_value(float(str(row['p_adjusted']))).removeprefix('p ')}"
-    ratio = as_estimate(row["new"]).value
     if row["measure"] == "oe_ratio" and size.get("positives") is not None and ratio:
         observed = float(str(size["positives"])) / float(str(size["rows"]))
         return (f"predicted risk {format_number(observed / ratio)} where {format_number(observed)} "

@@ -35,10 +35,8 @@ def bootstrap_estimates(
     patterns: PatternCounts, reference: str | None, wanted: IntervalSettings,
 ) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return paired estimates by bootstrap for measures of scores without influence values."""
-    some = [
-        one for one in held
-        if one.needs in ("scores", "probabilities") and one.measure.influence is None
-    ]  # fmt: skip
+    some = [one for one in held if one.needs in ("scores", "probabilities")
+            and one.measure.influence is None]  # fmt: skip
 
     def drawn(pair: ModelPair) -> Floats:
         places = [names.index(one) for one in pair]
@@ -88,10 +86,8 @@ def _estimates_from_draws(
 ) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return paired estimates by measure from bootstrap differences, (measures, r) of each pair."""
     none, level = Estimate(None), wanted.level or 0.95
-    models = {
-        one.name: [name for name in names if values.get((name, one.name), none).value is not None]
-        for one in held
-    }
+    models = {one.name: [name for name in names if values.get((name, one.name), none).value
+                         is not None] for one in held}  # fmt: skip
     pairs = {name: family_pairs(reference, some) for name, some in models.items()}
     both = dict.fromkeys(
         _by_name(some[i], some[j]) for name, some in models.items() for i, j in pairs[name]
@@ -150,11 +146,11 @@ def _draw_differences(
 ) -> Floats:
     """Return the bootstrap differences of two models by each measure: (k, r)."""
     name = "difference\0{}\0{}".format(*pair)
-    blocks = [
-        [np.array(side(draws)) for side in sides]
+    one, other = sides
+    return np.concatenate([
+        np.array(one(draws)) - np.array(other(draws))
         for draws in draw_resamples(kinds.n, kinds.clusters, wanted, name, each=OF_EACH)
-    ]
-    return np.concatenate([one - other for one, other in blocks], axis=1)
+    ], axis=1)  # fmt: skip
 
 
 def _of_scores(x: Floats, truth: Bools, held: Sequence[RequestedMeasure]) -> Measuring:

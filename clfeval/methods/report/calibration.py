@@ -54,9 +54,8 @@ def calibration_rows(
     first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
     last = np.searchsorted(below, np.append(below[starts[1:]], total)) - 1
     found = confusions_between(counts, first, last + 1)
-    cells, share = Cells.at_prevalence(found), counts.positives + counts.negatives
-    share = share * counts.scores
-    rows = found.tp + found.fp
+    share = (counts.positives + counts.negatives) * counts.scores
+    cells, rows = Cells.at_prevalence(found), found.tp + found.fp
     columns = {
         "bin": range(1, len(first) + 1), "from": counts.scores[first].tolist(),
         "to": counts.scores[last].tolist(), "rows": from_units(rows, counts.unit).tolist(),
@@ -64,16 +63,9 @@ def calibration_rows(
     }  # fmt: skip
 
     def made() -> list[Row]:
-        bounds = (
-            None
-            if level is None
-            else exact_limits(
-                "precision",
-                cells,
-                level=level,
-                design=design,  # rows of a bin predicted positive
-            )
-        )
+        bounds = None
+        if level is not None:  # of the precision, where the rows of a bin are predicted positive
+            bounds = exact_limits("precision", cells, level=level, design=design)
         observed = estimate_column(divide(found.tp, rows), bounds, cells, ())
         return rows_from_columns({**columns, "observed": observed}, slice=label, model=model)
 
@@ -191,10 +183,8 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
         faults += average
         close = max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= CLOSE
         narrow = GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1]
-    verdict, fault = (
-        "The calibration of {} is unknown",
-        f"its probabilities are {' and '.join(faults)}" if faults else "",
-    )
+    verdict = "The calibration of {} is unknown"
+    fault = f"its probabilities are {' and '.join(faults)}" if faults else ""
     test = next((one for one in reversed(tests) if one["model"] == row["model"]), {})
     p, lost = cell_value(test.get("p_adjusted")), cell_value(test.get("contradicted"))
     if lost or (p is not None and level is not None and p < 1 - level):

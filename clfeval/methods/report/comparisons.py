@@ -55,10 +55,8 @@ def compared_measures(
     if options.confidence is None:
         return []
     screen = ON_SCREEN if options.reference is not None else ()
-    return sorted(
-        (one for one in asked if one.name == lead or one.by != "default" or one.name in screen),
-        key=lambda one: one.name != lead,
-    )
+    found = [one for one in asked if one.name == lead or one.by != "default" or one.name in screen]
+    return sorted(found, key=lambda one: one.name != lead)
 
 
 def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows: bool) -> None:
@@ -182,13 +180,11 @@ def _best_rows(one: PairedEstimates, found: BestSet) -> Iterator[Row]:
     """Yield whether each of several models is tied with the best, and the limits of its rank."""
     if len(one.models) < 2:
         return
-    columns = (found.tied, found.first, found.low_rank, found.high_rank)
-    for model, tied, first, low, high in zip(
-        one.models, *(column.tolist() for column in columns), strict=True
-    ):
+    for i, model in enumerate(one.models):
         yield {
-            "measure": one.metric, "model": model, "tied": tied, "p_first": first,
-            "rank_low": low, "rank_high": high,
+            "measure": one.metric, "model": model, "tied": found.tied[i].item(),
+            "p_first": found.first[i].item(), "rank_low": found.low_rank[i].item(),
+            "rank_high": found.high_rank[i].item(),
         }  # fmt: skip
 
 

@@ -94,10 +94,8 @@ def threshold_rows(
 ) -> Rows:  # fmt: skip
     """Return rows of thresholds: the 2 x 2 table, rates with exact intervals, F1, MCC."""
     found = confusions_at(counts, cuts)
-    who = {"slice": label, "model": model}
-    return deferred_rows(
-        len(cuts), lambda: rows_from_columns(_at_cuts(found, cuts, level, design), **who)
-    )
+    return deferred_rows(len(cuts), lambda: rows_from_columns(
+        _at_cuts(found, cuts, level, design), slice=label, model=model))  # fmt: skip
 
 
 def _at_cuts(

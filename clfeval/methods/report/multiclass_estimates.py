@@ -36,6 +36,7 @@ from clfeval.methods.measurement.label_measures import (
     MeasureEstimate,
     measure_row,
 )
+from clfeval.methods.measurement.metrics import takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.resampled_limits import resampled_limits
 from clfeval.methods.options import IntervalSettings
@@ -96,7 +97,7 @@ def multiclass_label_rows(
     wanted: IntervalSettings,
 ) -> Iterator[Row]:
     """Yield the measures of the labels of all models in a slice."""
-    hard_ones = [one for one in asked if one.needs in ("confusion", "classes")]
+    hard_ones = [one for one in asked if not takes_scores(one)]
     rest = [one for one in hard_ones if _multiclass_form(one).of is None]
     wider = small_sample_factors(patterns)
     for i, (model, table) in enumerate(zip(patterns.models, patterns.tables, strict=True)):
@@ -120,12 +121,7 @@ def multiclass_probability_rows(
     wanted: IntervalSettings,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield the measures of the class probabilities of a model in a slice."""
-    found = [
-        part
-        for one in asked
-        if one.needs in ("scores", "probabilities")
-        for part in _of_probabilities(one, counts)
-    ]
+    found = [part for one in asked if takes_scores(one) for part in _of_probabilities(one, counts)]
     name, c = f"{model}\0{label or ''}", len(counts.classes)
     sizes = np.bincount(counts.truth, counts.n)
     fewest = float(sizes[sizes > 0].min(initial=np.inf))
@@ -194,9 +190,8 @@ def _measure_estimates(
     n, clusters = kinds.n, kinds.clusters
     none = np.full(len(n), np.nan)
     f = np.array([none if part.moved is None else part.moved for part in parts])
-    f[[part.estimator == "macro" or part.measure.id in OVER_CLASSES for part in parts]] *= (
-        kinds.wider
-    )
+    means = [part.estimator == "macro" or part.measure.id in OVER_CLASSES for part in parts]
+    f[means] *= kinds.wider
     found = influence_covariance(f, n, clusters=clusters)
     drawn, known = _bootstrap_limits(parts, kinds, wanted), list[MeasureEstimate]()
     for part, error, freedom in zip(parts, found.errors.tolist(), found.df.tolist(), strict=True):

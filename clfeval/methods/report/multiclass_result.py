@@ -117,9 +117,8 @@ def multiclass_result(
         found, wanted = list[Row](), use_default_intervals(options.certainty)
         for label in labels:
             part = reduce(add, [every[one] for one in (label, *without)])
-            found += multiclass_label_rows(
-                label, subtract_part(whole, part, "truth", "votes"), by, wanted
-            )
+            left = subtract_part(whole, part, "truth", "votes")
+            found += multiclass_label_rows(label, left, by, wanted)
             for name, mine in scores.items():
                 if name in models:
                     some = reduce(add, [mine[one] for one in (label, *without)])
@@ -130,14 +129,10 @@ def multiclass_result(
         return {key: replace(one, rho=rho) for key, one in complement_estimates(found, {})}
 
     order = {one.name: place for place, one in enumerate(asked)}
-    rows = fill_calibration_columns(
-        [
-            row
-            for label in every
-            for model in whole.models
-            for row in sorted(metrics[label, model], key=lambda row: order[str(row["measure"])])
-        ]
-    )
+    rows = fill_calibration_columns([
+        row for label in every for model in whole.models
+        for row in sorted(metrics[label, model], key=lambda row: order[str(row["measure"])])
+    ])  # fmt: skip
     estimates = {one.name: paired for one in held if not takes_scores(one)
                  and (paired := class_label_estimates(whole, one))}  # fmt: skip
     estimates |= probability_estimates(counted, whole, [one for one in held if takes_scores(one)])
@@ -282,10 +277,7 @@ def _warnings(patterns: ClassPatterns) -> Iterator[ResultNote]:
          f"fewer than {RARE} rows of {{}}: estimates for it are imprecise"),
         ("never-predicted", (said == 0) & (rows > 0), "no model predicts {}"),
     ):  # fmt: skip
-        names = [
-            name for name, there in zip(patterns.classes, which.tolist(), strict=True) if there
-        ]
-        if names:
+        if names := [name for name, there in zip(patterns.classes, which, strict=True) if there]:
             listed = ", ".join(f"'{printable(name)}'" for name in names[:MAX_LISTED])
             left = len(names) - MAX_LISTED
             listed += f" and {left:,} more" if left > 0 else ""

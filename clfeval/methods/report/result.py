@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -166,13 +167,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         of_models = slice_tested_models(firsts, lead, options.reference, sample.roles.model)
         positives = {label: one.shown("positives").max().item()
                      for label, one in sample.slices.items() if label is not None}  # fmt: skip
-        inside = slice_label_estimates(
-            sample.patterns,
-            held,
-            lead,
-            options,
-            lambda part, one: label_estimates(part, one, uncut),
-        )
+        inside = slice_label_estimates(sample.patterns, held, lead, options,
+                                       partial(label_estimates, without=uncut))  # fmt: skip
         found_slices, more_rows, told = SliceEstimates(
             slice_values(judged), of_slices, sizes, options.confidence, sample.facets
         ).results(
@@ -267,9 +263,8 @@ def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, Pair
     (t,) = cuts
     if t is None or not 0 < t < 1:
         return {}
-    asked = RequestedMeasure(
-        NET_BENEFIT, CATALOG[NET_BENEFIT].given(stakes=OutcomeCosts(t, 1 - t)), {}
-    )
+    measure = CATALOG[NET_BENEFIT].given(stakes=OutcomeCosts(t, 1 - t))
+    asked = RequestedMeasure(NET_BENEFIT, measure, {})
     without = {name for name in patterns.models if models and name not in models}
     found = label_estimates(patterns, asked, without)
     return {} if found is None else {NET_BENEFIT: found}

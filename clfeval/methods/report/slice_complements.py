@@ -138,9 +138,8 @@ def label_complement_estimates(
                 found = shared_cluster_correlation(*shared, f, g)
                 for model, each in zip(part.models, found.tolist(), strict=True):
                     rho[label, model, one.name] = each
-    yield from complement_estimates(
-        label_measure_rows(others, held, use_default_intervals(wanted)), rho
-    )
+    rows = label_measure_rows(others, held, use_default_intervals(wanted))
+    yield from complement_estimates(rows, rho)
 
 
 class ComplementScores:
@@ -225,9 +224,8 @@ class ComplementScores:
             if shared is not None and f is not None and g is not None:
                 found = shared_cluster_correlation(*shared, f[1], g[1])
                 rho[label, self.model, one.name] = float(found[0])
-        yield from complement_estimates(
-            score_measure_rows(label, self.model, left, self.cut, held, wanted), rho
-        )
+        rows = score_measure_rows(label, self.model, left, self.cut, held, wanted)
+        yield from complement_estimates(rows, rho)
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
         if name not in self._known:
