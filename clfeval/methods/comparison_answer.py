@@ -65,10 +65,9 @@ def comparison_rows(
         if level is None:
             for i, j in family_pairs(reference, one.models):
                 old, new = (Estimate(float(one.values[at])) for at in (j, i))
-                change = Change(old, new, Estimate(float(one.values[i] - one.values[j])),
-                                paired=True)  # fmt: skip
-                yield comparison_row("reference", metric, one.models[i], one.models[j], change,
-                                     0.95)  # fmt: skip
+                d, names = Estimate(float(one.values[i] - one.values[j])), one.models
+                change = Change(old, new, d, paired=True)
+                yield comparison_row("reference", metric, names[i], names[j], change, 0.95)
             continue
         family = adjusted_family(one, family_pairs(reference, one.models), level=level, seed=SEED)
         size = float(from_units(patterns[None].n.sum(), patterns[None].unit))
@@ -107,7 +106,6 @@ def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates |
 
 
 MAX_LISTED = 6  # models by name
-FEW_CHANGES = 2  # of them, with their values
 UNLIKE = 1.25  # ratio of rows flagged
 
 
@@ -152,7 +150,9 @@ def comparison_answer(
     mine = [row for row in rows if row["measure"] == lead and row["slice"] is None]
     if not mine:
         return
-    title = _measure_title(lead)
+    name, _, prevalence = lead.partition(":prevalence=")  # which it is tuned to
+    title = CATALOG[name].title if name in CATALOG else {"mlcps": "MLcps"}.get(name, name)
+    title += f" at prevalence {prevalence}" if prevalence else ""
     to = describe_reference(str(mine[0]["reference"]), reference)
     point = [] if at is None or (reference == ALL_PAIRS and len(mine) > 1) else [
         *_operating_point(rows, to, level, at)]  # fmt: skip
@@ -173,24 +173,12 @@ def comparison_answer(
         text = f"{to} has labels only; models are compared by {title} and net benefit, not by "
         text += CATALOG[instead].title
         if at is not None and len(mine) == 1:
-            text += _as_many(*(at.flagged.get(str(mine[0][one])) for one in ("model", "reference")))
+            share, usual = (at.flagged.get(str(mine[0][one])) for one in ("model", "reference"))
+            if share and usual and not 1 / UNLIKE < share / usual < UNLIKE:
+                text += f"; it flags {100 * usual:.3g}% of the rows, the model {100 * share:.3g}%. "
+                text += "To flag equally many, add --best-threshold "
+                text += f"'detection_prevalence<={usual:.3g}'"
         yield Answer("compared-by-labels", f"{text}.", (), lead)
-
-
-def _measure_title(metric: str) -> str:
-    """Return the title of a measure, with the prevalence it is tuned to."""
-    name, _, at = metric.partition(":prevalence=")
-    measure = CATALOG.get(name)
-    return (measure.title if measure else {"mlcps": "MLcps"}.get(name, name)) + (
-        f" at prevalence {at}" if at else "")  # fmt: skip
-
-
-def _as_many(model: float | None, reference: float | None) -> str:
-    """Return the hint on flagging equally many rows; empty where the numbers are similar."""
-    if not model or not reference or 1 / UNLIKE < model / reference < UNLIKE:
-        return ""
-    text = f"; it flags {100 * reference:.3g}% of the rows, the model {100 * model:.3g}%. To flag "
-    return f"{text}equally many, add --best-threshold 'detection_prevalence<={reference:.3g}'"
 
 
 def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
@@ -301,7 +289,7 @@ def _list_differences(rows: Sequence[Row], level: float) -> str:
         f"{'higher' if (as_estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
         f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})" for row in rows
     ]  # fmt: skip
-    return join_words(parts, most=FEW_CHANGES)
+    return join_words(parts, most=2)
 
 
 def _format_difference(row: Row, level: float) -> str:

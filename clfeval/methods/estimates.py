@@ -211,9 +211,8 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float, design:
     if how == "share" and measure.share is not None:
         return SHARE_LIMITS[design.how](*effective_share_counts(measure, cells, level), level=level)
     if cells.sums is not None:  # by effective counts
-        along = partial_derivatives(
-            lambda tp, fp: measure.function(cells.at_rates(tp, fp)), *cells.rates
-        )
+        of, table = measure.function, cells.at_rates
+        along = partial_derivatives(lambda tp, fp: of(table(tp, fp)), *cells.rates)
         by = rate_divisors(cells.sums, cells.totals, np.stack(along), level=level)
         cells = cells.divided(by)
     counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
@@ -228,9 +227,7 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float, design:
         terms, factor = measure.terms(cells, cells.ratio), 1.0
         if how == "ratio":
             terms, factor = terms[:-1], terms[-1]
-        forms: Mapping[str, Callable[..., tuple[Floats, Floats, Floats]]] = {
-            "logit": predictive_value, "ratio": rate_ratio, "log": odds_ratio,
-        }  # fmt: skip
+        forms: Any = {"logit": predictive_value, "ratio": rate_ratio, "log": odds_ratio}
         _, low, high = forms[how](*terms, level=level)
         low, high = low * factor, high * factor
         lost = np.isnan(low)  # where a cell is empty
@@ -263,11 +260,14 @@ def _over_sample(measure: Measure, cells: Cells, level: float) -> Limits:
         return np.clip(found, measure.low, measure.high)  # which rounding may leave
 
     if cells.sums is not None:  # by effective counts
-        tp, fp = cells.rates
-        over_p, _ = partial_derivatives(lambda p, _: measure.function(
-            Confusion.from_prevalence(tp, fp, p)), cells.p, 0.5)  # fmt: skip
-        rates = partial_derivatives(lambda x, y: measure.function(
-            Confusion.from_prevalence(x, y, cells.p)), tp, fp)  # fmt: skip
+        (tp, fp), ratio, of, table = (
+            cells.rates,
+            cells.p,
+            measure.function,
+            Confusion.from_prevalence,
+        )
+        over_p, _ = partial_derivatives(lambda p, _: of(table(tp, fp, p)), ratio, 0.5)
+        rates = partial_derivatives(lambda x, y: of(table(x, y, ratio)), tp, fp)
         along = np.stack([*rates, over_p])
         cells = cells.divided(rate_divisors(cells.sums, cells.totals, along, level=level))
 

@@ -31,8 +31,6 @@ from clfeval.options import declaration
 # the bar separates parts, and one line is one signature
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 
-
-ROUNDED = 1e-12  # relative rounding of weights above which there is a note
 MAX_LISTED = 3  # models that a note lists by name
 
 
@@ -43,8 +41,9 @@ def build_parameters(
     said = reduce(or_, map(declaration.document_parameters, groups)) | {**found}
     if "cluster" in said and "cluster" not in without.split():
         column = said["cluster"]
-        said["independence"] = f"independent clusters of '{column}'" if column is not None else (
-            "independent rows")  # fmt: skip
+        said["independence"] = (
+            f"independent clusters of '{column}'" if column else "independent rows"
+        )
         methods = CLUSTERED if said["cluster"] is not None else WEIGHED if weighed else {}
         if methods and said.get("interval") != "none":
             said["interval_methods"] = {**said.get("interval_methods", {}), **methods}
@@ -161,7 +160,7 @@ def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[
     said = cluster_notes(counted) if clusters else []
     apart = sum(file.lost for file in counted.kept.settled.files)
     said += exclusion_notes(counted.files, counted.blank_rows, apart)
-    if (off := counted.kept.settled.rounding) > ROUNDED:
+    if (off := counted.kept.settled.rounding) > 1e-12:
         text = f"weights differ too much and are rounded, the smallest by up to {off:.1g} of it"
         said.append(ResultNote("rounded-weights", text))
     text = "has numbers other than labels and is read as scores"
@@ -185,5 +184,6 @@ def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[
     text = "several classes are equally probable; the first is used"
     return said + [
         ResultNote("argmax-ties", f"in {format_count(rows, 'row')} of '{name}' {text}")
-        for name, rows in counted.ties.items() if counted.thresholds[name] is None
-    ]  # fmt: skip
+        for name, rows in counted.ties.items()
+        if counted.thresholds[name] is None
+    ]

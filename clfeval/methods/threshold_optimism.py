@@ -123,8 +123,9 @@ class ChosenThresholds:
             return cls(points, at, here, here, None, [reason] * len(at))
         found = _bootstrap_choices(counts, rules, random_stream(seed, f"cut\0{who}"), hull=hull)
         p, n = here.positives, here.negatives
-        both = np.array([here.tp - found.optimism(sensitivity) * p,
-                         here.fp + found.optimism(specificity) * n])  # fmt: skip
+        both = np.array(
+            [here.tp - found.optimism(sensitivity) * p, here.fp + found.optimism(specificity) * n]
+        )
         _correct_limits(rules, here, found, both)
         tp, fp = np.clip(both, 0, [p, n])
         same = (here.tp + here.fp == 0) | (here.fn + here.tn == 0)

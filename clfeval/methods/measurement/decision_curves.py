@@ -91,10 +91,7 @@ def _decision_curve(
 def _simultaneous_level(
     counts: ScoreCounts | None, found: ConfusionCounts, each: Adds, level: float
 ) -> float:
-    """Return the level of each interval for simultaneous coverage at all thresholds.
-
-    By arccos(correlation) between means of neighbouring thresholds, or Bonferroni's if less.
-    """
+    """Return the level for joint coverage by arccos(correlation) of neighbours, or Bonferroni's."""
     m, (hit, false, right, missed) = len(found.tp), (one[:, None] for one in each)
     said = np.arange(m + 1) > np.arange(m)[:, None]  # from each threshold on, rows between two
     rows = np.hstack([np.where(said, hit, -missed), np.where(said, -false, right)])
@@ -222,8 +219,6 @@ def _row_products(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) 
 COLUMNS = ("calibrated_mean", "calibrated_high", "p")
 METHOD = "simulation"
 _MOST, _MIN_DRAWS = 2**25, 200  # numbers drawn at most, draws at least
-_AT_ONCE = 2**20
-_ROUNDING = 1e-9  # relative tolerance of equal distances
 
 
 def perfect_calibration_values(
@@ -247,7 +242,7 @@ def perfect_calibration_values(
     rows = np.maximum(np.rint(rows), n > 0)
     each = n / np.maximum(rows, 1)  # weight of one row
     draws = max(_MIN_DRAWS, min(wanted.resamples, _MOST // m))
-    step, rng = max(1, _AT_ONCE // m), random_stream(wanted.seed, f"calibrated\0{name}")
+    step, rng = max(1, 2**20 // m), random_stream(wanted.seed, f"calibrated\0{name}")
     values: dict[str, list[Floats]] = {one.name: [] for one in some}
     for start in range(0, draws, step):
         shape = min(step, draws - start), m
@@ -265,7 +260,7 @@ def perfect_calibration_values(
         if np.isnan(value) or np.isnan(drawn).any():
             continue
         off, far = (np.abs(drawn), abs(value)) if one.measure.aim == 0 else (drawn, value)
-        share = (1 + (off >= far * (1 - _ROUNDING)).sum()) / (1 + draws)
+        share = (1 + (off >= far * (1 - 1e-9)).sum()) / (1 + draws)  # despite rounding
         ends = float(drawn.mean()), float(np.quantile(off, level)), float(share)
         found[one.name] = {"method": method, **dict(zip(COLUMNS, ends, strict=True))}
     return found

@@ -37,7 +37,7 @@ from clfeval.methods.estimates import (
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 
-EXACT, TRANSFORMED, REGION = "Clopper-Pearson", "Clopper-Pearson, transformed", "score region"
+EXACT, REGION = "Clopper-Pearson", "score region"
 OF_KIND = {  # where the class ratio is irrelevant or fixed
     "linear": "Newcombe square-and-add", "region": REGION, "logit": "Mercaldo logit",
     "ratio": "Katz log ratio", "log": "Woolf log odds ratio", "derived": "transformed interval",
@@ -132,7 +132,7 @@ def _by_record(
     beta = settings.get("beta", 1.0)
     exact = exact_limits(measure.id, cells, level=level, design=design, beta=beta)
     if exact is not None:
-        return exact, EXACT if measure.share is not None else TRANSFORMED
+        return exact, EXACT if measure.share is not None else f"{EXACT}, transformed"
     fixed = design.totals == "fixed" or measure.invariant
     found = measure_limits(measure.id, cells, level=level, design=design, **settings)
     return found, OF_KIND[measure.interval] if fixed else REGION
@@ -200,9 +200,6 @@ def standard_errors(of: Function, cells: Cells, many: Sequence[float]) -> Floats
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)) / table.total)
 
 
-_DUST = 1e-12  # relative to the value: smaller errors are rounding
-
-
 def label_influence(patterns: PatternCounts, measure: Measure) -> tuple[Floats, Floats]:
     """Return a measure of k models, (k,), and the influence values of the patterns, (k, m)."""
     truth, votes, table = patterns.truth[:, None], patterns.votes, _tables(patterns)
@@ -223,8 +220,8 @@ def label_estimates(
     if patterns.truth.all() or not patterns.truth.any():
         return None
     values, moved = label_influence(patterns, asked.measure)
-    some = [i for i, name in enumerate(patterns.models)
-            if name not in without and isfinite(values[i])]  # fmt: skip
+    some = [i for i, name in enumerate(patterns.models) if name not in without]
+    some = [i for i in some if isfinite(values[i])]
     if not some:
         return None
     row = float(patterns.n.sum() / class_sizes(patterns, 2).sum())  # weight of one row
@@ -278,8 +275,8 @@ def make_paired_estimates(
     v = known.covariance
     if not models or (v is not None and not np.isfinite(v).all()):
         return None
-    size = np.maximum(np.abs(values)[:, None], np.abs(values))
-    known = replace(known, errors=np.where(known.errors <= _DUST * size, 0.0, known.errors))
+    size = np.maximum(np.abs(values)[:, None], np.abs(values))  # smaller errors are rounding
+    known = replace(known, errors=np.where(known.errors <= 1e-12 * size, 0.0, known.errors))
     names = tuple(models)
     return PairedEstimates(asked.name, asked.measure, names, values, known, least, *steps)
 

@@ -40,7 +40,12 @@ GAP, INDENT, WIDTH = "  ", "    ", 80
 def list_measures(command: str, known: AvailableMeasures) -> Iterator[str]:
     """Yield the lines of the list of measures with parameters and aliases, then the sets."""
     measures = [CATALOG[one] for one in known.ids]
-    rows = [HEADS, *map(_measure_cells, measures)]
+    rows = [HEADS]
+    for one in measures:
+        best = one.best if one.aim is None else str(one.aim)
+        ends = f"{_format_limit(one.low)} to {_format_limit(one.high)}"
+        needs = "probabilities" if one.id == NET_BENEFIT else NEEDS[one.needs]
+        rows.append((one.id, ends, best, needs, _interval_method(one)))
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
     yield _format_line(HEADS, widths)
     yield GAP.join("─" * width for width in widths)
@@ -55,13 +60,6 @@ def list_measures(command: str, known: AvailableMeasures) -> Iterator[str]:
 def _format_line(cells: Sequence[str], widths: Sequence[int]) -> str:
     pairs = zip(cells, widths, strict=True)
     return GAP.join(cell.ljust(width) for cell, width in pairs).rstrip()
-
-
-def _measure_cells(measure: Measure) -> tuple[str, ...]:
-    best = measure.best if measure.aim is None else str(measure.aim)
-    ends = f"{_format_limit(measure.low)} to {_format_limit(measure.high)}"
-    needs = "probabilities" if measure.id == NET_BENEFIT else NEEDS[measure.needs]
-    return measure.id, ends, best, needs, _interval_method(measure)
 
 
 def _interval_method(measure: Measure) -> str:
@@ -89,10 +87,9 @@ def _measure_notes(measure: Measure) -> Iterator[str]:
         yield f"also {', '.join(others)}"
     if measure.twin:
         yield f"the same as {measure.twin}"
-    at_threshold = measure.id == NET_BENEFIT
-    if at_threshold:
+    if measure.id == NET_BENEFIT:
         yield "t: default is the threshold in use"
-    for name, one in {} if at_threshold else parameters_of(measure).items():
+    for name, one in parameters_of(measure).items() if measure.id != NET_BENEFIT else ():
         default = one.default
         shown = f"{default[0]:g}..{default[1]:g}" if isinstance(default, tuple) else (
             "required" if default is None else f"{default:g}")  # fmt: skip
@@ -127,11 +124,12 @@ def label_measure_rows(
     )  # fmt: skip
     found = {one.name: label_measures.estimate_label_measure(one, counts, sure)
              for one in asked if not takes_scores(one)}  # fmt: skip
-    return [
-        measure_row(label, model, name,
-                    none if model in uncut and name not in OF_TRUTH else every[i])
-        for i, (label, model) in enumerate(who) for name, every in found.items()
-    ]  # fmt: skip
+    rows = list[Row]()
+    for i, (label, model) in enumerate(who):
+        for name, every in found.items():
+            known = none if model in uncut and name not in OF_TRUTH else every[i]
+            rows.append(measure_row(label, model, name, known))
+    return rows
 
 
 def score_measure_rows(
@@ -203,9 +201,10 @@ def unscored_model_rows(sample: Sample, asked: Sequence[RequestedMeasure]) -> li
     return [
         measure_row(label, model, one.name, MeasureEstimate.undefined("needs_scores"))
         for label, counts in sample.slices.items()
-        for model in counts.models if model not in with_scores
+        for model in counts.models
+        if model not in with_scores
         for one in some
-    ]  # fmt: skip
+    ]
 
 
 def sort_measure_rows(

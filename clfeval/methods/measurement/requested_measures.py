@@ -52,7 +52,6 @@ REFUSED = {
     "integrated_discrimination_improvement": _GAINS, "c_index": _TIMES,
     "concordance_index": _TIMES, "harrell_c": _TIMES,
 }  # fmt: skip
-NEVER = {"hosmer_lemeshow"}  # never in a set
 # common spellings of measures with a parameter, and their names here
 COSTS = re.compile(r"([\d.]+)[:/]([\d.]+)")
 SPELT = (
@@ -126,9 +125,8 @@ def is_two_class_measure(measure: Measure) -> bool:
 OF_PREDICTIONS = AvailableMeasures(
     "report", [one.id for one in CATALOG.values() if one.needs in (*NEEDS["all"], "classes")], SETS
 )
-OF_TWO_CLASSES = replace(OF_PREDICTIONS, ids=[
-    one for one in OF_PREDICTIONS.ids if is_two_class_measure(CATALOG[one]) or one in OF_TWO
-])  # fmt: skip
+_IDS = [one for one in OF_PREDICTIONS.ids if is_two_class_measure(CATALOG[one]) or one in OF_TWO]
+OF_TWO_CLASSES = replace(OF_PREDICTIONS, ids=_IDS)
 
 
 def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
@@ -140,7 +138,7 @@ def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
     if key in NEEDS:
         for measure in CATALOG.values():
             plain = measure.of is not None and measure.twin is None and not measure.takes
-            if plain and measure.needs in NEEDS[key] and measure.id not in NEVER:
+            if plain and measure.needs in NEEDS[key] and measure.id != "hosmer_lemeshow":
                 yield RequestedMeasure(measure.id, measure, {}, "set")
         return
     if key == ORDINAL:
@@ -209,10 +207,11 @@ def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> st
 
 def format_measure_name(measure: Measure, given: Mapping[str, Any]) -> str:
     """Return the name of a measure with its parameters in a fixed order."""
-    values = {key: f"{value[0]:g}..{value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
-              for key, value in sorted(given.items())}  # fmt: skip
-    parts = ",".join(f"{key}={value}" for key, value in values.items())
-    return f"{measure.id}:{parts}" if parts else measure.id
+    parts = []
+    for key, value in sorted(given.items()):
+        text = f"{value[0]:g}..{value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
+        parts.append(f"{key}={text}")
+    return f"{measure.id}:{','.join(parts)}" if parts else measure.id
 
 
 def measure_arguments(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -73,8 +73,6 @@ def bootstrap_limits(
 
 
 MOST_DRAWN = 2**29  # numbers drawn at most; fewer resamples if exceeded
-MIN_RESAMPLES = 100  # minimum number of resamples
-LEAST_WIDTH = 1e-12  # minimum width of limits, relative
 
 ResampledLimits = tuple[tuple[float, float], str]
 
@@ -90,14 +88,16 @@ def resampled_limits(
     """
     if wanted.level is None:
         return [((nan, nan), NONE)] * len(measures)
-    blocks = [np.array([np.atleast_1d(of(counts)) for _, of in measures])
-              for counts in draw_resamples(n, clusters, wanted, name, each=each)]  # fmt: skip
+    blocks = [
+        np.array([np.atleast_1d(of(counts)) for _, of in measures])
+        for counts in draw_resamples(n, clusters, wanted, name, each=each)
+    ]
     values = np.concatenate(blocks, axis=1)
     found = list[ResampledLimits]()
     for (measure, _), mine in zip(measures, values, strict=True):
         low, high, failed = (float(one) for one in percentile_limits(mine, level=wanted.level))
         # a value constant over resamples, but for rounding, has unknown limits
-        if not low < high or low + LEAST_WIDTH * abs(low) >= high:
+        if not low < high or low + 1e-12 * abs(low) >= high:
             found.append(((nan, nan), NONE))
         else:
             ends = max(low, measure.low), min(high, measure.high)
@@ -109,7 +109,7 @@ def draw_resamples(
     n: Counts, clusters: Owned | None, wanted: IntervalSettings, name: str, *, each: int = 1
 ) -> Iterator[Counts]:
     """Return bootstrap frequencies of the kinds of rows, (b, m), by rows, weights or clusters."""
-    often = max(MIN_RESAMPLES, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
+    often = max(100, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
     rng = random_stream(wanted.seed, f"report\0{name}")
     return redraw_rows(n, clusters, often, rng)
 

@@ -154,8 +154,10 @@ def run_comparisons(
             both = {run: (a, b) for run, value in one.items() if (a := value.value) is not None
                     and run in other and (b := other[run].value) is not None}  # fmt: skip
             apart = {run: a - b for run, (a, b) in both.items()}
-            each = [replace(by_rows.get((metric, models[i], models[j], run), Estimate(None)),
-                            value=d) for run, d in apart.items()]  # fmt: skip
+            each = [
+                replace(by_rows.get((metric, models[i], models[j], run), Estimate(None)), value=d)
+                for run, d in apart.items()
+            ]
             mean, _, low, high, method = mean_over_runs(each, runs, level)
             p = float(p_from_limits(mean, low, high, len(apart) - 1, level=level))
             if runs.kind is not None and len(apart) > 1 and not any(apart.values()):

@@ -25,6 +25,11 @@ from clfeval.options import values
 
 FLAG = "--abstain"
 COSTS = ("fp", "fn", "abstain")
+ESTIMATED = ("coverage", "accuracy", "accuracy_of_all", *RATES)
+COLUMNS = (
+    *("threshold", "low", "high", "coverage", *CELLS, *ESTIMATED[1:]),
+    *("cost", "cost_of_all", "aurc"),
+)
 ANSWERED = {"accuracy": RequestedMeasure("accuracy", CATALOG["accuracy"], {}), **RATES}
 
 
@@ -97,14 +102,7 @@ def abstention_rows(
         at, reason = _zone_threshold(zone, counts, cut)
         if at is None:
             none = Estimate(None, reason=reason)
-            rows.append(
-                {
-                    **who, **dict.fromkeys(("threshold", "low", "high")), "coverage": none,
-                    **dict.fromkeys(CELLS),
-                    **dict.fromkeys(("accuracy", "accuracy_of_all", *RATES), none),
-                    **dict.fromkeys(("cost", "cost_of_all", "aurc")),
-                }
-            )  # fmt: skip
+            rows.append({**who, **{key: none if key in ESTIMATED else None for key in COLUMNS}})
             continue
         first, last, low, high = _zone_ends(zone, counts, at)
         place = np.arange(len(counts.scores))

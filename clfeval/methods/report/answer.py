@@ -26,7 +26,7 @@ from clfeval.methods.design_effects import OF_A_CLASS, ROWS
 from clfeval.methods.provenance import class_rows, counting_notes
 from clfeval.methods.report.calibration import TIED, calibration_answer
 
-SPELT_OUT, MAX_SLICES_NAMED = 2, 4  # slices with their values, slices by name
+SPELT_OUT = 2  # slices with their values
 UNCHANGED = [one for one in VERDICTS if one not in (WORSE, BETTER, CHANGED)]
 VERDICT_WORDS = {WORSE: "significantly worse", CHANGED: "significantly different"}
 
@@ -95,7 +95,7 @@ def _worse_slices_answer(
     bad = {str(row["slice"]) for row in worse if row["verdict"] == WORSE}
     if left_ := [label for label in labels[SPELT_OUT:] if label in bad]:
         verb = "is" if len(left_) == 1 else "are"
-        parts.append(f"{join_names(left_, most=MAX_SLICES_NAMED)} {verb} also significantly worse.")
+        parts.append(f"{join_names(left_, most=4)} {verb} also significantly worse.")
     value = as_estimate(worse[0]["new"])
     return Answer("slices", " ".join(parts), (model,), str(worse[0]["measure"]), value.value,
                   value.low, value.high)  # fmt: skip
@@ -266,10 +266,7 @@ def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[An
 def _decision_curve_answer(
     best: str, decision: Sequence[Row], level: float | None, *, its: bool
 ) -> list[Answer]:  # fmt: skip
-    """Return the sentence on thresholds with net benefit significantly above treat-all and -none.
-
-    Simultaneously for all thresholds of one range. its: the sentence before has the same subject.
-    """
+    """Return the sentence on thresholds with net benefit jointly above treat-all and treat-none."""
     mine = rows_where(decision, "model", best)
     if not mine or level is None:
         return []

@@ -85,9 +85,11 @@ def score_baselines(
     permutations; p = (1 + those as good) / (1 + all).
     """
     measures = [
-        (one, measure_at_threshold(one, cut), was) for one in asked if takes_scores(one)
+        (one, measure_at_threshold(one, cut), was)
+        for one in asked
+        if takes_scores(one)
         and (was := values.get((model, one.name), Estimate(None)).value) is not None
-    ]  # fmt: skip
+    ]
     n = counts.positives + counts.negatives
     if not measures or not n.sum():
         return

@@ -26,8 +26,6 @@ from clfeval.methods.report.comparisons import Observed
 
 ModelPair = tuple[str, str]  # two models, by name
 Measuring = Callable[[Counts], list[Floats]]  # of draws (b, m): (b,) each
-_NOTHING = 1e-12  # relative: a smaller spread of draws is rounding
-OF_EACH = 8  # numbers per kind of row and draw, for both models
 
 
 def bootstrap_estimates(
@@ -86,8 +84,10 @@ def _estimates_from_draws(
 ) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return paired estimates by measure from bootstrap differences, (measures, r) of each pair."""
     none, level = Estimate(None), wanted.level or 0.95
-    models = {one.name: [name for name in names if values.get((name, one.name), none).value
-                         is not None] for one in held}  # fmt: skip
+    models = {
+        one.name: [name for name in names if values.get((name, one.name), none).value is not None]
+        for one in held
+    }
     pairs = {name: family_pairs(reference, some) for name, some in models.items()}
     both = dict.fromkeys(
         _by_name(some[i], some[j]) for name, some in models.items() for i, j in pairs[name]
@@ -131,7 +131,7 @@ def bootstrap_difference(
     if not (df > 0 and low <= high):
         return nan, 0.0, nan, nan
     error = float(np.nanstd(draws, ddof=1)) * sqrt(fewest / (fewest - 1))
-    if error <= _NOTHING * size:
+    if error <= 1e-12 * size:  # a smaller spread of draws is rounding
         return 0.0, df, nan, nan
     reach = float(student_quantile(df, level=level)) * error
     return error, df, min(low, difference - reach), max(high, difference + reach)
@@ -149,7 +149,7 @@ def _draw_differences(
     one, other = sides
     return np.concatenate([
         np.array(one(draws)) - np.array(other(draws))
-        for draws in draw_resamples(kinds.n, kinds.clusters, wanted, name, each=OF_EACH)
+        for draws in draw_resamples(kinds.n, kinds.clusters, wanted, name, each=8)
     ], axis=1)  # fmt: skip
 
 

@@ -39,7 +39,6 @@ from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 
 OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a reference
 FEW = 3  # models from which the best is corrected for selection
-FEW_DIFFER = 24  # predictions in rows where models differ (Tate and Brown 1970)
 DEPENDENT = "none: the test assumes independent rows without weights"
 ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compared
 
@@ -90,10 +89,9 @@ def compare_models(
     patterns: Patterns | None, called: Callable[[str], Iterable[str]], options: ReportOptions,
     counted: PredictionCounts | None, uncut: Collection[str] = (),
 ) -> tuple[dict[str, BestSet], dict[str, list[Row]]]:  # fmt: skip
-    """Return the best sets and the tables of comparisons, in the order of measures.
+    """Return the best sets and tables of comparisons; called: measures that an option names.
 
-    The family: all pairs of models, or the pairs with a named reference. called: metrics named by
-    an option. uncut: models without a threshold.
+    The family: all pairs of models, or those with a reference. uncut: models without threshold.
     """
     every = [estimates[one.name] for one in held if one.name in estimates]
     observed, reference, level = observed_values(metrics), options.reference, options.level
@@ -227,7 +225,7 @@ def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator
     differ = int(patterns.n[right.any(axis=1) & ~right.all(axis=1)].sum())
     q, p = cochran_q(right, patterns.n)
     method = "Cochran's Q, chi²"
-    if len(places) * differ < FEW_DIFFER:
+    if len(places) * differ < 24:  # Tate and Brown 1970
         method = f"{method}, rough: few rows differ" if differ else "no row differs"
     if patterns.clusters is not None:
         q, p, method = nan, nan, DEPENDENT

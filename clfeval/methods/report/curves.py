@@ -94,8 +94,10 @@ def threshold_rows(
 ) -> Rows:  # fmt: skip
     """Return rows of thresholds: the 2 x 2 table, rates with exact intervals, F1, MCC."""
     found = confusions_at(counts, cuts)
-    return deferred_rows(len(cuts), lambda: rows_from_columns(
-        _at_cuts(found, cuts, level, design), slice=label, model=model))  # fmt: skip
+    return deferred_rows(
+        len(cuts),
+        lambda: rows_from_columns(_at_cuts(found, cuts, level, design), slice=label, model=model),
+    )
 
 
 def _at_cuts(

@@ -21,7 +21,6 @@ from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT,
 from clfeval.methods.report.multiclass_estimates import OVER_CLASSES, small_sample_factors
 
 _BLOCK = 2**16
-_BEGINNING = 2**10  # first rows, in which different columns mostly differ
 
 
 def score_estimates(
@@ -93,7 +92,7 @@ def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list
     """Return groups of names of columns that are equal in every row."""
     near: dict[bytes, list[list[str]]] = {}
     for name, column in columns.items():
-        groups = near.setdefault(column[:_BEGINNING].tobytes(), [])
+        groups = near.setdefault(column[:1024].tobytes(), [])  # where different ones mostly differ
         same = next((one for one in groups if np.array_equal(columns[one[0]], column)), None)
         if same is None:
             groups.append([name])

@@ -60,7 +60,7 @@ class ModelMeasure:
     influence: Callable[[Counts], Floats] | None
     value: float
     moved: Floats | None
-    share: tuple[float, float] | None = None
+    share: Sequence[float | Counts] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +144,7 @@ def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMe
     why = form.undefined[-1]
     if form.of is not None:
         moved = None if form.influence is None else form.influence(n)[place]
-        value, share = float(form.of(n)), _share_counts(form, n)
+        value, share = float(form.of(n)), None if form.share is None else form.share(n)
         yield ModelMeasure(one.name, CLASSES, measure, why, form.of, form.influence, value, moved,
                        share)  # fmt: skip
         return
@@ -155,16 +155,9 @@ def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMe
         influence = partial(average_influence, measure, by=by)
         share = None
         if by != "macro" and measure.id in ("sensitivity", "recall"):  # the accuracy
-            share = float(np.trace(n)), float(n.sum())
+            share = np.trace(n), n.sum()
         yield ModelMeasure(one.name, by, measure, why, of, influence, float(of(n)),
                        influence(n)[place], share)  # fmt: skip
-
-
-def _share_counts(form: Multiclass, *counts: Counts) -> tuple[float, float] | None:
-    if form.share is None:
-        return None
-    part, whole = form.share(*counts)
-    return float(part), float(whole)
 
 
 def _of_probabilities(one: RequestedMeasure, counts: ClassScores) -> Iterator[ModelMeasure]:
@@ -177,7 +170,7 @@ def _of_probabilities(one: RequestedMeasure, counts: ClassScores) -> Iterator[Mo
         influence = None if made.influence is None else partial(made.influence, *rows)
         yield ModelMeasure(
             one.name, estimator, one.measure, made.undefined[-1], of, influence, float(of(n)),
-            None if influence is None else influence(n), _share_counts(made, *rows, n),
+            None if influence is None else influence(n), made.share and made.share(*rows, n),
         )  # fmt: skip
 
 
@@ -258,7 +251,9 @@ def _default_limits(
     ))  # fmt: skip
     # with weights or clusters, counts of the effective size
     if not rows and isnan(low) and part.share is not None:
-        ends, method = _share_limits([one / total * size for one in part.share], level, wanted)
+        ends, method = _share_limits(
+            [float(one) / total * size for one in part.share], level, wanted
+        )
         return ends, f"{method}, of {size:,.0f} rows"
     near = part.measure.high == 1 and not 1 - part.value > MIN_ERRORS_FROM_END * error
     if near and kinds.table is not None and part.influence is not None:
@@ -288,8 +283,8 @@ def _near_best(
     more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2
     value, scale = float(part.of(more)), part.measure.set_on
     error = influence_covariance(part.influence(more), more.reshape(-1)).errors[0]
-    low, other = map(float, confidence_limits(
-        value, error, scale=scale, low=part.measure.low, high=1, level=level))  # fmt: skip
+    ends = confidence_limits(value, error, scale=scale, low=part.measure.low, high=1, level=level)
+    low, other = map(float, ends)
     if isnan(low):
         return (nan, nan), NONE
     high = max(part.value, other) if isnan(high) else high
@@ -297,9 +292,9 @@ def _near_best(
 
 
 def _share_limits(
-    share: Sequence[float], level: float, wanted: IntervalSettings
+    share: Sequence[float | Counts], level: float, wanted: IntervalSettings
 ) -> tuple[tuple[float, float], str]:
-    k, m = (np.array([one]) for one in share)
+    k, m = (np.array([float(one)]) for one in share)
     how = wanted.how if wanted.how in NAMED_SHARES else "exact"
     ends: Limits = SHARE_LIMITS[how](k, m, level=level)
     method = EXACT if how == "exact" else how.title()
@@ -314,8 +309,10 @@ def _each_class(
     each, size = one_vs_rest_tables(table), len(patterns.classes)
     sums, many, again = None, 0.0, list[TableResampler | None]([None] * size)
     if (owned := patterns.clusters) is not None:
-        known = [TableResampler.from_labels(owned, patterns.truth == k, patterns.votes[:, i] == k)
-                 for k in range(size)]  # fmt: skip
+        known = [
+            TableResampler.from_labels(owned, patterns.truth == k, patterns.votes[:, i] == k)
+            for k in range(size)
+        ]
         many, again = owned.size, [*known]
         sums = np.array([owned.products(np.array([tp, fp, tp + fn, fp + tn]))
                          for tp, fp, fn, tn in (one.cells for one in known)])  # fmt: skip

@@ -29,7 +29,6 @@ OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "overconfidence", "
               "accuracy", "balanced_accuracy", "kappa", "mcc", "f1", "sensitivity", "specificity",
               "precision", "npv")  # fmt: skip
 IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
-FEW_CLASSES = 7  # classes at most of a guessed order
 GRADES = (
     "none no normal negative very_low very_poor",
     "minimal low mild i poor benign",
@@ -83,7 +82,7 @@ def guess_class_order(classes: Sequence[str]) -> tuple[str, ...] | None:
     numbered = (*map(str, range(first, first + len(place))),)
     if -1 not in place.values() and len({*place.values()}) == len(place):
         numbered = (*sorted(place, key=place.__getitem__),)
-    return numbered if {*place} == {*numbered} and len(place) <= FEW_CLASSES else None
+    return numbered if {*place} == {*numbered} and len(place) <= 7 else None
 
 
 def check_measure_names(names: Sequence[str], flag: str = FLAG) -> None:

@@ -87,10 +87,9 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
     """Return the result of the report with every table."""
     if options.runs:
         from clfeval.methods.measurement.run_means import Runs
-        from clfeval.methods.report.runs import average_over_runs, check_runs, runs_as_slices
+        from clfeval.methods.report.runs import average_over_runs, runs_as_slices
 
-        check_runs(options, sample.slices[None].models)
-        each, runs = runs_as_slices(sample), Runs.from_sample(sample)
+        each, runs = runs_as_slices(options, sample), Runs.from_sample(sample)
         within = replace(options, reference=runs.reference(options.reference))
         return average_over_runs(each, _report(each, within), runs, options)
     return _report(sample, options)
@@ -167,8 +166,9 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         of_models = slice_tested_models(firsts, lead, options.reference, sample.roles.model)
         positives = {label: one.shown("positives").max().item()
                      for label, one in sample.slices.items() if label is not None}  # fmt: skip
-        inside = slice_label_estimates(sample.patterns, held, lead, options,
-                                       partial(label_estimates, without=uncut))  # fmt: skip
+        inside = slice_label_estimates(
+            sample.patterns, held, lead, options, partial(label_estimates, without=uncut)
+        )
         found_slices, more_rows, told = SliceEstimates(
             slice_values(judged), of_slices, sizes, options.confidence, sample.facets
         ).results(
@@ -199,8 +199,9 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         cuts = threshold_answers(tables, first.models, options.level)
         more = [one for one in more if one.code != "corrected"]
     # requested log losses; the first screen has none with two classes
-    wishes_logs = any(one.measure.id in ("log_loss", "log_loss_skill") and one.by != "default"
-                      for one in asked)  # fmt: skip
+    wishes_logs = any(
+        one.measure.id in ("log_loss", "log_loss_skill") and one.by != "default" for one in asked
+    )
     answer = (*comparison_answers(compared_rows, by, options, _measure_table_names, instead,
                                   _make_operating_point(sample)),
               *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip
@@ -258,10 +259,8 @@ def _make_operating_point(sample: Sample) -> OperatingPoint:
 def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, PairedEstimates]:
     """Return paired estimates by net benefit of labels at the common threshold of all scores."""
     patterns, cuts = sample.patterns.get(None), {*sample.thresholds.values()} - {None}
-    if patterns is None or len(cuts) != 1:
-        return {}
-    (t,) = cuts
-    if t is None or not 0 < t < 1:
+    t = cuts.pop() if len(cuts) == 1 else None
+    if patterns is None or t is None or not 0 < t < 1:
         return {}
     measure = CATALOG[NET_BENEFIT].given(stakes=OutcomeCosts(t, 1 - t))
     asked = RequestedMeasure(NET_BENEFIT, measure, {})
@@ -290,9 +289,10 @@ def _model_rows(sample: Sample, metrics: Sequence[Row], tested: BestSet | None =
     def cells(label: str | None, model: str) -> Row:
         counts = sample.slices[label]
         table = counts.at([counts.models.index(model)])
-        return {"threshold": sample.thresholds.get(model), **{
-            name: None if model in uncut else table.shown(name)[0].item() for name in CELLS
-        }}  # fmt: skip
+        return {
+            "threshold": sample.thresholds.get(model),
+            **{name: None if model in uncut else table.shown(name)[0].item() for name in CELLS},
+        }
 
     names = (*OF_SCORES, *HARD) if has_scored_model(sample) else HARD
     return model_rows(metrics, names, tested, cells)

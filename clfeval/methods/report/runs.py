@@ -30,8 +30,9 @@ Means = Mapping[tuple[str, str], RunMean]  # by measure and model
 LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
 
 
-def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
-    """Raise UsageError for options that need distinct rows, which runs may repeat."""
+def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
+    """Return the sample with runs as slices; UsageError for options that need distinct rows."""
+    models = sample.slices[None].models
     for flag, given in (
         ("--margin", options.margin), ("--resolution", options.resolution),
         ("--list-changes", options.list_changes), ("--dummies", options.dummies),
@@ -47,15 +48,10 @@ def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
         raise unknown_model("--reference", str(reference), [*models, ALL_PAIRS])
     if reference is not None and len(models) == 1:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
-
-
-def runs_as_slices(sample: Sample) -> Sample:
-    """Return the sample with its runs as slices."""
     if sample.counted is None:
-        raise UsageError.new(
-            "--run needs predictions by row, but the table has counts", "needs-predictions",
-            hint="give a table with the predictions of all models",
-        )  # fmt: skip
+        what = "--run needs predictions by row, but the table has counts"
+        hint = "give a table with the predictions of all models"
+        raise UsageError.new(what, "needs-predictions", hint=hint)
     return replace(sample, slices=dict(sample.counted.confusions), runs={})
 
 

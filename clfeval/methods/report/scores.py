@@ -45,7 +45,13 @@ from clfeval.methods.report.model_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.slice_complements import ComplementScores
-from clfeval.methods.report.slice_tests import Complement, Key, Retest, slice_test_measures
+from clfeval.methods.report.slice_tests import (
+    Complement,
+    Key,
+    Retest,
+    slice_test_measures,
+    use_default_intervals,
+)
 
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
 Moved = dict[str, tuple[float, Floats]]  # a measure of each model and the influence of rows
@@ -89,8 +95,9 @@ def compute_score_results(
     beside, baselines, tests = dict[Key, Complement](), list[Row](), list[Row]()
     moved_in: dict[str, dict[str, Moved]] = {one.name: {} for one in inner}
     tables, moved = Tables(), {one.name: Moved() for one in held}
-    for found in every.each(lambda j: _of_model(
-            sample, every, j, names[j], asked, held, options, by, inner)):  # fmt: skip
+    for found in every.each(
+        lambda j: _of_model(sample, every, j, names[j], asked, held, options, by, inner)
+    ):
         measures += found.measures
         baselines += found.baselines
         tests += found.tests
@@ -116,8 +123,10 @@ def compute_score_results(
             options.reference, options.certainty,
         )  # fmt: skip
     same = identical_columns(dict(zip(names, every.scores, strict=True)))
-    inside = {each.name: slice_score_estimates(every, sample.patterns, each, moved_in[each.name])
-              for each in inner}  # fmt: skip
+    inside = {
+        each.name: slice_score_estimates(every, sample.patterns, each, moved_in[each.name])
+        for each in inner
+    }
     rest = [each for each in asked if each.name not in {one.name for one in by}]
 
     def retest(model: str, labels: Sequence[str], without: Sequence[str]) -> dict[Key, Complement]:
@@ -127,11 +136,12 @@ def compute_score_results(
             label: np.concatenate([every.slices[one] for one in (label, *without)])
             for label in labels
         })  # fmt: skip
-        everybody = ComplementScores(model, whole, sample.thresholds.get(model))
+        cut, wanted = sample.thresholds.get(model), use_default_intervals(options.certainty)
+        everybody = ComplementScores(model, whole, cut, by, wanted)
         return {
             key: value for label in labels
             for here, at in [some.within(whole, place, label)]
-            for key, value in everybody.outside(label, here.frozen(), at, by, options.certainty)
+            for key, value in everybody.outside(label, here.frozen(), at)
         }  # fmt: skip
 
     @cache
@@ -147,8 +157,10 @@ def compute_score_results(
         return unjudged()[1].get(name, ())
 
     named: dict[str, Rows] = {"calibration_tests": adjust_calibration_tests(tests)} if tests else {}
-    named |= {name: rows if name in CUTS else RowsBySlice(rows, partial(others, name))
-              for name, rows in _stack_tables(tables).items()}  # fmt: skip
+    named |= {
+        name: rows if name in CUTS else RowsBySlice(rows, partial(others, name))
+        for name, rows in _stack_tables(tables).items()
+    }
     return ScoreResults(
         measures, estimates, digests, lost, same, beside, named, baselines, inside, unjudged, retest
     )  # fmt: skip
@@ -186,16 +198,18 @@ def _of_model(
     measures, beside = list[Row](), dict[Key, Complement]()
     tables, baselines = Tables(), list[Row]()
     cut, inside = sample.thresholds.get(model), dict[tuple[str, str], tuple[float, Floats]]()
-    everybody, of = ComplementScores(model, whole, cut), np.empty(len(whole.scores), np.int64)
+    everybody = ComplementScores(model, whole, cut, by, use_default_intervals(options.certainty))
+    of = np.empty(len(whole.scores), np.int64)
     for label in sample.slices:
         here, at = (whole, place) if label is None else every.within(whole, place, label)
         here = here.frozen()
-        measures += score_measure_rows(label, model, here, cut, asked if label is None else by,
-                                       options.certainty)  # fmt: skip
+        measures += score_measure_rows(
+            label, model, here, cut, asked if label is None else by, options.certainty
+        )
         if label is None:
             tables += _curve_tables(label, model, here, options, sample)
         else:
-            beside |= everybody.outside(label, here, at, by, options.certainty)
+            beside |= everybody.outside(label, here, at)
             of[at], rows = np.arange(len(at)), every.slices[label]
             for one in inner:
                 if (found := row_score_influence(one, cut, here, of.take(place.take(rows)),
@@ -204,8 +218,10 @@ def _of_model(
         if options.cuts:
             from clfeval.methods.report.threshold_answer import threshold_tables
 
-            tables += [(table, label, model, cuts) for table, cuts in threshold_tables(
-                label, model, here, sample, options)]  # fmt: skip
+            tables += [
+                (table, label, model, cuts)
+                for table, cuts in threshold_tables(label, model, here, sample, options)
+            ]
     moved = {one.name: found for one in held
              if (found := row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
     if options.dummies:

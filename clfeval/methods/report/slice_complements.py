@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -142,40 +142,34 @@ def label_complement_estimates(
     yield from complement_estimates(rows, rho)
 
 
+@dataclass(frozen=True, eq=False)
 class ComplementScores:
-    """Scores of a model in all rows, to compute measures of the rows outside a slice."""
+    """Scores of a model in all rows, to compute measures `held` of the rows outside a slice."""
 
-    def __init__(self, model: str, whole: ScoreCounts, cut: float | None) -> None:
-        """Store the scores of all rows, and the threshold in force."""
-        self.model, self.whole, self.cut = model, whole, cut
-        self._known = dict[str, Any]()
+    model: str
+    whole: ScoreCounts
+    cut: float | None  # the threshold in force
+    held: Sequence[RequestedMeasure]
+    wanted: IntervalSettings
+    _known: dict[str, Any] = field(default_factory=dict)
 
-    def outside(
-        self,
-        label: str,
-        part: ScoreCounts,
-        at: Ints,
-        held: Sequence[RequestedMeasure],
-        wanted: IntervalSettings,
-    ) -> Iterator[tuple[Key, Complement]]:
+    def outside(self, label: str, part: ScoreCounts, at: Ints) -> Iterator[tuple[Key, Complement]]:
         """Yield the measures of the complement of a slice; at: indices of its scores."""
-        wanted, anew = use_default_intervals(wanted), list[RequestedMeasure]()
-        for one in held:
+        anew = list[RequestedMeasure]()
+        for one in self.held:
             value = None
             if self.whole.clusters is None and len(self.whole.scores):
-                value = self._less(one, part, at, wanted)
+                value = self._less(one, part, at)
             if value is None:
                 anew.append(one)
             else:
                 yield (label, self.model, one.name), Complement(value)
         if any(map(takes_scores, anew)):
-            yield from self._anew(label, part, anew, wanted)
+            yield from self._anew(label, part, anew)
 
-    def _less(
-        self, one: RequestedMeasure, part: ScoreCounts, at: Ints, wanted: IntervalSettings
-    ) -> Estimate | None:
+    def _less(self, one: RequestedMeasure, part: ScoreCounts, at: Ints) -> Estimate | None:
         """Return a measure of the complement by subtraction of sums; None if impossible."""
-        whole, measure, level = self.whole, one.measure, wanted.level
+        whole, measure, level = self.whole, one.measure, self.wanted.level
         totals, sides = ((each.positives, each.negatives) for each in (whole, part))
         if measure.interval == "delong":
             pairs = self._once("pairs", lambda: RankedPairs.from_counts(*totals))
@@ -194,7 +188,7 @@ class ComplementScores:
             return net_benefit_of_table(table, t, level)[0]
         sizes = self._once("sizes", lambda: [int(n.sum()) for n in totals])
         few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
-        if one.name == "oe_ratio" and wanted.how != "bootstrap":
+        if one.name == "oe_ratio":
             sums = self._once("risks", lambda: RiskSums.from_probabilities(whole.scores, *totals))
             found = sums.outside(RiskSums.from_probabilities(part.scores, *sides), fewest=few)
             return found and influence_estimate(measure, found[0], found[1], level).value
@@ -202,8 +196,10 @@ class ComplementScores:
             return None
         # the mean of some of the scores, so that sums keep their digits
         some = slice(None, None, max(1, len(whole.scores) // _BLOCK))
-        centre = self._once(f"{one.name} mean", lambda: measure.function(
-            whole.scores[some], *(n[some] for n in totals)))  # fmt: skip
+        centre = self._once(
+            f"{one.name} mean",
+            lambda: measure.function(whole.scores[some], *(n[some] for n in totals)),
+        )
         every = self._once(one.name, lambda: _loss_powers(loss, whole, centre))
         found = every.outside(_loss_powers(loss, part, centre), fewest=few)
         return (
@@ -211,11 +207,7 @@ class ComplementScores:
         )
 
     def _anew(
-        self,
-        label: str,
-        part: ScoreCounts,
-        held: Sequence[RequestedMeasure],
-        wanted: IntervalSettings,
+        self, label: str, part: ScoreCounts, held: Sequence[RequestedMeasure]
     ) -> Iterator[tuple[Key, Complement]]:
         left, rho = self.whole.beyond(part).frozen(), dict[Key, float]()
         shared = _shared_clusters(part.clusters, left.clusters)
@@ -224,7 +216,7 @@ class ComplementScores:
             if shared is not None and f is not None and g is not None:
                 found = shared_cluster_correlation(*shared, f[1], g[1])
                 rho[label, self.model, one.name] = float(found[0])
-        rows = score_measure_rows(label, self.model, left, self.cut, held, wanted)
+        rows = score_measure_rows(label, self.model, left, self.cut, held, self.wanted)
         yield from complement_estimates(rows, rho)
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:

@@ -108,8 +108,8 @@ def _parse_limit_rule(text: str) -> ThresholdRule | None:
         what = f"{FLAG} {text}: {one.measure.title} lies between {one.measure.low:g} and "
         raise bad_option(f"{what}{one.measure.high:g}")
     best = SPECIFICITY if one.name in OF_NEGATIVES else SENSITIVITY
-    written, goal = f"{one.name}{end and f'.{end}'}{'>=' if up else '<='}{at:g}", RequestedMeasure(
-        best, CATALOG[best], {})  # fmt: skip
+    written = f"{one.name}{end and f'.{end}'}{'>=' if up else '<='}{at:g}"
+    goal = RequestedMeasure(best, CATALOG[best], {})
     return ThresholdRule(written, goal, one, at, 1 if up else -1, bool(end))
 
 
