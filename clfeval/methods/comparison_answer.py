@@ -169,7 +169,14 @@ def comparison_answer(
         yield _several_models(mine, to, title, margin, chosen=reference == BEST)
     yield from point
     if instead is not None:
-        yield from _other_measure_answer(rows, "net_benefit", to, level)
+        other = [row for row in rows if row["measure"] == "net_benefit" and row["slice"] is None]
+        told_ = [row for row in other if row["verdict"] in (BETTER, WORSE)]
+        text = f"No {CATALOG['net_benefit'].title} is significantly different from that of {to}."
+        if told_:
+            text = f"Compared with {to}, {_list_differences(told_, level)}."
+        if other:
+            names = tuple(str(row["model"]) for row in told_)
+            yield Answer("also-compared", text, names, "net_benefit")
         text = f"{to} has labels only; models are compared by {title} and net benefit, not by "
         text += CATALOG[instead].title
         if at is not None and len(mine) == 1:
@@ -267,19 +274,6 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
     if rows is None:
         return f"{verb} {more} {kind} {size}"
     return f"{verb} {abs(d) * rows:,.4g} {more} of {rows:,.10g} {kind} {size}"
-
-
-def _other_measure_answer(
-    rows: Sequence[Row], metric: str, to: str, level: float
-) -> Iterator[Answer]:
-    """Yield the sentence on models that differ from the reference by another measure."""
-    mine = [row for row in rows if row["measure"] == metric and row["slice"] is None]
-    told = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
-    text = f"No {CATALOG[metric].title} is significantly different from that of {to}."
-    if told:
-        text = f"Compared with {to}, {_list_differences(told, level)}."
-    if mine:
-        yield Answer("also-compared", text, tuple(str(row["model"]) for row in told), metric)
 
 
 def _list_differences(rows: Sequence[Row], level: float) -> str:

@@ -38,14 +38,10 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """The sampling design, as far as intervals depend on it.
+    """The sampling design, as far as intervals depend on it."""
 
-    totals: class totals "random", as in a sample of rows, or "fixed" by design. how: the method for
-    proportions of rows, of `SHARE_LIMITS`.
-    """
-
-    totals: str = "random"
-    how: str = "exact"
+    totals: str = "random"  # class totals as in a sample of rows, or "fixed" by design
+    how: str = "exact"  # the method for proportions of rows, of `SHARE_LIMITS`
 
 
 RANDOM = Design()
@@ -53,13 +49,7 @@ RANDOM = Design()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """m tables of counts, and the population of each; the arrays are (m,).
-
-    p and n are the shares of positives and negatives, `ratio` is p / n. sampled: true where that
-    population is the one sampled, so p is estimated; elsewhere known. sums (m, 4, 4): as in
-    `ConfusionCounts`; None for independent rows. drawn: effective rows of the class ratio, where
-    not those of both classes.
-    """
+    """m tables of counts, and the population of each; the arrays are (m,)."""
 
     tp: Counts
     fp: Counts
@@ -67,12 +57,12 @@ class Cells:
     tn: Counts
     positives: Counts
     negatives: Counts
-    ratio: Floats
-    p: Floats
-    n: Floats
-    sampled: Bools
-    sums: Floats | None = None
-    drawn: Floats | None = None
+    ratio: Floats  # p / n
+    p: Floats  # share of positives
+    n: Floats  # share of negatives
+    sampled: Bools  # true where the population is the one sampled: p is estimated, elsewhere known
+    sums: Floats | None = None  # (m, 4, 4), as in `ConfusionCounts`; None for independent rows
+    drawn: Floats | None = None  # effective rows of the class ratio, if not those of both classes
 
     @classmethod
     def picked(

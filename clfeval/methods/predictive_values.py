@@ -30,18 +30,14 @@ RULES = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
 
 
 class UsedThreshold(NamedTuple):
-    """The threshold of a model, its rule, and its tables on new data and on these rows.
-
-    rule: None if not chosen; threshold: None for labels, and above every score. risk: threshold
-    probability of net benefit, or None.
-    """
+    """The threshold of a model, its rule, and its tables on new data and on these rows."""
 
     model: str
-    rule: str | None
-    threshold: float | None
-    expected: ConfusionCounts
+    rule: str | None  # None if not chosen
+    threshold: float | None  # None for labels, and above every score
+    expected: ConfusionCounts  # on new data
     here: ConfusionCounts
-    risk: float | None = None
+    risk: float | None = None  # threshold probability of net benefit
 
 
 def prevalence_options(

@@ -139,14 +139,6 @@ def exclusion_notes(files: Sequence[InputFile], blank: int, apart: int = 0) -> l
     return said
 
 
-def _as_well(counted: PredictionCounts, model: str) -> str:
-    """Return the phrase on other thresholds that give the same labels from a model's scores."""
-    ends = (counted.kept.settled.related or {}).get(model, ())
-    words = zip(("above", "up to"), ends, strict=False)
-    said = [f"{word} {format_exact(end)}" for word, end in words if isfinite(end)]
-    return f"; any threshold {' and '.join(said)} gives the same labels" if said else ""
-
-
 def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultNote]:
     """Return a warning on rows where models gave the true class probability 0, if any."""
     some = sorted(((from_units(rows, unit), name) for name, rows in lost.items() if rows))
@@ -176,7 +168,15 @@ def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[
         if cut is not None:
             what = "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
             text = f"{pair}: {what} of {format_exact(cut)} or more are positive"
-        said.append(ResultNote("labels-and-scores", text + _as_well(counted, model.name)))
+        ends = (counted.kept.settled.related or {}).get(model.name, ())
+        others = [
+            f"{word} {format_exact(end)}"
+            for word, end in zip(("above", "up to"), ends, strict=False)
+            if isfinite(end)
+        ]
+        if others:  # which give the same labels from the scores
+            text += f"; any threshold {' and '.join(others)} gives the same labels"
+        said.append(ResultNote("labels-and-scores", text))
     if counted.positive in ("0", "false", "False", "FALSE") and any(
         model.kind == "score" for model in counted.models
     ):

@@ -32,18 +32,14 @@ _TIE = 1e-12  # relative tolerance of ties
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdRule:
-    """A measure to optimise within a limit; name: as in tables.
+    """A measure to optimise within a limit."""
 
-    within: the measure of the limit, or None; at: the limit; sign: 1 for a lower, -1 for an upper
-    limit. safe: its confidence limit must satisfy it.
-    """
-
-    name: str
+    name: str  # as in tables
     best: RequestedMeasure
-    within: RequestedMeasure | None = None
-    at: float = 0.0
-    sign: int = 1
-    safe: bool = False
+    within: RequestedMeasure | None = None  # the measure of the limit
+    at: float = 0.0  # the limit
+    sign: int = 1  # 1 for a lower, -1 for an upper limit
+    safe: bool = False  # a confidence limit must satisfy it
 
     def places(self, tp: Counts, fp: Counts) -> Ints:
         """Return the indices of optimal points, -1 for none; ties by tpr - fpr, then threshold.
@@ -93,18 +89,14 @@ class BootstrapChoices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChosenThresholds:
-    """Thresholds that r rules choose among the points of a ROC curve.
-
-    at (r,): points, -1 for none. here, expected: the 2 x 2 tables on these rows and on new data;
-    choices: of bootstrap tables. unknown (r,): why `expected` is unknown, else None.
-    """
+    """Thresholds that r rules choose among the points of a ROC curve."""
 
     points: RocPoints
-    at: Ints
-    here: ConfusionCounts
-    expected: ConfusionCounts
-    choices: BootstrapChoices | None
-    unknown: Sequence[str | None]
+    at: Ints  # the points, (r,), -1 for none
+    here: ConfusionCounts  # on these rows
+    expected: ConfusionCounts  # on new data
+    choices: BootstrapChoices | None  # of bootstrap tables
+    unknown: Sequence[str | None]  # why `expected` is unknown, (r,)
 
     @classmethod
     def from_scores(

@@ -239,8 +239,7 @@ def estimates_of_labels(
 ) -> PairedEstimates | None:  # fmt: skip
     """Return paired estimates of k models, from influence values of the patterns, (k, m).
 
-    some: indices of the models. jumps (k, C): J of rows of each class; shares: of these rows, (C,)
-    or (k, C); row: the weight of one.
+    some: indices of models. jumps (k, C): J by class; shares (C,) or (k, C): of its rows.
     """
     classes = jumps.shape[1]
     sizes, least = effective_class_sizes(patterns, classes), smallest_class_size(patterns, classes)

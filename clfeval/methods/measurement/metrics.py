@@ -29,10 +29,7 @@ from clfeval.methods.measurement.requested_measures import (
 )
 from clfeval.methods.options import IntervalSettings
 
-NEEDS = {
-    "confusion": "labels", "classes": "labels", "scores": "scores",
-    "probabilities": "probabilities",
-}  # fmt: skip
+LABELLED = ("confusion", "classes")  # what measures of labels need
 HEADS = ("measure", "range", "best", "needs", "interval")
 GAP, INDENT, WIDTH = "  ", "    ", 80
 
@@ -44,7 +41,8 @@ def list_measures(command: str, known: AvailableMeasures) -> Iterator[str]:
     for one in measures:
         best = one.best if one.aim is None else str(one.aim)
         ends = f"{_format_limit(one.low)} to {_format_limit(one.high)}"
-        needs = "probabilities" if one.id == NET_BENEFIT else NEEDS[one.needs]
+        needs = "labels" if one.needs in LABELLED else one.needs
+        needs = "probabilities" if one.id == NET_BENEFIT else needs
         rows.append((one.id, ends, best, needs, _interval_method(one)))
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
     yield _format_line(HEADS, widths)

@@ -43,16 +43,13 @@ RowDifferences = Mapping[tuple[str, str, str, str], Estimate]  # see `row_differ
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """How runs share rows; kind None where unknown.
-
-    rows: observations in all; train: share that a run lacks. each: mean number of runs per row.
-    """
+    """How runs share rows."""
 
     names: Sequence[str]
-    kind: str | None = None
-    rows: float = nan
-    train: float = nan
-    each: float = nan
+    kind: str | None = None  # None where unknown
+    rows: float = nan  # observations in all
+    train: float = nan  # share of them that a run lacks
+    each: float = nan  # mean number of runs per row
     unknown: str = ""
 
     def reference(self, asked: str | None) -> str | None:

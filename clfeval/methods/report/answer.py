@@ -167,8 +167,7 @@ def report_answer(
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Return at most five sentences: best model, corrected value, calibration, net benefit.
 
-    same: models with equal labels, or `of` what. worth: the best by net benefit at one threshold.
-    tests: the table of calibration tests.
+    same: models with equal `of`. worth: the best by net benefit. tests: of calibration.
     """
     ranked = _sort_rows(models, lead)
     if not ranked:

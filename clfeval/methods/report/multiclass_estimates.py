@@ -65,21 +65,16 @@ class ModelMeasure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowFrequencies:
-    """Frequencies n (m,) of kinds of rows of a model, and their clusters.
-
-    numbers: counts per kind. table: of labels, with cells at `place`; None of probabilities. name:
-    of the random stream. smallest: rows of the smallest class. wider (m,): factors of f for means
-    over classes.
-    """
+    """Frequencies n (m,) of kinds of rows of a model, and their clusters."""
 
     n: Counts
     clusters: Owned | None
-    name: str
-    numbers: int = 1
-    table: Counts | None = None
+    name: str  # of the random stream
+    wider: Floats  # factors of f for means over classes, (m,)
+    numbers: int = 1  # counts per kind
+    table: Counts | None = None  # of labels, with cells at `place`
     place: Ints | None = None
-    smallest: float = np.inf
-    wider: Floats | float = 1.0
+    smallest: float = np.inf  # rows of the smallest class
 
     def shaped(self, n: Counts) -> Counts:
         """Return frequencies of kinds, (..., m), in the shape that measures take."""
@@ -105,9 +100,8 @@ def multiclass_label_rows(
         if patterns.clusters is not None:
             n, place = patterns.n, patterns.cells(i)
         name = f"{model}\0{label or ''}"
-        kinds = RowFrequencies(
-            n, patterns.clusters, name, 1, table, place, wider=wider[place // len(table)]
-        )
+        factors = wider[place // len(table)]
+        kinds = RowFrequencies(n, patterns.clusters, name, factors, 1, table, place)
         found = [part for one in hard_ones for part in _of_table(one, table, place)]
         for part, value in zip(found, _measure_estimates(found, kinds, wanted), strict=True):
             yield measure_row(label, model, part.metric, value, part.estimator)
@@ -126,7 +120,7 @@ def multiclass_probability_rows(
     sizes = np.bincount(counts.truth, counts.n)
     fewest = float(sizes[sizes > 0].min(initial=np.inf))
     wider = small_sample_factors(counts)[counts.truth]
-    kinds = RowFrequencies(counts.n, counts.clusters, name, c, smallest=fewest, wider=wider)
+    kinds = RowFrequencies(counts.n, counts.clusters, name, wider, c, smallest=fewest)
     calibrated = perfect_calibration_values(asked, counts.most_probable(), wanted, name)
     for part, value in zip(found, _measure_estimates(found, kinds, wanted), strict=True):
         row = measure_row(label, model, part.metric, value, part.estimator)
@@ -274,10 +268,9 @@ def _default_limits(
 def _near_best(
     part: ModelMeasure, table: Counts, level: float, high: float
 ) -> tuple[tuple[float, float], str]:
-    """Return limits near the best value, the lower one from a table with one row more.
+    """Return limits near the best value; the lower one of n + t p' / M², t and p the margins.
 
-    n + t p' / M²: one row distributed by chance, t and p the marginal totals. high: the upper limit
-    of the table itself, or NaN.
+    One row more is distributed by chance. high: the upper limit of the table itself, or NaN.
     """
     assert part.influence is not None
     more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2

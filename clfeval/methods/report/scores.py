@@ -61,24 +61,20 @@ TABLES = (*CUTS, "calibration", "thresholds", "decision", "distribution", "curve
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreResults:
-    """Results from the scores of all models.
-
-    estimates: models by measure; digests: of the scores; lost: rows of each model whose class had
-    probability 0; same: models with equal scores; beside: measures of slice complements. unjudged:
-    measures and curves of slices that are not used in tests; retest: see `SliceEstimates.judged`.
-    """
+    """Results from the scores of all models."""
 
     measures: Sequence[Row] = ()
-    estimates: Mapping[str, PairedEstimates] = field(default_factory=dict)
-    digests: Sequence[str] = ()
-    lost: Mapping[str, float] = field(default_factory=dict)
-    same: list[list[str]] = field(default_factory=list)
+    estimates: Mapping[str, PairedEstimates] = field(default_factory=dict)  # by measure
+    digests: Sequence[str] = ()  # of the scores
+    lost: Mapping[str, float] = field(default_factory=dict)  # rows whose class had probability 0
+    same: list[list[str]] = field(default_factory=list)  # models with equal scores
     beside: dict[Key, Complement] = field(default_factory=dict)
     tables: Mapping[str, Rows] = field(default_factory=dict)
     baselines: Sequence[Row] = ()
     inside: Mapping[str, Mapping[str, PairedEstimates]] = field(default_factory=dict)
+    # measures and curves of slices that are not used in tests
     unjudged: Callable[[], tuple[Sequence[Row], Mapping[str, Rows]]] = lambda: ((), {})
-    retest: Retest = lambda *_: {}
+    retest: Retest = lambda *_: {}  # see `SliceEstimates.judged`
 
 
 def compute_score_results(

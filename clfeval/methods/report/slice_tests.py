@@ -49,17 +49,13 @@ Changes = dict[tuple[str, str], Change]  # of one model, by slice and measure
 
 @dataclass(frozen=True, slots=True)
 class SliceSize:
-    """Rows or weight of a slice, and effective sizes.
-
-    classes: effective rows of each class, negatives first of two; least: those, or clusters, of the
-    smallest class. alike: independent, unweighted rows. spans: a cluster has rows outside it.
-    """
+    """Rows or weight of a slice, and effective sizes."""
 
     rows: Any
-    classes: tuple[float, ...]
-    least: float
-    alike: bool
-    spans: bool
+    classes: tuple[float, ...]  # effective rows of each, negatives first of two
+    least: float  # effective rows, or clusters, of the smallest class
+    alike: bool  # independent, unweighted rows
+    spans: bool  # a cluster has rows outside the slice
 
     @property
     def enough(self) -> bool:
