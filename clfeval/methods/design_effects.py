@@ -60,8 +60,7 @@ def share_design(
 ) -> tuple[Floats, Floats]:
     """Return the design effects and effective numbers of clusters of s shares, (s,) each.
 
-    part, whole (s, m): numerator and denominator among the m patterns; whole may be (1, m). heavy:
-    as in `design_effect`.
+    part (s, m), whole (s, m) or (1, m): counts among the m patterns. heavy: as `design_effect`.
     """
     sums = np.empty((5, len(part)))
     step = max(1, _CELLS // max(1, int(clusters.size), part.shape[1]))

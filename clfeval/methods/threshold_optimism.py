@@ -105,8 +105,7 @@ class ChosenThresholds:
     ) -> ChosenThresholds:  # fmt: skip
         """Choose thresholds and estimate their optimism, with the random stream `who`.
 
-        hull: search `roc.candidate_points` only. Expected counts are those here less the optimism
-        of the two rates, where that is positive.
+        hull: search `roc.candidate_points` only. Expected: less positive optimism of both rates.
         """
         points = candidate_points(counts) if hull else roc_points(counts)
         at = _best_places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
@@ -198,8 +197,7 @@ def _correct_limits(
 def thinned_products(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floats:
     """Return the sums of products, (4, 4), of tables with fewer or more TP or FP than here.
 
-    A row stays with probability a: a² times the sum of squares with a (1 - a) times that of rows.
-    rows: independent.
+    A row stays with probability a: a² of the squares, a (1 - a) of rows. rows: independent.
     """
     assert here.sums is not None
     sums, moved, alone = here.sums[0], np.eye(4), np.zeros(4)

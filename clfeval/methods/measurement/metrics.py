@@ -29,35 +29,30 @@ from clfeval.methods.measurement.requested_measures import (
 )
 from clfeval.methods.options import IntervalSettings
 
-LABELLED = ("confusion", "classes")  # what measures of labels need
-HEADS = ("measure", "range", "best", "needs", "interval")
 GAP, INDENT, WIDTH = "  ", "    ", 80
 
 
 def list_measures(command: str, known: AvailableMeasures) -> Iterator[str]:
     """Yield the lines of the list of measures with parameters and aliases, then the sets."""
     measures = [CATALOG[one] for one in known.ids]
-    rows = [HEADS]
+    rows: list[tuple[str, ...]] = [("measure", "range", "best", "needs", "interval")]
     for one in measures:
         best = one.best if one.aim is None else str(one.aim)
         ends = f"{_format_limit(one.low)} to {_format_limit(one.high)}"
-        needs = "labels" if one.needs in LABELLED else one.needs
+        needs = "labels" if one.needs in ("confusion", "classes") else one.needs
         needs = "probabilities" if one.id == NET_BENEFIT else needs
         rows.append((one.id, ends, best, needs, _interval_method(one)))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
-    yield _format_line(HEADS, widths)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    cells = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+    head, *lines = (GAP.join(row).rstrip() for row in cells)
+    yield head
     yield GAP.join("─" * width for width in widths)
-    for measure, row in zip(measures, rows[1:], strict=True):
-        yield _format_line(row, widths)
+    for measure, line in zip(measures, lines, strict=True):
+        yield line
         for note in _measure_notes(measure):
             yield from wrap(note, WIDTH, initial_indent=INDENT, subsequent_indent=2 * INDENT)
     yield f"sets: {', '.join(known.sets)}"
     yield f"explanation of a measure: clfeval {command} --explain NAME"
-
-
-def _format_line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    pairs = zip(cells, widths, strict=True)
-    return GAP.join(cell.ljust(width) for cell, width in pairs).rstrip()
 
 
 def _interval_method(measure: Measure) -> str:

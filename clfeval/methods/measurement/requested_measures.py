@@ -53,7 +53,6 @@ REFUSED = {
     "concordance_index": _TIMES, "harrell_c": _TIMES,
 }  # fmt: skip
 # common spellings of measures with a parameter, and their names here
-COSTS = re.compile(r"([\d.]+)[:/]([\d.]+)")
 SPELT = (
     (re.compile(r"f_?0([1-9]\d*)(?:_?(?:score|measure))?"), "f_beta:beta=0.{}"),
     (re.compile(r"f_?(\d+(?:\.\d+)?)(?:_?(?:score|measure))?"), "f_beta:beta={}"),
@@ -238,7 +237,8 @@ def parse_measure_settings(
             takes = f"{', '.join(known)}, as in {measure.id}:{example}" if known else "none"
             what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
             hint = threshold_hint(f"{measure.id}:{part}") or f"its parameters: {takes}"
-            if measure.id == "expected_cost" and (two := COSTS.fullmatch(part)):
+            two = re.fullmatch(r"([\d.]+)[:/]([\d.]+)", part)
+            if measure.id == "expected_cost" and two:
                 hint = f"name the costs, as in {flag} cost:fp={two[1]},fn={two[2]} (false "
                 hint += f"positives cost {two[1]}) or cost:fp={two[2]},fn={two[1]} (misses cost "
                 hint += f"{two[1]})"

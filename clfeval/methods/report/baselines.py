@@ -42,9 +42,8 @@ def label_baselines(
 ) -> Iterator[Row]:
     """Yield the values of measures of 2 x 2 tables by chance, with these class totals.
 
-    TP is hypergeometric; value is the mean where the measure is defined, p the probability of a
-    value at least as good as observed. alike: rows are independent and unweighted; else value is
-    the measure of the expected table, without p.
+    TP is hypergeometric; value: the mean where it is defined, p: probability of one as good. alike:
+    independent, unweighted rows; else value is the measure of the expected table, without p.
     """
     for one in asked:
         if takes_scores(one):

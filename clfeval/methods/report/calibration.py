@@ -75,8 +75,7 @@ def calibration_rows(
 def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: int) -> list[Row]:
     """Return both score tests of the probabilities of a model, of scores other than 0 and 1.
 
-    p_adjusted: twice the smaller p. contradicted: rows whose class had probability 0. groups_off:
-    groups with a significant difference, unadjusted.
+    p_adjusted: twice the smaller p. contradicted: rows whose class had probability 0.
     """
     inner = has_log_odds(counts.scores)
     lost = counts.positives[: inner.start].sum() + counts.negatives[inner.stop :].sum()
@@ -84,7 +83,7 @@ def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: i
     found = ScoreTests(none, none, none, "none", np.zeros(0), np.zeros(0))
     if inner.start < inner.stop:
         found = _run_score_tests(counts, inner, random_stream(seed, f"{model}\0calibration"))
-    off = np.abs(found.gaps) > critical_value(level) * found.errors
+    off = np.abs(found.gaps) > critical_value(level) * found.errors  # significant, unadjusted
     gaps = {"groups_off": int(off.sum()), "largest_gap": np.abs(found.gaps).max(initial=0).item()}
     smaller = float(np.minimum(2 * found.p.min(), 1))
     return [

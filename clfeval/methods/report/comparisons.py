@@ -202,9 +202,8 @@ def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Itera
     """Yield the rows that only one of two models predicts correctly, and McNemar's mid-p."""
     right_in = patterns.votes == patterns.truth[:, None]
     alone = (right_in * patterns.n[:, None]).T.astype(np.float64) @ ~right_in  # whole numbers
-    at = {name: i for i, name in enumerate(patterns.models)}
     for model, reference in pairs:
-        i, j = at[model], at[reference]
+        i, j = map(patterns.models.index, (model, reference))
         right, wrong = (int(one) for one in (alone[i, j], alone[j, i]))
         alike = patterns.clusters is None
         yield {

@@ -77,14 +77,17 @@ def row_score_influence(
     if found is None:
         return None
     value, each = found
-    if asked.measure.interval == "delong":
-        each = scale_to_delong(each, counts)
+    by = {True: 1.0, False: 1.0}
+    if asked.measure.interval == "delong" and counts.clusters is None:
+        p, n = float(counts.positives.sum()), float(counts.negatives.sum())
+        for y, size in ((True, p), (False, n)):  # DeLong's variances have P - 1 and N - 1
+            by[y] = sqrt(size / (size - 1) * (p + n - 1) / (p + n)) if size > 1 else 1.0
     rows = np.empty(len(place))
     for start in range(0, len(place), _BLOCK):
         part = slice(start, start + _BLOCK)
         for y in (True, False):
             some = np.flatnonzero(truth[part] == y)
-            rows[some + start] = each.at(place[part][some], y)
+            rows[some + start] = each.at(place[part][some], y) * by[y]
     return value, rows
 
 
@@ -160,13 +163,3 @@ def probability_estimates(
         if (paired := score_estimates(first.weights, first.owners, one, moved[one.name],
                                       sizes[sizes > 0], sampling=counted.patterns.fractional))
     }  # fmt: skip
-
-
-def scale_to_delong(each: Influence, counts: ScoreCounts) -> Influence:
-    """Scale the influence on an AUC to DeLong's variances, P - 1 and N - 1, without clusters."""
-    if counts.clusters is not None:
-        return each
-    sizes = {True: float(counts.positives.sum()), False: float(counts.negatives.sum())}
-    total = sum(sizes.values())
-    by = {y: sqrt(n / (n - 1) * (total - 1) / total) if n > 1 else 1.0 for y, n in sizes.items()}
-    return Influence(each.m, lambda which, y: each.at(which, y) * by[y])

@@ -52,9 +52,7 @@ def parse_multiclass_measures(
         if folded == "default":
             continue
         if folded in (*NEEDS, ORDINAL):
-            several = [
-                RequestedMeasure(one.id, one, {}, "set") for one in _of_set(folded, ordered=ordered)
-            ]
+            several = [*_of_set(folded, ordered=ordered)]
         else:
             several = [_parse_measure(text, name, settings, classes)]
         for one in several:
@@ -99,14 +97,14 @@ def check_measure_names(names: Sequence[str], flag: str = FLAG) -> None:
                 raise (other if of_more else error) from None
 
 
-def _of_set(name: str, *, ordered: bool) -> Iterator[Measure]:
+def _of_set(name: str, *, ordered: bool) -> Iterator[RequestedMeasure]:
     """Yield the measures of a set that apply to more than two classes."""
     for measure in CATALOG.values():
         needs = measure.needs if measure.needs != "classes" else "confusion"
         there = measure.ordered if name == ORDINAL else needs in NEEDS[name]
         plain = _is_computable(measure) and measure.twin is None and not measure.takes
         if there and plain and (ordered or name == ORDINAL or not measure.ordered):
-            yield measure
+            yield RequestedMeasure(measure.id, measure, {}, "set")
 
 
 def _is_computable(measure: Measure) -> bool:

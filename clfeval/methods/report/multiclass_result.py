@@ -66,7 +66,6 @@ from clfeval.methods.report.slice_tests import (
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
 OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "overconfidence", "top_k_accuracy")
 OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
-OF_ORDER = ("kappa_quadratic", "ordinal_mae")  # where the order of classes is declared
 RARE = 10  # rows of a class below which estimates are imprecise
 MAX_LISTED = 3  # such classes by name
 
@@ -149,7 +148,9 @@ def multiclass_result(
     best, found = compare_models(estimates, held, rows, whole, called, options, counted)
     compared_rows, tested = found.get("comparisons", []), best.get(lead)
     scored = OF_PROBABILITIES if any(row["measure"] == "roc_auc" for row in rows) else ()
-    models = model_rows(rows, (*scored, *OF_LABELS, *(OF_ORDER if counted.ordered else ())), tested)
+    models = model_rows(
+        rows, (*scored, *OF_LABELS, *(("kappa_quadratic", "ordinal_mae") * counted.ordered)), tested
+    )
     confusion = [row for label, one in every.items() for row in confusion_rows(
         label, one.models, one.classes, one.tables, one.unit)]  # fmt: skip
     firsts = [row for row in models if row["slice"] is None]

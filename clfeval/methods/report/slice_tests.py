@@ -188,9 +188,8 @@ class SliceEstimates:
     def judged(self, model: str, rest: Mapping[Key, Complement], retest: Retest | None) -> Changes:
         """Return the changes of a model, adjusted over slices and measures by Benjamini-Hochberg.
 
-        The worst slice that is significantly worse is excluded from the complement of all others of
-        its columns, which are tested again, until none is added. retest: measures complements
-        without some slices.
+        The worst slice that is significantly worse is excluded from complements of the others of
+        its columns, tested again until none is added. retest: measures these complements.
         """
         changes, level = self.changes(model, rest), self.level or 0.95
         named = dict[str, Changes]()
@@ -263,8 +262,7 @@ class SliceEstimates:
     def _extremes(self, model: str) -> Iterator[Row]:
         """Yield the largest value less the smallest by each measure and column of slices.
 
-        Limits by Bonferroni, at 1 - (1 - level) / pairs; with clusters in common by the least
-        favourable correlation.
+        Limits at 1 - (1 - level) / pairs (Bonferroni); with common clusters the worst correlation.
         """
         for one in self.held:
             values = self.values.get((model, one.name), {})
