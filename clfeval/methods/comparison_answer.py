@@ -105,7 +105,6 @@ def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates |
     return label_estimates(patterns, RequestedMeasure(metric, CATALOG[metric], {}))
 
 
-MAX_LISTED = 6  # models by name
 UNLIKE = 1.25  # ratio of rows flagged
 
 
@@ -224,7 +223,7 @@ def _several_models(
         (UNDECIDED, "not significantly different"),
     ):  # fmt: skip
         if names := kinds.get(kind):
-            who, verb = join_names(names, most=MAX_LISTED), "is" if len(names) == 1 else "are"
+            who, verb = join_names(names, most=6), "is" if len(names) == 1 else "are"
             if len(names) == len(rows):
                 who, verb = "every other model", "is"
             said.append(f"{who} {verb} {words}")

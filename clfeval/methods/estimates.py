@@ -294,14 +294,11 @@ def estimate_column(
     low, high = bounds or (np.full(len(values), np.nan),) * 2
     lists = (np.asarray(part).tolist() for part in (values, low, high))
     tables = (cells.tp, cells.fp, cells.fn, cells.tn)
-    return [
-        make_estimate(value, least, most)
-        if value == value
-        else Estimate(
-            None, reason=undefined_reason(undefined, Confusion(*(part[i] for part in tables)))
-        )
-        for i, (value, least, most) in enumerate(zip(*lists, strict=True))
-    ]
+    found = [make_estimate(*three) for three in zip(*lists, strict=True)]
+    for i in np.flatnonzero(np.isnan(values)).tolist():
+        table = Confusion(*(part[i] for part in tables))
+        found[i] = Estimate(None, reason=undefined_reason(undefined, table))
+    return found
 
 
 def make_estimate(
@@ -328,15 +325,12 @@ def proportion_estimates(
 ) -> Estimates:  # fmt: skip
     """Return k / n with intervals by `how`; undefined for n = 0; divided: design effects."""
     hits, trials = np.broadcast_arrays(k, np.asarray(n))
-    bounds: list[Any] = [[None] * len(hits)] * 2
+    bounds: list[Any] = [[nan] * len(hits)] * 2
     if level is not None:
-        by = np.ones(len(hits)) if divided is None else divided
-        part, whole = (hits, trials) if divided is None else (hits / by, trials / by)
+        part, whole = (hits, trials) if divided is None else (hits / divided, trials / divided)
         bounds = [side.tolist() for side in SHARE_LIMITS[how](part, whole, level=level)]
     return [
-        make_estimate(h / t, nan if low is None else low, nan if high is None else high)
-        if t
-        else Estimate(None, reason=reason)
+        make_estimate(h / t, low, high) if t else Estimate(None, reason=reason)
         for h, t, low, high in zip(hits.tolist(), trials.tolist(), *bounds, strict=True)
     ]
 

@@ -54,8 +54,7 @@ def prevalence_rows(
 ) -> list[Row]:
     """Return PPV, NPV and alarms of models in each population, expected on new data.
 
-    Limits reach to the values on these rows. alarms: rows predicted positive of 1,000;
-    alarms_per_case: for each true positive, 1 / PPV.
+    Limits reach to the values here. alarms: of 1,000 rows; alarms_per_case: 1 / PPV.
     """
     rows, every = list[Row](), np.arange(len(used))
     expected = concatenate_counts({i: one.expected for i, one in enumerate(used)})[1]
@@ -89,10 +88,8 @@ def _inverse_estimate(share: Estimate) -> Estimate:
     """Return 1 / share, infinite at 0."""
     if share.value is None:
         return share
-    low, value, high = (
-        np.nan if one is None else 1 / one if one else np.inf
-        for one in (share.high, share.value, share.low)
-    )
+    ends = (share.high, share.value, share.low)
+    low, value, high = (np.nan if end is None else 1 / end if end else np.inf for end in ends)
     return make_estimate(value, low, high)
 
 

@@ -31,8 +31,6 @@ from clfeval.options import declaration
 # the bar separates parts, and one line is one signature
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 
-MAX_LISTED = 3  # models that a note lists by name
-
 
 def build_parameters(
     order: str, found: Mapping[str, Any], *groups: object, without: str = "", weighed: bool = False
@@ -144,7 +142,7 @@ def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultNote]
     some = sorted(((from_units(rows, unit), name) for name, rows in lost.items() if rows))
     each = [f"{format_count(rows, 'row')} of {quote_name(name)}" for rows, name in some[::-1]]
     text = "probability 0 of the true class is replaced by 2**-52 for log_loss"
-    return [ResultNote("clipped", f"in {join_texts(each, MAX_LISTED)}, {text}")] if each else []
+    return [ResultNote("clipped", f"in {join_texts(each, 3)}, {text}")] if each else []
 
 
 def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:

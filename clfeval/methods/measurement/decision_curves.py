@@ -217,8 +217,7 @@ def _row_products(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) 
 
 
 COLUMNS = ("calibrated_mean", "calibrated_high", "p")
-METHOD = "simulation"
-_MOST, _MIN_DRAWS = 2**25, 200  # numbers drawn at most, draws at least
+_MOST = 2**25  # numbers drawn at most
 
 
 def perfect_calibration_values(
@@ -241,7 +240,7 @@ def perfect_calibration_values(
         rows = n**2.0 / np.maximum(owned.squares.reshape(2, m).sum(axis=0), 1e-300)
     rows = np.maximum(np.rint(rows), n > 0)
     each = n / np.maximum(rows, 1)  # weight of one row
-    draws = max(_MIN_DRAWS, min(wanted.resamples, _MOST // m))
+    draws = max(200, min(wanted.resamples, _MOST // m))
     step, rng = max(1, 2**20 // m), random_stream(wanted.seed, f"calibrated\0{name}")
     values: dict[str, list[Floats]] = {one.name: [] for one in some}
     for start in range(0, draws, step):
@@ -251,7 +250,7 @@ def perfect_calibration_values(
         hits = hits if alike else hits * each
         for one in some:
             values[one.name].append(np.asarray(one.measure.function(p, hits, n - hits)))
-    method = METHOD if draws >= wanted.resamples else f"{METHOD}, {draws:,}"
+    method = "simulation" if draws >= wanted.resamples else f"simulation, {draws:,}"
     method += ", independent rows" * isinstance(owned, ClusterCounts)
     found = dict[str, Row]()
     for one in some:

@@ -42,7 +42,6 @@ OF_KIND = {  # where the class ratio is irrelevant or fixed
     "linear": "Newcombe square-and-add", "region": REGION, "logit": "Mercaldo logit",
     "ratio": "Katz log ratio", "log": "Woolf log odds ratio", "derived": "transformed interval",
 }  # fmt: skip
-AT_PREVALENCE = {"ppv_at": "ppv", "npv_at": "npv"}  # measures with the same limits there
 WEIGHED = "square-and-add of Wilson intervals"  # of a net benefit
 INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
 TWO_CLASSES = "binary"
@@ -125,8 +124,8 @@ def _by_record(
 ) -> tuple[Limits, str]:
     """Return the default confidence limits of a measure, and the name of their method."""
     measure, settings, level = asked.measure, asked.settings, sure.wanted.level or 0.95
-    if measure.id in AT_PREVALENCE:  # where the class ratio is known
-        name, there = AT_PREVALENCE[measure.id], Cells.at_prevalence(counts, settings["prevalence"])
+    if measure.id in ("ppv_at", "npv_at"):  # where the class ratio is known
+        name, there = measure.id[:3], Cells.at_prevalence(counts, settings["prevalence"])
         return measure_limits(name, there, level=level), OF_KIND[measure.interval]
     cells, design = Cells.at_prevalence(counts), Design(sure.wanted.totals)
     beta = settings.get("beta", 1.0)
@@ -149,11 +148,10 @@ def _bootstrap_limits(of: Function, cells: Cells, sure: LabelLimitSettings, leve
             if not four.sum():
                 continue
             draws = rng.multinomial(int(four.sum()), four / four.sum(), size=often)
-            tp, fp, fn, tn = draws.T.astype(np.float64)
+            table = draws.T.astype(np.float64)
         else:
-            tp, fp, fn, tn = each.tables(often, rng)
-        low, high, _ = percentile_limits(of(Confusion(tp, fp, fn, tn)), level=level)
-        ends[:, i] = low, high
+            table = each.tables(often, rng)
+        ends[:, i] = percentile_limits(of(Confusion(*table)), level=level)[:2]
     return ends[0], ends[1]
 
 

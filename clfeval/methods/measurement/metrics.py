@@ -99,9 +99,6 @@ def _format_limit(limit: float) -> str:
     return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:g}"
 
 
-OF_TRUTH = ("prevalence", "no_information_rate")  # measures that do not depend on the threshold
-
-
 def label_measure_rows(
     sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
 ) -> list[Row]:
@@ -117,10 +114,10 @@ def label_measure_rows(
     )  # fmt: skip
     found = {one.name: label_measures.estimate_label_measure(one, counts, sure)
              for one in asked if not takes_scores(one)}  # fmt: skip
-    rows = list[Row]()
+    rows, of_truth = list[Row](), ("prevalence", "no_information_rate")  # without a threshold
     for i, (label, model) in enumerate(who):
         for name, every in found.items():
-            known = none if model in uncut and name not in OF_TRUTH else every[i]
+            known = none if model in uncut and name not in of_truth else every[i]
             rows.append(measure_row(label, model, name, known))
     return rows
 

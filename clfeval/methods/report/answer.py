@@ -280,10 +280,9 @@ def _decision_curve_answer(
         ranges.append((start, t))
     said = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges]
     more = len(ranges) - MOST_RANGES
-    left_ = [format_count(more, "more range")] * (more > 0)
-    shown = " and ".join([*said[:MOST_RANGES], *left_])
+    shown = [*said[:MOST_RANGES], *[format_count(more, "more range")] * (more > 0)]
     text = f"{what[0].upper()}{what[1:]} exceeds treat-all and treat-none at "
-    text += f"threshold{'s' * (len(at) > 1)} {shown}."
+    text += f"threshold{'s' * (len(at) > 1)} {' and '.join(shown)}."
     ends = ranges[0] if len(ranges) == 1 else (None, None)
     return [Answer("helps", text, (best,), "net_benefit", None, *ends)]
 

@@ -123,10 +123,8 @@ def _run_score_tests(counts: ScoreCounts, inner: slice, rng: np.random.Generator
 
 SLOPE, LEVEL, OVERCONFIDENCE = "calibration_slope", "calibration_in_the_large", "overconfidence"
 GROSS = (0.5, 2.0)  # slopes at or beyond which probabilities are grossly miscalibrated
-CLOSE = 0.1  # distance of slope from 1, or mean log odds from 0, that is negligible
 HARDLY = 0.02  # negligible difference of shares
 MISCALIBRATED = "{} is miscalibrated: {}"
-SLIGHTLY = "{} is miscalibrated, but only slightly: {}"
 WELL = "{} is well calibrated"
 TIED = ", tied with it,"
 UNSURE = "{} is not significantly miscalibrated"
@@ -180,7 +178,7 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
             fact = f"slope undefined: {_explain_undefined_slope(area, shift)}"
             faults = ["not extreme enough"] * (area == 1)
         faults += average
-        close = max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= CLOSE
+        close = max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= 0.1
         narrow = GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1]
     verdict = "The calibration of {} is unknown"
     fault = f"its probabilities are {' and '.join(faults)}" if faults else ""
@@ -188,7 +186,8 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     p, lost = cell_value(test.get("p_adjusted")), cell_value(test.get("contradicted"))
     if lost or (p is not None and level is not None and p < 1 - level):
         gap, off = (cell_value(test[key]) or 0.0 for key in ("largest_gap", "groups_off"))
-        verdict = SLIGHTLY if close and gap <= HARDLY and not lost else MISCALIBRATED
+        slightly = "{} is miscalibrated, but only slightly: {}"
+        verdict = slightly if close and gap <= HARDLY and not lost else MISCALIBRATED
         if lost:
             what = "0 for the observed outcome" if over.value is None else "1 for another class"
             zero = f"{format_count(lost, 'row')} had probability {what}"

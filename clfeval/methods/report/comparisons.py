@@ -68,10 +68,9 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
     if len(models) == 1:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
     if not same_rows:
-        raise UsageError.new(
-            "--reference compares models on the same rows, but the rows of these models may differ",
-            "needs-predictions", hint="give a table with the predictions of all models",
-        )  # fmt: skip
+        what = "--reference compares models on the same rows, but the rows of these models may "
+        hint = "give a table with the predictions of all models"
+        raise UsageError.new(f"{what}differ", "needs-predictions", hint=hint)
 
 
 def observed_values(metrics: Sequence[Row]) -> Observed:

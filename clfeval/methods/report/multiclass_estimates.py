@@ -41,7 +41,6 @@ from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.resampled_limits import resampled_limits
 from clfeval.methods.options import IntervalSettings
 
-FEW = 10  # rows of a class below which influence values of areas are unreliable
 CLASSES = "multiclass"  # of all together
 # pooled over classes these are the pooled sensitivity or specificity, under another name
 POOLED_ALIKE = {"precision", "recall", "f1", "f_beta", "npv"}
@@ -254,7 +253,7 @@ def _default_limits(
         return _near_best(part, kinds.table / total * size, level, high)
     if part.measure.interval == "delong":
         unsure = not 0 < MIN_ERRORS_FROM_END * error < min(part.value, 1 - part.value)
-        if unsure or kinds.smallest * size / total < FEW:
+        if unsure or kinds.smallest * size / total < 10:  # influence values are unreliable
             # extended to the score limits of an area of half the rows each
             outer = auc_score_limits(part.value, size / 2, size / 2, level=level)
             low, high = (part.value if isnan(end) else end for end in (low, high))

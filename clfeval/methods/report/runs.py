@@ -26,7 +26,6 @@ from clfeval.methods.measurement.run_means import (
 from clfeval.methods.report.comparisons import ESTIMATORS
 from clfeval.methods.report.options import ReportOptions
 
-Means = Mapping[tuple[str, str], RunMean]  # by measure and model
 LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
 
 
@@ -115,14 +114,13 @@ def average_over_runs(
     )  # fmt: skip
 
 
-def _mean_row(row: Row, means: Means, models: Sequence[Row]) -> Row:
+def _mean_row(row: Row, means: Mapping[tuple[str, str], RunMean], models: Sequence[Row]) -> Row:
     """Return the row of a model on the first screen with means over runs, of the counts too."""
     mine = [one for one in models if one["model"] == row["model"] and one["slice"] is not None]
     found: dict[str, Any] = {**row}
     for name, cell in row.items():
-        if isinstance(cell, Estimate):
-            of_runs = means.get((name, str(row["model"])))
-            found[name] = cell if of_runs is None else of_runs.mean
+        if isinstance(cell, Estimate) and (of_runs := means.get((name, str(row["model"])))):
+            found[name] = of_runs.mean
         elif name in ("tp", "fp", "fn", "tn") and cell is not None:
             found[name] = float(np.mean([float(str(one[name])) for one in mine]))
     return found

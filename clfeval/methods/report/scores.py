@@ -86,7 +86,6 @@ def compute_score_results(
     every = read_scored_rows(counted.kept)
     names, by = [counted.models[i].name for i in every.models], slice_test_measures(asked)
     inner = [one for one in slice_compared_measures(held, lead, options) if takes_scores(one)]
-
     measures, digests, lost = list[Row](), list[str](), dict.fromkeys(names, 0.0)
     beside, baselines, tests = dict[Key, Complement](), list[Row](), list[Row]()
     moved_in: dict[str, dict[str, Moved]] = {one.name: {} for one in inner}

@@ -75,12 +75,11 @@ def _model_answers(
     whole = [row for row in rows if row["slice"] is None]
     model = _first_model(whole, models)
     mine = [row for row in whole if row["model"] == model]
-    for i, row in enumerate(mine[:MOST]):
-        said, more = say(row), len(mine) - MOST
-        if more > 0 and i == MOST - 1:
-            text = f"{said.text} The table below has {format_count(more, 'more rule')}."
-            said = replace(said, text=text)
-        yield said
+    said = [say(row) for row in mine[:MOST]]
+    if (more := len(mine) - MOST) > 0:
+        text = f"{said[-1].text} The table below has {format_count(more, 'more rule')}."
+        said[-1] = replace(said[-1], text=text)
+    yield from said
 
 
 def _cutoff_answer(row: Row, level: float) -> Answer:
@@ -91,10 +90,8 @@ def _cutoff_answer(row: Row, level: float) -> Answer:
     measure = str(row["measure"]).partition(":")[0]
     title = CATALOG[measure].title
     if row["rule"] is None:
-        text = f"No threshold of {name} has {rule}."
-        if value.reason != UNMET:
-            text = f"No threshold of {name} has {rule}, which is undefined at every threshold."
-        return Answer(code, text, (model,), measure)
+        why = "" if value.reason == UNMET else ", which is undefined at every threshold"
+        return Answer(code, f"No threshold of {name} has {rule}{why}.", (model,), measure)
     if row["rule"] in (NEVER, ALWAYS):
         answer = "positive" if row["rule"] == ALWAYS else "negative"
         what = f"Only predicting every row as {answer}, without {name}, has {rule}"
