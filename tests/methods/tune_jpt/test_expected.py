@@ -89,8 +89,8 @@ def test_the_optimism_at_other_odds_is_that_of_draws_judged_row_by_row(cluster: 
     gaps: dict[str, list[tuple[float, float]]] = {
         name: [] for name in ("tar", "mcc", "f_beta", "expected_cost")
     }
-    n, rng = np.concatenate([counts.positives, counts.negatives]), random_stream(0, "cut\0m\0")
-    for block in redraw_rows(n, counts.clusters, DRAWS, rng):
+    rows, rng = np.concatenate([counts.positives, counts.negatives]), random_stream(0, "cut\0m\0")
+    for block in redraw_rows(rows, counts.clusters, DRAWS, rng):
         for drawn in block.astype(int).tolist():
             hits, false = drawn[: len(drawn) // 2][::-1], drawn[len(drawn) // 2 :][::-1]
             if not (sum(hits) and sum(false)):
