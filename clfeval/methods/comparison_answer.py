@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from clfeval.compare.change import (
     BETTER,
@@ -63,7 +63,11 @@ def comparison_rows(
         values = [as_estimate(found[name] or Estimate(value))
                   for name, value in zip(one.models, one.values.tolist(), strict=True)]  # fmt: skip
         if level is None:
-            yield from _without_intervals(one, reference)
+            for i, j in family_pairs(reference, one.models):
+                old, new = (Estimate(float(one.values[at])) for at in (j, i))
+                d, names = Estimate(float(one.values[i] - one.values[j])), one.models
+                change = Change(old, new, d, paired=True)
+                yield comparison_row("reference", metric, names[i], names[j], change, 0.95)
             continue
         family = adjusted_family(one, family_pairs(reference, one.models), level=level, seed=SEED)
         size = float(from_units(patterns[None].n.sum(), patterns[None].unit))
@@ -101,16 +105,6 @@ def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates |
     return label_estimates(patterns, RequestedMeasure(metric, CATALOG[metric], {}))
 
 
-def _without_intervals(one: PairedEstimates, reference: str) -> Iterator[Row]:
-    for i, j in family_pairs(reference, one.models):
-        old, new = (Estimate(float(one.values[at])) for at in (j, i))
-        change = Change(old, new, Estimate(float(one.values[i] - one.values[j])), paired=True)
-        yield comparison_row("reference", one.metric, one.models[i], one.models[j], change, 0.95)
-
-
-MAX_LISTED = 6  # models by name
-FEW_CHANGES = 2  # of them, with their values
-FEW_SLICES = 4  # slices by name
 UNLIKE = 1.25  # ratio of rows flagged
 
 
@@ -119,9 +113,9 @@ class OperatingPoint:
     """Threshold of comparison, rows of each class (or None), and predicted positive rates."""
 
     where: str
-    positives: float | None = None
-    negatives: float | None = None
-    flagged: Mapping[str, float] = field(default_factory=dict)
+    positives: float | None
+    negatives: float | None
+    flagged: Mapping[str, float]
 
 
 def comparison_answers(
@@ -140,25 +134,24 @@ def comparison_answers(
 
 def explain_untested(options: ReportOptions, *, same_rows: bool) -> str:
     """Return why models were not tested against the best; empty if tested, or with --reference."""
-    if options.reference is not None:
+    if options.reference is not None or (same_rows and options.confidence is not None):
         return ""
-    why = "the rows of the models may differ" if options.confidence is not None else (
-        "no intervals are computed")  # fmt: skip
-    return "" if same_rows and options.confidence is not None else f"No significance test: {why}."
+    if options.confidence is None:
+        return "No significance test: no intervals are computed."
+    return "No significance test: the rows of the models may differ."
 
 
 def comparison_answer(
     rows: Sequence[Row], lead: str, reference: str, margin: float | None, level: float,
     instead: str | None = None, at: OperatingPoint | None = None,
 ) -> Iterator[Answer]:  # fmt: skip
-    """Return sentences comparing models with the reference by the leading measure, then at `at`.
-
-    instead: the default measure where the reference has labels only.
-    """
+    """Yield sentences on models and the reference; instead: the default where it has labels."""
     mine = [row for row in rows if row["measure"] == lead and row["slice"] is None]
     if not mine:
         return
-    title = _measure_title(lead)
+    name, _, prevalence = lead.partition(":prevalence=")  # which it is tuned to
+    title = CATALOG[name].title if name in CATALOG else {"mlcps": "MLcps"}.get(name, name)
+    title += f" at prevalence {prevalence}" if prevalence else ""
     to = describe_reference(str(mine[0]["reference"]), reference)
     point = [] if at is None or (reference == ALL_PAIRS and len(mine) > 1) else [
         *_operating_point(rows, to, level, at)]  # fmt: skip
@@ -175,37 +168,29 @@ def comparison_answer(
         yield _several_models(mine, to, title, margin, chosen=reference == BEST)
     yield from point
     if instead is not None:
-        yield from _other_measure_answer(rows, "net_benefit", to, level)
+        other = [row for row in rows if row["measure"] == "net_benefit" and row["slice"] is None]
+        told_ = [row for row in other if row["verdict"] in (BETTER, WORSE)]
+        text = f"No {CATALOG['net_benefit'].title} is significantly different from that of {to}."
+        if told_:
+            text = f"Compared with {to}, {_list_differences(told_, level)}."
+        if other:
+            names = tuple(str(row["model"]) for row in told_)
+            yield Answer("also-compared", text, names, "net_benefit")
         text = f"{to} has labels only; models are compared by {title} and net benefit, not by "
         text += CATALOG[instead].title
         if at is not None and len(mine) == 1:
-            text += _as_many(*(at.flagged.get(str(mine[0][one])) for one in ("model", "reference")))
+            share, usual = (at.flagged.get(str(mine[0][one])) for one in ("model", "reference"))
+            if share and usual and not 1 / UNLIKE < share / usual < UNLIKE:
+                text += f"; it flags {100 * usual:.3g}% of the rows, the model {100 * share:.3g}%. "
+                text += "To flag equally many, add --best-threshold "
+                text += f"'detection_prevalence<={usual:.3g}'"
         yield Answer("compared-by-labels", f"{text}.", (), lead)
-
-
-def _measure_title(metric: str) -> str:
-    """Return the title of a measure, with the prevalence it is tuned to."""
-    name, _, at = metric.partition(":prevalence=")
-    measure = CATALOG.get(name)
-    return (measure.title if measure else {"mlcps": "MLcps"}.get(name, name)) + (
-        f" at prevalence {at}" if at else "")  # fmt: skip
-
-
-def _as_many(model: float | None, reference: float | None) -> str:
-    """Return the hint on flagging equally many rows; empty where the numbers are similar."""
-    if not model or not reference or 1 / UNLIKE < model / reference < UNLIKE:
-        return ""
-    text = f"; it flags {100 * reference:.3g}% of the rows, the model {100 * model:.3g}%. To flag "
-    return f"{text}equally many, add --best-threshold 'detection_prevalence<={reference:.3g}'"
 
 
 def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
     """Return the sentence that compares one model with the reference."""
-    d, found, model = (
-        as_estimate(row["difference"]),
-        row["verdict"],
-        quoted_name(str(row["model"])),
-    )
+    d, found = as_estimate(row["difference"]), row["verdict"]
+    model = quoted_name(str(row["model"]))
     size = f"in {title}: {_format_difference(row, level)}"
     if found in (BETTER, WORSE):
         text = f"{model} is significantly {found} than {to} {size}."
@@ -238,12 +223,10 @@ def _several_models(
         (UNDECIDED, "not significantly different"),
     ):  # fmt: skip
         if names := kinds.get(kind):
-            who = (
-                join_names(names, most=MAX_LISTED)
-                if len(names) < len(rows)
-                else "every other model"
-            )
-            said.append(f"{who} {'is' if len(names) == 1 or ' other' in who else 'are'} {words}")
+            who, verb = join_names(names, most=6), "is" if len(names) == 1 else "are"
+            if len(names) == len(rows):
+                who, verb = "every other model", "is"
+            said.append(f"{who} {verb} {words}")
     against = f"{to}, the best on these rows," if chosen else to
     text = f"Compared with {against} by {title}, {'; '.join(said)}."
     return Answer("compared", text, tuple(kinds.get(BETTER, [])), str(rows[0]["measure"]))
@@ -259,11 +242,9 @@ def _operating_point(
         return
     changed = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
     if not changed:
-        who, not_, word = "no model", "", " or "
-        if len(models) == 1:
-            who, not_, word = quoted_name(models[0]), "not ", " or "
-        text = f"{at.where}, {who} is {not_}significantly different from {to} in "
-        text += f"{word.join(OPERATING_POINT)}."
+        who = f"{quoted_name(models[0])} is not" if len(models) == 1 else "no model is"
+        text = f"{at.where}, {who} significantly different from {to} in "
+        text += f"{' or '.join(OPERATING_POINT)}."
         yield Answer("operating-point", text, (), OPERATING_POINT[0])
         return
     changed.sort(key=lambda row: float(str(row["p_adjusted"])))
@@ -294,19 +275,6 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
     return f"{verb} {abs(d) * rows:,.4g} {more} of {rows:,.10g} {kind} {size}"
 
 
-def _other_measure_answer(
-    rows: Sequence[Row], metric: str, to: str, level: float
-) -> Iterator[Answer]:
-    """Yield the sentence on models that differ from the reference by another measure."""
-    mine = [row for row in rows if row["measure"] == metric and row["slice"] is None]
-    told = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
-    text = f"No {CATALOG[metric].title} is significantly different from that of {to}."
-    if told:
-        text = f"Compared with {to}, {_list_differences(told, level)}."
-    if mine:
-        yield Answer("also-compared", text, tuple(str(row["model"]) for row in told), metric)
-
-
 def _list_differences(rows: Sequence[Row], level: float) -> str:
     """Return the phrase that lists models with higher or lower values of measures."""
     parts = [
@@ -314,18 +282,15 @@ def _list_differences(rows: Sequence[Row], level: float) -> str:
         f"{'higher' if (as_estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
         f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})" for row in rows
     ]  # fmt: skip
-    return join_words(parts, most=FEW_CHANGES)
+    return join_words(parts, most=2)
 
 
 def _format_difference(row: Row, level: float) -> str:
     """Format a difference with its adjusted interval and p-value."""
     d, p = as_estimate(row["difference_adjusted"]), row["p_adjusted"]
     adjusted = "" if d == as_estimate(row["difference"]) else "adjusted "
-    text = (
-        format_difference(d.value or 0.0, d.low, d.high, level)
-        .replace(" (", f", {adjusted}")
-        .rstrip(")")
-    )
+    text = format_difference(d.value or 0.0, d.low, d.high, level)
+    text = text.replace(" (", f", {adjusted}").rstrip(")")
     return f"{text}, {format_p_value(p)}" if isinstance(p, float) else text
 
 
@@ -346,9 +311,7 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
         text = f"{start}{join_words(parts) if parts else 'none'} of {len(mine):,} comparisons "
         text += f"with {to}{'' if parts else ' is significant'}"
     else:
-        parts = [
-            f"{kind} in {join_names(some, most=FEW_SLICES)}" for kind, some in told.items() if some
-        ]
+        parts = [f"{kind} in {join_names(some, most=4)}" for kind, some in told.items() if some]
         how = f"{join_words(parts)} compared with" if parts else "not significantly different from"
         text = f"{start}{quoted_name(models[0])} is {how} {to}"
     yield Answer("within", f"{text}.", models, lead)

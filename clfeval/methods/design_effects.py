@@ -15,8 +15,8 @@ from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.document import ResultNote
 from clfeval.errors import format_option
-from clfeval.inference.clusters import design_effect, rate_divisors, share_divisor
-from clfeval.inference.influence import influence_covariance, partial_derivatives
+from clfeval.inference.clusters import design_effect, share_divisor
+from clfeval.inference.influence import influence_covariance
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.multiclass_table import accuracy_influence
 from clfeval.measures.record import Measure
@@ -40,31 +40,6 @@ def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tupl
     return part / by, whole / by
 
 
-def effective_rate_counts(measure: Measure, cells: Cells, level: float) -> Cells:
-    """Return the effective counts for a measure of the two rates at a known class ratio."""
-    if cells.sums is None:
-        return cells
-    along = partial_derivatives(
-        lambda tp, fp: measure.function(cells.at_rates(tp, fp)), *cells.rates
-    )
-    return cells.divided(rate_divisors(cells.sums, cells.totals, np.stack(along), level=level))
-
-
-def effective_sample_counts(measure: Measure, cells: Cells, level: float) -> Cells:
-    """Return the effective counts for a measure that depends on the class ratio of the rows."""
-    if cells.sums is None:
-        return cells
-    tp, fp, ratio = (*cells.rates, cells.p)
-    over_p, _ = partial_derivatives(
-        lambda p, _: measure.function(Confusion.from_prevalence(tp, fp, p)), ratio, 0.5
-    )
-    rates = partial_derivatives(
-        lambda x, y: measure.function(Confusion.from_prevalence(x, y, ratio)), tp, fp
-    )
-    along = np.stack([*rates, over_p])
-    return cells.divided(rate_divisors(cells.sums, cells.totals, along, level=level))
-
-
 ENOUGH = 20  # clusters
 ROWS, OF_A_CLASS = 30, 5  # minimum of a slice that is tested
 CLUSTERED = {  # in addition to the methods of independent rows
@@ -80,20 +55,12 @@ WEIGHED = {
 _CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
 
 
-def describe_independence(column: str | None) -> str:
-    """Return the units that intervals assume to be independent: rows, or clusters."""
-    if column is None:
-        return "independent rows"
-    return f"independent clusters of '{column}'"
-
-
 def share_design(
     clusters: Owned, part: Bools, whole: Bools, *, cautious: bool = True, heavy: ArrayLike = 0.0
 ) -> tuple[Floats, Floats]:
     """Return the design effects and effective numbers of clusters of s shares, (s,) each.
 
-    part, whole (s, m): numerator and denominator among the m patterns; whole may be (1, m). heavy:
-    as in `design_effect`.
+    part (s, m), whole (s, m) or (1, m): counts among the m patterns. heavy: as `design_effect`.
     """
     sums = np.empty((5, len(part)))
     step = max(1, _CELLS // max(1, int(clusters.size), part.shape[1]))
@@ -116,9 +83,14 @@ class TableResampler:
         """Build the resampler of a model; None for independent, unweighted rows."""
         if patterns is None or patterns.clusters is None:
             return None
-        truth, says = patterns.truth, patterns.votes[:, patterns.models.index(model)]
+        says = patterns.votes[:, patterns.models.index(model)]
+        return cls.from_labels(patterns.clusters, patterns.truth, says)
+
+    @classmethod
+    def from_labels(cls, clusters: Owned, truth: Bools, says: Bools) -> TableResampler:
+        """Build the resampler of labels and predictions of the patterns, (m,) each."""
         which = [truth & says, ~truth & says, truth & ~says, ~truth & ~says]
-        return cls(patterns.clusters, np.array(which, np.float64))
+        return cls(clusters, np.array(which, np.float64))
 
     def tables(self, resamples: int, rng: np.random.Generator) -> Floats:
         """Return TP, FP, FN and TN of bootstrap tables, (4, r)."""
@@ -145,10 +117,8 @@ def smallest_class_size(patterns: PatternCounts | ClassPatterns, classes: int = 
 
 def enough_rows(patterns: PatternCounts) -> tuple[float, bool]:
     """Return the rows of a slice, and whether they suffice to compare models: 30, 5 a class."""
-    sizes = class_sizes(patterns, 2)
-    return float(patterns.rows), bool(
-        sizes.sum() >= ROWS and smallest_class_size(patterns) >= OF_A_CLASS
-    )
+    enough = class_sizes(patterns, 2).sum() >= ROWS and smallest_class_size(patterns) >= OF_A_CLASS
+    return float(patterns.rows), bool(enough)
 
 
 def effective_class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
@@ -174,14 +144,14 @@ def cluster_summary(patterns: PatternCounts | ClassPatterns | None) -> dict[str,
     if patterns.fractional:
         every = np.ones((1, len(patterns.n)), bool)
         size = float(share_design(patterns.clusters, every, every)[1][0])
-        return {
-            "clusters": len(patterns.clusters), "design_effect": None, "effective_clusters": size,
-        }  # fmt: skip
-    effects = (
-        _of_accuracies(patterns)
-        if isinstance(patterns, ClassPatterns)
-        else _of_rates(patterns, patterns.clusters)
-    )
+        many = len(patterns.clusters)
+        return {"clusters": many, "design_effect": None, "effective_clusters": size}
+    if isinstance(patterns, ClassPatterns):
+        each = accuracy_influence(patterns.tables)
+        moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
+        effects = influence_covariance(moved, patterns.n, clusters=patterns.clusters).effect
+    else:
+        effects = _of_rates(patterns, patterns.clusters)
     effects = effects[np.isfinite(effects)]
     most = float(effects.max()) if len(effects) else None
     return {"clusters": len(patterns.clusters), "design_effect": most}
@@ -189,50 +159,31 @@ def cluster_summary(patterns: PatternCounts | ClassPatterns | None) -> dict[str,
 
 def _of_rates(patterns: PatternCounts, clusters: Owned) -> Floats:
     """Return the design effects of sensitivities and specificities."""
-    truth, votes = patterns.truth[:, None], patterns.votes
-    found = [
-        share_design(clusters, (mine & right).T, mine.T, cautious=False)[0]
-        for mine, right in ((truth, votes), (~truth, ~votes))
-    ]
-    moves = [
-        ((patterns.n @ (mine & right)) > 0) & ((patterns.n @ (mine & ~right)) > 0)
-        for mine, right in ((truth, votes), (~truth, ~votes))
-    ]
-    return np.asarray(np.concatenate(found)[np.concatenate(moves)])
-
-
-def _of_accuracies(patterns: ClassPatterns) -> Floats:
-    """Return the design effects of accuracies."""
-    each = accuracy_influence(patterns.tables)
-    moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
-    return influence_covariance(moved, patterns.n, clusters=patterns.clusters).effect
+    truth, votes, found = patterns.truth[:, None], patterns.votes, list[Floats]()
+    for mine, right in ((truth, votes), (~truth, ~votes)):
+        each = share_design(clusters, (mine & right).T, mine.T, cautious=False)[0]
+        moves = ((patterns.n @ (mine & right)) > 0) & ((patterns.n @ (mine & ~right)) > 0)
+        found.append(each[moves])
+    return np.concatenate(found)
 
 
 def cluster_notes(counted: PredictionCounts) -> list[ResultNote]:
     """Return warnings on few clusters, or on a column that may identify clusters."""
     clusters = counted.patterns.clusters
     if isinstance(clusters, ClusterCounts):
-        if len(clusters) < 2:
+        many, n = len(clusters), counted.patterns.n.astype(np.float64)
+        alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item() if many > 1 else 1
+        if alike >= ENOUGH:
+            return []
+        text = f"only {many} clusters: intervals are approximate"
+        if many < 2:
             text = "all rows are in one cluster: intervals cannot be computed"
-            return [ResultNote("few-clusters", text)]
-        if len(clusters) < ENOUGH:
-            text = f"only {len(clusters)} clusters: intervals are approximate"
-            return [ResultNote("few-clusters", text)]
-        n = counted.patterns.n.astype(np.float64)
-        alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item()
-        if alike < ENOUGH:
+        elif many >= ENOUGH:
             size = "weight" if counted.patterns.fractional else "size"
-            text = (
-                f"{len(clusters)} clusters of unequal {size} are equivalent to {alike:.0f} equal "
-                "ones: intervals are approximate"
-            )
-            return [ResultNote("few-clusters", text)]
-        return []
+            text = f"{many} clusters of unequal {size} are equivalent to {alike:.0f} equal ones: "
+            text += "intervals are approximate"
+        return [ResultNote("few-clusters", text)]
     name = counted.kept.shared()
-    if name is None:
-        return []
-    text = (
-        f"'{name}' repeats: if rows with the same value are correlated, intervals are too narrow; "
-        f"add {format_option('--cluster', name)}"
-    )
-    return [ResultNote("may-share", text)]
+    text = f"'{name}' repeats: if rows with the same value are correlated, intervals are too "
+    text += f"narrow; add {format_option('--cluster', str(name))}"
+    return [] if name is None else [ResultNote("may-share", text)]

@@ -13,6 +13,8 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError
+from clfeval.inference.clusters import rate_divisors
+from clfeval.inference.influence import partial_derivatives
 from clfeval.inference.proportions import (
     SHARE_LIMITS,
     combine_proportions,
@@ -26,11 +28,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import Measure, undefined_reason
-from clfeval.methods.design_effects import (
-    effective_rate_counts,
-    effective_sample_counts,
-    effective_share_counts,
-)
+from clfeval.methods.design_effects import effective_share_counts
 
 _BLOCK = 256  # score regions per block
 Estimates = list[Estimate]
@@ -40,14 +38,10 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """The sampling design, as far as intervals depend on it.
+    """The sampling design, as far as intervals depend on it."""
 
-    totals: class totals "random", as in a sample of rows, or "fixed" by design. how: the method for
-    proportions of rows, of `SHARE_LIMITS`.
-    """
-
-    totals: str = "random"
-    how: str = "exact"
+    totals: str = "random"  # class totals as in a sample of rows, or "fixed" by design
+    how: str = "exact"  # the method for proportions of rows, of `SHARE_LIMITS`
 
 
 RANDOM = Design()
@@ -55,13 +49,7 @@ RANDOM = Design()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """m tables of counts, and the population of each; the arrays are (m,).
-
-    p and n are the shares of positives and negatives, `ratio` is p / n. sampled: true where that
-    population is the one sampled, so p is estimated; elsewhere known. sums (m, 4, 4): as in
-    `ConfusionCounts`; None for independent rows. drawn: effective rows of the class ratio, where
-    not those of both classes.
-    """
+    """m tables of counts, and the population of each; the arrays are (m,)."""
 
     tp: Counts
     fp: Counts
@@ -69,12 +57,12 @@ class Cells:
     tn: Counts
     positives: Counts
     negatives: Counts
-    ratio: Floats
-    p: Floats
-    n: Floats
-    sampled: Bools
-    sums: Floats | None = None
-    drawn: Floats | None = None
+    ratio: Floats  # p / n
+    p: Floats  # share of positives
+    n: Floats  # share of negatives
+    sampled: Bools  # true where the population is the one sampled: p is estimated, elsewhere known
+    sums: Floats | None = None  # (m, 4, 4), as in `ConfusionCounts`; None for independent rows
+    drawn: Floats | None = None  # effective rows of the class ratio, if not those of both classes
 
     @classmethod
     def picked(
@@ -122,7 +110,7 @@ class Cells:
         """The true and the false positive rate, NaN without the class."""
         # sums of fractions may pass their total by the last digit
         pairs = ((self.tp, self.positives), (self.fp, self.negatives))
-        tp, fp = (np.minimum(divide(part, whole), 1.0) for part, whole in pairs)
+        tp, fp = (np.minimum(divide(*pair), 1.0) for pair in pairs)
         return tp, fp
 
     def at_rates(self, tp: Floats, fp: Floats) -> Confusion:
@@ -163,7 +151,6 @@ def measure_limits(
     with random totals, the prevalence. At a known ratio each measure has the method of its record;
     ratios of rates and predictive values the range over the score region of the rates where these
     are `has_unreliable_error`.
-
     by: a method in place of the measure's own. known: limits of other measures of the same tables.
     Shapes: (m,) each. Range: that of the measure, infinite ends included; NaN where the measure or
     a class is missing. Errors: KeyError for an unknown measure, ValueError unless 0 < level < 1.
@@ -211,32 +198,31 @@ def exact_limits(
 
 def _where_known(measure: Measure, cells: Cells, how: str, level: float, design: Design) -> Limits:
     """Return confidence limits at a known class ratio by the named method."""
-    if not (how == "share" and measure.share is not None):
-        cells = effective_rate_counts(measure, cells, level)
+    if how == "share" and measure.share is not None:
+        return SHARE_LIMITS[design.how](*effective_share_counts(measure, cells, level), level=level)
+    if cells.sums is not None:  # by effective counts
+        of, table = measure.function, cells.at_rates
+        along = partial_derivatives(lambda tp, fp: of(table(tp, fp)), *cells.rates)
+        by = rate_divisors(cells.sums, cells.totals, np.stack(along), level=level)
+        cells = cells.divided(by)
     counts = (cells.tp, cells.positives, cells.fp, cells.negatives)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        if how == "share" and measure.share is not None:
-            return SHARE_LIMITS[design.how](
-                *effective_share_counts(measure, cells, level), level=level
-            )
         if how == "linear":
             a, b, shift = measure.terms(cells.p, cells.n)
             _, low, high = combine_proportions(a, b, *counts, level=level)
             # clipped to the range, for rounding
-            low, high = np.maximum(low + shift, measure.low), np.minimum(high + shift, measure.high)
-            return low, high
+            return np.maximum(low + shift, measure.low), np.minimum(high + shift, measure.high)
         if how == "region":
             return _rate_region_limits(measure, cells, level)
         terms, factor = measure.terms(cells, cells.ratio), 1.0
         if how == "ratio":
             terms, factor = terms[:-1], terms[-1]
-        _, low, high = _OF_TERMS[how](*terms, level=level)
+        forms: Any = {"logit": predictive_value, "ratio": rate_ratio, "log": odds_ratio}
+        _, low, high = forms[how](*terms, level=level)
         low, high = low * factor, high * factor
         lost = np.isnan(low)  # where a cell is empty
         if how != "log":  # intervals of odds ratios are valid with few rows too
-            few = has_unreliable_error(cells.tp, cells.positives) | has_unreliable_error(
-                cells.fp, cells.negatives
-            )
+            few = has_unreliable_error(*counts[:2]) | has_unreliable_error(*counts[2:])
             lost |= few & (cells.positives > 0) & (cells.negatives > 0)
         if lost.any():
             low[lost], high[lost] = _rate_region_limits(measure, cells.where(lost), level)
@@ -263,7 +249,17 @@ def _over_sample(measure: Measure, cells: Cells, level: float) -> Limits:
         found = measure.function(Confusion.from_prevalence(tp, fp, p))
         return np.clip(found, measure.low, measure.high)  # which rounding may leave
 
-    cells = effective_sample_counts(measure, cells, level)
+    if cells.sums is not None:  # by effective counts
+        (tp, fp), ratio, of, table = (
+            cells.rates,
+            cells.p,
+            measure.function,
+            Confusion.from_prevalence,
+        )
+        over_p, _ = partial_derivatives(lambda p, _: of(table(tp, fp, p)), ratio, 0.5)
+        rates = partial_derivatives(lambda x, y: of(table(x, y, ratio)), tp, fp)
+        along = np.stack([*rates, over_p])
+        cells = cells.divided(rate_divisors(cells.sums, cells.totals, along, level=level))
 
     def ends(some: Cells) -> Limits:
         return range_over_sample(
@@ -291,11 +287,6 @@ def _by_block(cells: Cells, ends: Callable[[Cells], Limits]) -> Limits:
     return low, high
 
 
-_OF_TERMS: Mapping[str, Callable[..., tuple[Floats, Floats, Floats]]] = {
-    "logit": predictive_value, "ratio": rate_ratio, "log": odds_ratio,
-}  # fmt: skip
-
-
 def estimate_column(
     values: Floats, bounds: Limits | None, cells: Cells | Confusion, undefined: Sequence[str]
 ) -> Estimates:
@@ -303,14 +294,11 @@ def estimate_column(
     low, high = bounds or (np.full(len(values), np.nan),) * 2
     lists = (np.asarray(part).tolist() for part in (values, low, high))
     tables = (cells.tp, cells.fp, cells.fn, cells.tn)
-    return [
-        make_estimate(value, least, most)
-        if value == value
-        else Estimate(
-            None, reason=undefined_reason(undefined, Confusion(*(part[i] for part in tables)))
-        )
-        for i, (value, least, most) in enumerate(zip(*lists, strict=True))
-    ]
+    found = [make_estimate(*three) for three in zip(*lists, strict=True)]
+    for i in np.flatnonzero(np.isnan(values)).tolist():
+        table = Confusion(*(part[i] for part in tables))
+        found[i] = Estimate(None, reason=undefined_reason(undefined, table))
+    return found
 
 
 def make_estimate(
@@ -335,20 +323,14 @@ def proportion_estimates(
     k: Counts, n: Counts | int | float, reason: str, *, level: float | None,
     divided: Floats | None = None, how: str = "exact",
 ) -> Estimates:  # fmt: skip
-    """Return k / n with intervals, none if level is None; undefined where n is 0.
-
-    how: the method, of `SHARE_LIMITS`. divided: design effects by which counts are divided.
-    """
+    """Return k / n with intervals by `how`; undefined for n = 0; divided: design effects."""
     hits, trials = np.broadcast_arrays(k, np.asarray(n))
-    bounds: list[Any] = [[None] * len(hits)] * 2
+    bounds: list[Any] = [[nan] * len(hits)] * 2
     if level is not None:
-        by = np.ones(len(hits)) if divided is None else divided
-        part, whole = (hits, trials) if divided is None else (hits / by, trials / by)
+        part, whole = (hits, trials) if divided is None else (hits / divided, trials / divided)
         bounds = [side.tolist() for side in SHARE_LIMITS[how](part, whole, level=level)]
     return [
-        make_estimate(h / t, nan if low is None else low, nan if high is None else high)
-        if t
-        else Estimate(None, reason=reason)
+        make_estimate(h / t, low, high) if t else Estimate(None, reason=reason)
         for h, t, low, high in zip(hits.tolist(), trials.tolist(), *bounds, strict=True)
     ]
 
@@ -358,9 +340,8 @@ def share_estimates(
     divided: Floats | None = None, how: str = "exact",
 ) -> Estimates:  # fmt: skip
     """Return a measure that is a share k / n, with intervals, as `proportion_estimates` does."""
-    return proportion_estimates(
-        k, n, CATALOG[name].undefined[0], level=level, divided=divided, how=how
-    )
+    reason = CATALOG[name].undefined[0]
+    return proportion_estimates(k, n, reason, level=level, divided=divided, how=how)
 
 
 def fractional_weights_error(*, drawn: bool = False) -> UsageError:
@@ -374,9 +355,7 @@ def concatenate_counts(parts: Mapping[K, ConfusionCounts]) -> tuple[tuple[K, ...
     """Return the part of each model, and the counts of all parts concatenated."""
     names = [*CELLS, "positives", "negatives"]
     names += ["sums"] if all(one.sums is not None for one in parts.values()) else []
-    arrays = {
-        name: np.concatenate([getattr(one, name) for one in parts.values()]) for name in names
-    }
+    arrays = {name: np.concatenate([getattr(x, name) for x in parts.values()]) for name in names}
     models = tuple(model for one in parts.values() for model in one.models)
     labels = tuple(label for label, one in parts.items() for _ in one.models)
     unit = next((one.unit for one in parts.values()), 1)

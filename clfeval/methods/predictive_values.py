@@ -30,18 +30,14 @@ RULES = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
 
 
 class UsedThreshold(NamedTuple):
-    """The threshold of a model, its rule, and its tables on new data and on these rows.
-
-    rule: None if not chosen; threshold: None for labels, and above every score. risk: threshold
-    probability of net benefit, or None.
-    """
+    """The threshold of a model, its rule, and its tables on new data and on these rows."""
 
     model: str
-    rule: str | None
-    threshold: float | None
-    expected: ConfusionCounts
+    rule: str | None  # None if not chosen
+    threshold: float | None  # None for labels, and above every score
+    expected: ConfusionCounts  # on new data
     here: ConfusionCounts
-    risk: float | None = None
+    risk: float | None = None  # threshold probability of net benefit
 
 
 def prevalence_options(
@@ -58,14 +54,11 @@ def prevalence_rows(
 ) -> list[Row]:
     """Return PPV, NPV and alarms of models in each population, expected on new data.
 
-    Limits reach to the values on these rows. alarms: rows predicted positive of 1,000;
-    alarms_per_case: for each true positive, 1 / PPV.
+    Limits reach to the values here. alarms: of 1,000 rows; alarms_per_case: 1 / PPV.
     """
     rows, every = list[Row](), np.arange(len(used))
-    expected, here = (
-        concatenate_counts({i: getattr(one, name) for i, one in enumerate(used)})[1]
-        for name in ("expected", "here")
-    )
+    expected = concatenate_counts({i: one.expected for i, one in enumerate(used)})[1]
+    here = concatenate_counts({i: one.here for i, one in enumerate(used)})[1]
     tuner = TunedModels(given, options, (None,) * len(used), expected)
     for kind, one in places:
         ratio = np.full(len(used), np.nan if kind == "sample" else one.ratio)
@@ -95,21 +88,15 @@ def _inverse_estimate(share: Estimate) -> Estimate:
     """Return 1 / share, infinite at 0."""
     if share.value is None:
         return share
-    low, value, high = (
-        np.nan if one is None else 1 / one if one else np.inf
-        for one in (share.high, share.value, share.low)
-    )
+    ends = (share.high, share.value, share.low)
+    low, value, high = (np.nan if end is None else 1 / end if end else np.inf for end in ends)
     return make_estimate(value, low, high)
 
 
 def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str = "") -> Answer:
     """Return the sentence on PPV, NPV and alarms at a prevalence; most: why this model."""
     rule = str(row["chosen_by"]).partition(":")[0]
-    cut = (
-        ""
-        if row["threshold"] is None
-        else f"threshold {format_exact(float(str(row['threshold'])))}"
-    )
+    cut = "" if (at := row["threshold"]) is None else f"threshold {format_exact(float(str(at)))}"
     why = f" ({RULES[rule]})" if rule in RULES else ""
     names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
     ppv, npv, alarms, each, benefit = (as_estimate(row[name]) for name in names)
@@ -129,8 +116,7 @@ def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str =
         for title, one in (("PPV", ppv), ("NPV", npv)) if one.value is not None
     ]  # fmt: skip
     if same:
-        said[1:] = [f"{title} {format_close(one.value, 3)}" for title, one in (("NPV", npv),)
-                    if one.value is not None]  # fmt: skip
+        said[1:] = [] if npv.value is None else [f"NPV {format_close(npv.value, 3)}"]
         said.append(f"{format_close(alarms.value, 1)} alarms per {ROWS:,} rows")
         text += f" has {join_words(said)}."
         return Answer("at-prevalence", text, (name,), "ppv", ppv.value, ppv.low, ppv.high)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import isfinite
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,6 @@ from clfeval.methods.design_effects import (
     class_sizes,
     cluster_notes,
     cluster_summary,
-    describe_independence,
 )
 from clfeval.options import declaration
 
@@ -31,22 +32,16 @@ from clfeval.options import declaration
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})
 
 
-ROUNDED = 1e-12  # relative rounding of weights above which there is a note
-MAX_LISTED = 3  # models that a note lists by name
-
-
 def build_parameters(
     order: str, found: Mapping[str, Any], *groups: object, without: str = "", weighed: bool = False
 ) -> dict[str, Any]:
     """Return parameters detected and parameters of the option groups, names in `order` first."""
-    said = {
-        name: value
-        for one in groups
-        for name, value in declaration.document_parameters(one).items()
-    }
-    said |= found
+    said = reduce(or_, map(declaration.document_parameters, groups)) | {**found}
     if "cluster" in said and "cluster" not in without.split():
-        said["independence"] = describe_independence(said["cluster"])
+        column = said["cluster"]
+        said["independence"] = (
+            f"independent clusters of '{column}'" if column else "independent rows"
+        )
         methods = CLUSTERED if said["cluster"] is not None else WEIGHED if weighed else {}
         if methods and said.get("interval") != "none":
             said["interval_methods"] = {**said.get("interval_methods", {}), **methods}
@@ -59,10 +54,7 @@ def build_signature(
     statistics: str,
 ) -> str:  # fmt: skip
     """Join `key:value` parts: parameters, then the sha256 of the files and of the statistics."""
-    said = {
-        name: value for one in groups for name, value in declaration.signature_settings(one).items()
-    }
-    said |= found
+    said = reduce(or_, map(declaration.signature_settings, groups)) | {**found}
     data = "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)
     parts = [
         *((name, said[name]) for name in dict.fromkeys((*order.split(), *said)) if name in said),
@@ -145,24 +137,12 @@ def exclusion_notes(files: Sequence[InputFile], blank: int, apart: int = 0) -> l
     return said
 
 
-def _as_well(counted: PredictionCounts, model: str) -> str:
-    """Return the phrase on other thresholds that give the same labels from a model's scores."""
-    ends = (counted.kept.settled.related or {}).get(model, ())
-    words = zip(("above", "up to"), ends, strict=False)
-    said = [f"{word} {format_exact(end)}" for word, end in words if isfinite(end)]
-    return f"; any threshold {' and '.join(said)} gives the same labels" if said else ""
-
-
 def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultNote]:
     """Return a warning on rows where models gave the true class probability 0, if any."""
-    some = sorted(
-        ((from_units(rows, unit), name) for name, rows in lost.items() if rows), reverse=True
-    )
-    if not some:
-        return []
-    each = [f"{format_count(rows, 'row')} of {quote_name(name)}" for rows, name in some]
+    some = sorted(((from_units(rows, unit), name) for name, rows in lost.items() if rows))
+    each = [f"{format_count(rows, 'row')} of {quote_name(name)}" for rows, name in some[::-1]]
     text = "probability 0 of the true class is replaced by 2**-52 for log_loss"
-    return [ResultNote("clipped", f"in {join_texts(each, MAX_LISTED)}, {text}")]
+    return [ResultNote("clipped", f"in {join_texts(each, 3)}, {text}")] if each else []
 
 
 def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:
@@ -170,31 +150,38 @@ def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[
     said = cluster_notes(counted) if clusters else []
     apart = sum(file.lost for file in counted.kept.settled.files)
     said += exclusion_notes(counted.files, counted.blank_rows, apart)
-    if (off := counted.kept.settled.rounding) > ROUNDED:
+    if (off := counted.kept.settled.rounding) > 1e-12:
         text = f"weights differ too much and are rounded, the smallest by up to {off:.1g} of it"
         said.append(ResultNote("rounded-weights", text))
     text = "has numbers other than labels and is read as scores"
     said += [ResultNote("read-as-scores", f"'{name}' {text}") for name in counted.reread]
     for model in counted.models:
         cut = counted.thresholds[model.name]
-        if model.beside:
-            pair = f"{list_names((model.beside, *model.columns), 4)} are one model, '{model.name}'"
-            if len(model.columns) == 1:
-                pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
-            text = f"{pair}: it predicts the most probable class"
-            if cut is not None:
-                what = (
-                    "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
-                )
-                text = f"{pair}: {what} of {format_exact(cut)} or more are positive"
-            said.append(ResultNote("labels-and-scores", text + _as_well(counted, model.name)))
+        if not model.beside:
+            continue
+        pair = f"{list_names((model.beside, *model.columns), 4)} are one model, '{model.name}'"
+        if len(model.columns) == 1:
+            pair = f"'{model.beside}' and '{model.columns[0]}' are one model, '{model.name}'"
+        text = f"{pair}: it predicts the most probable class"
+        if cut is not None:
+            what = "scores" if model.kind == "score" else f"probabilities of '{counted.positive}'"
+            text = f"{pair}: {what} of {format_exact(cut)} or more are positive"
+        ends = (counted.kept.settled.related or {}).get(model.name, ())
+        others = [
+            f"{word} {format_exact(end)}"
+            for word, end in zip(("above", "up to"), ends, strict=False)
+            if isfinite(end)
+        ]
+        if others:  # which give the same labels from the scores
+            text += f"; any threshold {' and '.join(others)} gives the same labels"
+        said.append(ResultNote("labels-and-scores", text))
     if counted.positive in ("0", "false", "False", "FALSE") and any(
         model.kind == "score" for model in counted.models
     ):
         said.append(ResultNote("score-direction", f"high scores should mean '{counted.positive}'"))
     text = "several classes are equally probable; the first is used"
-    largest = [name for name in counted.ties if counted.thresholds[name] is None]
-    for name in largest:
-        rows = format_count(counted.ties[name], "row")
-        said.append(ResultNote("argmax-ties", f"in {rows} of '{name}' {text}"))
-    return said
+    return said + [
+        ResultNote("argmax-ties", f"in {format_count(rows, 'row')} of '{name}' {text}")
+        for name, rows in counted.ties.items()
+        if counted.thresholds[name] is None
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from clfeval.document import Estimate, Row
 from clfeval.inference.rank_statistics import AucInterval, clustered_auc, delong_auc
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import phi_delta
+from clfeval.methods.estimates import make_estimate
 
 _FEW = 64  # points up to which the plain chain is faster than a pass
 _PAYS = 16  # a pass is worthwhile while it drops one point in this number
@@ -25,10 +26,7 @@ _PATIENCE = 32  # passes that are not worthwhile, before the plain chain
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RocPoints:
-    """Points of a ROC curve from (0, 0) to (1, 1).
-
-    thresholds (h,) decrease from infinity; tp and fp (h,): positives and negatives at or above.
-    """
+    """ROC points (h,) from (0, 0) to (1, 1): thresholds from infinity down, rows at or above."""
 
     thresholds: Floats
     tp: Counts
@@ -58,11 +56,9 @@ def candidate_points(counts: ScoreCounts) -> RocPoints:
     They are the corners and the vertices of the upper and lower convex hull: h of m + 1 points, in
     O(m). Along a hull edge every measure but the geometric mean of the rates has its optimum at an
     end, and of equal values the first by `ThresholdRule.places`.
-
     Below the chance line MCC, EPA and the diagnostic odds ratio, undefined in the corners, can be
     largest between vertices. Where no point lies above that line, the candidates are also all
     points that only a corner exceeds in both rates.
-
     With one class only, the corners alone are returned.
     """
     points = roc_points(counts)
@@ -180,10 +176,7 @@ class PhiDeltaCurve:
         return int(ties[np.abs(tp[ties] * n + fp[ties] * p - p * n).argmin()])
 
     def break_even(self) -> tuple[float | None, float]:
-        """Return the threshold of the point nearest to phi = 0, and the interpolated delta there.
-
-        Of two equally near points that of larger delta; delta is interpolated linearly.
-        """
+        """Return the threshold nearest to phi = 0, then of larger delta, and delta interpolated."""
         tp, fp = safe_for_products(self.points.tp, self.points.fp)
         p, n = tp[-1], fp[-1]
         distance = np.abs(tp * n + fp * p - p * n)
@@ -198,7 +191,11 @@ def curve_row(
     """Return Gini, AUC, best point and break-even point of one curve, None with one class only."""
     values: list[Any] = [*[Estimate(None, reason="single_class")] * 2, *[None] * 5, 0]
     if curve is not None:
-        (auc, gini), points, best = _auc_and_gini(curve, level), curve.points.thresholds, curve.best
+        area = score_auc_interval(curve.counts, level or 0.95)
+        low, high = (nan, nan) if level is None else (area.low, area.high)
+        auc = make_estimate(area.value, low, high)
+        gini = make_estimate(2 * area.value - 1, 2 * low - 1, 2 * high - 1)
+        points, best = curve.points.thresholds, curve.best
         cut = points[best].item() if isfinite(points[best]) else None
         there = cut, curve.phi[best].item(), curve.delta[best].item()
         values = [gini, auc, *there, *curve.break_even(), len(points)]
@@ -236,12 +233,3 @@ def score_auc_interval(counts: ScoreCounts, level: float) -> AucInterval:
     if clusters is None:
         return delong_auc(*sides, level=level)
     return clustered_auc(*sides, clusters, level=level, alone=isinstance(clusters, RowWeights))
-
-
-def _auc_and_gini(curve: PhiDeltaCurve, level: float | None) -> tuple[Estimate, Estimate]:
-    found = score_auc_interval(curve.counts, level or 0.95)
-    auc, gini = found.value, 2 * found.value - 1
-    if level is None or not np.isfinite(found.low):
-        return Estimate(auc), Estimate(gini)
-    low, high = found.low, found.high
-    return Estimate(auc, low, high), Estimate(gini, 2 * low - 1, 2 * high - 1)

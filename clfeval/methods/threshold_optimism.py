@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import e, isfinite
 
@@ -14,37 +14,32 @@ from clfeval.counts.patterns import ConfusionCounts, safe_for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
 from clfeval.inference.influence import smaller_class_size
-from clfeval.inference.resampling import random_stream, resampled_counts
+from clfeval.inference.resampling import random_stream
 from clfeval.measures.confusion import Confusion, sensitivity, specificity
 from clfeval.measures.record import CLASS_REASONS
 from clfeval.methods.estimates import make_estimate
 from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.resampled_limits import redraw_rows
 from clfeval.methods.roc import RocPoints, candidate_points, hull_places, roc_points
 
 DRAWS = 400  # bootstrap tables
 GROUPS = 2**9  # groups of scores on bootstrap tables
-SHARE_DRAWN = 1 - 1 / e  # expected share of distinct rows in a bootstrap sample
 SELDOM, INFINITE = "limit_seldom_met", "infinite_scores"
-PREDICTIVE = ("precision", "npv", "fdr", "for")
 _TIE = 1e-12  # relative tolerance of ties
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdRule:
-    """A measure to optimise within a limit; name: as in tables.
+    """A measure to optimise within a limit."""
 
-    within: the measure of the limit, or None; at: the limit; sign: 1 for a lower, -1 for an upper
-    limit. safe: its confidence limit must satisfy it.
-    """
-
-    name: str
+    name: str  # as in tables
     best: RequestedMeasure
-    within: RequestedMeasure | None = None
-    at: float = 0.0
-    sign: int = 1
-    safe: bool = False
+    within: RequestedMeasure | None = None  # the measure of the limit
+    at: float = 0.0  # the limit
+    sign: int = 1  # 1 for a lower, -1 for an upper limit
+    safe: bool = False  # a confidence limit must satisfy it
 
     def places(self, tp: Counts, fp: Counts) -> Ints:
         """Return the indices of optimal points, -1 for none; ties by tpr - fpr, then threshold.
@@ -52,7 +47,7 @@ class ThresholdRule:
         Shapes: tp and fp (..., h), from nothing positive to everything; result (...).
         """
         p, n = tp[..., -1:], fp[..., -1:]
-        table = Confusion(*(np.asarray(one, np.float64) for one in (tp, fp, p - tp, n - fp)))
+        table = Confusion(*(one.astype(np.float64) for one in (tp, fp, p - tp, n - fp)))
         gains = self.best.measure.sign * measure_value(self.best, table)
         if self.within is not None:
             inside = self.sign * (measure_value(self.within, table) - self.at)
@@ -75,10 +70,7 @@ def measure_value(one: RequestedMeasure, table: Confusion) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BootstrapChoices:
-    """Thresholds of r rules on b bootstrap tables, (r, b), NaN for none.
-
-    drawn: the 2 x 2 tables at these thresholds on the draw; whole: those on all rows.
-    """
+    """Thresholds of r rules on b draws, (r, b), or NaN; tables there of the draw, of all rows."""
 
     thresholds: Floats
     drawn: Confusion
@@ -92,23 +84,19 @@ class BootstrapChoices:
         gaps = np.asarray(of(self.drawn) - of(self.whole))
         known = ~np.isnan(gaps)
         mean = np.where(known, gaps, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-        return np.asarray(mean / SHARE_DRAWN)
+        return np.asarray(mean / (1 - 1 / e))  # the expected share of distinct rows in a draw
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChosenThresholds:
-    """Thresholds that r rules choose among the points of a ROC curve.
-
-    at (r,): points, -1 for none. here, expected: the 2 x 2 tables on these rows and on new data;
-    choices: of bootstrap tables. unknown (r,): why `expected` is unknown, else None.
-    """
+    """Thresholds that r rules choose among the points of a ROC curve."""
 
     points: RocPoints
-    at: Ints
-    here: ConfusionCounts
-    expected: ConfusionCounts
-    choices: BootstrapChoices | None
-    unknown: Sequence[str | None]
+    at: Ints  # the points, (r,), -1 for none
+    here: ConfusionCounts  # on these rows
+    expected: ConfusionCounts  # on new data
+    choices: BootstrapChoices | None  # of bootstrap tables
+    unknown: Sequence[str | None]  # why `expected` is unknown, (r,)
 
     @classmethod
     def from_scores(
@@ -117,8 +105,7 @@ class ChosenThresholds:
     ) -> ChosenThresholds:  # fmt: skip
         """Choose thresholds and estimate their optimism, with the random stream `who`.
 
-        hull: search `roc.candidate_points` only. Expected counts are those here less the optimism
-        of the two rates, where that is positive.
+        hull: search `roc.candidate_points` only. Expected: less positive optimism of both rates.
         """
         points = candidate_points(counts) if hull else roc_points(counts)
         at = _best_places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
@@ -127,10 +114,11 @@ class ChosenThresholds:
             return cls(points, at, here, here, None, [reason] * len(at))
         found = _bootstrap_choices(counts, rules, random_stream(seed, f"cut\0{who}"), hull=hull)
         p, n = here.positives, here.negatives
-        tp = here.tp - found.optimism(sensitivity) * p
-        fp = here.fp + found.optimism(specificity) * n
-        _correct_limits(rules, here, found, tp, fp)
-        tp, fp = np.clip(tp, 0, p), np.clip(fp, 0, n)
+        both = np.array(
+            [here.tp - found.optimism(sensitivity) * p, here.fp + found.optimism(specificity) * n]
+        )
+        _correct_limits(rules, here, found, both)
+        tp, fp = np.clip(both, 0, [p, n])
         same = (here.tp + here.fp == 0) | (here.fn + here.tn == 0)
         for i, rule in enumerate(rules):
             one = Confusion(tp[i], fp[i], p[i] - tp[i], n[i] - fp[i])
@@ -141,10 +129,8 @@ class ChosenThresholds:
         expected = replace(here, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
         if here.sums is not None:
             alone = isinstance(counts.clusters, RowWeights)
-            sums = [
-                thinned_products(here.at([i]), expected.at([i]), rows=alone) for i in range(len(at))
-            ]
-            expected = replace(expected, sums=np.array(sums))
+            expected = replace(expected, sums=np.array([thinned_products(
+                here.at([i]), expected.at([i]), rows=alone) for i in range(len(at))]))  # fmt: skip
         seldom = np.isnan(found.thresholds).mean(axis=1) > 0.5
         return cls(points, at, here, expected, found, [SELDOM if one else None for one in seldom])
 
@@ -176,7 +162,8 @@ def _bootstrap_choices(
     (tp,), (fp,) = (_from_above(part[None]) for part in (few.positives, few.negatives))
     cuts = np.concatenate([[np.inf], few.scores[::-1]])
     parts: list[tuple[Floats, ...]] = []
-    for block in resampled_scores(few, rng):
+    n = np.concatenate([few.positives, few.negatives])
+    for block in redraw_rows(n, few.clusters, DRAWS, rng):
         both = block.reshape(len(block), 2, -1)
         both = both[(both.sum(axis=2) > 0).all(axis=1)]
         hits, false = _from_above(both[:, 0]), _from_above(both[:, 1])
@@ -189,33 +176,14 @@ def _bootstrap_choices(
     return BootstrapChoices(at, Confusion(hit, false, p - hit, n - false), whole)
 
 
-def resampled_scores(counts: ScoreCounts, rng: np.random.Generator) -> Iterator[Counts]:
-    """Yield bootstrap counts of rows or clusters, Bayesian bootstrap of weights, (b, 2 m)."""
-    n = np.concatenate([counts.positives, counts.negatives])
-    if counts.clusters is not None:
-        yield from counts.clusters.redraws(len(n), resamples=DRAWS, rng=rng)
-        return
-    some = n > 0
-    for block in resampled_counts(n[some], resamples=DRAWS, rng=rng):
-        drawn = np.zeros((len(block), len(n)), np.int64)
-        drawn[:, some] = block
-        yield drawn
-
-
 def _correct_limits(
-    rules: Sequence[ThresholdRule],
-    here: ConfusionCounts,
-    found: BootstrapChoices,
-    tp: Floats,
-    fp: Floats,
+    rules: Sequence[ThresholdRule], here: ConfusionCounts, found: BootstrapChoices, counts: Floats
 ) -> None:
-    """Set TP and FP so that a predictive value with a limit is corrected for its optimism.
-
-    The rate that the rule maximises stays as expected; the other count follows.
-    """
+    """Correct TP and FP, (2, r), for optimism of predictive values; the maximised rate stays."""
+    tp, fp = counts
     for i, rule in enumerate(rules):
         limit = rule.within
-        if limit is None or limit.name not in PREDICTIVE:
+        if limit is None or limit.name not in ("precision", "npv", "fdr", "for"):
             continue
         wrong = float(measure_value(limit, float_confusion(here.at([i])))[0])
         wrong -= float(found.optimism(limit.measure.function)[i])
@@ -229,8 +197,7 @@ def _correct_limits(
 def thinned_products(here: ConfusionCounts, less: ConfusionCounts, *, rows: bool) -> Floats:
     """Return the sums of products, (4, 4), of tables with fewer or more TP or FP than here.
 
-    A row stays with probability a: a² times the sum of squares with a (1 - a) times that of rows.
-    rows: independent.
+    A row stays with probability a: a² of the squares, a (1 - a) of rows. rows: independent.
     """
     assert here.sums is not None
     sums, moved, alone = here.sums[0], np.eye(4), np.zeros(4)

@@ -11,8 +11,6 @@ from clfeval.document import ResultNote, Row
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 
-TABLE = "measures"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdditionalMeasures:
@@ -37,31 +35,33 @@ def compute_additional_measures(
     # imported only if measures are requested
     from clfeval.methods.measurement.metrics import (
         caveat_notes,
+        has_scored_model,
         label_measure_rows,
         sort_measure_rows,
+        takes_scores,
         unscored_model_rows,
     )
-    from clfeval.methods.measurement.requested_measures import (
-        NET_BENEFIT,
-        parse_measures,
-        set_row_units,
-    )
+    from clfeval.methods.measurement.requested_measures import parse_measures, set_row_units
 
     asked = set_row_units(parse_measures(names), sample.counted)
     rows = [*label_measure_rows(sample, asked, wanted), *unscored_model_rows(sample, asked)]
-    of_scores = [one for one in asked if one.needs != "confusion" or one.name == NET_BENEFIT]
-    scored, digests = _of_scores(sample, of_scores, wanted) if of_scores else ([], [])
-    table = sort_measure_rows([*rows, *scored], sample, asked)
-    return AdditionalMeasures({TABLE: table}, tuple(sorted(digests)), tuple(caveat_notes(asked)))
+    digests = list[str]()
+    if has_scored_model(sample) and any(map(takes_scores, asked)):
+        for some, digest in _of_scores(sample, asked, wanted):
+            rows += some
+            digests.append(digest)
+    table = sort_measure_rows(rows, sample, asked)
+    return AdditionalMeasures(
+        {"measures": table}, tuple(sorted(digests)), tuple(caveat_notes(asked))
+    )
 
 
 def _of_scores(
     sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
-) -> tuple[list[Row], list[str]]:
-    """Return the rows of measures of scores, and the digests of these scores."""
+) -> list[tuple[list[Row], str]]:
+    """Return the rows of measures of scores of each model, and the digests of these scores."""
     counted, shown = sample.counted, sample.slices[None].models
-    if counted is None or all(model.kind == "label" for model in counted.models):
-        return [], []
+    assert counted is not None
     from clfeval.counts.rows import read_scored_rows
     from clfeval.methods.measurement.metrics import score_measure_rows
 
@@ -74,12 +74,9 @@ def _of_scores(
             return None
         whole, place = every.ranked(j)
         for label in sample.slices:
-            here = whole if label is None else every.within(whole, place, label)[0]
-            here = here.frozen()
-            rows += score_measure_rows(
-                label, model, here, sample.thresholds.get(model), asked, wanted
-            )
+            here = (whole if label is None else every.within(whole, place, label)[0]).frozen()
+            cut = sample.thresholds.get(model)
+            rows += score_measure_rows(label, model, here, cut, asked, wanted)
         return rows, f"{model}{whole.digest()}"
 
-    found = [each for each in every.each(one) if each is not None]
-    return [row for rows, _ in found for row in rows], [digest for _, digest in found]
+    return [each for each in every.each(one) if each is not None]

@@ -91,10 +91,7 @@ def _decision_curve(
 def _simultaneous_level(
     counts: ScoreCounts | None, found: ConfusionCounts, each: Adds, level: float
 ) -> float:
-    """Return the level of each interval for simultaneous coverage at all thresholds.
-
-    By arccos(correlation) between means of neighbouring thresholds, or Bonferroni's if less.
-    """
+    """Return the level for joint coverage by arccos(correlation) of neighbours, or Bonferroni's."""
     m, (hit, false, right, missed) = len(found.tp), (one[:, None] for one in each)
     said = np.arange(m + 1) > np.arange(m)[:, None]  # from each threshold on, rows between two
     rows = np.hstack([np.where(said, hit, -missed), np.where(said, -false, right)])
@@ -128,11 +125,9 @@ def net_benefit(counts: ScoreCounts, t: float, level: float | None) -> tuple[Est
     """Return the net benefit at the threshold t, and its standard error.
 
     NB = TP/M - FP/M t/(1-t)   variance = sum over M rows of (what each adds - NB)² / M²
-
     Limits are those of `weighted_difference`. In clusters the sum is over cluster totals, times g /
     (g-1) with g = M² / sum M_c²; counts are divided by the design effect, at least 1, and the
     quantile is Student's t with g - 1 degrees of freedom. Weights are clusters of one row.
-
     Range -t/(1-t)..1, in true positives per row, best high. Undefined unless 0 < t < 1 and without
     rows; no limits with level None, or in one cluster.
     Errors: ValueError unless 0 < level < 1.
@@ -222,10 +217,7 @@ def _row_products(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) 
 
 
 COLUMNS = ("calibrated_mean", "calibrated_high", "p")
-METHOD = "simulation"
-_MOST, _MIN_DRAWS = 2**25, 200  # numbers drawn at most, draws at least
-_AT_ONCE = 2**20
-_ROUNDING = 1e-9  # relative tolerance of equal distances
+_MOST = 2**25  # numbers drawn at most
 
 
 def perfect_calibration_values(
@@ -248,8 +240,8 @@ def perfect_calibration_values(
         rows = n**2.0 / np.maximum(owned.squares.reshape(2, m).sum(axis=0), 1e-300)
     rows = np.maximum(np.rint(rows), n > 0)
     each = n / np.maximum(rows, 1)  # weight of one row
-    draws = max(_MIN_DRAWS, min(wanted.resamples, _MOST // m))
-    step, rng = max(1, _AT_ONCE // m), random_stream(wanted.seed, f"calibrated\0{name}")
+    draws = max(200, min(wanted.resamples, _MOST // m))
+    step, rng = max(1, 2**20 // m), random_stream(wanted.seed, f"calibrated\0{name}")
     values: dict[str, list[Floats]] = {one.name: [] for one in some}
     for start in range(0, draws, step):
         shape = min(step, draws - start), m
@@ -258,7 +250,7 @@ def perfect_calibration_values(
         hits = hits if alike else hits * each
         for one in some:
             values[one.name].append(np.asarray(one.measure.function(p, hits, n - hits)))
-    method = METHOD if draws >= wanted.resamples else f"{METHOD}, {draws:,}"
+    method = "simulation" if draws >= wanted.resamples else f"simulation, {draws:,}"
     method += ", independent rows" * isinstance(owned, ClusterCounts)
     found = dict[str, Row]()
     for one in some:
@@ -267,7 +259,7 @@ def perfect_calibration_values(
         if np.isnan(value) or np.isnan(drawn).any():
             continue
         off, far = (np.abs(drawn), abs(value)) if one.measure.aim == 0 else (drawn, value)
-        share = (1 + (off >= far * (1 - _ROUNDING)).sum()) / (1 + draws)
+        share = (1 + (off >= far * (1 - 1e-9)).sum()) / (1 + draws)  # despite rounding
         ends = float(drawn.mean()), float(np.quantile(off, level)), float(share)
         found[one.name] = {"method": method, **dict(zip(COLUMNS, ends, strict=True))}
     return found

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import isfinite
+from math import isfinite, isnan, nan
+from typing import NamedTuple
 
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.paired_estimates import DifferenceErrors, PairedEstimates, errors_of_kinds
+from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.document import Estimate
+from clfeval.document import Estimate, Row
 from clfeval.inference.proportions import NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.resampling import percentile_limits, random_stream
 from clfeval.measures.confusion import Confusion
@@ -27,7 +29,6 @@ from clfeval.methods.design_effects import (
 from clfeval.methods.estimates import (
     Cells,
     Design,
-    Estimates,
     Limits,
     estimate_column,
     exact_limits,
@@ -36,14 +37,14 @@ from clfeval.methods.estimates import (
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 
-EXACT, TRANSFORMED, REGION = "Clopper-Pearson", "Clopper-Pearson, transformed", "score region"
+EXACT, REGION = "Clopper-Pearson", "score region"
 OF_KIND = {  # where the class ratio is irrelevant or fixed
     "linear": "Newcombe square-and-add", "region": REGION, "logit": "Mercaldo logit",
     "ratio": "Katz log ratio", "log": "Woolf log odds ratio", "derived": "transformed interval",
 }  # fmt: skip
-AT_PREVALENCE = {"ppv_at": "ppv", "npv_at": "npv"}  # measures with the same limits there
 WEIGHED = "square-and-add of Wilson intervals"  # of a net benefit
 INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
+TWO_CLASSES = "binary"
 _STEP = 0.01  # relative step of a count, extrapolated twice
 
 Function = Callable[[Confusion], Floats]
@@ -51,10 +52,7 @@ Function = Callable[[Confusion], Floats]
 
 @dataclass(frozen=True, slots=True)
 class LabelLimitSettings:
-    """Settings of confidence limits; names: of the random streams of the tables.
-
-    clusters, many: the resampler of clusters or weights of each table, and their number.
-    """
+    """Settings of limits; of each table: random stream, resampler, clusters or weights."""
 
     wanted: IntervalSettings
     names: Sequence[str]
@@ -62,43 +60,57 @@ class LabelLimitSettings:
     many: Sequence[float]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelMeasureEstimates:
-    """A measure of m tables: estimates, standard errors (NaN where there is none), methods."""
+class MeasureEstimate(NamedTuple):
+    """A value, its standard error on the measure's own scale (NaN for none), and the method."""
 
-    values: Estimates
-    errors: Floats
-    methods: Sequence[str]
+    value: Estimate
+    error: float
+    method: str
 
-    def at(self, i: int) -> tuple[Estimate, float, str]:
-        """Return the estimate, standard error and method of one table."""
-        return self.values[i], float(self.errors[i]), self.methods[i]
+    @classmethod
+    def undefined(cls, reason: str) -> MeasureEstimate:
+        """Return the estimate of an undefined measure."""
+        return cls(Estimate(None, reason=reason), nan, NONE)
 
 
 def estimate_label_measure(
     asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
-) -> LabelMeasureEstimates:
-    """Return a measure of the tables, with limits by the requested or the default method."""
-    cells, of = Cells.at_prevalence(counts), asked.measure.function
+) -> list[MeasureEstimate]:
+    """Return a measure of each table, with limits by the requested or the default method."""
+    cells, measure, of = Cells.at_prevalence(counts), asked.measure, asked.measure.function
     values = np.broadcast_to(np.asarray(of(float_confusion(cells)), np.float64), cells.tp.shape)
-    errors = standard_errors(of, cells, sure.many)
-    bounds, method = _limits_and_method(asked, counts, sure)
+    errors, level, how = standard_errors(of, cells, sure.many), sure.wanted.level, sure.wanted.how
+    bounds: Limits | None
+    if level is None:
+        bounds, method = None, NONE
+    elif how == "bootstrap":
+        bounds, method = _bootstrap_limits(of, cells, sure, level), BOOTSTRAP
+    elif how in NAMED_SHARES and measure.share is not None and not measure.drawn:
+        k, n = effective_share_counts(measure, cells, level)
+        bounds, method = SHARE_LIMITS[how](k, n, level=level), how.title()
+    else:
+        bounds, method = _by_record(asked, counts, sure)
     methods = np.full(len(values), method, object)
     if bounds is not None and method == BOOTSTRAP:
         unknown = ~(bounds[0] < bounds[1]) & np.isfinite(values)
         if unknown.any():
             ends, methods[unknown] = _by_record(asked, counts, sure)
-            bounds = (
-                _replace_where(bounds[0], ends[0], unknown),
-                _replace_where(bounds[1], ends[1], unknown),
-            )
-    return LabelMeasureEstimates(
-        estimate_column(values, bounds, cells, asked.measure.undefined), errors, methods.tolist()
-    )
+            low, high = (np.where(unknown, *both) for both in zip(ends, bounds, strict=True))
+            bounds = low, high
+    found = estimate_column(values, bounds, cells, measure.undefined)
+    return [*map(MeasureEstimate, found, errors.tolist(), methods.tolist())]
 
 
-def _replace_where(some: Floats, others: Floats, where: Bools) -> Floats:
-    return np.where(where, others, some)
+def measure_row(
+    label: str | None, model: str, name: str, known: MeasureEstimate,
+    estimator: str = TWO_CLASSES, of_class: str | None = None,
+) -> Row:  # fmt: skip
+    """Return the row of a measure of a model in a slice, as table `measures` has it."""
+    return {
+        "slice": label, "model": model, "measure": name, "estimator": estimator, "class": of_class,
+        "value": known.value, "se": None if isnan(known.error) else known.error,
+        "method": known.method,
+    }  # fmt: skip
 
 
 def float_confusion(cells: Cells | ConfusionCounts) -> Confusion:
@@ -107,35 +119,19 @@ def float_confusion(cells: Cells | ConfusionCounts) -> Confusion:
         cells.tp, cells.fp, cells.fn, cells.tn)))  # fmt: skip
 
 
-def _limits_and_method(
-    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
-) -> tuple[Limits | None, str]:
-    measure, level, how = asked.measure, sure.wanted.level, sure.wanted.how
-    if level is None:
-        return None, NONE
-    if how == "bootstrap":
-        return _bootstrap_limits(
-            measure.function, Cells.at_prevalence(counts), sure, level
-        ), BOOTSTRAP
-    if how in NAMED_SHARES and measure.share is not None and not measure.drawn:
-        k, n = effective_share_counts(measure, Cells.at_prevalence(counts), level)
-        return SHARE_LIMITS[how](k, n, level=level), how.title()
-    return _by_record(asked, counts, sure)
-
-
 def _by_record(
     asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
 ) -> tuple[Limits, str]:
     """Return the default confidence limits of a measure, and the name of their method."""
     measure, settings, level = asked.measure, asked.settings, sure.wanted.level or 0.95
-    if measure.id in AT_PREVALENCE:  # where the class ratio is known
-        name, there = AT_PREVALENCE[measure.id], Cells.at_prevalence(counts, settings["prevalence"])
+    if measure.id in ("ppv_at", "npv_at"):  # where the class ratio is known
+        name, there = measure.id[:3], Cells.at_prevalence(counts, settings["prevalence"])
         return measure_limits(name, there, level=level), OF_KIND[measure.interval]
     cells, design = Cells.at_prevalence(counts), Design(sure.wanted.totals)
     beta = settings.get("beta", 1.0)
     exact = exact_limits(measure.id, cells, level=level, design=design, beta=beta)
     if exact is not None:
-        return exact, EXACT if measure.share is not None else TRANSFORMED
+        return exact, EXACT if measure.share is not None else f"{EXACT}, transformed"
     fixed = design.totals == "fixed" or measure.invariant
     found = measure_limits(measure.id, cells, level=level, design=design, **settings)
     return found, OF_KIND[measure.interval] if fixed else REGION
@@ -152,11 +148,10 @@ def _bootstrap_limits(of: Function, cells: Cells, sure: LabelLimitSettings, leve
             if not four.sum():
                 continue
             draws = rng.multinomial(int(four.sum()), four / four.sum(), size=often)
-            tp, fp, fn, tn = draws.T.astype(np.float64)
+            table = draws.T.astype(np.float64)
         else:
-            tp, fp, fn, tn = each.tables(often, rng)
-        low, high, _ = percentile_limits(of(Confusion(tp, fp, fn, tn)), level=level)
-        ends[:, i] = low, high
+            table = each.tables(often, rng)
+        ends[:, i] = percentile_limits(of(Confusion(*table)), level=level)[:2]
     return ends[0], ends[1]
 
 
@@ -164,7 +159,6 @@ def cell_influence(of: Function, table: Confusion) -> Floats:
     """Return the influence of a row of each cell on a measure: (4, m).
 
     f = M d theta / d n_c   for the cells TP, FP, FN, TN
-
     Central differences at three steps, extrapolated; 0 for an empty cell.
     Source: Hampel 1974, Journal of the American Statistical Association 69:383.
     """
@@ -204,10 +198,6 @@ def standard_errors(of: Function, cells: Cells, many: Sequence[float]) -> Floats
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)) / table.total)
 
 
-NOTHING = np.zeros((0, 0)), np.zeros(0)  # steps and sizes where unknown
-_DUST = 1e-12  # relative to the value: smaller errors are rounding
-
-
 def label_influence(patterns: PatternCounts, measure: Measure) -> tuple[Floats, Floats]:
     """Return a measure of k models, (k,), and the influence values of the patterns, (k, m)."""
     truth, votes, table = patterns.truth[:, None], patterns.votes, _tables(patterns)
@@ -228,33 +218,44 @@ def label_estimates(
     if patterns.truth.all() or not patterns.truth.any():
         return None
     values, moved = label_influence(patterns, asked.measure)
-    some = [
-        i for i, model in enumerate(patterns.models) if model not in without and isfinite(values[i])
-    ]
+    some = [i for i, name in enumerate(patterns.models) if name not in without]
+    some = [i for i in some if isfinite(values[i])]
     if not some:
         return None
     row = float(patterns.n.sum() / class_sizes(patterns, 2).sum())  # weight of one row
     table = _tables(patterns)
     cells = [cell[some] + row / 2 for cell in (table.tp, table.fp, table.fn, table.tn)]
     f = cell_influence(asked.measure.function, Confusion(*cells))
-    jumps = np.abs([f[1] - f[3], f[0] - f[2]])  # of negatives, of positives
-    there = (patterns.n > 0) & (jumps.max(axis=1) > 0)[patterns.truth.astype(int)]
-    flips = flip_correction(patterns.votes[there][:, some], jumps * row)
-    least = smallest_class_size(patterns)
-    known = errors_of_kinds(moved[some], patterns.n, patterns.clusters, fewest=least, flips=flips)
-    shares = np.array([cells[1] + cells[3], cells[0] + cells[2]]) / sum(cells)
-    steps, sizes = (jumps * shares).T, effective_class_sizes(patterns, 2)
-    if np.allclose(jumps[0], jumps[1], rtol=1e-9):  # equal for rows of both classes
-        steps, sizes = jumps[:1].T, effective_class_sizes(patterns, 1)
+    jumps = np.abs([f[1] - f[3], f[0] - f[2]]).T  # of negatives, of positives
+    shares = np.array([cells[1] + cells[3], cells[0] + cells[2]]).T / sum(cells)[:, None]
+    return estimates_of_labels(asked, patterns, some, values[some], moved[some], jumps, shares, row)
+
+
+def estimates_of_labels(
+    asked: RequestedMeasure, patterns: PatternCounts | ClassPatterns, some: Sequence[int],
+    values: Floats, moved: Floats, jumps: Floats, shares: Floats, row: float,
+) -> PairedEstimates | None:  # fmt: skip
+    """Return paired estimates of k models, from influence values of the patterns, (k, m).
+
+    some: indices of models. jumps (k, C): J by class; shares (C,) or (k, C): of its rows.
+    """
+    classes = jumps.shape[1]
+    sizes, least = effective_class_sizes(patterns, classes), smallest_class_size(patterns, classes)
+    moves = (patterns.n > 0) & (jumps.max(axis=0) > 0)[patterns.truth.astype(int)]
+    there, steps = jumps[:, sizes > 0], (jumps * shares)[:, sizes > 0]
+    flips = flip_correction(patterns.votes[moves][:, some], there.T * row)
+    known = errors_of_kinds(moved, patterns.n, patterns.clusters, fewest=least, flips=flips)
+    sizes = sizes[sizes > 0]
+    if np.allclose(there, there[:, :1], rtol=1e-9):  # equal for rows of all classes
+        steps, sizes = there[:, :1], effective_class_sizes(patterns, 1)
     names = [patterns.models[i] for i in some]
-    return make_paired_estimates(asked, names, values[some], known, least, (steps, sizes))
+    return make_paired_estimates(asked, names, values, known, least, (steps, sizes))
 
 
 def flip_correction(votes: Ints | Bools, jumps: Floats) -> Floats:
     """Return the half-row correction of the squares of differences of k models, (k, k).
 
     sum over classes of (J_i² + J_j²) / 2 where i and j differ in any row.
-
     votes (m, k): of the rows that affect the measure; jumps (classes, k): J.
     Source: Agresti and Min 2005, Statistics in Medicine 24:729, of shares.
     """
@@ -265,23 +266,16 @@ def flip_correction(votes: Ints | Bools, jumps: Floats) -> Floats:
 
 def make_paired_estimates(
     asked: RequestedMeasure, models: Sequence[str], values: Floats, known: DifferenceErrors,
-    least: float,
-    steps: tuple[Floats, Floats] = NOTHING,
+    least: float, steps: tuple[Floats, Floats],
 ) -> PairedEstimates | None:  # fmt: skip
-    """Return paired estimates by a measure; None where their errors are unknown.
-
-    steps: changes of estimates when all rows of a kind change, (k, c), and its rows, (c,).
-    """
+    """Return estimates, or None; steps: changes (k, c) when all rows of a kind, (c,), change."""
     v = known.covariance
     if not models or (v is not None and not np.isfinite(v).all()):
         return None
-    size = np.maximum(np.abs(values)[:, None], np.abs(values))
-    known = replace(known, errors=np.where(known.errors <= _DUST * size, 0.0, known.errors))
-    each, sizes = steps
-    each = each if len(sizes) else np.zeros((len(models), 0))
-    return PairedEstimates(
-        asked.name, asked.measure, tuple(models), values, known, least, each, sizes
-    )
+    size = np.maximum(np.abs(values)[:, None], np.abs(values))  # smaller errors are rounding
+    known = replace(known, errors=np.where(known.errors <= 1e-12 * size, 0.0, known.errors))
+    names = tuple(models)
+    return PairedEstimates(asked.name, asked.measure, names, values, known, least, *steps)
 
 
 def _tables(patterns: PatternCounts) -> Confusion:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import inf, isnan, nan
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 from textwrap import wrap
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, ResultNote, Row, as_estimate
+from clfeval.document import ResultNote, Row
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.design_effects import TableResampler
@@ -20,7 +20,7 @@ from clfeval.methods.measurement.decision_curves import (
     net_benefit,
     perfect_calibration_values,
 )
-from clfeval.methods.measurement.label_measures import OF_KIND
+from clfeval.methods.measurement.label_measures import OF_KIND, MeasureEstimate, measure_row
 from clfeval.methods.measurement.requested_measures import (
     AT_RISK,
     NET_BENEFIT,
@@ -29,39 +29,30 @@ from clfeval.methods.measurement.requested_measures import (
 )
 from clfeval.methods.options import IntervalSettings
 
-NEEDS = {
-    "confusion": "labels", "classes": "labels", "scores": "scores",
-    "probabilities": "probabilities",
-}  # fmt: skip
-HEADS = ("measure", "range", "best", "needs", "interval")
 GAP, INDENT, WIDTH = "  ", "    ", 80
 
 
 def list_measures(command: str, known: AvailableMeasures) -> Iterator[str]:
     """Yield the lines of the list of measures with parameters and aliases, then the sets."""
     measures = [CATALOG[one] for one in known.ids]
-    rows = [HEADS, *map(_measure_cells, measures)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
-    yield _format_line(HEADS, widths)
+    rows: list[tuple[str, ...]] = [("measure", "range", "best", "needs", "interval")]
+    for one in measures:
+        best = one.best if one.aim is None else str(one.aim)
+        ends = f"{_format_limit(one.low)} to {_format_limit(one.high)}"
+        needs = "labels" if one.needs in ("confusion", "classes") else one.needs
+        needs = "probabilities" if one.id == NET_BENEFIT else needs
+        rows.append((one.id, ends, best, needs, _interval_method(one)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    cells = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+    head, *lines = (GAP.join(row).rstrip() for row in cells)
+    yield head
     yield GAP.join("─" * width for width in widths)
-    for measure, row in zip(measures, rows[1:], strict=True):
-        yield _format_line(row, widths)
+    for measure, line in zip(measures, lines, strict=True):
+        yield line
         for note in _measure_notes(measure):
             yield from wrap(note, WIDTH, initial_indent=INDENT, subsequent_indent=2 * INDENT)
     yield f"sets: {', '.join(known.sets)}"
     yield f"explanation of a measure: clfeval {command} --explain NAME"
-
-
-def _format_line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    pairs = zip(cells, widths, strict=True)
-    return GAP.join(cell.ljust(width) for cell, width in pairs).rstrip()
-
-
-def _measure_cells(measure: Measure) -> tuple[str, ...]:
-    best = measure.best if measure.aim is None else str(measure.aim)
-    ends = f"{_format_limit(measure.low)} to {_format_limit(measure.high)}"
-    needs = "probabilities" if measure.id == NET_BENEFIT else NEEDS[measure.needs]
-    return measure.id, ends, best, needs, _interval_method(measure)
 
 
 def _interval_method(measure: Measure) -> str:
@@ -89,10 +80,9 @@ def _measure_notes(measure: Measure) -> Iterator[str]:
         yield f"also {', '.join(others)}"
     if measure.twin:
         yield f"the same as {measure.twin}"
-    at_threshold = measure.id == NET_BENEFIT
-    if at_threshold:
+    if measure.id == NET_BENEFIT:
         yield "t: default is the threshold in use"
-    for name, one in {} if at_threshold else parameters_of(measure).items():
+    for name, one in parameters_of(measure).items() if measure.id != NET_BENEFIT else ():
         default = one.default
         shown = f"{default[0]:g}..{default[1]:g}" if isinstance(default, tuple) else (
             "required" if default is None else f"{default:g}")  # fmt: skip
@@ -109,35 +99,26 @@ def _format_limit(limit: float) -> str:
     return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:g}"
 
 
-TWO_CLASSES = "binary"
-UNCUT = "needs_threshold"
-OF_TRUTH = ("prevalence", "no_information_rate")  # measures that do not depend on the threshold
-
-
 def label_measure_rows(
     sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
 ) -> list[Row]:
     """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
-    labelled = [one for one in asked if one.needs == "confusion" and one.name != NET_BENEFIT]
     uncut = {} if sample.counted is None else sample.counted.uncut
-    none, rows = Estimate(None, reason=UNCUT), list[Row]()
+    none = MeasureEstimate.undefined("needs_threshold")
     labels, counts = concatenate_counts(sample.slices)
     patterns, who = sample.patterns, list(zip(labels, counts.models, strict=True))
-    owned = {label: one.clusters for label, one in patterns.items()}
-    sizes = {label: 0.0 if one is None else one.size for label, one in owned.items()}
+    again = [TableResampler.from_patterns(patterns.get(label), model) for label, model in who]
     sure = label_measures.LabelLimitSettings(
-        wanted,
-        [f"{model}\0{label or ''}" for label, model in who],
-        [TableResampler.from_patterns(patterns.get(label), model) for label, model in who],
-        [sizes.get(label, 0.0) for label in labels],
+        wanted, [f"{model}\0{label or ''}" for label, model in who], again,
+        [0.0 if one is None else one.clusters.size for one in again],
     )  # fmt: skip
-    found = {one.name: label_measures.estimate_label_measure(one, counts, sure) for one in labelled}
+    found = {one.name: label_measures.estimate_label_measure(one, counts, sure)
+             for one in asked if not takes_scores(one)}  # fmt: skip
+    rows, of_truth = list[Row](), ("prevalence", "no_information_rate")  # without a threshold
     for i, (label, model) in enumerate(who):
-        for name, one in found.items():
-            known = one.at(i)
-            if model in uncut and name not in OF_TRUTH:
-                known = none, nan, label_measures.NONE
-            rows.append(_measure_row(label, model, name, *known))
+        for name, every in found.items():
+            known = none if model in uncut and name not in of_truth else every[i]
+            rows.append(measure_row(label, model, name, known))
     return rows
 
 
@@ -151,18 +132,25 @@ def score_measure_rows(
     calibrated = perfect_calibration_values(some, counts, wanted, name)
     for one in some:
         t = risk_threshold(one, threshold)
-        if t is not None:
-            known = _net_benefit_estimate(counts, t, wanted, name)
-        else:
-            known = scored.estimate_score_measure(one.measure, counts, wanted, name)
-        row = _measure_row(label, model, one.name, known.value, known.error, known.method)
-        rows.append({**row, **calibrated.get(one.name, {})})
+        known = (
+            scored.estimate_score_measure(one.measure, counts, wanted, name)
+            if t is None
+            else _net_benefit_estimate(counts, t, wanted, name)
+        )
+        rows.append({**measure_row(label, model, one.name, known), **calibrated.get(one.name, {})})
     return rows
 
 
 def takes_scores(one: RequestedMeasure) -> bool:
     """Return whether a measure needs scores rather than labels."""
     return one.name == NET_BENEFIT or one.needs in ("scores", "probabilities")
+
+
+def measure_at_threshold(one: RequestedMeasure, cut: float | None) -> Measure:
+    """Return the measure; for net benefit the one at the threshold in force, else 0.5."""
+    if one.name == NET_BENEFIT:
+        return CATALOG[AT_RISK].given(t=0.5 if cut is None else cut)
+    return one.measure
 
 
 def risk_threshold(one: RequestedMeasure, threshold: float | None) -> float | None:
@@ -173,60 +161,20 @@ def risk_threshold(one: RequestedMeasure, threshold: float | None) -> float | No
     return 0.5 if t is None else float(t)
 
 
-def missing_score_rows(
-    label: str | None, model: str, asked: Iterable[RequestedMeasure]
-) -> list[Row]:  # fmt: skip
-    """Return undefined rows of measures that need scores, without those of the default set."""
-    none = Estimate(None, reason="needs_scores")
-    return [
-        _measure_row(label, model, one.name, none, nan, label_measures.NONE)
-        for one in asked
-        if one.by != "default" and (one.needs != "confusion" or one.name == NET_BENEFIT)
-    ]
-
-
 def _net_benefit_estimate(
     counts: ScoreCounts, t: float, wanted: IntervalSettings, name: str
-) -> scored.MeasureEstimate:
+) -> MeasureEstimate:
     """Return the net benefit at the threshold t; default limits if the bootstrap has none."""
-    m = len(counts.scores)
-    if m and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1):
-        return scored.MeasureEstimate(
-            Estimate(None, reason=scored.PROBABILITIES), nan, label_measures.NONE
-        )
+    x = counts.scores
+    if len(x) and not (x[0] >= 0 and x[-1] <= 1):
+        return MeasureEstimate.undefined(scored.PROBABILITIES)
     value, error = net_benefit(counts, t, wanted.level)
-    method = label_measures.NONE
     if value.value is not None and wanted.how == "bootstrap":
         known = scored.estimate_score_measure(CATALOG[AT_RISK].given(t=t), counts, wanted, name)
         if known.value.low is not None:
             return known
-    if value.low is not None:
-        method = (
-            label_measures.WEIGHED
-            if counts.clusters is None
-            else f"{label_measures.WEIGHED}, design effect"
-        )
-    return scored.MeasureEstimate(value, error, method)
-
-
-def _measure_row(
-    label: str | None, model: str, name: str, value: Estimate, error: float,
-    method: str,
-) -> Row:  # fmt: skip
-    return {
-        "slice": label, "model": model, "measure": name, "estimator": TWO_CLASSES,
-        "class": None, "value": value, "se": None if isnan(error) else float(error),
-        "method": method,
-    }  # fmt: skip
-
-
-def estimates_by_model(rows: Sequence[Row]) -> Mapping[tuple[str | None, str], dict[str, Estimate]]:
-    """Return the estimates by slice and model, then by measure."""
-    found: dict[tuple[str | None, str], dict[str, Estimate]] = {}
-    for row in rows:
-        key = (None if row["slice"] is None else str(row["slice"]), str(row["model"]))
-        found.setdefault(key, {})[str(row["measure"])] = as_estimate(row["value"])
-    return found
+    method = label_measures.WEIGHED + ", design effect" * (counts.clusters is not None)
+    return MeasureEstimate(value, error, label_measures.NONE if value.low is None else method)
 
 
 def has_scored_model(sample: Sample) -> bool:
@@ -236,15 +184,16 @@ def has_scored_model(sample: Sample) -> bool:
 
 
 def unscored_model_rows(sample: Sample, asked: Sequence[RequestedMeasure]) -> list[Row]:
-    """Return undefined rows of measures that need scores, for models without scores."""
+    """Return undefined rows of measures of scores by name or set, for models without scores."""
     models = () if sample.counted is None else sample.counted.models
-    scored = {model.name for model in models if model.kind != "label"}
+    with_scores = {model.name for model in models if model.kind != "label"}
+    some = [one for one in asked if one.by != "default" and takes_scores(one)]
     return [
-        row
+        measure_row(label, model, one.name, MeasureEstimate.undefined("needs_scores"))
         for label, counts in sample.slices.items()
         for model in counts.models
-        if model not in scored
-        for row in missing_score_rows(label, model, asked)
+        if model not in with_scores
+        for one in some
     ]
 
 
@@ -266,8 +215,5 @@ def sort_measure_rows(
 def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultNote]:
     """Return warnings with the caveats of measures requested by name."""
     named = {one.measure.id: one.measure for one in asked if one.by == "name"}
-    return [
-        ResultNote("caveat", f"{measure.title}: {measure.caveat}")
-        for measure in named.values()
-        if measure.caveat
-    ]
+    return [ResultNote("caveat", f"{measure.title}: {measure.caveat}")
+            for measure in named.values() if measure.caveat]  # fmt: skip

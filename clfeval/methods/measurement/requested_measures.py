@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from clfeval.errors import UsageError, suggestion
+from clfeval.errors import UsageError, bad_option, suggestion
 from clfeval.measures.catalog import (
     CATALOG,
     TWO_AREAS,
@@ -31,8 +31,7 @@ HARD = ("sensitivity", "specificity", "precision", "npv", "balanced_accuracy", "
 OF_SCORES = ("roc_auc", "brier", "brier_skill", "log_loss", "calibration_slope",
              "calibration_intercept", "calibration_in_the_large", "oe_ratio",
              "net_benefit")  # fmt: skip
-DESCRIBING = ("prevalence", "mean_score")  # describe the rows, not the models
-DEFAULT = (*OF_SCORES, *HARD, *DESCRIBING)
+DEFAULT = (*OF_SCORES, *HARD, "prevalence", "mean_score")  # the last two describe the rows
 ORDINAL = "ordinal"
 SETS = ("default", "hard", "probability", "ranking", ORDINAL, "all")
 OF_TWO = {  # equivalents with two classes
@@ -53,9 +52,7 @@ REFUSED = {
     "integrated_discrimination_improvement": _GAINS, "c_index": _TIMES,
     "concordance_index": _TIMES, "harrell_c": _TIMES,
 }  # fmt: skip
-NEVER = {"hosmer_lemeshow"}  # never in a set
 # common spellings of measures with a parameter, and their names here
-COSTS = re.compile(r"([\d.]+)[:/]([\d.]+)")
 SPELT = (
     (re.compile(r"f_?0([1-9]\d*)(?:_?(?:score|measure))?"), "f_beta:beta=0.{}"),
     (re.compile(r"f_?(\d+(?:\.\d+)?)(?:_?(?:score|measure))?"), "f_beta:beta={}"),
@@ -127,11 +124,8 @@ def is_two_class_measure(measure: Measure) -> bool:
 OF_PREDICTIONS = AvailableMeasures(
     "report", [one.id for one in CATALOG.values() if one.needs in (*NEEDS["all"], "classes")], SETS
 )
-OF_TWO_CLASSES = AvailableMeasures(
-    "report",
-    [one for one in OF_PREDICTIONS.ids if is_two_class_measure(CATALOG[one]) or one in OF_TWO],
-    SETS,
-)
+_IDS = [one for one in OF_PREDICTIONS.ids if is_two_class_measure(CATALOG[one]) or one in OF_TWO]
+OF_TWO_CLASSES = replace(OF_PREDICTIONS, ids=_IDS)
 
 
 def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
@@ -143,7 +137,7 @@ def _parse_measure_or_set(text: str, flag: str) -> Iterator[RequestedMeasure]:
     if key in NEEDS:
         for measure in CATALOG.values():
             plain = measure.of is not None and measure.twin is None and not measure.takes
-            if plain and measure.needs in NEEDS[key] and measure.id not in NEVER:
+            if plain and measure.needs in NEEDS[key] and measure.id != "hosmer_lemeshow":
                 yield RequestedMeasure(measure.id, measure, {}, "set")
         return
     if key == ORDINAL:
@@ -163,8 +157,7 @@ def refuse_measure(name: str, flag: str = FLAG) -> None:
     if key in TWO_AREAS:
         what = f"{flag}: {name.strip()} is ambiguous: average_precision (steps) or pr_auc "
         hint = f"use {flag} average_precision or {flag} pr_auc"
-        raise UsageError.new(f"{what}(trapezoids)", "unknown-measure",
-                            hint=hint)  # fmt: skip
+        raise UsageError.new(f"{what}(trapezoids)", "unknown-measure", hint=hint)
 
 
 def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedMeasure:
@@ -181,10 +174,8 @@ def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedM
         error.hint = OF_MORE.get(measure.id if measure else "", error.hint)
         raise error
     given = parse_measure_settings(text, settings, measure, flag=flag)
-    settings_taken = measure_arguments(measure, given)
-    return RequestedMeasure(
-        format_measure_name(measure, given), measure.given(**settings_taken), settings_taken
-    )
+    taken = measure_arguments(measure, given)
+    return RequestedMeasure(format_measure_name(measure, given), measure.given(**taken), taken)
 
 
 def unknown_measure(
@@ -195,9 +186,8 @@ def unknown_measure(
     what = f"no measure '{name}'"
     if measure is not None:
         what = f"{measure.id} is not available for predictions of {classes}"
-    return UsageError.new(
-        f"{flag}: {what}", "unknown-measure", hint=suggest_measure(text, known, flag)
-    )
+    hint = suggest_measure(text, known, flag)
+    return UsageError.new(f"{flag}: {what}", "unknown-measure", hint=hint)
 
 
 def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> str:
@@ -216,13 +206,11 @@ def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> st
 
 def format_measure_name(measure: Measure, given: Mapping[str, Any]) -> str:
     """Return the name of a measure with its parameters in a fixed order."""
-    parts = ",".join(f"{key}={format_parameter(value)}" for key, value in sorted(given.items()))
-    return f"{measure.id}:{parts}" if parts else measure.id
-
-
-def format_parameter(value: Any) -> str:
-    """Write a parameter as it is typed."""
-    return f"{value[0]:g}..{value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
+    parts = []
+    for key, value in sorted(given.items()):
+        text = f"{value[0]:g}..{value[1]:g}" if isinstance(value, tuple) else f"{value:g}"
+        parts.append(f"{key}={text}")
+    return f"{measure.id}:{','.join(parts)}" if parts else measure.id
 
 
 def measure_arguments(measure: Measure, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -242,51 +230,46 @@ def parse_measure_settings(
         key, equals, value = (one.strip() for one in part.partition("="))
         if not equals and find_measure(key) is not None:
             what = f"{flag}: no measure '{text}'"
-            raise UsageError.new(
-                what, "unknown-measure", hint=suggest_measure(text, OF_TWO_CLASSES, flag)
-            )
+            hint = suggest_measure(text, OF_TWO_CLASSES, flag)
+            raise UsageError.new(what, "unknown-measure", hint=hint)
         if key not in known:
-            takes = ", ".join(known) or "none"
-            takes += f", as in {measure.id}:{','.join(f'{one}=1' for one in [*known][:2])}" * bool(
-                known
-            )
+            example = ",".join(f"{one}=1" for one in [*known][:2])
+            takes = f"{', '.join(known)}, as in {measure.id}:{example}" if known else "none"
             what = f"{flag} '{text}': {measure.id} has no parameter '{key}'"
             hint = threshold_hint(f"{measure.id}:{part}") or f"its parameters: {takes}"
-            if measure.id == "expected_cost" and (two := COSTS.fullmatch(part)):
-                hint = (
-                    f"name the costs, as in {flag} cost:fp={two[1]},fn={two[2]} (false positives "
-                )
-                hint += f"cost {two[1]}) or cost:fp={two[2]},fn={two[1]} (misses cost {two[1]})"
-            raise UsageError.new(what, "bad-option", hint=hint)
+            two = re.fullmatch(r"([\d.]+)[:/]([\d.]+)", part)
+            if measure.id == "expected_cost" and two:
+                hint = f"name the costs, as in {flag} cost:fp={two[1]},fn={two[2]} (false "
+                hint += f"positives cost {two[1]}) or cost:fp={two[2]},fn={two[1]} (misses cost "
+                hint += f"{two[1]})"
+            raise bad_option(what, hint)
         found[key] = _parse_setting(text, key, value, measure, flag)
     missing = [name for name, one in known.items() if one.default is None and name not in found]
     if missing:
         example = ",".join(f"{name}={0.01 if name == 'prevalence' else 1:g}" for name in missing)
         what = f"{flag} '{text}': {measure.id} needs {' and '.join(missing)}"
-        raise UsageError.new(what, "bad-option", hint=f"for example {measure.id}:{example}")
+        raise bad_option(what, f"for example {measure.id}:{example}")
     return found
 
 
 def _parse_setting(text: str, key: str, value: str, measure: Measure, flag: str) -> Any:
     """Return the value of a parameter; UsageError if it is out of range."""
     parameter = parameters_of(measure)[key]
-    parts = value.split("..") if parameter.pair else [value]
     try:
-        numbers = [float(part) for part in parts]
+        numbers = [float(part) for part in (value.split("..") if parameter.pair else [value])]
     except ValueError:
-        what = f"{flag} '{text}': '{value}' is not a number"
         example = parameter.default
         example = 0.1 if example is None or isinstance(example, tuple) else example
         hint = f"for example {measure.id}:{key}={example:g}"
-        raise UsageError.new(what, "bad-option", hint=hint) from None
+        raise bad_option(f"{flag} '{text}': '{value}' is not a number", hint) from None
     if parameter.pair:
         low, high = numbers if len(numbers) == 2 else (0.0, numbers[0])
         if len(numbers) > 2 or not (parameter.takes(low) and parameter.takes(high) and low < high):
             within = f"{parameter.low:g} to {parameter.high:g}"
             what = f"{flag} '{text}': {key} is not a range within {within}"
-            raise UsageError.new(what, "bad-option", hint=f"{key}: {parameter.words}")
+            raise bad_option(what, f"{key}: {parameter.words}")
         return low, high
     if not parameter.takes(numbers[0]):
         what = f"{flag} '{text}': {key} is {parameter.range}, not {value}"
-        raise UsageError.new(what, "bad-option", hint=f"{key}: {parameter.words}")
+        raise bad_option(what, f"{key}: {parameter.words}")
     return int(numbers[0]) if parameter.whole else numbers[0]

@@ -43,21 +43,17 @@ def bootstrap_limits(
     failed = 0
     for i, model in enumerate(names):
         here = np.flatnonzero(models == i)
-        tp, p, fp, n = (
-            int(part[here[0]]) for part in (cells.tp, cells.positives, cells.fp, cells.negatives)
-        )
+        four = (cells.tp, cells.positives, cells.fp, cells.negatives)
+        tp, p, fp, n = (int(part[here[0]]) for part in four)
         if not (p and n):
             continue
         sampled = design.totals == "random" and cells.sampled[here].any()
         each = redrawn(i)
         if each is None:
-            tpr, fpr = resampled_rates(
-                tp, p, fp, n, resamples=resamples, rng=random_stream(seed, model)
-            )
-            cell = np.array([tp, fp, p - tp, n - fp]) / (p + n)
-            rows = random_stream(seed, f"rows\0{model}").multinomial(
-                p + n, cell, resamples * sampled
-            )
+            rng = random_stream(seed, model)
+            tpr, fpr = resampled_rates(tp, p, fp, n, resamples=resamples, rng=rng)
+            cell, rng = np.array([tp, fp, p - tp, n - fp]), random_stream(seed, f"rows\0{model}")
+            rows = rng.multinomial(p + n, cell / (p + n), resamples * sampled)
         elif each.clusters.size <= 1:
             continue
         else:
@@ -77,8 +73,6 @@ def bootstrap_limits(
 
 
 MOST_DRAWN = 2**29  # numbers drawn at most; fewer resamples if exceeded
-MIN_RESAMPLES = 100  # minimum number of resamples
-LEAST_WIDTH = 1e-12  # minimum width of limits, relative
 
 ResampledLimits = tuple[tuple[float, float], str]
 
@@ -94,25 +88,30 @@ def resampled_limits(
     """
     if wanted.level is None:
         return [((nan, nan), NONE)] * len(measures)
-    draws = draw_resamples(n, clusters, wanted, name, each=each)
-    values = np.concatenate(
-        [np.array([np.atleast_1d(of(counts)) for _, of in measures]) for counts in draws], axis=1
-    )
-    return [
-        _percentile_limits(measure, mine, wanted)
-        for (measure, _), mine in zip(measures, values, strict=True)
+    blocks = [
+        np.array([np.atleast_1d(of(counts)) for _, of in measures])
+        for counts in draw_resamples(n, clusters, wanted, name, each=each)
     ]
+    values = np.concatenate(blocks, axis=1)
+    found = list[ResampledLimits]()
+    for (measure, _), mine in zip(measures, values, strict=True):
+        low, high, failed = (float(one) for one in percentile_limits(mine, level=wanted.level))
+        # a value constant over resamples, but for rounding, has unknown limits
+        if not low < high or low + 1e-12 * abs(low) >= high:
+            found.append(((nan, nan), NONE))
+        else:
+            ends = max(low, measure.low), min(high, measure.high)
+            found.append((ends, describe_resampling(len(mine), failed, wanted)))
+    return found
 
 
 def draw_resamples(
     n: Counts, clusters: Owned | None, wanted: IntervalSettings, name: str, *, each: int = 1
 ) -> Iterator[Counts]:
     """Return bootstrap frequencies of the kinds of rows, (b, m), by rows, weights or clusters."""
-    often = max(MIN_RESAMPLES, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
+    often = max(100, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
     rng = random_stream(wanted.seed, f"report\0{name}")
-    if clusters is not None:
-        return clusters.redraws(len(n), resamples=often, rng=rng)
-    return _of_rows(n, often, rng)
+    return redraw_rows(n, clusters, often, rng)
 
 
 def describe_resampling(replicates: int, failed: float, wanted: IntervalSettings) -> str:
@@ -122,20 +121,13 @@ def describe_resampling(replicates: int, failed: float, wanted: IntervalSettings
     return ", ".join([BOOTSTRAP, *fewer, *lost])
 
 
-def _percentile_limits(
-    measure: Measure, values: Floats, wanted: IntervalSettings
-) -> ResampledLimits:
-    low, high, failed = (
-        float(one) for one in percentile_limits(values, level=wanted.level or 0.95)
-    )
-    # a value constant over resamples, but for rounding, has unknown limits
-    if not low < high or low + LEAST_WIDTH * abs(low) >= high:
-        return (nan, nan), NONE
-    ends = (max(low, measure.low), min(high, measure.high))
-    return ends, describe_resampling(len(values), failed, wanted)
-
-
-def _of_rows(n: Counts, often: int, rng: np.random.Generator) -> Iterator[Counts]:
+def redraw_rows(
+    n: Counts, clusters: Owned | None, often: int, rng: np.random.Generator
+) -> Iterator[Counts]:
+    """Yield bootstrap counts of rows or clusters, Bayesian bootstrap of weights, (b, m)."""
+    if clusters is not None:
+        yield from clusters.redraws(len(n), resamples=often, rng=rng)
+        return
     some = n > 0
     for block in resampled_counts(n[some], resamples=often, rng=rng):
         drawn = np.zeros((len(block), len(n)), np.int64)

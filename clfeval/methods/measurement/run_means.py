@@ -34,7 +34,6 @@ from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG
 
 FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them
-CORRECTED, SQUARE_AND_ADD = "corrected t (Nadeau-Bengio)", "runs and rows, square-and-add"
 NONE = "none"
 COUNTS = "counts do not show which rows the runs share"
 MAX_LISTED = 3  # runs, or pairs of models, by name
@@ -44,16 +43,13 @@ RowDifferences = Mapping[tuple[str, str, str, str], Estimate]  # see `row_differ
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """How runs share rows; kind None where unknown.
-
-    rows: observations in all; train: share that a run lacks. each: mean number of runs per row.
-    """
+    """How runs share rows."""
 
     names: Sequence[str]
-    kind: str | None = None
-    rows: float = nan
-    train: float = nan
-    each: float = nan
+    kind: str | None = None  # None where unknown
+    rows: float = nan  # observations in all
+    train: float = nan  # share of them that a run lacks
+    each: float = nan  # mean number of runs per row
     unknown: str = ""
 
     def reference(self, asked: str | None) -> str | None:
@@ -111,7 +107,6 @@ def mean_over_runs(
     average, n_train the other rows of all: of K folds 1/J + 1/(K - 1). repeats: square-and-add of t
     S / sqrt(J) and of the mean distance of a run's limits from its value; so too folds with S = 0.
     No limits where those of a run are unknown.
-
     Source: Nadeau and Bengio 2003, Machine Learning 52:239; Zou and Donner 2008, Statistics in
     Medicine 27:1693.
     """
@@ -123,13 +118,13 @@ def mean_over_runs(
     t = float(student_quantile(j - 1, level=level))
     if runs.kind == FOLDS and np.ptp(values):
         reach = t * sd * sqrt(1 / j + (1 - runs.train) / runs.train)
-        return mean, sd, mean - reach, mean + reach, CORRECTED
+        return mean, sd, mean - reach, mean + reach, "corrected t (Nadeau-Bengio)"
     between_runs = t * sd / sqrt(j)
     ends = np.array([(one.low, one.high) for one in each], np.float64).mean(axis=0)  # None is NaN
     below, above = (hypot(between_runs, abs(float(end) - mean)) for end in ends)
     if isnan(below + above) or not below + above:
         return mean, sd, nan, nan, NONE
-    return mean, sd, mean - below, mean + above, SQUARE_AND_ADD
+    return mean, sd, mean - below, mean + above, "runs and rows, square-and-add"
 
 
 def row_differences(rows: Sequence[Row], prefix: str) -> RowDifferences:
@@ -145,10 +140,7 @@ def run_comparisons(
     values: RunValues, models: Sequence[str], runs: Runs, reference: str,
     by_rows: RowDifferences, *, level: float, seed: int,
 ) -> Iterator[Row]:  # fmt: skip
-    """Yield the mean differences of models over their common runs, adjusted for all pairs.
-
-    by_rows: the difference in each run with its limits by the rows.
-    """
+    """Yield mean differences over runs, adjusted for all pairs; by_rows: of runs, with limits."""
     pairs = family_pairs(reference, models)
     for metric in dict.fromkeys(metric for metric, _ in values):
         found, rng = list[tuple[Change, str]](), random_stream(seed, f"runs\0{metric}")
@@ -156,9 +148,9 @@ def run_comparisons(
         span = measure.high - measure.low
         for i, j in pairs:
             one, other = (values.get((metric, models[at]), {}) for at in (i, j))
-            both = {run: (value.value, other[run].value) for run, value in one.items()
-                    if run in other}  # fmt: skip
-            apart = {run: a - b for run, (a, b) in both.items() if a is not None and b is not None}
+            both = {run: (a, b) for run, value in one.items() if (a := value.value) is not None
+                    and run in other and (b := other[run].value) is not None}  # fmt: skip
+            apart = {run: a - b for run, (a, b) in both.items()}
             each = [
                 replace(by_rows.get((metric, models[i], models[j], run), Estimate(None)), value=d)
                 for run, d in apart.items()
@@ -168,12 +160,11 @@ def run_comparisons(
             if runs.kind is not None and len(apart) > 1 and not any(apart.values()):
                 p = 1.0
             why = None if apart else "too_few_rows"
-            new, old = (Estimate(float(np.mean([both[run][k] for run in apart])) if apart else None,
-                                 reason=why) for k in (0, 1))  # fmt: skip
+            new, old = (Estimate(float(np.mean([pair[k] for pair in both.values()])) if both
+                                 else None, reason=why) for k in (0, 1))  # fmt: skip
             d = estimate_or_none(mean, max(low, -span), min(high, span), why)
-            found.append(
-                (Change(old, new, d, number_or_none(p), rows=len(apart), paired=True), method)
-            )
+            change = Change(old, new, d, number_or_none(p), rows=len(apart), paired=True)
+            found.append((change, method))
         tested = [k for k, (change, _) in enumerate(found) if change.p is not None]
         first, second = np.array([pairs[k] for k in tested], np.int64).reshape(-1, 2).T
         adjusted, each_level = joint_maximum_p_values(
@@ -184,7 +175,10 @@ def run_comparisons(
         for k, (change, method) in enumerate(found):
             df = max((change.rows or 1) - 1, 1)
             t, own = (float(student_quantile(df, level=at)) for at in (each_level, level))
-            wide = _widen_limits(change.difference, t / own, span)
+            wide = d = change.difference
+            if d.value is not None and d.low is not None and d.high is not None:
+                low, high = (d.value + (end - d.value) * (t / own) for end in (d.low, d.high))
+                wide = replace(d, low=max(low, -span), high=min(high, span))
             together = replace(change, adjusted=of_all.get(k), simultaneous=wide)
             i, j = pairs[k]
             yield comparison_row("run", metric, models[i], models[j], together, level,
@@ -195,12 +189,9 @@ def run_ties(
     lead: str, means: Sequence[RunMean], values: RunValues, models: Sequence[str], runs: Runs, *,
     level: float, seed: int,
 ) -> dict[str, bool]:  # fmt: skip
-    """Return for each model whether it is not significantly different from the best mean.
-
-    Adjusted for all pairs of models; empty where tests are impossible, see `mean_over_runs`.
-    """
-    sizes = {one.model: one.mean.value for one in means if one.metric == lead}
-    known_means = {model: value for model, value in sizes.items() if value is not None}
+    """Return which models are tied with the best mean, adjusted for pairs; empty without tests."""
+    known_means = {one.model: value for one in means if one.metric == lead
+                   and (value := one.mean.value) is not None}  # fmt: skip
     if len(known_means) < 2:
         return {}
     best = max(known_means, key=lambda one: CATALOG[lead].sign * known_means[one])
@@ -214,22 +205,11 @@ def run_ties(
     return found if len(found) == len(known_means) else {}
 
 
-def _widen_limits(d: Estimate, factor: float, most: float) -> Estimate:
-    """Return a difference with its interval widened by a factor, within -`most`..`most`."""
-    if d.value is None or d.low is None or d.high is None:
-        return d
-    low, high = (d.value + (end - d.value) * factor for end in (d.low, d.high))
-    return replace(d, low=max(low, -most), high=min(high, most))
-
-
 def run_answers(
     lead: str, means: Sequence[RunMean], compared: Sequence[Row], runs: Runs, level: float | None,
     tied: Mapping[str, bool],
 ) -> Iterator[Answer]:  # fmt: skip
-    """Yield sentences on the best mean, its interval, and models significantly different.
-
-    tied: see `run_ties`.
-    """
+    """Yield sentences on the best mean and models significantly different; tied: see `run_ties`."""
     measure = CATALOG[lead]
     mine = [one for one in means if one.metric == lead]
     ranked = sorted((one for one in mine if one.mean.value is not None),
@@ -278,11 +258,12 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
     kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in (BETTER, WORSE)}
     told, rule = [*kinds[BETTER], *kinds[WORSE]], f" ({tests}, adjusted together)" * (len(rows) > 1)
     if len({row["reference"] for row in rows}) > 1:
-        pairs = [_best_first(row) for row in told]
+        pairs = [(str(row["model"]), str(row["reference"])) for row in told]
         text = f"{len(told):,} of {format_count(len(rows), 'pair')} of models "
         text += f"differ{'s' * (len(told) == 1)} significantly in mean {title} over runs{rule}"
-        shown = [
-            f"{quoted_name(one)} above {quoted_name(other)}" for one, other in pairs[:MAX_LISTED]
+        shown = [  # the better one first
+            " above ".join(map(quoted_name, pair if row["verdict"] == BETTER else pair[::-1]))
+            for row, pair in zip(told[:MAX_LISTED], pairs, strict=False)
         ]
         text += f": {', '.join(shown)}" if shown else ""
         more = len(pairs) - len(shown)
@@ -300,19 +281,13 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
     yield Answer("compared", text, tuple(str(row["model"]) for row in told), lead)
 
 
-def _best_first(row: Row) -> tuple[str, str]:
-    pair = str(row["model"]), str(row["reference"])
-    return pair if row["verdict"] == BETTER else pair[::-1]
-
-
 def run_notes(
     lead: str, values: RunValues, runs: Runs, cluster: str | None, level: float | None
 ) -> Iterator[ResultNote]:
     """Yield warnings on missing intervals, their assumptions, and runs that means exclude."""
     if len(runs.names) == 1:
-        yield ResultNote(
-            "runs-dependent", "there is only one run: variation between runs is unknown"
-        )
+        text = "there is only one run: variation between runs is unknown"
+        yield ResultNote("runs-dependent", text)
     elif runs.kind is None and level is not None:
         yield ResultNote("runs-dependent", runs.unknown)
     left = {

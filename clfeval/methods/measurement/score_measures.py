@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isnan, nan, sqrt
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence, cache_last_call
+from clfeval.arrays import Counts, Floats, cache_last_call
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate
 from clfeval.inference.distributions import tail_probability
 from clfeval.inference.influence import (
     CovarianceEstimate,
@@ -21,53 +19,48 @@ from clfeval.inference.rank_statistics import AucInterval
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, undefined_reason
 from clfeval.methods.estimates import make_estimate
-from clfeval.methods.measurement.label_measures import INFLUENCE, NONE
+from clfeval.methods.measurement.label_measures import INFLUENCE, NONE, MeasureEstimate
 from clfeval.methods.measurement.resampled_limits import ResampledLimits, resampled_limits
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.roc import score_auc_interval
 
-PROBABILITIES, ONE_CLASS = "not_probabilities", "exact limits of 0 of n"
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureEstimate:
-    """A value, its standard error on the measure's own scale (NaN for none), and the method."""
-
-    value: Estimate
-    error: float
-    method: str
+PROBABILITIES = "not_probabilities"
 
 
 def estimate_score_measure(
     measure: Measure, counts: ScoreCounts, wanted: IntervalSettings, name: str
 ) -> MeasureEstimate:
     """Return a measure of scores, with limits by the requested or the default method."""
-    m = len(counts.scores)
-    if (
-        measure.needs == "probabilities"
-        and m
-        and not (counts.scores[0] >= 0 and counts.scores[-1] <= 1)
-    ):
-        return MeasureEstimate(Estimate(None, reason=PROBABILITIES), nan, NONE)
+    x = counts.scores
+    if measure.needs == "probabilities" and len(x) and not (x[0] >= 0 and x[-1] <= 1):
+        return MeasureEstimate.undefined(PROBABILITIES)
     parts = (counts.scores, counts.positives, counts.negatives)
     value = float(measure.function(*parts))
     if isnan(value):
         classes = Confusion(parts[1].sum().item(), parts[2].sum().item(), 0, 0)
-        return MeasureEstimate(
-            Estimate(None, reason=undefined_reason(measure.undefined, classes)), nan, NONE
-        )
+        return MeasureEstimate.undefined(undefined_reason(measure.undefined, classes))
     if measure.interval == "delong":
-        return _auc_estimate(measure, counts, value, wanted, name)
+        area = score_auc_interval(counts, wanted.level or 0.95)
+        known = delong_estimate(measure, area, value, wanted.level)
+        if wanted.level is not None and wanted.how == "bootstrap":
+            (low, high), method = _bootstrap_limits(measure, counts, wanted, name)
+            if not isnan(low):
+                return MeasureEstimate(make_estimate(value, low, high), known.error, method)
+        return known
     error, found = nan, None
     if measure.influence is not None:
-        found = _uncertainty(measure.influence(*parts), counts)
+        n, owned = _class_rows(counts.positives, counts.negatives), counts.clusters
+        found = influence_covariance(
+            measure.influence(*parts), n, fewest=smaller_class_size(n, owned), clusters=owned
+        )
         error = float(found.errors[0])
     if wanted.level is None or measure.interval == "null":
         return MeasureEstimate(make_estimate(value), error, NONE)
     if measure.id == "oe_ratio" and found is not None and 0 in (parts[1].sum(), parts[2].sum()):
-        return _of_one_class(
-            measure, counts, value, tail_probability(wanted.level) ** (1 / found.size)
-        )
+        n, share = parts[1] + parts[2], tail_probability(wanted.level) ** (1 / found.size)
+        most = float(measure.function(counts.scores, n, np.zeros_like(n)))
+        ends = (share * most, value) if value else (value, (1 - share) * most)
+        return MeasureEstimate(make_estimate(value, *ends), nan, "exact limits of 0 of n")
     if wanted.how != "bootstrap" and found is not None:
         return influence_estimate(measure, value, found, wanted.level)
     (low, high), method = _bootstrap_limits(measure, counts, wanted, name)
@@ -90,39 +83,9 @@ def influence_estimate(
     return MeasureEstimate(make_estimate(value, low, high), error, method)
 
 
-def _of_one_class(
-    measure: Measure, counts: ScoreCounts, value: float, share: float
-) -> MeasureEstimate:
-    """Return the O:E ratio of rows of one class, with exact limits; share: tail**(1 / n)."""
-    n = counts.positives + counts.negatives
-    all_ = float(measure.function(counts.scores, n, np.zeros_like(n)))
-    low, high = (share * all_, value) if value else (value, (1 - share) * all_)
-    return MeasureEstimate(make_estimate(value, low, high), nan, ONE_CLASS)
-
-
-def _uncertainty(each: Influence, counts: ScoreCounts) -> CovarianceEstimate:
-    n = _class_rows(counts.positives, counts.negatives)
-    owned = counts.clusters
-    return influence_covariance(each, n, fewest=smaller_class_size(n, owned), clusters=owned)
-
-
 @cache_last_call
 def _class_rows(positives: Counts, negatives: Counts) -> Floats:
     return np.concatenate([positives, negatives], dtype=np.float64)
-
-
-def _auc_estimate(
-    measure: Measure, counts: ScoreCounts, value: float, wanted: IntervalSettings, name: str
-) -> MeasureEstimate:
-    """Return the AUC, or a linear function of it, with DeLong or bootstrap limits."""
-    found = delong_estimate(
-        measure, score_auc_interval(counts, wanted.level or 0.95), value, wanted.level
-    )
-    if wanted.level is not None and wanted.how == "bootstrap":
-        (low, high), method = _bootstrap_limits(measure, counts, wanted, name)
-        if not isnan(low):
-            return MeasureEstimate(make_estimate(value, low, high), found.error, method)
-    return found
 
 
 def delong_estimate(
@@ -146,8 +109,5 @@ def _bootstrap_limits(
     def of(drawn: Counts) -> Floats:
         return measure.function(counts.scores, drawn[..., :m], drawn[..., m:])
 
-    n = np.concatenate([counts.positives, counts.negatives])
-    (found,) = resampled_limits(
-        [(measure, of)], n, counts.clusters, wanted, f"{measure.id}\0{name}"
-    )
-    return found
+    n, name = np.concatenate([counts.positives, counts.negatives]), f"{measure.id}\0{name}"
+    return resampled_limits([(measure, of)], n, counts.clusters, wanted, name)[0]

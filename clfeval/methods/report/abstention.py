@@ -25,7 +25,11 @@ from clfeval.options import values
 
 FLAG = "--abstain"
 COSTS = ("fp", "fn", "abstain")
-EXAMPLE = f"{FLAG} 5%, or {FLAG} cost:fp=1,fn=5,abstain=0.2"
+ESTIMATED = ("coverage", "accuracy", "accuracy_of_all", *RATES)
+COLUMNS = (
+    *("threshold", "low", "high", "coverage", *CELLS, *ESTIMATED[1:]),
+    *("cost", "cost_of_all", "aurc"),
+)
 ANSWERED = {"accuracy": RequestedMeasure("accuracy", CATALOG["accuracy"], {}), **RATES}
 
 
@@ -38,43 +42,42 @@ class AbstentionZone:
     costs: tuple[float, float, float] | None = None
 
 
-def parse_zones(texts: Sequence[str], flag: str = FLAG) -> tuple[AbstentionZone, ...]:
+def parse_zones(texts: Sequence[str]) -> tuple[AbstentionZone, ...]:
     """Return the requested zones without duplicates; UsageError for an invalid one."""
-    found = [_of_costs(text, flag) or _of_share(text, flag) for text in texts]
+    found = [_of_costs(text) or _of_share(text) for text in texts]
     return tuple({one.name: one for one in found}.values())
 
 
-def _of_share(text: str, flag: str) -> AbstentionZone:
+def _of_share(text: str) -> AbstentionZone:
     try:
-        share = values.parse_share(flag, [text.strip()])
+        share = values.parse_share(FLAG, [text.strip()])
     except UsageError as error:
-        what = f"{flag} '{text}' is neither a share of the rows nor costs"
-        raise bad_option(what, f"for example {EXAMPLE}") from error
+        what = f"{FLAG} '{text}' is neither a share of the rows nor costs"
+        hint = f"for example {FLAG} 5%, or {FLAG} cost:fp=1,fn=5,abstain=0.2"
+        raise bad_option(what, hint) from error
     if not 0 < share < 1:
-        what = f"{flag} {text} is not a share of the rows between 0 and 1"
-        raise bad_option(
-            what, f"write {flag} {share / 100:g} for {share:g}%" if 1 <= share < 100 else None
-        )
+        what = f"{FLAG} {text} is not a share of the rows between 0 and 1"
+        fix = f"write {FLAG} {share / 100:g} for {share:g}%" if 1 <= share < 100 else None
+        raise bad_option(what, fix)
     return AbstentionZone(f"{share:g}", share)
 
 
-def _of_costs(text: str, flag: str) -> AbstentionZone | None:
+def _of_costs(text: str) -> AbstentionZone | None:
     name, colon, settings = text.strip().partition(":")
     if name.casefold() not in ("cost", "expected_cost"):
         return None
     given = dict(part.partition("=")[::2] for part in settings.split(",") if part)
     if not colon or {key.strip() for key in given} != {*COSTS}:
-        what = f"{flag} {text}: give the costs fp, fn and abstain"
-        raise bad_option(what, f"for example {flag} cost:fp=1,fn=5,abstain=0.2")
-    each = []
+        what = f"{FLAG} {text}: give the costs fp, fn and abstain"
+        raise bad_option(what, f"for example {FLAG} cost:fp=1,fn=5,abstain=0.2")
+    costs = {}
     for key in COSTS:
-        value = values.parse_share(flag, [next(v for k, v in given.items() if k.strip() == key)])
+        value = values.parse_share(FLAG, [next(v for k, v in given.items() if k.strip() == key)])
         if not (isfinite(value) and value > 0):
-            raise bad_option(f"{flag} {text}: {key} must be above 0, not {value:g}")
-        each.append(value)
-    fp, fn, none = each
-    written = ",".join(f"{key}={value:g}" for key, value in sorted(zip(COSTS, each, strict=True)))
-    return AbstentionZone(f"cost:{written}", costs=(fp, fn, none))
+            raise bad_option(f"{FLAG} {text}: {key} must be above 0, not {value:g}")
+        costs[key] = value
+    written = ",".join(f"{key}={value:g}" for key, value in sorted(costs.items()))
+    return AbstentionZone(f"cost:{written}", costs=(costs["fp"], costs["fn"], costs["abstain"]))
 
 
 def abstention_rows(
@@ -98,15 +101,18 @@ def abstention_rows(
         who = {"slice": label, "model": model, "chosen_by": zone.name}
         at, reason = _zone_threshold(zone, counts, cut)
         if at is None:
-            rows.append({**who, **_empty_abstention(str(reason))})
+            none = Estimate(None, reason=reason)
+            rows.append({**who, **{key: none if key in ESTIMATED else None for key in COLUMNS}})
             continue
         first, last, low, high = _zone_ends(zone, counts, at)
-        answered = _answered_table(counts, first, last)
-        every = _answered_table(counts, *[np.searchsorted(counts.scores, at).item()] * 2)
+        place = np.arange(len(counts.scores))
+        outside = (place < first) | (place >= last)
+        answered = _confusion_table(counts, place >= last, outside)
+        every = _confusion_table(counts, counts.scores >= at, place >= 0)
         accuracy, *rates = estimate_measures([*ANSWERED.values()], answered, wanted)
-        (coverage,) = estimate_measures(
-            [FLAGGED_MEASURE], _coverage_table(counts, first, last), wanted
-        )
+        # rows outside the zone count as predicted positive
+        covered = _confusion_table(counts, outside, place >= 0)
+        (coverage,) = estimate_measures([FLAGGED_MEASURE], covered, wanted)
         risk = _distances_and_errors(counts, at)
         cost, before = (_mean_cost(one, counts, zone) for one in (answered, every))
         rows.append(
@@ -198,18 +204,6 @@ def _distances_and_errors(counts: ScoreCounts, at: float) -> tuple[Floats, Float
     return _distances(counts.scores, at), right.astype(np.float64), wrong.astype(np.float64)
 
 
-def _answered_table(counts: ScoreCounts, first: int, last: int) -> ConfusionCounts:
-    """Return the table of the predictions outside a zone, below `first` and from `last` on."""
-    place = np.arange(len(counts.scores))
-    return _confusion_table(counts, place >= last, (place < first) | (place >= last))
-
-
-def _coverage_table(counts: ScoreCounts, first: int, last: int) -> ConfusionCounts:
-    """Return the table in which rows outside the zone count as predicted positive."""
-    place = np.arange(len(counts.scores))
-    return _confusion_table(counts, (place < first) | (place >= last), place >= 0)
-
-
 def _confusion_table(counts: ScoreCounts, called: Bools, among: Bools) -> ConfusionCounts:
     """Return the 2 x 2 table of some scores, and of their clusters."""
     sides = (counts.positives, counts.negatives)
@@ -232,13 +226,3 @@ def _mean_cost(table: ConfusionCounts, counts: ScoreCounts, zone: AbstentionZone
     rows = float((counts.positives + counts.negatives).sum())
     silent = rows - float((table.positives + table.negatives)[0])
     return (fp * float(table.fp[0]) + fn * float(table.fn[0]) + none * silent) / rows
-
-
-def _empty_abstention(reason: str) -> Row:
-    """Return the cells of an undefined zone."""
-    none = Estimate(None, reason=reason)
-    return {
-        **dict.fromkeys(("threshold", "low", "high")), "coverage": none, **dict.fromkeys(CELLS),
-        **dict.fromkeys(("accuracy", "accuracy_of_all", *RATES), none),
-        **dict.fromkeys(("cost", "cost_of_all", "aurc")),
-    }  # fmt: skip

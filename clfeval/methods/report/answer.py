@@ -26,18 +26,15 @@ from clfeval.methods.design_effects import OF_A_CLASS, ROWS
 from clfeval.methods.provenance import class_rows, counting_notes
 from clfeval.methods.report.calibration import TIED, calibration_answer
 
-SPELT_OUT, MAX_SLICES_NAMED = 2, 4  # slices with their values, slices by name
-OE, UNCHANGED = "oe_ratio", [one for one in VERDICTS if one not in (WORSE, BETTER, CHANGED)]
+SPELT_OUT = 2  # slices with their values
+UNCHANGED = [one for one in VERDICTS if one not in (WORSE, BETTER, CHANGED)]
 VERDICT_WORDS = {WORSE: "significantly worse", CHANGED: "significantly different"}
 
 
 def slice_answer(
     rows: Sequence[Row], compared: Sequence[Row], models: Sequence[str], level: float | None
 ) -> Iterator[Answer]:
-    """Yield the sentences on slices in which models are significantly worse than outside.
-
-    rows: the table of slices; compared: comparisons of slices. models: the leader first.
-    """
+    """Yield sentences on slices where models are worse, the leader first; rows: their table."""
     if level is None or not compared:
         return
     for model in models:
@@ -45,9 +42,8 @@ def slice_answer(
         tested = [row for row in mine if row["p_adjusted"] is not None]
         worse = [row for kind in VERDICT_WORDS for row in tested if row["verdict"] == kind]
         if worse:
-            yield _worse_slices_answer(
-                model, worse, tested, [row for row in rows if row["model"] == model]
-            )
+            sizes = {str(row["slice"]): row for row in rows if row["model"] == model}
+            yield _worse_slices_answer(model, worse, tested, sizes)
         elif model == models[0]:
             yield _no_worse_answer(model, tested)
 
@@ -56,12 +52,10 @@ def slice_tested_models(
     models: Sequence[Row], lead: str, reference: str | None, named_: Sequence[str]
 ) -> list[str]:
     """Return the models whose slices are tested: the leader, the reference, those of --model."""
-    sign = -1 if CATALOG[lead].best == "max" else 1
-    known = [row for row in models if as_estimate(row.get(lead)).value is not None]
-    first = sorted(known, key=lambda row: sign * (as_estimate(row[lead]).value or 0.0))[:1]
+    first = [str(row["model"]) for row in _sort_rows(models, lead)[:1]]
     names = [str(row["model"]) for row in models]
     others = names if named_ else [name for name in names if name == reference]
-    return list(dict.fromkeys([*(str(row["model"]) for row in first), *others])) or names[:1]
+    return list(dict.fromkeys([*first, *others])) or names[:1]
 
 
 def _no_worse_answer(model: str, tested: Sequence[Row]) -> Answer:
@@ -78,19 +72,16 @@ def _no_worse_answer(model: str, tested: Sequence[Row]) -> Answer:
 
 
 def _worse_slices_answer(
-    model: str, worse: Sequence[Row], tested: Sequence[Row], table: Sequence[Row]
+    model: str, worse: Sequence[Row], tested: Sequence[Row], sizes: Mapping[str, Row]
 ) -> Answer:
     """Return the sentence on the worst slices with values inside and outside."""
     labels = list(dict.fromkeys(str(row["slice"]) for row in worse))
-    sizes = {str(row["slice"]): row for row in table}
     parts = []
     for label in labels[:SPELT_OUT]:
-        here = [row for row in worse if row["slice"] == label]
         said = []
         for kind, words in VERDICT_WORDS.items():
-            values = [
-                _format_comparison(row, sizes[label]) for row in here if row["verdict"] == kind
-            ]
+            values = [_format_comparison(row, sizes[label]) for row in worse
+                      if row["slice"] == label and row["verdict"] == kind]  # fmt: skip
             said += [f"{words}: {join_words(values)}"] if values else []
         text = f"In {label}, {quoted_name(model)} is {'; '.join(said)}"
         for kinds, words in (
@@ -104,7 +95,7 @@ def _worse_slices_answer(
     bad = {str(row["slice"]) for row in worse if row["verdict"] == WORSE}
     if left_ := [label for label in labels[SPELT_OUT:] if label in bad]:
         verb = "is" if len(left_) == 1 else "are"
-        parts.append(f"{join_names(left_, most=MAX_SLICES_NAMED)} {verb} also significantly worse.")
+        parts.append(f"{join_names(left_, most=4)} {verb} also significantly worse.")
     value = as_estimate(worse[0]["new"])
     return Answer("slices", " ".join(parts), (model,), str(worse[0]["measure"]), value.value,
                   value.low, value.high)  # fmt: skip
@@ -112,34 +103,27 @@ def _worse_slices_answer(
 
 def _format_comparison(row: Row, size: Row) -> str:
     """Format a measure inside and outside; of O:E the predicted and the observed risk."""
-    there, elsewhere = (
-        format_number(as_estimate(row[name]).value or 0.0) for name in ("new", "old")
-    )
+    ratio, other = (as_estimate(row[name]).value for name in ("new", "old"))
+    there, elsewhere = format_number(ratio or 0.0), format_number(other or 0.0)
     title = CATALOG[str(row["measure"]).partition(":")[0]].title
     q = f"q {format_p_value(float(str(row['p_adjusted']))).removeprefix('p ')}"
-    ratio = as_estimate(row["new"]).value
-    if row["measure"] == OE and size.get("positives") is not None and ratio:
+    if row["measure"] == "oe_ratio" and size.get("positives") is not None and ratio:
         observed = float(str(size["positives"])) / float(str(size["rows"]))
         return (f"predicted risk {format_number(observed / ratio)} where {format_number(observed)} "
                 f"is observed (O:E {there}, outside {elsewhere}, {q})")  # fmt: skip
     return f"{title} {there} (outside {elsewhere}, {q})"
 
 
-AREA = "roc_auc"
-
-
 def score_notes(
     models: Sequence[Row], lost: Mapping[str, float], positive: str
 ) -> Iterator[ResultNote]:
     """Yield warnings on models that rank in reverse, or gave observed outcomes probability 0."""
-    areas = {str(row["model"]): as_estimate(row.get(AREA)).high for row in models}
+    areas = {str(row["model"]): as_estimate(row.get("roc_auc")).high for row in models}
     turned = [model for model, high in areas.items() if high is not None and high < 0.5]
     if turned:
         verb = "ranks" if len(turned) == 1 else "rank"
-        text = (
-            f"{join_names(turned)} {verb} in reverse; check whether high scores mean '{positive}'"
-        )
-        yield ResultNote("backwards", text)
+        text = f"{join_names(turned)} {verb} in reverse; check whether high scores mean "
+        yield ResultNote("backwards", f"{text}'{positive}'")
     if impossible := [model for model, rows in lost.items() if rows]:
         text = f"{join_names(impossible)} gave probability 0 to some observed outcomes; "
         text += "slope and CITL exclude these rows"
@@ -165,16 +149,12 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
     uncut = sample.counted.uncut.values()
     if uncut:
         low, high = min(low for low, _ in uncut), max(high for _, high in uncut)
-        text = (
-            f"scores from {format_exact(low)} to {format_exact(high)} are not probabilities; add "
-            "--threshold T for measures of predicted positives"
-        )
+        text = f"scores from {format_exact(low)} to {format_exact(high)} are not probabilities; "
+        text += "add --threshold T for measures of predicted positives"
         said.append(ResultNote("no-threshold", text))
     return said + counting_notes(sample.counted)
 
 
-SCORED = "roc_auc"  # of models with scores
-LABELS = "Labels show neither calibration nor performance at other thresholds."
 MAX_LISTED = 6  # identical models, by name
 MOST_RANGES = 3  # ranges of thresholds listed at most
 FEW, MIN_OPTIMISM = (3, 0.0005)  # models, or sentences, and optimism from which it is reported
@@ -187,8 +167,7 @@ def report_answer(
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Return at most five sentences: best model, corrected value, calibration, net benefit.
 
-    same: models with equal labels, or `of` what. worth: the best by net benefit at one threshold.
-    tests: the table of calibration tests.
+    same: models with equal `of`. worth: the best by net benefit. tests: of calibration.
     """
     ranked = _sort_rows(models, lead)
     if not ranked:
@@ -199,8 +178,9 @@ def report_answer(
     if tested is not None and len(tested.models) >= FEW and tested.optimism >= MIN_OPTIMISM:
         said.append(_corrected_answer(ranked[0], lead, tested))
     said += _identical_models_answer(same, of)
-    if not any(SCORED in row for row in models):
-        said.append(Answer("labels-only", LABELS))
+    if not any("roc_auc" in row for row in models):
+        text = "Labels show neither calibration nor performance at other thresholds."
+        said.append(Answer("labels-only", text))
     said += calibration_answer(ranked, tested, tests, level)
     said += _net_benefit_answer(ranked, worth)
     its = said[-1].code == "probabilities" and TIED not in said[-1].text
@@ -275,10 +255,8 @@ def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[An
     most = worth.models[worth.leader]
     row = next(row for row in ranked if row["model"] == most)
     one, own = as_estimate(row["net_benefit"]), as_estimate(ranked[0]["net_benefit"]).value or 0.0
-    value, at = (
-        with_interval(one.value or 0.0, one.low, one.high),
-        format_exact(float(str(row["threshold"]))),
-    )
+    value = with_interval(one.value or 0.0, one.low, one.high)
+    at = format_exact(float(str(row["threshold"])))
     text = f"At threshold {at}, {quoted_name(most)} has significantly higher net benefit than "
     text += f"{quoted_name(best)}: {value} compared with {format_number(own)}."
     return [Answer("worth", text, (most,), "net_benefit", one.value, one.low, one.high)]
@@ -287,10 +265,7 @@ def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[An
 def _decision_curve_answer(
     best: str, decision: Sequence[Row], level: float | None, *, its: bool
 ) -> list[Answer]:  # fmt: skip
-    """Return the sentence on thresholds with net benefit significantly above treat-all and -none.
-
-    Simultaneously for all thresholds of one range. its: the sentence before has the same subject.
-    """
+    """Return the sentence on thresholds with net benefit jointly above treat-all and treat-none."""
     mine = rows_where(decision, "model", best)
     if not mine or level is None:
         return []
@@ -299,27 +274,17 @@ def _decision_curve_answer(
     if not at:
         text = f"At no threshold does {what} significantly exceed treat-all and treat-none."
         return [Answer("helps-nowhere", text, (best,), "net_benefit")]
-    ranges = _threshold_ranges(at)
+    ranges = list[tuple[float, float]]()
+    for t in at:  # consecutive hundredths are one range
+        start = ranges.pop()[0] if ranges and t - ranges[-1][1] < 0.0101 else t
+        ranges.append((start, t))
     said = [f"{low:g}" if low == high else f"{low:g} to {high:g}" for low, high in ranges]
     more = len(ranges) - MOST_RANGES
-    shown = " and ".join(said[:MOST_RANGES]) + (
-        f" and {format_count(more, 'more range')}" * (more > 0)
-    )
+    shown = [*said[:MOST_RANGES], *[format_count(more, "more range")] * (more > 0)]
     text = f"{what[0].upper()}{what[1:]} exceeds treat-all and treat-none at "
-    text += f"threshold{'s' * (len(at) > 1)} {shown}."
+    text += f"threshold{'s' * (len(at) > 1)} {' and '.join(shown)}."
     ends = ranges[0] if len(ranges) == 1 else (None, None)
     return [Answer("helps", text, (best,), "net_benefit", None, *ends)]
-
-
-def _threshold_ranges(at: Sequence[float]) -> list[tuple[float, float]]:
-    """Merge consecutive hundredths into ranges of thresholds."""
-    found: list[tuple[float, float]] = []
-    for t in at:
-        if found and t - found[-1][1] < 0.0101:
-            found[-1] = found[-1][0], t
-        else:
-            found.append((t, t))
-    return found
 
 
 def _resolution_answer(tested: BestSet | None, lead: str, level: float | None) -> list[Answer]:
@@ -331,10 +296,8 @@ def _resolution_answer(tested: BestSet | None, lead: str, level: float | None) -
         return []
     pair = [tested.models[place] for place in (tested.leader, tested.second)]
     measure = CATALOG[lead]
-    text = (
-        f"A difference in {measure.title} of {format_number(least)} between {join_names(pair)} is "
-    )
-    text += f"detected with power {POWER:g}."
+    text = f"A difference in {measure.title} of {format_number(least)} between {join_names(pair)} "
+    text += f"is detected with power {POWER:g}."
     if least >= measure.high - measure.low:
         text = f"{join_names(pair)} cannot be compared by {measure.title}: there are too few rows."
     return [Answer("resolution", text, (), lead, least)]

@@ -21,15 +21,13 @@ from clfeval.inference.p_values import (
     random_true_positives,
 )
 from clfeval.inference.resampling import random_stream
-from clfeval.measures.catalog import CATALOG
 from clfeval.measures.class_averages import class_average
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.record import Measure
-from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT, RequestedMeasure
+from clfeval.methods.measurement.metrics import measure_at_threshold, takes_scores
+from clfeval.methods.measurement.requested_measures import AT_RISK, RequestedMeasure
 from clfeval.methods.report.comparisons import Observed
 
-EXACT, EXPECTED, PERMUTATIONS = "hypergeometric", "expectation", "permutations"
-CONSTANT, MAJORITY = "(constant)", "(majority)"
+EXPECTED = "expectation"
 LINEAR = {"brier_skill", "log_loss_skill", AT_RISK, "roc_auc", "gini"}
 _TIE_TOLERANCE = 1e-12  # relative tolerance of ties
 
@@ -44,12 +42,11 @@ def label_baselines(
 ) -> Iterator[Row]:
     """Yield the values of measures of 2 x 2 tables by chance, with these class totals.
 
-    TP is hypergeometric; value is the mean where the measure is defined, p the probability of a
-    value at least as good as observed. alike: rows are independent and unweighted; else value is
-    the measure of the expected table, without p.
+    TP is hypergeometric; value: the mean where it is defined, p: probability of one as good. alike:
+    independent, unweighted rows; else value is the measure of the expected table, without p.
     """
     for one in asked:
-        if one.needs != "confusion" or one.name == NET_BENEFIT:
+        if takes_scores(one):
             continue
         of = one.measure.function
         for i, model in enumerate(counts.models):
@@ -72,9 +69,8 @@ def label_baselines(
                 p = float(shares[_as_good(each, observed.value, sign) & known].sum())
                 p = min(1.0, p / float(shares.sum()))
             value = float(shares @ each / shares.sum()) if known.any() else nan
-            yield _baseline_row(
-                one.name, model, value, observed.value, p, EXACT if alike else EXPECTED
-            )
+            method = "hypergeometric" if alike else EXPECTED
+            yield _baseline_row(one.name, model, value, observed.value, p, method)
 
 
 def score_baselines(
@@ -87,31 +83,31 @@ def score_baselines(
     Exact for measures linear in the classes and for average precision, else the mean of
     permutations; p = (1 + those as good) / (1 + all).
     """
-    measures = [(one, _measure_at_threshold(one, cut)) for one in asked
-                if one.needs in ("scores", "probabilities") or one.name == NET_BENEFIT]  # fmt: skip
-    observed = {one.name: values.get((model, one.name), Estimate(None)).value
-                for one, _ in measures}  # fmt: skip
+    measures = [
+        (one, measure_at_threshold(one, cut), was)
+        for one in asked
+        if takes_scores(one)
+        and (was := values.get((model, one.name), Estimate(None)).value) is not None
+    ]
     n = counts.positives + counts.negatives
-    measures = [(one, of) for one, of in measures if observed[one.name] is not None]
     if not measures or not n.sum():
         return
-    drawn: dict[str, list[Floats]] = {one.name: [] for one, _ in measures}
+    drawn: dict[str, list[Floats]] = {one.name: [] for one, *_ in measures}
     if alike:
         positives = int(counts.positives.sum())
         for some in permuted_positives(n, positives, random_stream(seed, f"baseline\0{model}")):
-            for one, measure in measures:
+            for one, measure, _ in measures:
                 drawn[one.name].append(np.asarray(measure.function(counts.scores, some, n - some)))
     share = float(counts.positives.sum() / n.sum())
-    for one, measure in measures:
-        was, sign = observed[one.name] or 0.0, measure.sign
-        each = np.concatenate([*drawn[one.name], np.zeros(0)])
+    for one, measure, was in measures:
+        each, sign = np.concatenate([*drawn[one.name], np.zeros(0)]), measure.sign
         each, p, method = each[np.isfinite(each)], nan, EXPECTED
         if measure.id == "average_precision":
             value = random_average_precision(n, float(counts.positives.sum())) if alike else share
         elif measure.loss is not None or measure.id in LINEAR:
             value = float(measure.function(counts.scores, n * share, n * (1 - share)))
         else:
-            value, method = float(each.mean()) if len(each) else nan, PERMUTATIONS
+            value, method = float(each.mean()) if len(each) else nan, "permutations"
         if sign and len(each):
             p = float((1 + _as_good(each, was, sign).sum()) / (1 + len(each)))
         yield _baseline_row(one.name, model, value, was, p, method)
@@ -127,16 +123,15 @@ def dummy_baselines(
     table = Confusion(*map(np.array, ((p, n, 0.0, 0.0) if p > n else (0.0, 0.0, p, n))))
     one_score = (np.array([p / (p + n)]), np.array([p]), np.array([n]))
     for one in asked:
-        hard = one.needs == "confusion" and one.name != NET_BENEFIT
+        hard = not takes_scores(one)
         if not hard and not scored:
             continue
-        of = _measure_at_threshold(one, cut).function
+        of = measure_at_threshold(one, cut).function
         with np.errstate(all="ignore"):
             value = float(of(table) if hard else of(*one_score))
         if not isnan(value):
-            yield _baseline_row(
-                one.name, MAJORITY if hard else CONSTANT, value, value, nan, "constant"
-            )
+            model = "(majority)" if hard else "(constant)"
+            yield _baseline_row(one.name, model, value, value, nan, "constant")
 
 
 def class_baselines(
@@ -151,23 +146,15 @@ def class_baselines(
         chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
         for one in asked:
             form, was = one.measure.classes, values.get((model, one.name), Estimate(None)).value
-            if form is None or one.needs not in ("confusion", "classes") or was is None:
+            if form is None or takes_scores(one) or was is None:
                 continue
             of = partial(class_average, one.measure, by="macro") if form.of is None else form.of
             with np.errstate(all="ignore"):
                 value, each = float(of(chance)), np.asarray(of(drawn), np.float64).ravel()
             sign, each = one.measure.sign, each[np.isfinite(each)]
             p = float((1 + _as_good(each, was, sign).sum()) / (1 + len(each)))
-            yield _baseline_row(
-                one.name, model, value, was, p if sign and len(each) else nan, EXPECTED
-            )
-
-
-def _measure_at_threshold(one: RequestedMeasure, cut: float | None) -> Measure:
-    """Return the measure; for net benefit the one at the threshold in force."""
-    if one.name == NET_BENEFIT:
-        return CATALOG[AT_RISK].given(t=0.5 if cut is None else cut)
-    return one.measure
+            p = p if sign and len(each) else nan
+            yield _baseline_row(one.name, model, value, was, p, EXPECTED)
 
 
 def _as_good(each: Floats, observed: float, sign: int) -> Floats:

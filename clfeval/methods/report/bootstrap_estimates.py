@@ -26,8 +26,6 @@ from clfeval.methods.report.comparisons import Observed
 
 ModelPair = tuple[str, str]  # two models, by name
 Measuring = Callable[[Counts], list[Floats]]  # of draws (b, m): (b,) each
-_NOTHING = 1e-12  # relative: a smaller spread of draws is rounding
-OF_EACH = 8  # numbers per kind of row and draw, for both models
 
 
 def bootstrap_estimates(
@@ -35,10 +33,8 @@ def bootstrap_estimates(
     patterns: PatternCounts, reference: str | None, wanted: IntervalSettings,
 ) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return paired estimates by bootstrap for measures of scores without influence values."""
-    some = [
-        one for one in held
-        if one.needs in ("scores", "probabilities") and one.measure.influence is None
-    ]  # fmt: skip
+    some = [one for one in held if one.needs in ("scores", "probabilities")
+            and one.measure.influence is None]  # fmt: skip
 
     def drawn(pair: ModelPair) -> Floats:
         places = [names.index(one) for one in pair]
@@ -111,13 +107,9 @@ def _estimates_from_draws(
             )
             how[i, j] = describe_resampling(len(each), int(np.isnan(each).sum()), wanted)
         if how:
-            known, drawn_limits = (
-                DifferenceErrors(errors, df),
-                BootstrapLimits(low, high, level, how),
-            )
             found[one.name] = PairedEstimates(
-                one.name, one.measure, tuple(mine), value, known, least,
-                np.zeros((len(mine), 0)), np.zeros(0), drawn_limits,
+                one.name, one.measure, tuple(mine), value, DifferenceErrors(errors, df), least,
+                np.zeros((len(mine), 0)), np.zeros(0), BootstrapLimits(low, high, level, how),
             )  # fmt: skip
     return found
 
@@ -130,7 +122,6 @@ def bootstrap_difference(
     error = sqrt(m / (m - 1)) the standard deviation of the draws, m = fewest rows of a class, or
     clusters; limits: the outer ones of d -+ t error, with min(m, r) - 1 degrees of freedom, and of
     the percentiles.
-
     size: scale of the values, for rounding. NaN draws are left out; with more than half of them, or
     one row of a class, there are 0 degrees of freedom.
     Source: Efron 1979, Annals of Statistics 7:1; Hesterberg 2015, American Statistician 69:371.
@@ -140,7 +131,7 @@ def bootstrap_difference(
     if not (df > 0 and low <= high):
         return nan, 0.0, nan, nan
     error = float(np.nanstd(draws, ddof=1)) * sqrt(fewest / (fewest - 1))
-    if error <= _NOTHING * size:
+    if error <= 1e-12 * size:  # a smaller spread of draws is rounding
         return 0.0, df, nan, nan
     reach = float(student_quantile(df, level=level)) * error
     return error, df, min(low, difference - reach), max(high, difference + reach)
@@ -155,11 +146,11 @@ def _draw_differences(
 ) -> Floats:
     """Return the bootstrap differences of two models by each measure: (k, r)."""
     name = "difference\0{}\0{}".format(*pair)
-    blocks = [
-        [np.array(side(draws)) for side in sides]
-        for draws in draw_resamples(kinds.n, kinds.clusters, wanted, name, each=OF_EACH)
-    ]
-    return np.concatenate([one - other for one, other in blocks], axis=1)
+    one, other = sides
+    return np.concatenate([
+        np.array(one(draws)) - np.array(other(draws))
+        for draws in draw_resamples(kinds.n, kinds.clusters, wanted, name, each=8)
+    ], axis=1)  # fmt: skip
 
 
 def _of_scores(x: Floats, truth: Bools, held: Sequence[RequestedMeasure]) -> Measuring:

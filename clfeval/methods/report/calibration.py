@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints, divide
+from clfeval.arrays import divide
 from clfeval.compare.change import number_or_none
 from clfeval.compare.families import BestSet
 from clfeval.counts.clusters_and_weights import RowWeights
@@ -34,7 +34,6 @@ from clfeval.methods.report.curves import first_reaching
 BINS = 10
 TESTS = ("intercept and slope", "groups by score")
 MOST = 2**17  # scores of rows in clusters, or with weights, that are tested one by one
-SHARE = "precision"  # of a 2 x 2 table with the rows of one bin predicted positive
 
 
 def calibration_rows(
@@ -44,23 +43,19 @@ def calibration_rows(
 
     Equal scores are in one bin. observed: the share of positives, with Clopper-Pearson limits, in
     clusters of counts divided by the design effect.
-
     Scores must be probabilities. Source: Murphy and Winkler 1977, Applied Statistics 26:41.
     """
     below = counts.running.sum(axis=0)
     m, total = len(counts.scores), below[-1]
-
-    def tenth(i: Ints) -> Floats:
-        return np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total))
-
-    starts = np.append(0, first_reaching(tenth, np.arange(1.0, BINS), m))
+    tenths = first_reaching(lambda i: np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total)),
+                            np.arange(1.0, BINS), m)  # fmt: skip
+    starts = np.append(0, tenths)
     starts = starts[np.diff(below[starts], append=total) > 0]
     first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
     last = np.searchsorted(below, np.append(below[starts[1:]], total)) - 1
     found = confusions_between(counts, first, last + 1)
-    cells, share = Cells.at_prevalence(found), counts.positives + counts.negatives
-    share = share * counts.scores
-    rows = found.tp + found.fp
+    share = (counts.positives + counts.negatives) * counts.scores
+    cells, rows = Cells.at_prevalence(found), found.tp + found.fp
     columns = {
         "bin": range(1, len(first) + 1), "from": counts.scores[first].tolist(),
         "to": counts.scores[last].tolist(), "rows": from_units(rows, counts.unit).tolist(),
@@ -68,7 +63,9 @@ def calibration_rows(
     }  # fmt: skip
 
     def made() -> list[Row]:
-        bounds = None if level is None else exact_limits(SHARE, cells, level=level, design=design)
+        bounds = None
+        if level is not None:  # of the precision, where the rows of a bin are predicted positive
+            bounds = exact_limits("precision", cells, level=level, design=design)
         observed = estimate_column(divide(found.tp, rows), bounds, cells, ())
         return rows_from_columns({**columns, "observed": observed}, slice=label, model=model)
 
@@ -78,8 +75,7 @@ def calibration_rows(
 def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: int) -> list[Row]:
     """Return both score tests of the probabilities of a model, of scores other than 0 and 1.
 
-    p_adjusted: twice the smaller p. contradicted: rows whose class had probability 0. groups_off:
-    groups with a significant difference, unadjusted.
+    p_adjusted: twice the smaller p. contradicted: rows whose class had probability 0.
     """
     inner = has_log_odds(counts.scores)
     lost = counts.positives[: inner.start].sum() + counts.negatives[inner.stop :].sum()
@@ -87,7 +83,7 @@ def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: i
     found = ScoreTests(none, none, none, "none", np.zeros(0), np.zeros(0))
     if inner.start < inner.stop:
         found = _run_score_tests(counts, inner, random_stream(seed, f"{model}\0calibration"))
-    off = np.abs(found.gaps) > critical_value(level) * found.errors
+    off = np.abs(found.gaps) > critical_value(level) * found.errors  # significant, unadjusted
     gaps = {"groups_off": int(off.sum()), "largest_gap": np.abs(found.gaps).max(initial=0).item()}
     smaller = float(np.minimum(2 * found.p.min(), 1))
     return [
@@ -127,16 +123,11 @@ def _run_score_tests(counts: ScoreCounts, inner: slice, rng: np.random.Generator
 
 SLOPE, LEVEL, OVERCONFIDENCE = "calibration_slope", "calibration_in_the_large", "overconfidence"
 GROSS = (0.5, 2.0)  # slopes at or beyond which probabilities are grossly miscalibrated
-CLOSE = 0.1  # distance of slope from 1, or mean log odds from 0, that is negligible
-HARDLY, WIDE = 0.02, 0.2  # negligible difference of shares; width of an imprecise interval
+HARDLY = 0.02  # negligible difference of shares
 MISCALIBRATED = "{} is miscalibrated: {}"
-SLIGHTLY = "{} is miscalibrated, but only slightly: {}"
 WELL = "{} is well calibrated"
 TIED = ", tied with it,"
-FEW = "There are too few rows to assess the calibration of {}"
 UNSURE = "{} is not significantly miscalibrated"
-UNKNOWN = "The calibration of {} is unknown"
-BACKWARDS = "{} ranks in reverse: rows with higher scores are less often positive"
 
 
 def calibration_answer(
@@ -172,10 +163,8 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
     if over.value is not None:
         measure, fact = OVERCONFIDENCE, _format_estimate(OVERCONFIDENCE, over, level)
         faults = _interval_faults(over, 0, "underconfident", "overconfident")
-        close, narrow = (
-            _farthest_distance(over, 0) <= HARDLY,
-            (over.high or inf) - (over.low or -inf) <= WIDE,
-        )
+        close = _farthest_distance(over, 0) <= HARDLY
+        narrow = (over.high or inf) - (over.low or -inf) <= 0.2
     elif slope.value is None and slope.reason != "separation":
         return "", "", ""
     else:
@@ -189,14 +178,16 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
             fact = f"slope undefined: {_explain_undefined_slope(area, shift)}"
             faults = ["not extreme enough"] * (area == 1)
         faults += average
-        close = max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= CLOSE
+        close = max(_farthest_distance(slope, 1), _farthest_distance(shift, 0)) <= 0.1
         narrow = GROSS[0] <= (slope.low or 0.0) and (slope.high or inf) <= GROSS[1]
-    verdict, fault = UNKNOWN, f"its probabilities are {' and '.join(faults)}" if faults else ""
+    verdict = "The calibration of {} is unknown"
+    fault = f"its probabilities are {' and '.join(faults)}" if faults else ""
     test = next((one for one in reversed(tests) if one["model"] == row["model"]), {})
     p, lost = cell_value(test.get("p_adjusted")), cell_value(test.get("contradicted"))
     if lost or (p is not None and level is not None and p < 1 - level):
         gap, off = (cell_value(test[key]) or 0.0 for key in ("largest_gap", "groups_off"))
-        verdict = SLIGHTLY if close and gap <= HARDLY and not lost else MISCALIBRATED
+        slightly = "{} is miscalibrated, but only slightly: {}"
+        verdict = slightly if close and gap <= HARDLY and not lost else MISCALIBRATED
         if lost:
             what = "0 for the observed outcome" if over.value is None else "1 for another class"
             zero = f"{format_count(lost, 'row')} had probability {what}"
@@ -206,8 +197,12 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
             fault += f"{format_count(off, 'score group')} by up to {format_number(gap)}"
         fault = fault or "slope and intercept jointly differ from 1 and 0"
     elif p is not None and level is not None and as_estimate(row.get(measure)).value is not None:
-        verdict = UNSURE if faults else WELL if narrow else FEW
-    text = BACKWARDS if _interval_faults(slope, 0, "backwards", "") == ["backwards"] else verdict
+        verdict = "There are too few rows to assess the calibration of {}"
+        if faults or narrow:
+            verdict = UNSURE if faults else WELL
+    text = verdict
+    if slope.high is not None and slope.high < 0:
+        text = "{} ranks in reverse: rows with higher scores are less often positive"
     if text == UNSURE:
         fact = f"adjusted p = {format_number(p or 0.0)}; {fact.replace(', ', ', unadjusted ')}"
     return verdict, f"{text.format(quoted_name(str(row['model'])), fault)} ({fact})", measure

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil, nan
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,7 +32,6 @@ from clfeval.document import Estimate, Row, as_estimate
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.inference.p_values import cochran_q, mid_p
 from clfeval.methods.design_effects import effective_class_sizes
-from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.metrics import takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.model_estimates import score_estimates
@@ -39,21 +39,12 @@ from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 
 OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a reference
 FEW = 3  # models from which the best is corrected for selection
-FEW_DIFFER = 24  # predictions in rows where models differ (Tate and Brown 1970)
-MCNEMAR, COCHRAN, NO_ROW = "McNemar, mid-p", "Cochran's Q, chi²", "no row differs"
 DEPENDENT = "none: the test assumes independent rows without weights"
 ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compared
 
 Observed = Mapping[tuple[str, str], Estimate]
 Patterns = PatternCounts | ClassPatterns
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelComparison:
-    """Ties with the best model by each measure, and the tables of comparisons."""
-
-    best: Mapping[str, BestSet]
-    tables: Mapping[str, Sequence[Row]]
+P = TypeVar("P")
 
 
 def compared_measures(
@@ -63,10 +54,8 @@ def compared_measures(
     if options.confidence is None:
         return []
     screen = ON_SCREEN if options.reference is not None else ()
-    return sorted(
-        (one for one in asked if one.name == lead or one.by != "default" or one.name in screen),
-        key=lambda one: one.name != lead,
-    )
+    found = [one for one in asked if one.name == lead or one.by != "default" or one.name in screen]
+    return sorted(found, key=lambda one: one.name != lead)
 
 
 def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows: bool) -> None:
@@ -79,10 +68,9 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
     if len(models) == 1:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
     if not same_rows:
-        raise UsageError.new(
-            "--reference compares models on the same rows, but the rows of these models may differ",
-            "needs-predictions", hint="give a table with the predictions of all models",
-        )  # fmt: skip
+        what = "--reference compares models on the same rows, but the rows of these models may "
+        hint = "give a table with the predictions of all models"
+        raise UsageError.new(f"{what}differ", "needs-predictions", hint=hint)
 
 
 def observed_values(metrics: Sequence[Row]) -> Observed:
@@ -99,38 +87,35 @@ def compare_models(
     metrics: Sequence[Row],
     patterns: Patterns | None, called: Callable[[str], Iterable[str]], options: ReportOptions,
     counted: PredictionCounts | None, uncut: Collection[str] = (),
-) -> ModelComparison:  # fmt: skip
-    """Return the best set and the tables of comparisons, in the order of measures.
+) -> tuple[dict[str, BestSet], dict[str, list[Row]]]:  # fmt: skip
+    """Return the best sets and tables of comparisons; called: measures that an option names.
 
-    The family: all pairs of models, or the pairs with a named reference. called: metrics named by
-    an option. uncut: models without a threshold.
+    The family: all pairs of models, or those with a reference. uncut: models without threshold.
     """
     every = [estimates[one.name] for one in held if one.name in estimates]
     observed, reference, level = observed_values(metrics), options.reference, options.level
-    best, rows = dict[str, BestSet](), dict[str, list[Row]]()
+    best, rows = dict[str, BestSet](), defaultdict[str, list[Row]](list)
     ranked = reference is None or reference in EVERY
     margins = numbers_by_measure(options.margin, called)
     for one in every:
+        together = reference is not None and one.metric in OPERATING_POINT  # one family
         family = adjusted_family(one, family_pairs(reference, one.models), level=level,
                                  seed=options.seed,
-                           measures=measures_per_family(one.metric, reference))  # fmt: skip
+                                 measures=len(OPERATING_POINT) if together else 1)  # fmt: skip
         found = best_set(family if ranked else None, one, seed=options.seed)
         if found is not None:
             best[one.metric] = found
-            rows.setdefault("best", []).extend(_best_rows(one, found) if ranked else ())
-            rows.setdefault("winner", []).extend(_winner_rows(one, found, observed))
+            rows["best"] += _best_rows(one, found) if ranked else ()
+            rows["winner"] += _winner_rows(one, found, observed)
         if family is not None and reference is not None and patterns is not None:
             named = zip(one.models, one.values.tolist(), strict=True)
             kept = [observed.get((name, one.metric), Estimate(value)) for name, value in named]
-            margin, size = (
-                margins.get(one.metric),
-                float(from_units(patterns.n.sum(), patterns.unit)),
-            )
-            rows.setdefault("comparisons", []).extend(
-                reference_rows(family, kept, size, reference, margin=margin)
+            size = float(from_units(patterns.n.sum(), patterns.unit))
+            rows["comparisons"] += reference_rows(
+                family, kept, size, reference, margin=margins.get(one.metric)
             )
     if reference is not None and patterns is not None and counted is not None and every:
-        all_of = rows.get("comparisons", [])
+        all_of = rows["comparisons"]
         pairs = [*dict.fromkeys((str(row["model"]), str(row["reference"])) for row in all_of)]
         pairs = [pair for pair in pairs if not {*pair} & {*uncut}]
         wanted = numbers_by_measure(options.resolution, called)
@@ -139,13 +124,7 @@ def compare_models(
         rows["resolution"] = [*_resolution_rows(all_of, wanted, counted.size, level)]
         if options.list_changes is not None:
             rows["changes"] = [*list_changes(counted, pairs, options.list_changes)]
-    tables = {name: some for name, some in rows.items() if some}
-    return ModelComparison(best if ranked else {}, tables)
-
-
-def measures_per_family(metric: str, reference: str | None) -> int:
-    """Return the number of measures in one family of comparisons with a reference."""
-    return len(OPERATING_POINT) if reference is not None and metric in OPERATING_POINT else 1
+    return best if ranked else {}, {name: some for name, some in rows.items() if some}
 
 
 def slice_compared_measures(
@@ -158,17 +137,15 @@ def slice_compared_measures(
 
 
 def slice_label_estimates(
-    patterns: Mapping[str | None, PatternCounts], held: Sequence[RequestedMeasure], lead: str,
-    options: ReportOptions, without: Collection[str],
+    patterns: Mapping[str | None, P], held: Sequence[RequestedMeasure], lead: str,
+    options: ReportOptions, estimate: Callable[[P, RequestedMeasure], PairedEstimates | None],
 ) -> dict[str, dict[str, PairedEstimates]]:  # fmt: skip
-    """Return paired estimates in each slice by measures of labels."""
-    found: dict[str, dict[str, PairedEstimates]] = {}
-    for one in slice_compared_measures(held, lead, options):
-        if not takes_scores(one):
-            each = {str(label): label_estimates(part, one, without)
-                    for label, part in patterns.items() if label is not None}  # fmt: skip
-            found[one.name] = {label: some for label, some in each.items() if some is not None}
-    return found
+    """Return paired estimates in each slice by measures of labels, as `estimate` makes them."""
+    return {
+        one.name: {label: found for label, part in patterns.items()
+                   if label is not None and (found := estimate(part, one))}
+        for one in slice_compared_measures(held, lead, options) if not takes_scores(one)
+    }  # fmt: skip
 
 
 def slice_score_estimates(
@@ -183,31 +160,28 @@ def slice_score_estimates(
         if every.owners is not None:
             _, owners = np.unique(every.owners[rows], return_inverse=True)
         sizes = effective_class_sizes(patterns[label], 2)
-        some = score_estimates(weights, owners, one, mine, sizes, sampling=every.weighed)
-        if some is not None:
+        if some := score_estimates(weights, owners, one, mine, sizes, sampling=every.weighed):
             found[label] = some
     return found
 
 
 def subtract_bias(value: Estimate, bias: float) -> Estimate:
     """Return an estimate and its limits less a bias."""
-    value_, low, high = (
+    less, low, high = (
         None if end is None else end - bias for end in (value.value, value.low, value.high)
     )
-    return Estimate(value_, low, high, value.reason)
+    return Estimate(less, low, high, value.reason)
 
 
 def _best_rows(one: PairedEstimates, found: BestSet) -> Iterator[Row]:
     """Yield whether each of several models is tied with the best, and the limits of its rank."""
     if len(one.models) < 2:
         return
-    columns = (found.tied, found.first, found.low_rank, found.high_rank)
-    for model, tied, first, low, high in zip(
-        one.models, *(column.tolist() for column in columns), strict=True
-    ):
+    for i, model in enumerate(one.models):
         yield {
-            "measure": one.metric, "model": model, "tied": tied, "p_first": first,
-            "rank_low": low, "rank_high": high,
+            "measure": one.metric, "model": model, "tied": found.tied[i].item(),
+            "p_first": found.first[i].item(), "rank_low": found.low_rank[i].item(),
+            "rank_high": found.high_rank[i].item(),
         }  # fmt: skip
 
 
@@ -215,11 +189,11 @@ def _winner_rows(one: PairedEstimates, found: BestSet, values: Observed) -> Iter
     """Yield the best of three models or more, corrected for selection."""
     if len(one.models) < FEW:
         return
-    winner, bias = one.models[found.leader], one.sign * found.optimism
+    winner = one.models[found.leader]
     value = values[winner, one.metric]
     yield {
         "measure": one.metric, "model": winner, "value": value, "optimism": found.optimism,
-        "corrected": subtract_bias(value, bias),
+        "corrected": subtract_bias(value, one.sign * found.optimism),
     }  # fmt: skip
 
 
@@ -227,16 +201,16 @@ def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Itera
     """Yield the rows that only one of two models predicts correctly, and McNemar's mid-p."""
     right_in = patterns.votes == patterns.truth[:, None]
     alone = (right_in * patterns.n[:, None]).T.astype(np.float64) @ ~right_in  # whole numbers
-    at = {name: i for i, name in enumerate(patterns.models)}
     for model, reference in pairs:
-        i, j = at[model], at[reference]
+        i, j = map(patterns.models.index, (model, reference))
         right, wrong = (int(one) for one in (alone[i, j], alone[j, i]))
         alike = patterns.clusters is None
         yield {
             "model": model, "reference": reference,
             "newly_right": from_units(right, patterns.unit),
             "newly_wrong": from_units(wrong, patterns.unit),
-            "p": mid_p(right, wrong) if alike else None, "method": MCNEMAR if alike else DEPENDENT,
+            "p": mid_p(right, wrong) if alike else None,
+            "method": "McNemar, mid-p" if alike else DEPENDENT,
         }  # fmt: skip
 
 
@@ -248,9 +222,9 @@ def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator
     right = patterns.votes[:, places] == patterns.truth[:, None]
     differ = int(patterns.n[right.any(axis=1) & ~right.all(axis=1)].sum())
     q, p = cochran_q(right, patterns.n)
-    method = f"{COCHRAN}, rough: few rows differ" if len(places) * differ < FEW_DIFFER else COCHRAN
-    if not differ:
-        method = NO_ROW
+    method = "Cochran's Q, chi²"
+    if len(places) * differ < 24:  # Tate and Brown 1970
+        method = f"{method}, rough: few rows differ" if differ else "no row differs"
     if patterns.clusters is not None:
         q, p, method = nan, nan, DEPENDENT
     yield {

@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.arrays import Floats, Ints, divide
 from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row, Rows
 from clfeval.lazy_rows import deferred_rows
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import (
     Cells,
     Design,
@@ -22,6 +21,7 @@ from clfeval.methods.estimates import (
     rows_from_columns,
 )
 from clfeval.methods.measurement.decision_curves import confusions_at
+from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.roc import MOST_POINTS
 
 BINS = 20  # of a distribution
@@ -57,10 +57,7 @@ def first_reaching(rising: Callable[[Ints], Floats], targets: Floats, m: int) ->
 def curve_rows(
     label: str | None, model: str, counts: ScoreCounts, most: int | Literal["all"] | None
 ) -> Rows:
-    """Return points of the ROC, precision-recall, gain and lift curves: one row per threshold.
-
-    claimed: share of rows predicted positive; lift: precision / prevalence.
-    """
+    """Return points of ROC, precision-recall, gain and lift (precision / prevalence) curves."""
     places, ends = len(counts.scores) - choose_points(counts, most), counts.running
     (p, n), (tp, fp) = ends[:, -1].tolist(), ends[:, -1:] - ends[:, places]
     precision = divide(tp, tp + fp)
@@ -70,22 +67,10 @@ def curve_rows(
         "fpr": divide(fp, n), "precision": precision, "flagged": divide(tp + fp, p + n),
         "lift": divide(precision * (p + n), p),
     }  # fmt: skip
-    who = {"slice": label, "model": model}
-
-    def made() -> list[Row]:
-        return rows_from_columns(
-            {name: _finite_column(values) for name, values in columns.items()}, **who
-        )
-
-    return deferred_rows(len(tp), made)
-
-
-def _finite_column(values: Counts) -> list[Any]:
-    """Return a column with None for what is undefined, or above every score."""
-    found: list[Any] = values.tolist()
-    for i in np.flatnonzero(~np.isfinite(values)).tolist():
-        found[i] = None
-    return found
+    # None is undefined, or above every score
+    return deferred_rows(len(tp), lambda: rows_from_columns(
+        {name: np.where(np.isfinite(values), values.astype(object), np.array(None)).tolist()
+         for name, values in columns.items()}, slice=label, model=model))  # fmt: skip
 
 
 def choose_thresholds(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float]) -> Floats:
@@ -98,13 +83,9 @@ def choose_thresholds(counts: ScoreCounts, asked: int | Literal["all"] | Sequenc
     if m <= asked:
         return counts.scores[::-1]
     rows = ends[:, -1].sum()
-
-    def above(i: Ints) -> Floats:
-        return np.asarray(rows - ends[:, m - 1 - i].sum(axis=0))
-
-    at = first_reaching(above, rows * np.arange(1, asked + 1) / (asked + 1), m)
-    chosen_cuts: Floats = counts.scores[m - 1 - np.unique(at)]
-    return chosen_cuts
+    at = first_reaching(lambda i: np.asarray(rows - ends[:, m - 1 - i].sum(axis=0)),
+                        rows * np.arange(1, asked + 1) / (asked + 1), m)  # fmt: skip
+    return np.asarray(counts.scores[m - 1 - np.unique(at)])
 
 
 def threshold_rows(
@@ -113,58 +94,42 @@ def threshold_rows(
 ) -> Rows:  # fmt: skip
     """Return rows of thresholds: the 2 x 2 table, rates with exact intervals, F1, MCC."""
     found = confusions_at(counts, cuts)
-    who = {"slice": label, "model": model}
     return deferred_rows(
-        len(cuts), lambda: rows_from_columns(_at_cuts(found, cuts, level, design), **who)
+        len(cuts),
+        lambda: rows_from_columns(_at_cuts(found, cuts, level, design), slice=label, model=model),
     )
 
 
 def _at_cuts(
     found: ConfusionCounts, cuts: Floats, level: float | None, design: Design
 ) -> dict[str, Sequence[Any]]:
-    cells = Cells.at_prevalence(found)
-    table = Confusion(*(np.asarray(one, np.float64) for one in (
-        found.tp, found.fp, found.fn, found.tn)))  # fmt: skip
+    cells, table = Cells.at_prevalence(found), float_confusion(found)
     columns: dict[str, Sequence[Any]] = {"threshold": cuts.tolist()}
     columns |= {name: found.shown(name).tolist() for name in ("tp", "fp", "fn", "tn")}
     columns["flagged"] = divide(table.tp + table.fp, table.total).tolist()
-    for name in SHARES:
-        measure = CATALOG[name]
-        bounds = None if level is None else exact_limits(name, cells, level=level, design=design)
+    for name in (*SHARES, "f1", "mcc"):
+        measure, bounds = CATALOG[name], None
+        if level is not None and name in SHARES:
+            bounds = exact_limits(name, cells, level=level, design=design)
         columns[name] = estimate_column(measure.function(table), bounds, cells, measure.undefined)
-    for name in ("f1", "mcc"):
-        columns[name] = estimate_column(
-            CATALOG[name].function(table), None, cells, CATALOG[name].undefined
-        )
     return columns
 
 
 def distribution_rows(
     label: str | None, model: str, counts: ScoreCounts, classes: tuple[str, str]
 ) -> list[Row]:
-    """Return the histogram of scores by class, in bins of equal width.
-
-    Bins are [low, high), the last one closed; of 0..1, or of the range of finite scores.
-    """
-    finite = np.isfinite(counts.scores)
-    low, high = 0.0, 1.0
-    if finite.any():
-        least, most = counts.scores[finite].min(), counts.scores[finite].max()
-        if least < 0 or most > 1:
-            low, high = float(least), float(most)
+    """Return the histogram of scores by class, in bins [low, high) of 0..1 or of finite scores."""
+    finite, low, high = counts.scores[np.isfinite(counts.scores)], 0.0, 1.0
+    if len(finite) and (finite.min() < 0 or finite.max() > 1):
+        low, high = float(finite.min()), float(finite.max())
     edges = np.linspace(low, high, BINS + 1)
     inner = np.searchsorted(counts.scores, edges[1:-1])
     ends = counts.running[:, np.concatenate([[0], inner, [len(counts.scores)]])]
-    rows: list[Row] = []
-    for name, found in zip(classes, np.diff(ends), strict=True):
-        total = found.sum()
-        for i in range(BINS):
-            share = float(found[i] / total) if total else None
-            many = from_units(found[i], counts.unit).item()
-            rows.append(
-                {
-                    "slice": label, "model": model, "class": name, "from": float(edges[i]),
-                    "to": float(edges[i + 1]), "rows": many, "share": share,
-                }
-            )  # fmt: skip
-    return rows
+    return [
+        {
+            "slice": label, "model": model, "class": name, "from": float(edges[i]),
+            "to": float(edges[i + 1]), "rows": from_units(found[i], counts.unit).item(),
+            "share": float(found[i] / found.sum()) if found.any() else None,
+        }
+        for name, found in zip(classes, np.diff(ends), strict=True) for i in range(BINS)
+    ]  # fmt: skip

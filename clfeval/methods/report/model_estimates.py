@@ -9,19 +9,18 @@ from math import isfinite, sqrt
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
-from clfeval.compare.paired_estimates import PairedEstimates, errors_of_kinds, errors_of_rows
+from clfeval.compare.paired_estimates import PairedEstimates, errors_of_rows
 from clfeval.counts.classes import ClassPatterns, ProbabilityRows
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.measures.catalog import CATALOG
 from clfeval.measures.class_averages import average_influence, class_average
-from clfeval.methods.design_effects import class_sizes, effective_class_sizes, smallest_class_size
-from clfeval.methods.measurement.label_measures import flip_correction, make_paired_estimates
+from clfeval.methods.design_effects import class_sizes, effective_class_sizes
+from clfeval.methods.measurement.label_measures import estimates_of_labels, make_paired_estimates
+from clfeval.methods.measurement.metrics import measure_at_threshold
 from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT, RequestedMeasure
 from clfeval.methods.report.multiclass_estimates import OVER_CLASSES, small_sample_factors
 
 _BLOCK = 2**16
-_BEGINNING = 2**10  # first rows, in which different columns mostly differ
 
 
 def score_estimates(
@@ -59,9 +58,7 @@ def score_influence(
     asked: RequestedMeasure, threshold: float | None, counts: ScoreCounts
 ) -> tuple[float, Influence] | None:
     """Return a measure of the scores of a model and its influence, or None."""
-    measure = asked.measure
-    if asked.name == NET_BENEFIT:
-        measure = CATALOG[AT_RISK].given(t=0.5 if threshold is None else threshold)
+    measure = measure_at_threshold(asked, threshold)
     if measure.influence is None or measure.needs not in ("scores", "probabilities"):
         return None
     x = counts.scores
@@ -80,16 +77,25 @@ def row_score_influence(
     if found is None:
         return None
     value, each = found
-    if asked.measure.interval == "delong":
-        each = scale_to_delong(each, counts)
-    return value, spread_influence_to_rows(each, place, truth)
+    by = {True: 1.0, False: 1.0}
+    if asked.measure.interval == "delong" and counts.clusters is None:
+        p, n = float(counts.positives.sum()), float(counts.negatives.sum())
+        for y, size in ((True, p), (False, n)):  # DeLong's variances have P - 1 and N - 1
+            by[y] = sqrt(size / (size - 1) * (p + n - 1) / (p + n)) if size > 1 else 1.0
+    rows = np.empty(len(place))
+    for start in range(0, len(place), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        for y in (True, False):
+            some = np.flatnonzero(truth[part] == y)
+            rows[some + start] = each.at(place[part][some], y) * by[y]
+    return value, rows
 
 
 def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:
     """Return groups of names of columns that are equal in every row."""
     near: dict[bytes, list[list[str]]] = {}
     for name, column in columns.items():
-        groups = near.setdefault(column[:_BEGINNING].tobytes(), [])
+        groups = near.setdefault(column[:1024].tobytes(), [])  # where different ones mostly differ
         same = next((one for one in groups if np.array_equal(columns[one[0]], column)), None)
         if same is None:
             groups.append([name])
@@ -118,20 +124,11 @@ def class_label_estimates(
     wider = np.ones(c)
     if form.of is None or asked.measure.id in OVER_CLASSES:
         wider = small_sample_factors(patterns)
-    sizes, least = effective_class_sizes(patterns, c), smallest_class_size(patterns, c)
     row = float(patterns.n.sum() / class_sizes(patterns, c).sum())
     f = np.array([influence(tables[i] + row / c) for i in some]).reshape(len(some), c, c)
-    jumps, there = f.max(axis=2) - f.min(axis=2), sizes > 0
     shares = patterns.tables[0].sum(axis=1) / patterns.n.sum()
-    moves = (patterns.n > 0) & (jumps.max(axis=0) > 0)[patterns.truth]
-    flips = flip_correction(patterns.votes[moves][:, some], jumps[:, there].T * row)
-    known = errors_of_kinds(moved * wider[patterns.truth], patterns.n, patterns.clusters,
-                            fewest=least, flips=flips)  # fmt: skip
-    steps = ((jumps * shares)[:, there], sizes[there])
-    if np.allclose(jumps[:, there], jumps[:, there][:, :1], rtol=1e-9):
-        steps = (jumps[:, there][:, :1], effective_class_sizes(patterns, 1))
-    names = [patterns.models[i] for i in some]
-    return make_paired_estimates(asked, names, values[some], known, least, steps)
+    return estimates_of_labels(asked, patterns, some, values[some], moved * wider[patterns.truth],
+                               f.max(axis=2) - f.min(axis=2), shares, row)  # fmt: skip
 
 
 def probability_estimates(
@@ -150,10 +147,8 @@ def probability_estimates(
         parts, wider = (rows.truth, rows.p, rows.n), small_sample_factors(patterns)[rows.truth]
         for one in held:
             form = one.measure.classes
-            if form is None:
-                continue
-            made = form.given(by="macro")
-            if made.of is None or made.influence is None:
+            made = None if form is None else form.given(by="macro")
+            if form is None or made is None or made.of is None or made.influence is None:
                 continue
             value, each = float(made.of(*parts)), made.influence(*parts)
             if "by" in form.takes or one.measure.id in OVER_CLASSES:
@@ -162,35 +157,9 @@ def probability_estimates(
                 moved[one.name][model.name] = value, each
     if first is None:
         return {}
-    sizes, weighed = (
-        effective_class_sizes(patterns, len(patterns.classes)),
-        counted.patterns.fractional,
-    )
-    sizes = sizes[sizes > 0]
-    found = {
-        one.name: score_estimates(first.weights, first.owners, one, moved[one.name], sizes,
-                                  sampling=weighed)
-        for one in held
+    sizes = effective_class_sizes(patterns, len(patterns.classes))
+    return {
+        one.name: paired for one in held
+        if (paired := score_estimates(first.weights, first.owners, one, moved[one.name],
+                                      sizes[sizes > 0], sampling=counted.patterns.fractional))
     }  # fmt: skip
-    return {name: one for name, one in found.items() if one is not None}
-
-
-def spread_influence_to_rows(each: Influence, place: Ints, truth: Bools) -> Floats:
-    """Return the influence of rows, (n,), from that of a positive and a negative at each score."""
-    found = np.empty(len(place))
-    for start in range(0, len(place), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        for y in (True, False):
-            rows = np.flatnonzero(truth[part] == y)
-            found[rows + start] = each.at(place[part][rows], y)
-    return found
-
-
-def scale_to_delong(each: Influence, counts: ScoreCounts) -> Influence:
-    """Scale the influence on an AUC to DeLong's variances, P - 1 and N - 1, without clusters."""
-    if counts.clusters is not None:
-        return each
-    sizes = {True: float(counts.positives.sum()), False: float(counts.negatives.sum())}
-    total = sum(sizes.values())
-    by = {y: sqrt(n / (n - 1) * (total - 1) / total) if n > 1 else 1.0 for y, n in sizes.items()}
-    return Influence(each.m, lambda which, y: each.at(which, y) * by[y])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan, nan
+from typing import get_args
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters_and_weights import Owned
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.document import Estimate, Row
+from clfeval.document import Row
 from clfeval.inference.influence import confidence_limits, influence_covariance
 from clfeval.inference.proportions import MIN_ERRORS_FROM_END, NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.rank_statistics import auc_score_limits
@@ -28,26 +29,27 @@ from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import Limits, make_estimate
 from clfeval.methods.measurement import label_measures
 from clfeval.methods.measurement.decision_curves import perfect_calibration_values
-from clfeval.methods.measurement.label_measures import EXACT, INFLUENCE, NONE
+from clfeval.methods.measurement.label_measures import (
+    EXACT,
+    INFLUENCE,
+    NONE,
+    MeasureEstimate,
+    measure_row,
+)
+from clfeval.methods.measurement.metrics import takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.resampled_limits import resampled_limits
-from clfeval.methods.measurement.score_measures import MeasureEstimate
 from clfeval.methods.options import IntervalSettings
 
-FEW = 10  # rows of a class below which influence values of areas are unreliable
-CLASSES, CLASS = "multiclass", "class"  # of all together, of one against the rest
+CLASSES = "multiclass"  # of all together
 # pooled over classes these are the pooled sensitivity or specificity, under another name
 POOLED_ALIKE = {"precision", "recall", "f1", "f_beta", "npv"}
 OVER_CLASSES = ("balanced_accuracy", "roc_auc")  # means over classes, as macro averages are
-_AVERAGES: tuple[Average, ...] = ("macro", "weighted", "micro")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelMeasure:
-    """One measure of a model: of, influence: functions of counts, the latter None if not smooth.
-
-    moved: f of the kinds of rows, (m,). share: numerator and denominator.
-    """
+    """A measure as functions of counts; moved: f of kinds of rows, (m,); share: part and whole."""
 
     metric: str
     estimator: str
@@ -57,26 +59,21 @@ class ModelMeasure:
     influence: Callable[[Counts], Floats] | None
     value: float
     moved: Floats | None
-    share: tuple[float, float] | None = None
+    share: Sequence[float | Counts] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowFrequencies:
-    """Frequencies n (m,) of kinds of rows of a model, and their clusters.
-
-    numbers: counts per kind. table: of labels, with cells at `place`; None of probabilities. name:
-    of the random stream. smallest: rows of the smallest class. wider (m,): factors of f for means
-    over classes.
-    """
+    """Frequencies n (m,) of kinds of rows of a model, and their clusters."""
 
     n: Counts
     clusters: Owned | None
-    name: str
-    numbers: int = 1
-    table: Counts | None = None
+    name: str  # of the random stream
+    wider: Floats  # factors of f for means over classes, (m,)
+    numbers: int = 1  # counts per kind
+    table: Counts | None = None  # of labels, with cells at `place`
     place: Ints | None = None
-    smallest: float = np.inf
-    wider: Floats | float = 1.0
+    smallest: float = np.inf  # rows of the smallest class
 
     def shaped(self, n: Counts) -> Counts:
         """Return frequencies of kinds, (..., m), in the shape that measures take."""
@@ -94,7 +91,7 @@ def multiclass_label_rows(
     wanted: IntervalSettings,
 ) -> Iterator[Row]:
     """Yield the measures of the labels of all models in a slice."""
-    hard_ones = [one for one in asked if one.needs in ("confusion", "classes")]
+    hard_ones = [one for one in asked if not takes_scores(one)]
     rest = [one for one in hard_ones if _multiclass_form(one).of is None]
     wider = small_sample_factors(patterns)
     for i, (model, table) in enumerate(zip(patterns.models, patterns.tables, strict=True)):
@@ -102,15 +99,14 @@ def multiclass_label_rows(
         if patterns.clusters is not None:
             n, place = patterns.n, patterns.cells(i)
         name = f"{model}\0{label or ''}"
-        kinds = RowFrequencies(
-            n, patterns.clusters, name, 1, table, place, wider=wider[place // len(table)]
-        )
+        factors = wider[place // len(table)]
+        kinds = RowFrequencies(n, patterns.clusters, name, factors, 1, table, place)
         found = [part for one in hard_ones for part in _of_table(one, table, place)]
         for part, value in zip(found, _measure_estimates(found, kinds, wanted), strict=True):
-            yield _measure_row(label, model, part.metric, part.estimator, None, value)
+            yield measure_row(label, model, part.metric, value, part.estimator)
         for metric, values in _each_class(patterns, i, table, rest, wanted, name).items():
             for class_name, value in zip(patterns.classes, values, strict=True):
-                yield _measure_row(label, model, metric, CLASS, class_name, value)
+                yield measure_row(label, model, metric, value, "class", class_name)
 
 
 def multiclass_probability_rows(
@@ -118,20 +114,15 @@ def multiclass_probability_rows(
     wanted: IntervalSettings,
 ) -> Iterator[Row]:  # fmt: skip
     """Yield the measures of the class probabilities of a model in a slice."""
-    found = [
-        part
-        for one in asked
-        if one.needs in ("scores", "probabilities")
-        for part in _of_probabilities(one, counts)
-    ]
+    found = [part for one in asked if takes_scores(one) for part in _of_probabilities(one, counts)]
     name, c = f"{model}\0{label or ''}", len(counts.classes)
     sizes = np.bincount(counts.truth, counts.n)
     fewest = float(sizes[sizes > 0].min(initial=np.inf))
     wider = small_sample_factors(counts)[counts.truth]
-    kinds = RowFrequencies(counts.n, counts.clusters, name, c, smallest=fewest, wider=wider)
+    kinds = RowFrequencies(counts.n, counts.clusters, name, wider, c, smallest=fewest)
     calibrated = perfect_calibration_values(asked, counts.most_probable(), wanted, name)
     for part, value in zip(found, _measure_estimates(found, kinds, wanted), strict=True):
-        row = _measure_row(label, model, part.metric, part.estimator, None, value)
+        row = measure_row(label, model, part.metric, value, part.estimator)
         yield {**row, **calibrated.get(part.metric, {})}
 
 
@@ -146,27 +137,20 @@ def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMe
     why = form.undefined[-1]
     if form.of is not None:
         moved = None if form.influence is None else form.influence(n)[place]
-        value, share = float(form.of(n)), _share_counts(form, n)
+        value, share = float(form.of(n)), None if form.share is None else form.share(n)
         yield ModelMeasure(one.name, CLASSES, measure, why, form.of, form.influence, value, moved,
                        share)  # fmt: skip
         return
-    for by in _AVERAGES:
+    for by in get_args(Average):
         if by == "micro" and measure.id in POOLED_ALIKE:
             continue
         of = partial(class_average, measure, by=by)
         influence = partial(average_influence, measure, by=by)
         share = None
         if by != "macro" and measure.id in ("sensitivity", "recall"):  # the accuracy
-            share = float(np.trace(n)), float(n.sum())
+            share = np.trace(n), n.sum()
         yield ModelMeasure(one.name, by, measure, why, of, influence, float(of(n)),
                        influence(n)[place], share)  # fmt: skip
-
-
-def _share_counts(form: Multiclass, *counts: Counts) -> tuple[float, float] | None:
-    if form.share is None:
-        return None
-    part, whole = form.share(*counts)
-    return float(part), float(whole)
 
 
 def _of_probabilities(one: RequestedMeasure, counts: ClassScores) -> Iterator[ModelMeasure]:
@@ -179,7 +163,7 @@ def _of_probabilities(one: RequestedMeasure, counts: ClassScores) -> Iterator[Mo
         influence = None if made.influence is None else partial(made.influence, *rows)
         yield ModelMeasure(
             one.name, estimator, one.measure, made.undefined[-1], of, influence, float(of(n)),
-            None if influence is None else influence(n), _share_counts(made, *rows, n),
+            None if influence is None else influence(n), made.share and made.share(*rows, n),
         )  # fmt: skip
 
 
@@ -192,15 +176,13 @@ def _measure_estimates(
     n, clusters = kinds.n, kinds.clusters
     none = np.full(len(n), np.nan)
     f = np.array([none if part.moved is None else part.moved for part in parts])
-    f[[part.estimator == "macro" or part.measure.id in OVER_CLASSES for part in parts]] *= (
-        kinds.wider
-    )
+    means = [part.estimator == "macro" or part.measure.id in OVER_CLASSES for part in parts]
+    f[means] *= kinds.wider
     found = influence_covariance(f, n, clusters=clusters)
-    drawn = _bootstrap_limits(parts, kinds, wanted)
-    known = []
+    drawn, known = _bootstrap_limits(parts, kinds, wanted), list[MeasureEstimate]()
     for part, error, freedom in zip(parts, found.errors.tolist(), found.df.tolist(), strict=True):
         if isnan(part.value):
-            known.append(MeasureEstimate(Estimate(None, reason=part.undefined), nan, NONE))
+            known.append(MeasureEstimate.undefined(part.undefined))
             continue
         (low, high), method = drawn.get(id(part), ((nan, nan), NONE))
         if isnan(low):
@@ -213,7 +195,6 @@ def small_sample_factors(one: ClassPatterns | ClassScores) -> Floats:
     """Return small-sample factors of f for means over classes, by class, (C,).
 
     sqrt((1 - 1/C) / (1 - 1/g))   g = P² / sum P_c², P_c rows of the class in each of C clusters
-
     Each class has the factor g / (g - 1) of its own, g at least 2.
     Source: Obuchowski 1997, Biometrics 53:567, for the two classes of an area.
     """
@@ -257,56 +238,45 @@ def _default_limits(
         return (nan, nan), NONE
     if rows and part.share is not None:
         return _share_limits(part.share, level, wanted)
-    low, high = (
-        float(end)
-        for end in confidence_limits(
-            part.value, error, scale=part.measure.set_on, low=part.measure.low,
-            high=part.measure.high, level=level, df=df,
-        )
-    )  # fmt: skip
+    low, high = map(float, confidence_limits(
+        part.value, error, scale=part.measure.set_on, low=part.measure.low,
+        high=part.measure.high, level=level, df=df,
+    ))  # fmt: skip
     # with weights or clusters, counts of the effective size
     if not rows and isnan(low) and part.share is not None:
-        ends, method = _share_limits([one / total * size for one in part.share], level, wanted)
+        ends, method = _share_limits(
+            [float(one) / total * size for one in part.share], level, wanted
+        )
         return ends, f"{method}, of {size:,.0f} rows"
     near = part.measure.high == 1 and not 1 - part.value > MIN_ERRORS_FROM_END * error
     if near and kinds.table is not None and part.influence is not None:
         return _near_best(part, kinds.table / total * size, level, high)
     if part.measure.interval == "delong":
         unsure = not 0 < MIN_ERRORS_FROM_END * error < min(part.value, 1 - part.value)
-        if unsure or kinds.smallest * size / total < FEW:
-            return _area_beyond(part.value, low, high, size, level)
+        if unsure or kinds.smallest * size / total < 10:  # influence values are unreliable
+            # extended to the score limits of an area of half the rows each
+            outer = auc_score_limits(part.value, size / 2, size / 2, level=level)
+            low, high = (part.value if isnan(end) else end for end in (low, high))
+            ends = min(low, outer[0]), max(high, outer[1])
+            return ends, f"{INFLUENCE}, logit, and Newcombe's score interval"
     if isnan(low):
         return (nan, nan), NONE
     return (low, high), f"{INFLUENCE}, {part.measure.set_on}"
 
 
-def _area_beyond(
-    value: float, low: float, high: float, rows: float, level: float
-) -> tuple[tuple[float, float], str]:
-    """Return limits of a mean area, extended to the score limits of one of half the rows each.
-
-    Used where a class has fewer than 10 rows, or the area is within 3 standard errors of an end.
-    """
-    outer = auc_score_limits(value, rows / 2, rows / 2, level=level)
-    low, high = (value if isnan(end) else end for end in (low, high))
-    ends = min(low, outer[0]), max(high, outer[1])
-    return ends, f"{INFLUENCE}, logit, and Newcombe's score interval"
-
-
 def _near_best(
     part: ModelMeasure, table: Counts, level: float, high: float
 ) -> tuple[tuple[float, float], str]:
-    """Return limits near the best value, the lower one from a table with one row more.
+    """Return limits near the best value; the lower one of n + t p' / M², t and p the margins.
 
-    n + t p' / M²: one row distributed by chance, t and p the marginal totals. high: the upper limit
-    of the table itself, or NaN.
+    One row more is distributed by chance. high: the upper limit of the table itself, or NaN.
     """
     assert part.influence is not None
     more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2
     value, scale = float(part.of(more)), part.measure.set_on
     error = influence_covariance(part.influence(more), more.reshape(-1)).errors[0]
     ends = confidence_limits(value, error, scale=scale, low=part.measure.low, high=1, level=level)
-    low, other = (float(end) for end in ends)
+    low, other = map(float, ends)
     if isnan(low):
         return (nan, nan), NONE
     high = max(part.value, other) if isnan(high) else high
@@ -314,9 +284,9 @@ def _near_best(
 
 
 def _share_limits(
-    share: Sequence[float], level: float, wanted: IntervalSettings
+    share: Sequence[float | Counts], level: float, wanted: IntervalSettings
 ) -> tuple[tuple[float, float], str]:
-    k, m = (np.array([one]) for one in share)
+    k, m = (np.array([float(one)]) for one in share)
     how = wanted.how if wanted.how in NAMED_SHARES else "exact"
     ends: Limits = SHARE_LIMITS[how](k, m, level=level)
     method = EXACT if how == "exact" else how.title()
@@ -330,12 +300,14 @@ def _each_class(
     """Return measures of each class against the rest, by name, one estimate per class."""
     each, size = one_vs_rest_tables(table), len(patterns.classes)
     sums, many, again = None, 0.0, list[TableResampler | None]([None] * size)
-    if patterns.clusters is not None:
-        many = patterns.clusters.size
-        again = [_class_resampler(patterns, i, k) for k in range(size)]
-        cells = (one.cells for one in again if one is not None)
-        sums = np.array([patterns.clusters.products(np.array([tp, fp, tp + fn, fp + tn]))
-                         for tp, fp, fn, tn in cells])  # fmt: skip
+    if (owned := patterns.clusters) is not None:
+        known = [
+            TableResampler.from_labels(owned, patterns.truth == k, patterns.votes[:, i] == k)
+            for k in range(size)
+        ]
+        many, again = owned.size, [*known]
+        sums = np.array([owned.products(np.array([tp, fp, tp + fn, fp + tn]))
+                         for tp, fp, fn, tn in (one.cells for one in known)])  # fmt: skip
     counts = ConfusionCounts(
         patterns.classes, each.tp, each.fp, each.fn, each.tn, each.tp + each.fn,
         each.fp + each.tn, patterns.unit, sums,
@@ -343,35 +315,4 @@ def _each_class(
     sure = label_measures.LabelLimitSettings(
         wanted, [f"{name}\0{one}" for one in patterns.classes], again, [many] * size,
     )  # fmt: skip
-    found = {}
-    for one in asked:
-        all_of = label_measures.estimate_label_measure(one, counts, sure)
-        found[one.name] = [
-            MeasureEstimate(*three)
-            for three in zip(all_of.values, all_of.errors.tolist(), all_of.methods, strict=True)
-        ]
-    return found
-
-
-def _class_resampler(patterns: ClassPatterns, i: int, k: int) -> TableResampler | None:
-    """Return the resampler of a class against the rest; None without clusters or weights."""
-    if patterns.clusters is None:
-        return None
-    mine, says = patterns.truth == k, patterns.votes[:, i] == k
-    which = [mine & says, ~mine & says, mine & ~says, ~mine & ~says]
-    return TableResampler(patterns.clusters, np.array(which, np.float64))
-
-
-def _measure_row(
-    label: str | None,
-    model: str,
-    metric: str,
-    estimator: str,
-    name: str | None,
-    known: MeasureEstimate,
-) -> Row:
-    return {
-        "slice": label, "model": model, "measure": metric, "estimator": estimator, "class": name,
-        "value": known.value, "se": None if isnan(known.error) else known.error,
-        "method": known.method,
-    }  # fmt: skip
+    return {one.name: label_measures.estimate_label_measure(one, counts, sure) for one in asked}

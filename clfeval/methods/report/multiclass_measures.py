@@ -29,8 +29,6 @@ OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "overconfidence", "
               "accuracy", "balanced_accuracy", "kappa", "mcc", "f1", "sensitivity", "specificity",
               "precision", "npv")  # fmt: skip
 IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
-SPELLED = 5  # classes of an order that a message lists
-FEW_CLASSES = 7  # classes at most of a guessed order
 GRADES = (
     "none no normal negative very_low very_poor",
     "minimal low mild i poor benign",
@@ -54,9 +52,7 @@ def parse_multiclass_measures(
         if folded == "default":
             continue
         if folded in (*NEEDS, ORDINAL):
-            several = [
-                RequestedMeasure(one.id, one, {}, "set") for one in _of_set(folded, ordered=ordered)
-            ]
+            several = [*_of_set(folded, ordered=ordered)]
         else:
             several = [_parse_measure(text, name, settings, classes)]
         for one in several:
@@ -64,7 +60,7 @@ def parse_multiclass_measures(
                 what = f"{FLAG}: {one.measure.id} needs ordered classes"
                 order = guess_class_order(classes)
                 fixes = None if order is None else {"classes": order}
-                known = "" if order is None else f": {list_names(order, SPELLED)}"
+                known = "" if order is None else f": {list_names(order, 5)}"
                 hint = f"repeat --classes for each class, lowest first{known}"
                 raise UsageError.new(what, "needs-order", file, hint=hint, fixes=fixes)
             if one.by == "name" or one.name not in found:
@@ -84,7 +80,7 @@ def guess_class_order(classes: Sequence[str]) -> tuple[str, ...] | None:
     numbered = (*map(str, range(first, first + len(place))),)
     if -1 not in place.values() and len({*place.values()}) == len(place):
         numbered = (*sorted(place, key=place.__getitem__),)
-    return numbered if {*place} == {*numbered} and len(place) <= FEW_CLASSES else None
+    return numbered if {*place} == {*numbered} and len(place) <= 7 else None
 
 
 def check_measure_names(names: Sequence[str], flag: str = FLAG) -> None:
@@ -101,14 +97,14 @@ def check_measure_names(names: Sequence[str], flag: str = FLAG) -> None:
                 raise (other if of_more else error) from None
 
 
-def _of_set(name: str, *, ordered: bool) -> Iterator[Measure]:
+def _of_set(name: str, *, ordered: bool) -> Iterator[RequestedMeasure]:
     """Yield the measures of a set that apply to more than two classes."""
     for measure in CATALOG.values():
         needs = measure.needs if measure.needs != "classes" else "confusion"
         there = measure.ordered if name == ORDINAL else needs in NEEDS[name]
         plain = _is_computable(measure) and measure.twin is None and not measure.takes
         if there and plain and (ordered or name == ORDINAL or not measure.ordered):
-            yield measure
+            yield RequestedMeasure(measure.id, measure, {}, "set")
 
 
 def _is_computable(measure: Measure) -> bool:
@@ -120,9 +116,8 @@ def _parse_measure(text: str, name: str, settings: str, classes: Sequence[str]) 
     refuse_measure(name)
     measure = find_measure_by_name(name)
     if measure is None or measure.classes is None or not _is_computable(measure):
-        known = AvailableMeasures(
-            "report", [one.id for one in CATALOG.values() if _is_computable(one)], SETS
-        )
+        ids = [one.id for one in CATALOG.values() if _is_computable(one)]
+        known = AvailableMeasures("report", ids, SETS)
         error = unknown_measure(measure, text, known, "more than two classes")
         if measure is not None and is_two_class_measure(measure) and classes:
             one = format_option("--positive", classes[-1])

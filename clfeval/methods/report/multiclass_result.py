@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import Any
 
 import numpy as np
 
-from clfeval.compare.families import BestSet, slice_reference_rows
-from clfeval.compare.paired_estimates import PairedEstimates
+from clfeval.arrays import Counts
+from clfeval.compare.families import BestSet
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters_and_weights import subtract_part
 from clfeval.counts.count import Sample
@@ -24,19 +24,20 @@ from clfeval.measures.multiclass_scores import clipped_weight
 from clfeval.methods.comparison_answer import comparison_answers, explain_untested
 from clfeval.methods.design_effects import class_sizes, cluster_summary
 from clfeval.methods.measurement.decision_curves import fill_calibration_columns
-from clfeval.methods.measurement.metrics import caveat_notes
-from clfeval.methods.measurement.requested_measures import RequestedMeasure, set_row_units
+from clfeval.methods.measurement.metrics import caveat_notes, takes_scores
+from clfeval.methods.measurement.requested_measures import set_row_units
 from clfeval.methods.provenance import clipped_note, counting_notes
-from clfeval.methods.report.answer import report_answer, slice_answer, slice_tested_models
+from clfeval.methods.report.answer import report_answer, slice_tested_models
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.bootstrap_estimates import class_bootstrap_estimates
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
 from clfeval.methods.report.comparisons import (
+    ESTIMATORS,
     check_reference,
     compare_models,
     compared_measures,
     observed_values,
-    slice_compared_measures,
+    slice_label_estimates,
 )
 from clfeval.methods.report.model_estimates import (
     class_label_estimates,
@@ -44,7 +45,6 @@ from clfeval.methods.report.model_estimates import (
     probability_estimates,
 )
 from clfeval.methods.report.multiclass_estimates import (
-    CLASSES,
     multiclass_label_rows,
     multiclass_probability_rows,
 )
@@ -59,15 +59,13 @@ from clfeval.methods.report.slice_tests import (
     SliceSize,
     complement_estimates,
     slice_test_measures,
+    slice_values,
     use_default_intervals,
 )
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
 OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "overconfidence", "top_k_accuracy")
 OF_LABELS = ("balanced_accuracy", "mcc", "f1", "kappa", "accuracy")
-OF_ORDER = ("kappa_quadratic", "ordinal_mae")  # where the order of classes is declared
-AREA = "roc_auc"
-MEAN, MEAN_OF = "macro", "f1"
 RARE = 10  # rows of a class below which estimates are imprecise
 MAX_LISTED = 3  # such classes by name
 
@@ -118,9 +116,8 @@ def multiclass_result(
         found, wanted = list[Row](), use_default_intervals(options.certainty)
         for label in labels:
             part = reduce(add, [every[one] for one in (label, *without)])
-            found += multiclass_label_rows(
-                label, subtract_part(whole, part, "truth", "votes"), by, wanted
-            )
+            left = subtract_part(whole, part, "truth", "votes")
+            found += multiclass_label_rows(label, left, by, wanted)
             for name, mine in scores.items():
                 if name in models:
                     some = reduce(add, [mine[one] for one in (label, *without)])
@@ -131,30 +128,36 @@ def multiclass_result(
         return {key: replace(one, rho=rho) for key, one in complement_estimates(found, {})}
 
     order = {one.name: place for place, one in enumerate(asked)}
-    rows = fill_calibration_columns(
-        [
-            row
-            for label in every
-            for model in whole.models
-            for row in sorted(metrics[label, model], key=lambda row: order[str(row["measure"])])
-        ]
-    )
-    estimates = _paired_estimates(whole, counted, held)
+    rows = fill_calibration_columns([
+        row for label in every for model in whole.models
+        for row in sorted(metrics[label, model], key=lambda row: order[str(row["measure"])])
+    ])  # fmt: skip
+    estimates = {one.name: paired for one in held if not takes_scores(one)
+                 and (paired := class_label_estimates(whole, one))}  # fmt: skip
+    estimates |= probability_estimates(counted, whole, [one for one in held if takes_scores(one)])
     if options.reference is not None:
         estimates |= class_bootstrap_estimates(
             counted, held, observed_values(rows), whole, options.reference, options.certainty
         )
-    called = partial(_measure_table_names, counted)
-    compared_by = compare_models(estimates, held, rows, whole, called, options, counted)
-    compared_rows = compared_by.tables.get("comparisons", ())
-    tested = compared_by.best.get(lead)
-    models = _model_rows(rows, tested, OF_ORDER if counted.ordered else ())
-    confusion = [row for label, one in every.items() for row in _confusion_rows(label, one)]
+
+    def called(text: str) -> list[str]:
+        """Return the names in tables of the measures that a name requests."""
+        found = parse_multiclass_measures((text,), counted.order, ordered=counted.ordered)
+        return [one.name for one in found if one.by == "name"]
+
+    best, found = compare_models(estimates, held, rows, whole, called, options, counted)
+    compared_rows, tested = found.get("comparisons", []), best.get(lead)
+    scored = OF_PROBABILITIES if any(row["measure"] == "roc_auc" for row in rows) else ()
+    models = model_rows(
+        rows, (*scored, *OF_LABELS, *(("kappa_quadratic", "ordinal_mae") * counted.ordered)), tested
+    )
+    confusion = [row for label, one in every.items() for row in confusion_rows(
+        label, one.models, one.classes, one.tables, one.unit)]  # fmt: skip
     firsts = [row for row in models if row["slice"] is None]
     same = identical_columns(dict(zip(whole.models, whole.votes.T, strict=True)))
     tables: dict[str, Sequence[Row]] = {
         "models": models, "measures": rows, "calibration_tests": adjust_calibration_tests(tests),
-        **compared_by.tables, "confusion": confusion,
+        **found, "confusion": confusion,
     }  # fmt: skip
     first, *more = report_answer(
         firsts, lead, tested, (), options.confidence, same=same, tests=tables["calibration_tests"],
@@ -162,30 +165,17 @@ def multiclass_result(
     )  # fmt: skip
     told = list[Answer]()
     if sizes:
-        slices = SliceEstimates.from_metrics(rows, by, sizes, options.confidence, sample.facets)
-        judged = slice_tested_models(firsts, lead, options.reference, sample.roles.model)
-        found_slices, of_slices = slices.tables(
-            rest_of(whole.models, sizes, ()), judged,
-            lambda model, labels, without: rest_of([model], labels, without), {},
+        found_slices, more_rows, told = SliceEstimates(
+            slice_values(rows), by, sizes, options.confidence, sample.facets
+        ).results(
+            slice_tested_models(firsts, lead, options.reference, sample.roles.model),
+            rest_of(whole.models, sizes, ()),
+            lambda model, labels, without: rest_of([model], labels, without), {}, estimates,
+            slice_label_estimates(every, held, lead, options, class_label_estimates),
+            numbers_by_measure(options.margin, called), options,
         )  # fmt: skip
         tables |= found_slices
-        told = [*slice_answer(tables["slices"], of_slices, judged, options.confidence)]
-        compared_rows = [*compared_rows, *of_slices]
-        inside = {
-            one.name: {
-                label: there
-                for label, part in every.items()
-                if label is not None and (there := class_label_estimates(part, one))
-            }
-            for one in slice_compared_measures(held, lead, options)
-            if one.needs in ("confusion", "classes")
-        }
-        enough = {label: (float(one.rows), one.enough) for label, (one, _) in sizes.items()}
-        compared_rows = [*compared_rows, *slice_reference_rows(
-                inside, estimates, enough, str(options.reference), level=options.level,
-                seed=options.seed, margins=numbers_by_measure(options.margin, called),
-            )]  # fmt: skip
-        tables["comparisons"] = compared_rows
+        compared_rows = tables["comparisons"] = [*compared_rows, *more_rows]
     if options.dummies:
         held_up = measures_with_baselines(asked)
         tables["baselines"] = sorted(
@@ -222,12 +212,6 @@ def _order_answers(counted: PredictionCounts) -> list[Answer]:
     return [Answer("unordered-classes", text)]
 
 
-def _measure_table_names(counted: PredictionCounts, text: str) -> Iterator[str]:
-    """Yield the names in tables of the measures that a name requests."""
-    found = parse_multiclass_measures((text,), counted.order, ordered=counted.ordered)
-    yield from (one.name for one in found if one.by == "name")
-
-
 def _refuse_two_class_options(counted: PredictionCounts, options: ReportOptions) -> None:
     """Raise UsageError for options that need two classes."""
     asked = {"--threshold": counted.roles.threshold, "--best-threshold": options.best_threshold,
@@ -239,68 +223,48 @@ def _refuse_two_class_options(counted: PredictionCounts, options: ReportOptions)
             raise UsageError.new(what, "positive-needed", hint=hint)
 
 
-def _absent_classes(patterns: ClassPatterns) -> Any:
-    """Return which classes have no row in truth."""
-    return patterns.tables[0].sum(axis=1) == 0
-
-
 def _lead_measure(patterns: ClassPatterns, counted: PredictionCounts) -> str:
-    """Return the leading measure: Hand and Till's AUC where every model has probabilities.
-
-    Else quadratic kappa of ordered classes, balanced accuracy, or accuracy with an empty class.
-    """
+    """Return accuracy with an empty class, else Hand and Till's AUC, kappa or balanced accuracy."""
     scored = all(model.kind == "classes" for model in counted.models)
-    absent = bool(_absent_classes(patterns).any())
+    absent = not patterns.tables[0].sum(axis=1).all()
     if absent or scored:
-        return "accuracy" if absent else AREA
+        return "accuracy" if absent else "roc_auc"
     return "kappa_quadratic" if counted.ordered else "balanced_accuracy"
 
 
-def _paired_estimates(
-    patterns: ClassPatterns, counted: PredictionCounts, held: Sequence[RequestedMeasure]
-) -> dict[str, PairedEstimates]:
-    """Return paired estimates by these measures on the same rows."""
-    found = dict[str, PairedEstimates]()
-    for one in held:
-        if one.needs in ("confusion", "classes"):
-            estimates = class_label_estimates(patterns, one)
-            if estimates is not None:
-                found[one.name] = estimates
-    of_scores = [one for one in held if one.needs in ("scores", "probabilities")]
-    return found | probability_estimates(counted, patterns, of_scores)
-
-
-def _model_rows(metrics: Sequence[Row], tested: BestSet | None, more: Sequence[str]) -> list[Row]:
-    """Return the rows of the first screen: one per model and slice."""
+def model_rows(
+    metrics: Sequence[Row], names: Sequence[str], tested: BestSet | None,
+    more: Callable[[str | None, str], Row] = lambda *_: {},
+) -> list[Row]:  # fmt: skip
+    """Return the rows of the first screen: one per model and slice; more: further cells."""
     found: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in metrics:
-        kind = MEAN if row["measure"] == MEAN_OF else CLASSES
         mine = found.setdefault((row["slice"], row["model"]), {})
-        if row["estimator"] == kind:
+        if row["estimator"] in ESTIMATORS:
             mine[str(row["measure"])] = row["value"]
-    scored = any(OF_PROBABILITIES[0] in mine for mine in found.values())
-    names = (*(OF_PROBABILITIES if scored else ()), *OF_LABELS, *more)
-    none = Estimate(None, reason="needs_scores")
-    ties = {} if tested is None else tested.ties
+    none, ties = Estimate(None, reason="needs_scores"), {} if tested is None else tested.ties
     return [
         {
-            "slice": label, "model": model, **{name: mine.get(name, none) for name in names},
+            "slice": label, "model": model, **more(label, model),
+            **{name: mine.get(name, none) for name in names},
             "tied": None if label is not None else ties.get(model),
         }
         for (label, model), mine in found.items()
     ]  # fmt: skip
 
 
-def _confusion_rows(label: str | None, patterns: ClassPatterns) -> Iterator[Row]:
-    """Yield the nonzero cells of the confusion matrices."""
-    names = patterns.classes
-    for model, table in zip(patterns.models, patterns.tables, strict=True):
+def confusion_rows(
+    label: str | None, models: Sequence[str], names: Sequence[str], tables: Counts,
+    unit: float = 1, *, every: bool = False,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield the cells of confusion matrices, (k, C, C); every: those without rows too."""
+    for model, table in zip(models, tables, strict=True):
         totals = table.sum(axis=1)
-        for i, j in np.argwhere(table).tolist():
+        for i, j in np.argwhere((table != 0) | every).tolist():
             yield {
                 "slice": label, "model": model, "truth": names[i], "predicted": names[j],
-                "rows": from_units(table[i, j], patterns.unit).item(),
-                "share": float(table[i, j] / totals[i]),
+                "rows": from_units(table[i, j], unit).item(),
+                "share": float(table[i, j] / totals[i]) if totals[i] else None,
             }  # fmt: skip
 
 
@@ -314,10 +278,7 @@ def _warnings(patterns: ClassPatterns) -> Iterator[ResultNote]:
          f"fewer than {RARE} rows of {{}}: estimates for it are imprecise"),
         ("never-predicted", (said == 0) & (rows > 0), "no model predicts {}"),
     ):  # fmt: skip
-        names = [
-            name for name, there in zip(patterns.classes, which.tolist(), strict=True) if there
-        ]
-        if names:
+        if names := [name for name, there in zip(patterns.classes, which, strict=True) if there]:
             listed = ", ".join(f"'{printable(name)}'" for name in names[:MAX_LISTED])
             left = len(names) - MAX_LISTED
             listed += f" and {left:,} more" if left > 0 else ""

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from clfeval.methods.report.abstention import AbstentionZone
     from clfeval.methods.threshold_optimism import ThresholdRule
 
-MEASURES, CURVES = "Measures", "Curves"  # panels
-CUTTING = "Thresholds"
+MEASURES, CURVES, CUTTING = "Measures", "Curves", "Thresholds"  # panels
 METHODS = ("mars", "phidelta", "tune-jpt", "mlcps")
 
 

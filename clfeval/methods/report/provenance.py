@@ -10,10 +10,9 @@ from clfeval.counts.count import Sample
 from clfeval.methods.provenance import build_parameters, build_signature, format_thresholds
 from clfeval.methods.report.options import ReportOptions
 
-_SHARES = {"shares of rows": "Clopper-Pearson"}
 _BEST = {"models tied with the best": "multiple comparisons with the best (Hsu)"}
 INTERVAL_METHODS = {
-    **_SHARES,
+    "shares of rows": "Clopper-Pearson",
     "other measures of the 2 x 2 table": "range over the score region, class totals random",
     "roc_auc": "DeLong, logit; with few rows, or near 0 or 1, extended to Newcombe's score "
     "interval",
@@ -25,13 +24,9 @@ INTERVAL_METHODS = {
     **_BEST,
 }
 OF_MORE_CLASSES = {
-    **_SHARES,
+    "shares of rows": "Clopper-Pearson",
     "other measures": "influence values on the logit or Fisher scale, else the bootstrap",
     **_BEST,
-}
-_EVERY = "every measure in `metrics`"
-ASKED_FOR = {  # listed before the default methods, used where the bootstrap has no limits
-    "bootstrap": {_EVERY: "percentile bootstrap of rows"}
 }
 
 
@@ -48,15 +43,13 @@ def report_provenance(
     if counted is not None and counted.several:
         order, methods = counted.order, OF_MORE_CLASSES
         signed = {"classes": len(order)}
-        found = {
-            "positive": None, "negative": [], "classes": list(order), "ordered": counted.ordered,
-        }  # fmt: skip
+        found = {"positive": None, "negative": [], "classes": list(order)}
+        found["ordered"] = counted.ordered
     found["by"] = list(said.by if said.run is None else ())
     signed |= {
         "cmd": "report", "miss": said.missing, "weight": "yes" if said.weight else None,
         "by": ",".join(found["by"]), "run": "file" if options.run_files else options.run,
-        "ci": options.interval,
-        "level": f"{options.level:g}",
+        "ci": options.interval, "level": f"{options.level:g}",
         "seed": options.seed, "measures": ",".join(options.measure),
         "best": " ".join(options.best_threshold), "abstain": " ".join(options.abstain),
     }  # fmt: skip
@@ -65,8 +58,9 @@ def report_provenance(
     if targets := options.populations:
         found["targets"] = [{"prevalence": t.prevalence, "odds": t.odds} for t in targets]
         signed["odds"] = ",".join(t.odds for t in targets)
-    asked_for = ASKED_FOR.get(options.interval, {})
-    found["interval_methods"] = {} if options.confidence is None else {**asked_for, **methods}
+    if options.interval == "bootstrap":  # the others are used where it has no limits
+        methods = {"every measure in `metrics`": "percentile bootstrap of rows", **methods}
+    found["interval_methods"] = {} if options.confidence is None else methods
     return {
         "command": "report",
         "signature": build_signature(

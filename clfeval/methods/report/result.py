@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
-from clfeval.compare.families import (
-    BestSet,
-    adjusted_family,
-    best_set,
-    family_pairs,
-    slice_reference_rows,
-)
+import numpy as np
+
+from clfeval.compare.families import BestSet, adjusted_family, best_set, family_pairs
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS
@@ -33,10 +29,10 @@ from clfeval.methods.comparison_answer import OperatingPoint, comparison_answers
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.metrics import (
     caveat_notes,
-    estimates_by_model,
     has_scored_model,
     label_measure_rows,
     sort_measure_rows,
+    takes_scores,
     unscored_model_rows,
 )
 from clfeval.methods.measurement.requested_measures import (
@@ -52,7 +48,6 @@ from clfeval.methods.report.answer import (
     report_answer,
     sample_notes,
     score_notes,
-    slice_answer,
     slice_tested_models,
 )
 from clfeval.methods.report.baselines import (
@@ -61,7 +56,6 @@ from clfeval.methods.report.baselines import (
     measures_with_baselines,
 )
 from clfeval.methods.report.comparisons import (
-    Observed,
     check_reference,
     compare_models,
     compared_measures,
@@ -69,7 +63,7 @@ from clfeval.methods.report.comparisons import (
     slice_label_estimates,
 )
 from clfeval.methods.report.model_estimates import identical_columns
-from clfeval.methods.report.multiclass_result import multiclass_result
+from clfeval.methods.report.multiclass_result import confusion_rows, model_rows, multiclass_result
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 from clfeval.methods.report.provenance import report_provenance
 from clfeval.methods.report.scores import ScoreResults, compute_score_results, negative_name
@@ -78,9 +72,14 @@ from clfeval.methods.report.slice_complements import (
     slice_complements,
     slice_sizes,
 )
-from clfeval.methods.report.slice_tests import Complement, Key, SliceEstimates, slice_test_measures
+from clfeval.methods.report.slice_tests import (
+    Complement,
+    Key,
+    SliceEstimates,
+    slice_test_measures,
+    slice_values,
+)
 
-OF_LOGS = ("log_loss", "log_loss_skill")
 LEAD_OF_SCORES, LEAD_OF_LABELS = "roc_auc", "balanced_accuracy"
 
 
@@ -88,10 +87,9 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
     """Return the result of the report with every table."""
     if options.runs:
         from clfeval.methods.measurement.run_means import Runs
-        from clfeval.methods.report.runs import average_over_runs, check_runs, runs_as_slices
+        from clfeval.methods.report.runs import average_over_runs, runs_as_slices
 
-        check_runs(options, sample.slices[None].models)
-        each, runs = runs_as_slices(sample), Runs.from_sample(sample)
+        each, runs = runs_as_slices(options, sample), Runs.from_sample(sample)
         within = replace(options, reference=runs.reference(options.reference))
         return average_over_runs(each, _report(each, within), runs, options)
     return _report(sample, options)
@@ -109,40 +107,42 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     asked = set_row_units(
         parse_measures(("default", *options.measure, *options.compared)), sample.counted
     )
-    counts = sample.slices[None]
+    counts, counted, scored = sample.slices[None], sample.counted, ScoreResults()
+    uncut = {} if counted is None else counted.uncut
     lead = LEAD_OF_SCORES if has_scored_model(sample) else LEAD_OF_LABELS
     held = compared_measures(asked, lead, options)
     rows = label_measure_rows(sample, asked, options.certainty) + unscored_model_rows(sample, asked)
-    counted, digests, scored = sample.counted, [counts.digest()], ScoreResults()
-    estimates = _by_labels(sample, held)
+    digests, estimates = [counts.digest()], {
+        one.name: paired
+        for one in held if patterns is not None and not takes_scores(one)
+        and (paired := label_estimates(patterns, one, uncut)) is not None
+    }  # fmt: skip
     if counted is not None and has_scored_model(sample):
         scored = compute_score_results(sample, counted, asked, held, options, lead)
         rows += scored.measures
         estimates |= scored.estimates
         digests += scored.digests
-    same = scored.same + _same_votes(sample, scored.lost)
+    votes = () if patterns is None else zip(patterns.models, patterns.votes.T, strict=True)
+    same = scored.same + identical_columns(
+        {model: mine for model, mine in votes if model not in scored.lost}
+    )
     judged = sort_measure_rows(rows, sample, asked)
     metrics = RowsBySlice(whole_table_rows(judged), lambda: _of_slices(
-        sort_measure_rows([*rows, *scored.unjudged().measures], sample, asked)
+        sort_measure_rows([*rows, *scored.unjudged()[0]], sample, asked)
     ))  # fmt: skip
     tables: dict[str, Rows] = {"measures": metrics, **scored.tables}
     if options.dummies:
-        of = observed_values(judged)
-        tables["baselines"] = _baseline_rows(
-            sample, measures_with_baselines(asked), of, scored.baselines
-        )
-    uncut = {} if counted is None else counted.uncut
+        tables["baselines"] = _baseline_rows(sample, asked, judged, scored.baselines)
     by, instead = lead, None
     if options.reference in counts.models and options.reference not in getattr(
             estimates.get(lead), "models", counts.models):  # fmt: skip
         by, instead = LEAD_OF_LABELS, lead
         estimates |= _net_benefit(sample)
-    found = compare_models(
+    best, found = compare_models(
         estimates, held, judged, patterns, _measure_table_names, options, counted, uncut
     )
-    tested = found.best.get(lead)
-    compared_rows = found.tables.get("comparisons", ())
-    firsts, told = _model_rows(sample, judged, [None], tested), list[Answer]()
+    tested, compared_rows = best.get(lead), found.pop("comparisons", [])
+    firsts, told = _model_rows(sample, whole_table_rows(judged), tested), list[Answer]()
     if instead is not None and NET_BENEFIT in estimates:  # of labels, as the reference has
         one = estimates[NET_BENEFIT]
         of_labels = dict(zip(one.models, one.values.tolist(), strict=True))
@@ -155,9 +155,6 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             label_complement_estimates(sample, others, of_slices, options.certainty)
         )
         sizes = slice_sizes(sample, others)
-        slices = SliceEstimates.from_metrics(
-            judged, of_slices, sizes, options.confidence, sample.facets
-        )
 
         def retest(
             model: str, labels: Sequence[str], without: Sequence[str]
@@ -169,24 +166,22 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         of_models = slice_tested_models(firsts, lead, options.reference, sample.roles.model)
         positives = {label: one.shown("positives").max().item()
                      for label, one in sample.slices.items() if label is not None}  # fmt: skip
-        found_slices, of_slices_rows = slices.tables(beside, of_models, retest, positives)
+        inside = slice_label_estimates(
+            sample.patterns, held, lead, options, partial(label_estimates, without=uncut)
+        )
+        found_slices, more_rows, told = SliceEstimates(
+            slice_values(judged), of_slices, sizes, options.confidence, sample.facets
+        ).results(
+            of_models, beside, retest, positives, estimates, {**inside, **scored.inside},
+            numbers_by_measure(options.margin, _measure_table_names), options,
+        )  # fmt: skip
         tables |= found_slices
-        told = [*slice_answer(tables["slices"], of_slices_rows, of_models, options.confidence)]
-        compared_rows = [*compared_rows, *of_slices_rows]
-        inside = {
-            **slice_label_estimates(sample.patterns, held, lead, options, uncut),
-            **scored.inside,
-        }
-        enough = {label: (float(one.rows), one.enough) for label, (one, _) in sizes.items()}
-        compared_rows = [*compared_rows, *slice_reference_rows(
-                inside, estimates, enough, str(options.reference), level=options.level,
-                seed=options.seed, margins=numbers_by_measure(options.margin, _measure_table_names),
-            )]  # fmt: skip
-    models = RowsBySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics, sample.slices)))
-    confusion = _confusion_rows(sample)
+        compared_rows += more_rows
+    models = RowsBySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics)))
     first, *more = report_answer(
         firsts, lead, tested, whole_table_rows(tables.get("decision", ())), options.confidence,
-        same=same, of=_of_what(lead, same, scored.same),
+        same=same, of="labels" if lead == LEAD_OF_LABELS else (
+            "scores" if same == scored.same else "predictions"),
         worth=_by_worth(sample, firsts, options), tests=tables.get("calibration_tests", ()),
         untested=explain_untested(options, same_rows=patterns is not None),
     )  # fmt: skip
@@ -201,16 +196,12 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     if options.cuts or options.populations:
         from clfeval.methods.report.threshold_answer import threshold_answers
 
-        cuts = threshold_answers(
-            tables.get("cutoffs", ()),
-            tables.get("abstentions", ()),
-            first.models,
-            tables.get("at_prevalence", ()),
-            options.level,
-        )
+        cuts = threshold_answers(tables, first.models, options.level)
         more = [one for one in more if one.code != "corrected"]
     # requested log losses; the first screen has none with two classes
-    wishes_logs = any(one.measure.id in OF_LOGS and one.by != "default" for one in asked)
+    wishes_logs = any(
+        one.measure.id in ("log_loss", "log_loss_skill") and one.by != "default" for one in asked
+    )
     answer = (*comparison_answers(compared_rows, by, options, _measure_table_names, instead,
                                   _make_operating_point(sample)),
               *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip
@@ -219,8 +210,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     return Document(
         **report_provenance(sample, options, digests, weighed=counts.fractional),
         summary={**class_totals(sample), "models": len(counts.models)},
-        tables={"models": models, **tables, **{name: some for name, some in found.tables.items()
-                if name != "comparisons"}, "confusion": confusion},
+        tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample, uncut)},
         answer=shorten_answer(answer),
         warnings=(
             *sample_notes(sample), *score_notes(firsts, scored.lost, sample.positive),
@@ -234,15 +224,16 @@ def _of_slices(rows: Sequence[Row]) -> list[Row]:
 
 
 def _baseline_rows(
-    sample: Sample, held: Sequence[RequestedMeasure], values: Observed, of_scores_: Sequence[Row]
+    sample: Sample, asked: Sequence[RequestedMeasure], judged: Sequence[Row], scored: Sequence[Row]
 ) -> list[Row]:
     """Return the rows of baselines in the order of measures, constant predictions last."""
     counts, patterns = sample.slices[None], sample.patterns.get(None)
+    held, values = measures_with_baselines(asked), observed_values(judged)
     alike = not counts.fractional and (patterns is None or patterns.clusters is None)
     cuts = {*sample.thresholds.values()}
     constant = [one for one in held if one.name != NET_BENEFIT or len(cuts) == 1]
     found = [
-        *label_baselines(counts, held, values, alike=alike), *of_scores_,
+        *label_baselines(counts, held, values, alike=alike), *scored,
         *dummy_baselines(counts, constant, next(iter(cuts), None), scored=has_scored_model(sample)),
     ]  # fmt: skip
     order = [one.name for one in held]
@@ -252,20 +243,6 @@ def _baseline_rows(
 def _measure_table_names(text: str) -> Iterator[str]:
     """Yield the names in tables of the measures that a name requests."""
     yield from (one.name for one in parse_measures((text,)))
-
-
-def _by_labels(sample: Sample, held: Sequence[RequestedMeasure]) -> dict[str, PairedEstimates]:
-    """Return paired estimates by measures of labels; none where rows may differ."""
-    patterns, found = sample.patterns.get(None), dict[str, PairedEstimates]()
-    if patterns is None:
-        return found
-    uncut = {} if sample.counted is None else sample.counted.uncut
-    for one in held:
-        if one.needs == "confusion" and one.name != NET_BENEFIT:
-            estimates = label_estimates(patterns, one, uncut)
-            if estimates is not None:
-                found[one.name] = estimates
-    return found
 
 
 def _make_operating_point(sample: Sample) -> OperatingPoint:
@@ -282,33 +259,14 @@ def _make_operating_point(sample: Sample) -> OperatingPoint:
 def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, PairedEstimates]:
     """Return paired estimates by net benefit of labels at the common threshold of all scores."""
     patterns, cuts = sample.patterns.get(None), {*sample.thresholds.values()} - {None}
-    if patterns is None or len(cuts) != 1:
+    t = cuts.pop() if len(cuts) == 1 else None
+    if patterns is None or t is None or not 0 < t < 1:
         return {}
-    (t,) = cuts
-    if t is None or not 0 < t < 1:
-        return {}
-    asked = RequestedMeasure(
-        NET_BENEFIT, CATALOG[NET_BENEFIT].given(stakes=OutcomeCosts(t, 1 - t)), {}
-    )
+    measure = CATALOG[NET_BENEFIT].given(stakes=OutcomeCosts(t, 1 - t))
+    asked = RequestedMeasure(NET_BENEFIT, measure, {})
     without = {name for name in patterns.models if models and name not in models}
     found = label_estimates(patterns, asked, without)
     return {} if found is None else {NET_BENEFIT: found}
-
-
-def _of_what(lead: str, same: object, scored: object) -> str:
-    """Return the word for what is identical in every row."""
-    if lead == LEAD_OF_LABELS:
-        return "labels"
-    return "scores" if same == scored else "predictions"
-
-
-def _same_votes(sample: Sample, without: Collection[str] = ()) -> list[list[str]]:
-    """Return groups of models with the same labels in every row; without: models left out."""
-    patterns = sample.patterns.get(None)
-    if patterns is None:
-        return []
-    votes = zip(patterns.models, patterns.votes.T, strict=True)
-    return identical_columns({model: mine for model, mine in votes if model not in without})
 
 
 def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> BestSet | None:
@@ -324,53 +282,27 @@ def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> Be
                     seed=options.seed)  # fmt: skip
 
 
-def _model_rows(
-    sample: Sample, metrics: Sequence[Row], labels: Iterable[str | None],
-    tested: BestSet | None = None,
-) -> list[Row]:  # fmt: skip
-    """Return the rows of the first screen: one per model and slice, of some slices."""
-    found, ties = estimates_by_model(metrics), {} if tested is None else tested.ties
+def _model_rows(sample: Sample, metrics: Sequence[Row], tested: BestSet | None = None) -> list[Row]:
+    """Return the rows of the first screen, with thresholds and 2 x 2 tables."""
     uncut = {} if sample.counted is None else sample.counted.uncut
-    names = (*OF_SCORES, *HARD) if has_scored_model(sample) else HARD
-    rows: list[Row] = []
-    for label in labels:
+
+    def cells(label: str | None, model: str) -> Row:
         counts = sample.slices[label]
-        cells = {name: counts.shown(name).tolist() for name in CELLS}
-        for i, model in enumerate(counts.models):
-            mine = found[label, model]
-            rows.append(
-                {
-                    "slice": label, "model": model, "threshold": sample.thresholds.get(model),
-                    **{name: None if model in uncut else column[i]
-                       for name, column in cells.items()},
-                    **{name: mine.get(name, Estimate(None, reason="needs_scores"))
-                       for name in names},
-                    "tied": None if label is not None else ties.get(model),
-                }
-            )  # fmt: skip
-    return rows
+        table = counts.at([counts.models.index(model)])
+        return {
+            "threshold": sample.thresholds.get(model),
+            **{name: None if model in uncut else table.shown(name)[0].item() for name in CELLS},
+        }
+
+    names = (*OF_SCORES, *HARD) if has_scored_model(sample) else HARD
+    return model_rows(metrics, names, tested, cells)
 
 
-def _confusion_rows(sample: Sample) -> list[Row]:
-    """Return the cells of the confusion matrices as rows."""
-    negative, rows = negative_name(sample), list[Row]()
+def _confusion_rows(sample: Sample, uncut: Collection[str]) -> list[Row]:
+    """Return the cells of the confusion matrices of models with labels or a threshold."""
+    rows, names = list[Row](), (sample.positive, negative_name(sample))
     for label, counts in sample.slices.items():
-        cells: Mapping[str, Any] = {name: counts.shown(name).tolist() for name in CELLS}
-        for i, model in enumerate(counts.models):
-            if sample.counted is not None and model in sample.counted.uncut:
-                continue
-            for truth, said, name in (
-                (sample.positive, sample.positive, "tp"), (sample.positive, negative, "fn"),
-                (negative, sample.positive, "fp"), (negative, negative, "tn"),
-            ):  # fmt: skip
-                total = cells["tp"][i] + cells["fn"][i]
-                if truth == negative:
-                    total = cells["fp"][i] + cells["tn"][i]
-                many = cells[name][i]
-                rows.append(
-                    {
-                        "slice": label, "model": model, "truth": truth, "predicted": said,
-                        "rows": many, "share": many / total if total else None,
-                    }
-                )  # fmt: skip
-    return rows
+        tp, fn, fp, tn = (counts.shown(name) for name in ("tp", "fn", "fp", "tn"))
+        tables = np.array([[tp, fn], [fp, tn]]).transpose(2, 0, 1)
+        rows += confusion_rows(label, counts.models, names, tables, every=True)
+    return [row for row in rows if row["model"] not in uncut]

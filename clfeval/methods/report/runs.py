@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,12 +26,12 @@ from clfeval.methods.measurement.run_means import (
 from clfeval.methods.report.comparisons import ESTIMATORS
 from clfeval.methods.report.options import ReportOptions
 
-Means = Mapping[tuple[str, str], RunMean]  # by measure and model
 LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
 
 
-def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
-    """Raise UsageError for options that need distinct rows, which runs may repeat."""
+def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
+    """Return the sample with runs as slices; UsageError for options that need distinct rows."""
+    models = sample.slices[None].models
     for flag, given in (
         ("--margin", options.margin), ("--resolution", options.resolution),
         ("--list-changes", options.list_changes), ("--dummies", options.dummies),
@@ -42,21 +42,15 @@ def check_runs(options: ReportOptions, models: Sequence[str]) -> None:
             raise bad_option(f"{flag} is not available with runs, which may repeat rows")
     reference = options.reference
     if reference == BEST:
-        what = "--reference best is not available with runs: name a model, or all-pairs"
-        raise bad_option(what)
+        raise bad_option("--reference best is not available with runs: name a model, or all-pairs")
     if reference not in (None, ALL_PAIRS, *models):
         raise unknown_model("--reference", str(reference), [*models, ALL_PAIRS])
     if reference is not None and len(models) == 1:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
-
-
-def runs_as_slices(sample: Sample) -> Sample:
-    """Return the sample with its runs as slices."""
     if sample.counted is None:
-        raise UsageError.new(
-            "--run needs predictions by row, but the table has counts", "needs-predictions",
-            hint="give a table with the predictions of all models",
-        )  # fmt: skip
+        what = "--run needs predictions by row, but the table has counts"
+        hint = "give a table with the predictions of all models"
+        raise UsageError.new(what, "needs-predictions", hint=hint)
     return replace(sample, slices=dict(sample.counted.confusions), runs={})
 
 
@@ -80,13 +74,20 @@ def average_over_runs(
     )), LEADS[-1])  # fmt: skip
     tied = {} if level is None or options.reference is not None else run_ties(
         lead, found, values, models, runs, level=level, seed=options.seed)  # fmt: skip
+    measures = list[Row]()  # of one class in the runs only
+    for row in each.tables["measures"]:
+        mean = means.get((str(row["measure"]), str(row["model"])))
+        if row["slice"] is not None:
+            measures.append(row)
+        elif mean is not None and row["estimator"] in ESTIMATORS:
+            measures.append({**row, "value": mean.mean, "se": None, "method": mean.method})
     tables: dict[str, Sequence[Row]] = {
         "models": [
             row if row["slice"] is not None else {
                 **_mean_row(row, means, each.tables["models"]), "tied": tied.get(str(row["model"]))}
             for row in each.tables["models"]
         ],
-        "measures": [*_metric_rows(each.tables["measures"], means)],
+        "measures": measures,
         "runs": [
             {"measure": metric, "model": model, "run": run, "value": row["value"], "se": row["se"]}
             for (metric, model), mine in of_runs.items() for run, row in mine.items()
@@ -113,24 +114,13 @@ def average_over_runs(
     )  # fmt: skip
 
 
-def _metric_rows(rows: Sequence[Row], means: Means) -> Iterator[Row]:
-    """Yield every measure of each run, and the means of measures that are not of one class."""
-    for row in rows:
-        mean = means.get((str(row["measure"]), str(row["model"])))
-        if row["slice"] is not None:
-            yield row
-        elif mean is not None and row["estimator"] in ESTIMATORS:
-            yield {**row, "value": mean.mean, "se": None, "method": mean.method}
-
-
-def _mean_row(row: Row, means: Means, models: Sequence[Row]) -> Row:
+def _mean_row(row: Row, means: Mapping[tuple[str, str], RunMean], models: Sequence[Row]) -> Row:
     """Return the row of a model on the first screen with means over runs, of the counts too."""
     mine = [one for one in models if one["model"] == row["model"] and one["slice"] is not None]
     found: dict[str, Any] = {**row}
     for name, cell in row.items():
-        if isinstance(cell, Estimate):
-            of_runs = means.get((name, str(row["model"])))
-            found[name] = cell if of_runs is None else of_runs.mean
+        if isinstance(cell, Estimate) and (of_runs := means.get((name, str(row["model"])))):
+            found[name] = of_runs.mean
         elif name in ("tp", "fp", "fn", "tn") and cell is not None:
             found[name] = float(np.mean([float(str(one[name])) for one in mine]))
     return found

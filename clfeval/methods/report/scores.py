@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -45,41 +45,36 @@ from clfeval.methods.report.model_estimates import (
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.slice_complements import ComplementScores
-from clfeval.methods.report.slice_tests import Complement, Key, Retest, slice_test_measures
+from clfeval.methods.report.slice_tests import (
+    Complement,
+    Key,
+    Retest,
+    slice_test_measures,
+    use_default_intervals,
+)
 
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
+Moved = dict[str, tuple[float, Floats]]  # a measure of each model and the influence of rows
 CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")
 TABLES = (*CUTS, "calibration", "thresholds", "decision", "distribution", "curves")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreResults:
-    """Results from the scores of all models.
-
-    estimates: models by measure; digests: of the scores; lost: rows of each model whose class had
-    probability 0; same: models with equal scores; beside: measures of slice complements. unjudged:
-    why slices are not tested; retest: see `slice_tests.SliceEstimates.judged`.
-    """
+    """Results from the scores of all models."""
 
     measures: Sequence[Row] = ()
-    estimates: Mapping[str, PairedEstimates] = field(default_factory=dict)
-    digests: Sequence[str] = ()
-    lost: Mapping[str, float] = field(default_factory=dict)
-    same: list[list[str]] = field(default_factory=list)
+    estimates: Mapping[str, PairedEstimates] = field(default_factory=dict)  # by measure
+    digests: Sequence[str] = ()  # of the scores
+    lost: Mapping[str, float] = field(default_factory=dict)  # rows whose class had probability 0
+    same: list[list[str]] = field(default_factory=list)  # models with equal scores
     beside: dict[Key, Complement] = field(default_factory=dict)
     tables: Mapping[str, Rows] = field(default_factory=dict)
     baselines: Sequence[Row] = ()
     inside: Mapping[str, Mapping[str, PairedEstimates]] = field(default_factory=dict)
-    unjudged: Callable[[], SliceScoreResults] = lambda: SliceScoreResults()
-    retest: Retest = lambda *_: {}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SliceScoreResults:
-    """Results from scores in slices that are not used in tests: other measures, and curves."""
-
-    measures: Sequence[Row] = ()
-    tables: Mapping[str, Rows] = field(default_factory=dict)
+    # measures and curves of slices that are not used in tests
+    unjudged: Callable[[], tuple[Sequence[Row], Mapping[str, Rows]]] = lambda: ((), {})
+    retest: Retest = lambda *_: {}  # see `SliceEstimates.judged`
 
 
 def compute_score_results(
@@ -91,18 +86,13 @@ def compute_score_results(
     every = read_scored_rows(counted.kept)
     names, by = [counted.models[i].name for i in every.models], slice_test_measures(asked)
     inner = [one for one in slice_compared_measures(held, lead, options) if takes_scores(one)]
-
-    def one(j: int) -> _ModelScoreResults:
-        return _of_model(sample, every, j, names[j], asked, held, options, by, inner)
-
     measures, digests, lost = list[Row](), list[str](), dict.fromkeys(names, 0.0)
     beside, baselines, tests = dict[Key, Complement](), list[Row](), list[Row]()
-    moved_in: dict[str, dict[str, dict[str, tuple[float, Floats]]]] = {
-        one.name: {} for one in inner
-    }
-    tables = Tables()
-    moved: dict[str, dict[str, tuple[float, Floats]]] = {one.name: {} for one in held}
-    for found in every.each(one):
+    moved_in: dict[str, dict[str, Moved]] = {one.name: {} for one in inner}
+    tables, moved = Tables(), {one.name: Moved() for one in held}
+    for found in every.each(
+        lambda j: _of_model(sample, every, j, names[j], asked, held, options, by, inner)
+    ):
         measures += found.measures
         baselines += found.baselines
         tests += found.tests
@@ -114,13 +104,12 @@ def compute_score_results(
             moved[name][found.model] = influence
         for (name, label), influence in found.inside.items():
             moved_in[name].setdefault(label, {})[found.model] = influence
-    estimates, sizes = dict[str, PairedEstimates](), effective_class_sizes(sample.patterns[None], 2)
-    for each in held:
-        found_of = score_estimates(
-            every.weights, every.owners, each, moved.pop(each.name), sizes, sampling=every.weighed
-        )
-        if found_of is not None:
-            estimates[each.name] = found_of
+    sizes = effective_class_sizes(sample.patterns[None], 2)
+    estimates = {
+        each.name: paired for each in held
+        if (paired := score_estimates(every.weights, every.owners, each, moved.pop(each.name),
+                                      sizes, sampling=every.weighed))
+    }  # fmt: skip
     if options.reference is not None:
         from clfeval.methods.report.bootstrap_estimates import bootstrap_estimates
 
@@ -138,36 +127,35 @@ def compute_score_results(
     def retest(model: str, labels: Sequence[str], without: Sequence[str]) -> dict[Key, Complement]:
         if model not in names:
             return {}
-        j, parts = names.index(model), {
+        (whole, place), some = every.ranked(names.index(model)), replace(every, slices={
             label: np.concatenate([every.slices[one] for one in (label, *without)])
             for label in labels
-        }  # fmt: skip
-        (whole, place), some = every.ranked(j), replace(every, slices=parts)
-        everybody = ComplementScores(model, whole, sample.thresholds.get(model))
+        })  # fmt: skip
+        cut, wanted = sample.thresholds.get(model), use_default_intervals(options.certainty)
+        everybody = ComplementScores(model, whole, cut, by, wanted)
         return {
             key: value for label in labels
             for here, at in [some.within(whole, place, label)]
-            for key, value in everybody.outside(label, here.frozen(), at, by, options.certainty)
+            for key, value in everybody.outside(label, here.frozen(), at)
         }  # fmt: skip
 
     @cache
-    def unjudged() -> SliceScoreResults:
-        def of(j: int) -> tuple[list[Row], Tables]:
-            return _in_slices(sample, every, j, names[j], rest, options)
-
+    def unjudged() -> tuple[list[Row], dict[str, LazyRows]]:
         measures, tables = list[Row](), Tables()
-        for rows, some in every.each(of) if every.slices else ():
+        for rows, some in every.each(lambda j: _in_slices(
+                sample, every, j, names[j], rest, options)) if every.slices else ():  # fmt: skip
             measures += rows
             tables += some
-        return SliceScoreResults(measures, _stack_tables(tables))
+        return measures, _stack_tables(tables)
 
-    def others(name: str) -> Callable[[], Rows]:
-        return lambda: unjudged().tables.get(name, ())
+    def others(name: str) -> Rows:
+        return unjudged()[1].get(name, ())
 
-    known = _stack_tables(tables)
     named: dict[str, Rows] = {"calibration_tests": adjust_calibration_tests(tests)} if tests else {}
-    named |= {name: rows if name in CUTS else RowsBySlice(rows, others(name))
-              for name, rows in known.items()}  # fmt: skip
+    named |= {
+        name: rows if name in CUTS else RowsBySlice(rows, partial(others, name))
+        for name, rows in _stack_tables(tables).items()
+    }
     return ScoreResults(
         measures, estimates, digests, lost, same, beside, named, baselines, inside, unjudged, retest
     )  # fmt: skip
@@ -183,10 +171,7 @@ def _stack_tables(tables: Tables) -> dict[str, LazyRows]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ModelScoreResults:
-    """Results from the scores of one model; moved: measures and the influence of each row.
-
-    beside: measures of slice complements. inside: as moved, by measure and slice.
-    """
+    """Results of one model; moved, inside: value and influence of rows; beside: of complements."""
 
     model: str
     digest: str
@@ -207,36 +192,36 @@ def _of_model(
     whole, place = every.ranked(j)
     measures, beside = list[Row](), dict[Key, Complement]()
     tables, baselines = Tables(), list[Row]()
-    cut = sample.thresholds.get(model)
-    everybody, of = ComplementScores(model, whole, cut), np.empty(len(whole.scores), np.int64)
-    inside = dict[tuple[str, str], tuple[float, Floats]]()
+    cut, inside = sample.thresholds.get(model), dict[tuple[str, str], tuple[float, Floats]]()
+    everybody = ComplementScores(model, whole, cut, by, use_default_intervals(options.certainty))
+    of = np.empty(len(whole.scores), np.int64)
     for label in sample.slices:
         here, at = (whole, place) if label is None else every.within(whole, place, label)
         here = here.frozen()
-        wanted = asked if label is None else by
-        measures += score_measure_rows(label, model, here, cut, wanted, options.certainty)
-        if label is not None:
-            beside |= everybody.outside(label, here, at, by, options.certainty)
+        measures += score_measure_rows(
+            label, model, here, cut, asked if label is None else by, options.certainty
+        )
+        if label is None:
+            tables += _curve_tables(label, model, here, options, sample)
+        else:
+            beside |= everybody.outside(label, here, at)
             of[at], rows = np.arange(len(at)), every.slices[label]
             for one in inner:
                 if (found := row_score_influence(one, cut, here, of.take(place.take(rows)),
                                         every.truth.take(rows))) is not None:  # fmt: skip
                     inside[one.name, label] = found
-        if label is None:
-            tables += _curve_tables(label, model, here, options, sample)
         if options.cuts:
             from clfeval.methods.report.threshold_answer import threshold_tables
 
-            for table, cuts in threshold_tables(label, model, here, sample, options):
-                tables.append((table, label, model, cuts))
-    moved = dict[str, tuple[float, Floats]]()
-    for one in held:
-        if (found := row_score_influence(one, cut, whole, place, every.truth)) is not None:
-            moved[one.name] = found
+            tables += [
+                (table, label, model, cuts)
+                for table, cuts in threshold_tables(label, model, here, sample, options)
+            ]
+    moved = {one.name: found for one in held
+             if (found := row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
     if options.dummies:
-        known = observed_values(measures)
-        baselines += score_baselines(model, whole, measures_with_baselines(asked), known, cut,
-                                     options.seed,
+        baselines += score_baselines(model, whole, measures_with_baselines(asked),
+                                     observed_values(measures), cut, options.seed,
                                      alike=every.alike)  # fmt: skip
     tests = list[Row]()
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -27,7 +27,7 @@ from clfeval.methods.measurement.metrics import (
     score_measure_rows,
     takes_scores,
 )
-from clfeval.methods.measurement.requested_measures import NET_BENEFIT, RequestedMeasure
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import delong_estimate, influence_estimate
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import class_rows
@@ -53,28 +53,16 @@ def slice_complements(
     names = [label for label in sample.slices if label is not None] if labels is None else labels
     every = sample.patterns
     if counted is not None and None in every:
-        left: dict[str | None, PatternCounts] = {
-            label: subtract_part(every[None],
-                                 _sum_counts([every[one] for one in (label, *without)]), "truth",
-                          "votes")
-            for label in names
-        }  # fmt: skip
-        counts: dict[str | None, ConfusionCounts] = {
-            label: ConfusionCounts.from_patterns(one) for label, one in left.items()
-        }
+        left: dict[str | None, PatternCounts] = {}
+        for label in names:
+            part = reduce(add, [every[one] for one in (label, *without)])
+            left[label] = subtract_part(every[None], part, "truth", "votes")
+        counts = {label: ConfusionCounts.from_patterns(one) for label, one in left.items()}
         return replace(sample, slices=counts, counted=replace(counted, slices=left, _known={}))
-    less: dict[str | None, ConfusionCounts] = {
-        label: _subtract_counts(
-            whole, _sum_counts([sample.slices[one] for one in (label, *without)])
-        )
+    return replace(sample, slices={
+        label: _subtract_counts(whole, reduce(add, [sample.slices[i] for i in (label, *without)]))
         for label in names
-    }
-    return replace(sample, slices=less)
-
-
-def _sum_counts(parts: Sequence[Any]) -> Any:
-    """Add up the counts of slices that share no rows."""
-    return reduce(add, parts)
+    })  # fmt: skip
 
 
 def _subtract_counts(whole: ConfusionCounts, part: ConfusionCounts) -> ConfusionCounts:
@@ -88,19 +76,14 @@ def _subtract_counts(whole: ConfusionCounts, part: ConfusionCounts) -> Confusion
 def slice_sizes(sample: Sample, others: Sample) -> Sizes:
     """Return the sizes of each slice and of its complement."""
     found = dict[str, tuple[SliceSize, SliceSize]]()
-    for label in others.slices:
-        if label is None:
-            continue
-        patterns = [one.patterns.get(label) for one in (sample, others)]
-        owned = [None if one is None else one.clusters for one in patterns]
-        spans = any(len(one) for one in _shared_clusters(*owned))
-        both = [
-            _make_slice_size(one.slices[label].rows.max().item(),
-                  [min(rows) for rows in class_rows(one, label)[::-1]],
-                  clusters=clusters, spans=spans)
-            for one, clusters in zip((sample, others), owned, strict=True)
-        ]  # fmt: skip
-        found[label] = both[0], both[1]
+    for label in filter(None, others.slices):
+        patterns = (one.patterns.get(label) for one in (sample, others))
+        found[label] = _sizes_of_parts(*(
+            (one.slices[label].rows.max().item(),
+             [min(rows) for rows in class_rows(one, label)[::-1]],
+             None if part is None else part.clusters)
+            for one, part in zip((sample, others), patterns, strict=True)
+        ))  # fmt: skip
     return found
 
 
@@ -108,32 +91,35 @@ def multiclass_slice_sizes(
     whole: ClassPatterns, part: ClassPatterns, left: ClassPatterns
 ) -> tuple[SliceSize, SliceSize]:
     """Return the sizes of a slice and of its complement with several classes."""
-    spans = any(len(one) for one in _shared_clusters(part.clusters, left.clusters))
     there = class_sizes(whole, len(whole.classes)) > 0
-    both = [
-        _make_slice_size(from_units(one.n.sum(), one.unit).item(),
-              class_sizes(one, len(one.classes))[there].tolist(),
-              clusters=one.clusters, spans=spans)
-        for one in (part, left)
-    ]  # fmt: skip
-    return both[0], both[1]
+    return _sizes_of_parts(*(
+        (from_units(one.n.sum(), one.unit).item(),
+         class_sizes(one, len(one.classes))[there].tolist(), one.clusters) for one in (part, left)
+    ))  # fmt: skip
 
 
-def _make_slice_size(
-    rows: Any, classes: Sequence[float], *, clusters: Owned | None, spans: bool
-) -> SliceSize:
-    """Build the size of a part; classes: the rows of each class, the fewest of any model."""
-    least = min(classes, default=0.0)
-    if isinstance(clusters, ClusterCounts):
-        least = min(least, clusters.size)
-    return SliceSize(rows, tuple(classes), least, clusters is None, spans)
+def _sizes_of_parts(
+    *parts: tuple[Any, Sequence[float], Owned | None],
+) -> tuple[SliceSize, SliceSize]:
+    """Return the sizes of two parts, from rows, rows of each class (of any model), and clusters."""
+    spans = _shared_clusters(*(owned for *_, owned in parts)) is not None
+    found = list[SliceSize]()
+    for rows, classes, owned in parts:
+        least = min(classes, default=0.0)
+        if isinstance(owned, ClusterCounts):
+            least = min(least, owned.size)
+        found.append(SliceSize(rows, tuple(classes), least, owned is None, spans))
+    return found[0], found[1]
 
 
-def _shared_clusters(one: Owned | None, other: Owned | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return which clusters have rows in both parts, by place."""
-    if isinstance(one, ClusterCounts) and isinstance(other, ClusterCounts):
-        return one.shared(other)
-    return np.zeros(0, np.int64), np.zeros(0, np.int64)
+def _shared_clusters(
+    one: Owned | None, other: Owned | None
+) -> tuple[ClusterCounts, ClusterCounts, tuple[Ints, Ints]] | None:
+    """Return the clusters of two parts and the places of those in both; None without any."""
+    if not (isinstance(one, ClusterCounts) and isinstance(other, ClusterCounts)):
+        return None
+    places = one.shared(other)
+    return (one, other, places) if len(places[0]) else None
 
 
 def label_complement_estimates(
@@ -143,61 +129,50 @@ def label_complement_estimates(
     rho = dict[Key, float]()
     for label, left in others.patterns.items():
         part = sample.patterns[label]
-        places = _shared_clusters(part.clusters, left.clusters)
-        if label is None or not len(places[0]):
+        shared = _shared_clusters(part.clusters, left.clusters)
+        if label is None or shared is None:
             continue
-        assert isinstance(part.clusters, ClusterCounts)
-        assert isinstance(left.clusters, ClusterCounts)
         for one in held:
-            if one.needs == "confusion" and one.name != NET_BENEFIT:
+            if not takes_scores(one):
                 f, g = (label_influence(each, one.measure)[1] for each in (part, left))
-                found = shared_cluster_correlation(part.clusters, left.clusters, places, f, g)
+                found = shared_cluster_correlation(*shared, f, g)
                 for model, each in zip(part.models, found.tolist(), strict=True):
                     rho[label, model, one.name] = each
-    yield from complement_estimates(
-        label_measure_rows(others, held, use_default_intervals(wanted)), rho
-    )
+    rows = label_measure_rows(others, held, use_default_intervals(wanted))
+    yield from complement_estimates(rows, rho)
 
 
+@dataclass(frozen=True, eq=False)
 class ComplementScores:
-    """Scores of a model in all rows, to compute measures of the rows outside a slice."""
+    """Scores of a model in all rows, to compute measures `held` of the rows outside a slice."""
 
-    def __init__(self, model: str, whole: ScoreCounts, cut: float | None) -> None:
-        """Store the scores of all rows, and the threshold in force."""
-        self.model, self.whole, self.cut = model, whole, cut
-        self._known = dict[str, Any]()
+    model: str
+    whole: ScoreCounts
+    cut: float | None  # the threshold in force
+    held: Sequence[RequestedMeasure]
+    wanted: IntervalSettings
+    _known: dict[str, Any] = field(default_factory=dict)
 
-    def outside(
-        self,
-        label: str,
-        part: ScoreCounts,
-        at: Ints,
-        held: Sequence[RequestedMeasure],
-        wanted: IntervalSettings,
-    ) -> Iterator[tuple[Key, Complement]]:
+    def outside(self, label: str, part: ScoreCounts, at: Ints) -> Iterator[tuple[Key, Complement]]:
         """Yield the measures of the complement of a slice; at: indices of its scores."""
-        wanted, anew = use_default_intervals(wanted), list[RequestedMeasure]()
-        for one in held:
+        anew = list[RequestedMeasure]()
+        for one in self.held:
             value = None
             if self.whole.clusters is None and len(self.whole.scores):
-                value = self._less(one, part, at, wanted)
+                value = self._less(one, part, at)
             if value is None:
                 anew.append(one)
             else:
                 yield (label, self.model, one.name), Complement(value)
         if any(map(takes_scores, anew)):
-            yield from self._anew(label, part, anew, wanted)
+            yield from self._anew(label, part, anew)
 
-    def _less(
-        self, one: RequestedMeasure, part: ScoreCounts, at: Ints, wanted: IntervalSettings
-    ) -> Estimate | None:
+    def _less(self, one: RequestedMeasure, part: ScoreCounts, at: Ints) -> Estimate | None:
         """Return a measure of the complement by subtraction of sums; None if impossible."""
-        whole, measure, level = self.whole, one.measure, wanted.level
-        sides = (part.positives, part.negatives)
+        whole, measure, level = self.whole, one.measure, self.wanted.level
+        totals, sides = ((each.positives, each.negatives) for each in (whole, part))
         if measure.interval == "delong":
-            pairs = self._once(
-                "pairs", lambda: RankedPairs.from_counts(whole.positives, whole.negatives)
-            )
+            pairs = self._once("pairs", lambda: RankedPairs.from_counts(*totals))
             area = pairs and pairs.outside(at, *sides, level=level or 0.95)
             if not area:
                 return None
@@ -209,13 +184,12 @@ class ComplementScores:
         if t is not None:
             cut = np.array([t])
             all_of = self._once(f"at {t}", lambda: confusions_at(whole, cut))
-            return net_benefit_of_table(
-                _subtract_counts(all_of, confusions_at(part, cut)), t, level
-            )[0]
-        totals = (whole.positives, whole.negatives)
-        if one.name == "oe_ratio" and wanted.how != "bootstrap":
+            table = _subtract_counts(all_of, confusions_at(part, cut))
+            return net_benefit_of_table(table, t, level)[0]
+        sizes = self._once("sizes", lambda: [int(n.sum()) for n in totals])
+        few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
+        if one.name == "oe_ratio":
             sums = self._once("risks", lambda: RiskSums.from_probabilities(whole.scores, *totals))
-            few = min(int(n.sum()) - int(p.sum()) for n, p in zip(totals, sides, strict=True))
             found = sums.outside(RiskSums.from_probabilities(part.scores, *sides), fewest=few)
             return found and influence_estimate(measure, found[0], found[1], level).value
         if loss is None:
@@ -227,34 +201,23 @@ class ComplementScores:
             lambda: measure.function(whole.scores[some], *(n[some] for n in totals)),
         )
         every = self._once(one.name, lambda: _loss_powers(loss, whole, centre))
-        sizes = self._once("sizes", lambda: [int(part.sum()) for part in totals])
-        few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
         found = every.outside(_loss_powers(loss, part, centre), fewest=few)
-        if found is None:
-            return None
-        return influence_estimate(measure, float(centre) + found[0], found[1], level).value
+        return (
+            found and influence_estimate(measure, float(centre) + found[0], found[1], level).value
+        )
 
     def _anew(
-        self,
-        label: str,
-        part: ScoreCounts,
-        held: Sequence[RequestedMeasure],
-        wanted: IntervalSettings,
+        self, label: str, part: ScoreCounts, held: Sequence[RequestedMeasure]
     ) -> Iterator[tuple[Key, Complement]]:
         left, rho = self.whole.beyond(part).frozen(), dict[Key, float]()
-        places = _shared_clusters(part.clusters, left.clusters)
-        if len(places[0]):
-            assert isinstance(part.clusters, ClusterCounts)
-            assert isinstance(left.clusters, ClusterCounts)
-            for one in held:
-                both = [score_influence(one, self.cut, each) for each in (part, left)]
-                if both[0] is not None and both[1] is not None:
-                    moved = (each[1] for each in both if each is not None)
-                    found = shared_cluster_correlation(part.clusters, left.clusters, places, *moved)
-                    rho[label, self.model, one.name] = float(found[0])
-        yield from complement_estimates(
-            score_measure_rows(label, self.model, left, self.cut, held, wanted), rho
-        )
+        shared = _shared_clusters(part.clusters, left.clusters)
+        for one in held if shared is not None else ():
+            f, g = (score_influence(one, self.cut, each) for each in (part, left))
+            if shared is not None and f is not None and g is not None:
+                found = shared_cluster_correlation(*shared, f[1], g[1])
+                rho[label, self.model, one.name] = float(found[0])
+        rows = score_measure_rows(label, self.model, left, self.cut, held, self.wanted)
+        yield from complement_estimates(rows, rho)
 
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
         if name not in self._known:

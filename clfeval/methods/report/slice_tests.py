@@ -21,14 +21,18 @@ from clfeval.compare.change import (
     square_and_add,
     values_and_limits,
 )
+from clfeval.compare.families import slice_reference_rows
+from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.slices import Facets, facet_of
-from clfeval.document import Estimate, Row, as_estimate
+from clfeval.document import Answer, Estimate, Row, as_estimate
 from clfeval.inference.distributions import student_quantile
 from clfeval.methods.design_effects import OF_A_CLASS, ROWS
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
+from clfeval.methods.report.answer import slice_answer
 from clfeval.methods.report.comparisons import ESTIMATORS
+from clfeval.methods.report.options import ReportOptions
 
 # measures that test slices: of two classes, of more; ranking, calibration, operating point
 OF_TWO = ("roc_auc", "oe_ratio", "sensitivity", "specificity")
@@ -45,17 +49,13 @@ Changes = dict[tuple[str, str], Change]  # of one model, by slice and measure
 
 @dataclass(frozen=True, slots=True)
 class SliceSize:
-    """Rows or weight of a slice, and effective sizes.
-
-    classes: effective rows of each class, negatives first of two; least: those, or clusters, of the
-    smallest class. alike: independent, unweighted rows. spans: a cluster has rows outside it.
-    """
+    """Rows or weight of a slice, and effective sizes."""
 
     rows: Any
-    classes: tuple[float, ...]
-    least: float
-    alike: bool
-    spans: bool
+    classes: tuple[float, ...]  # effective rows of each, negatives first of two
+    least: float  # effective rows, or clusters, of the smallest class
+    alike: bool  # independent, unweighted rows
+    spans: bool  # a cluster has rows outside the slice
 
     @property
     def enough(self) -> bool:
@@ -70,6 +70,16 @@ class SliceSize:
 
 
 Sizes = Mapping[str, tuple[SliceSize, SliceSize]]  # of each slice, and of the other rows
+
+
+def slice_values(metrics: Sequence[Row]) -> dict[tuple[str, str], dict[str, Estimate]]:
+    """Return the estimates of slices by model and measure, then by slice."""
+    found: dict[tuple[str, str], dict[str, Estimate]] = {}
+    for row in metrics:
+        if row["slice"] is not None and row["estimator"] in ESTIMATORS:
+            key = str(row["model"]), str(row["measure"])
+            found.setdefault(key, {})[str(row["slice"])] = as_estimate(row["value"])
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +137,7 @@ def shared_cluster_correlation(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SliceEstimates:
-    """Measures of slices and of their complements, by model; facets: the columns of slices."""
+    """Measures of slices by model and measure, then slice; facets: the columns of slices."""
 
     values: Mapping[tuple[str, str], Mapping[str, Estimate]]
     held: Sequence[RequestedMeasure]
@@ -135,24 +145,20 @@ class SliceEstimates:
     level: float | None
     facets: Facets
 
-    @classmethod
-    def from_metrics(
-        cls, metrics: Sequence[Row], held: Sequence[RequestedMeasure], sizes: Sizes,
-        level: float | None,
-        facets: Facets,
-    ) -> SliceEstimates:  # fmt: skip
-        """Build the estimates of slices from the table `metrics`."""
-        found: dict[tuple[str, str], dict[str, Estimate]] = {}
-        for row in metrics:
-            if row["slice"] is not None and row["estimator"] in ESTIMATORS:
-                key = str(row["model"]), str(row["measure"])
-                found.setdefault(key, {})[str(row["slice"])] = as_estimate(row["value"])
-        return cls(found, held, sizes, level, facets)
-
-    @property
-    def models(self) -> list[str]:
-        """The models, in their order."""
-        return list(dict.fromkeys(model for model, _ in self.values))
+    def results(
+        self, judged: Sequence[str], rest: Mapping[Key, Complement], retest: Retest,
+        positives: Mapping[str, Any], whole: Mapping[str, PairedEstimates],
+        inside: Mapping[str, Mapping[str, PairedEstimates]], margins: Mapping[str, float],
+        options: ReportOptions,
+    ) -> tuple[dict[str, list[Row]], list[Row], list[Answer]]:  # fmt: skip
+        """Return tables, rows of `comparisons`, and sentences; whole, inside: paired estimates."""
+        tables, rows = self.tables(rest, judged, retest, positives)
+        told = [*slice_answer(tables["slices"], rows, judged, self.level)]
+        enough = {label: (float(one.rows), one.enough) for label, (one, _) in self.sizes.items()}
+        within = slice_reference_rows(inside, whole, enough, str(options.reference),
+                                      level=options.level, seed=options.seed,
+                                      margins=margins)  # fmt: skip
+        return tables, [*rows, *within], told
 
     def changes(self, model: str, rest: Mapping[Key, Complement]) -> Changes:
         """Return differences slice - complement, by square-and-add; p with enough rows."""
@@ -182,9 +188,8 @@ class SliceEstimates:
     def judged(self, model: str, rest: Mapping[Key, Complement], retest: Retest | None) -> Changes:
         """Return the changes of a model, adjusted over slices and measures by Benjamini-Hochberg.
 
-        The worst slice that is significantly worse is excluded from the complement of all others of
-        its columns, which are tested again, until none is added. retest: measures complements
-        without some slices.
+        The worst slice that is significantly worse is excluded from complements of the others of
+        its columns, tested again until none is added. retest: measures these complements.
         """
         changes, level = self.changes(model, rest), self.level or 0.95
         named = dict[str, Changes]()
@@ -212,12 +217,9 @@ class SliceEstimates:
         self, rest: Mapping[Key, Complement], judged: Sequence[str], retest: Retest | None,
         positives: Mapping[str, Any],
     ) -> tuple[dict[str, list[Row]], list[Row]]:  # fmt: skip
-        """Return the tables of slices and of extremes, and rows of `comparisons`.
-
-        judged: models whose worse slices are excluded from complements. positives: by slice.
-        """
+        """Return tables, rows of `comparisons`; judged: models whose worse slices are excluded."""
         rows, compared, extremes, level = list[Row](), list[Row](), list[Row](), self.level or 0.95
-        for model in [*judged, *(one for one in self.models if one not in judged)]:
+        for model in dict.fromkeys([*judged, *(model for model, _ in self.values)]):
             changes = self.judged(model, rest, retest if model in judged else None)
             mine = [self._row(model, label, changes, positives) for label in self.sizes]
             rows += sorted(mine, key=lambda row: (not row["worse"], row["q"] is None,
@@ -236,7 +238,7 @@ class SliceEstimates:
         """Return the row of a slice: each measure, the least q, and measures it is worse by."""
         level, mine = self.level or 0.95, {m: c for (s, m), c in changes.items() if s == label}
         usual = [one.name for one in self.held if one.name in (*OF_TWO, *OF_MORE)
-                 and any((name, one.name) in self.values for name in self.models)]  # fmt: skip
+                 and any(metric == one.name for _, metric in self.values)]  # fmt: skip
         worse = [name for name, one in mine.items() if one.verdict(name, level) == WORSE]
         found = {"positives": positives[label]} if label in positives else {}
         return {
@@ -260,8 +262,7 @@ class SliceEstimates:
     def _extremes(self, model: str) -> Iterator[Row]:
         """Yield the largest value less the smallest by each measure and column of slices.
 
-        Limits by Bonferroni, at 1 - (1 - level) / pairs; with clusters in common by the least
-        favourable correlation.
+        Limits at 1 - (1 - level) / pairs (Bonferroni); with common clusters the worst correlation.
         """
         for one in self.held:
             values = self.values.get((model, one.name), {})

@@ -8,7 +8,7 @@ from functools import partial
 
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Answer, Estimate, Row, as_estimate
+from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
 from clfeval.errors import UsageError, bad_option
 from clfeval.formatting import (
     format_count,
@@ -47,25 +47,20 @@ NOWHERE = {
 
 
 def threshold_answers(
-    cutoffs: Sequence[Row], abstentions: Sequence[Row], models: Sequence[str],
-    at_prevalence: Sequence[Row], level: float,
-) -> tuple[Answer, ...]:  # fmt: skip
-    """Return sentences on thresholds, abstention and predictive values of the best model.
-
-    models: the best ones; where none of them has scores, the first model that has.
-    """
-    there: dict[object, Row] = {}
+    tables: Mapping[str, Rows], models: Sequence[str], level: float
+) -> tuple[Answer, ...]:
+    """Return sentences on thresholds of the first of `models` with scores, else the first."""
+    there, at_prevalence = dict[object, Row](), tables.get("at_prevalence", ())
     for row in at_prevalence:
         if row["model"] == _first_model(at_prevalence, models):
             held = there.setdefault(row["odds"], row)
             there[row["odds"]] = row if held["chosen_by"] is None else held
     means = [prevalence_answer(row, level) for row in [*there.values()][:MOST]]
-    cuts = _model_answers(cutoffs, models, partial(_cutoff_answer, level=level))
-    return (
-        *cuts,
-        *means,
-        *_model_answers(abstentions, models, partial(_abstention_answer, level=level)),
+    cuts, zones = (
+        _model_answers(tables.get(name, ()), models, partial(answer, level=level))
+        for name, answer in (("cutoffs", _cutoff_answer), ("abstentions", _abstention_answer))
     )
+    return (*cuts, *means, *zones)
 
 
 def _first_model(rows: Sequence[Row], models: Sequence[str]) -> str | None:
@@ -80,12 +75,11 @@ def _model_answers(
     whole = [row for row in rows if row["slice"] is None]
     model = _first_model(whole, models)
     mine = [row for row in whole if row["model"] == model]
-    for i, row in enumerate(mine[:MOST]):
-        said, more = say(row), len(mine) - MOST
-        if more > 0 and i == MOST - 1:
-            text = f"{said.text} The table below has {format_count(more, 'more rule')}."
-            said = replace(said, text=text)
-        yield said
+    said = [say(row) for row in mine[:MOST]]
+    if (more := len(mine) - MOST) > 0:
+        text = f"{said[-1].text} The table below has {format_count(more, 'more rule')}."
+        said[-1] = replace(said[-1], text=text)
+    yield from said
 
 
 def _cutoff_answer(row: Row, level: float) -> Answer:
@@ -96,16 +90,17 @@ def _cutoff_answer(row: Row, level: float) -> Answer:
     measure = str(row["measure"]).partition(":")[0]
     title = CATALOG[measure].title
     if row["rule"] is None:
-        text = f"No threshold of {name} has {rule}."
-        if value.reason != UNMET:
-            text = f"No threshold of {name} has {rule}, which is undefined at every threshold."
-        return Answer(code, text, (model,), measure)
+        why = "" if value.reason == UNMET else ", which is undefined at every threshold"
+        return Answer(code, f"No threshold of {name} has {rule}{why}.", (model,), measure)
     if row["rule"] in (NEVER, ALWAYS):
         answer = "positive" if row["rule"] == ALWAYS else "negative"
         what = f"Only predicting every row as {answer}, without {name}, has {rule}"
     else:
-        cut = _format_threshold(row["threshold"])
-        what = f"Threshold {cut} of {name}{_bootstrap_range(row)} has {rule}"
+        cut, low, high = row["threshold"], row["threshold_low"], row["threshold_high"]
+        what = f"Threshold {_format_threshold(cut)} of {name}"
+        if low is not None and high is not None:
+            what += f" (bootstrap {_format_threshold(low)} to {_format_threshold(high)})"
+        what += f" has {rule}"
     if honest.value is None:
         why = f"{title} is {_format_estimate(value, level)} on these rows and unknown on new data"
         return Answer(code, f"{what}. {why}.", (model,), measure)
@@ -124,16 +119,6 @@ def _cutoff_answer(row: Row, level: float) -> Answer:
         said = f"{asked} {_format_estimate(limited, level)}{beyond} and {said}"
     text = f"{what}. On new data expect {said.removeprefix('expected ')}.{more}"
     return Answer(code, text, (model,), measure, honest.value, honest.low, honest.high)
-
-
-def _bootstrap_range(row: Row) -> str:
-    """Return the phrase on the range of the rule's thresholds on bootstrap tables."""
-    low, high = row["threshold_low"], row["threshold_high"]
-    return (
-        ""
-        if low is None or high is None
-        else f" (bootstrap {_format_threshold(low)} to {_format_threshold(high)})"
-    )
 
 
 def _parse_limit(row: Row) -> tuple[str, bool, float]:
@@ -167,10 +152,8 @@ def _format_confidence(level: float) -> str:
 def _abstention_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the effect of abstention."""
     model, code = str(row["model"]), "abstention"
-    name, accuracy, before = (
-        quoted_name(model), as_estimate(row["accuracy"]),
-        as_estimate(row["accuracy_of_all"]),
-    )  # fmt: skip
+    name, accuracy = quoted_name(model), as_estimate(row["accuracy"])
+    before = as_estimate(row["accuracy_of_all"])
     coverage = as_estimate(row["coverage"]).value
     if coverage is None or before.value is None:
         why = NOWHERE.get(str(accuracy.reason), "its threshold is unknown")
@@ -212,8 +195,9 @@ def threshold_tables(
     """Yield the requested tables with their names."""
     cut = sample.thresholds.get(model)
     if rules := options.rules:
-        chosen = chosen_thresholds(label, model, counts, rules, options.certainty)
-        yield "cutoffs", cutoff_rows(label, model, counts, rules, options.certainty, chosen)
+        name = f"{model}\0{label or ''}"
+        chosen = chosen_thresholds(name, counts, rules, options.certainty)
+        yield "cutoffs", cutoff_rows(label, model, rules, options.certainty, chosen)
         if label is None and options.populations and chosen.choices is not None:
             probable = counts.scores[0] >= 0 and counts.scores[-1] <= 1
             used = [UsedThreshold(model, rule.name, *chosen.used(i))
@@ -226,10 +210,7 @@ def threshold_tables(
 
 
 def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Row]) -> list[Row]:
-    """Return PPV, NPV and alarms of models at the thresholds in force, or of their labels.
-
-    Raises UsageError where no model has predicted positives and no rule is given.
-    """
+    """Return PPV, NPV and alarms of labels; UsageError without predicted positives or rule."""
     known = [i for i, row in enumerate(models) if row["tp"] is not None]
     if not known and not options.rules:
         what = "--prevalence needs predicted positives, but no threshold is known"

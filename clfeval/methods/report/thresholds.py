@@ -9,7 +9,6 @@ from math import isfinite
 
 import numpy as np
 
-from clfeval.arrays import divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
@@ -19,7 +18,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import CLASS_REASONS, undefined_reason
-from clfeval.methods.estimates import Estimates, make_estimate
+from clfeval.methods.estimates import make_estimate
 from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.label_measures import (
     LabelLimitSettings,
@@ -51,36 +50,32 @@ ONE_SIDED = {
     SPECIFICITY: ("negative", "sens>=.9"), "fpr": ("negative", "sens>=.9"),
 }  # fmt: skip
 OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits on these constrain predicted negatives
-SAFE, SAFE_SUFFIXES = (
-    (SENSITIVITY, "fnr", SPECIFICITY, "fpr"),
-    (".low", ".high"),
-)  # rules with a confidence limit
-CALLED_ONCE = (SENSITIVITY, "precision")  # one name for all aliases
+SAFE, SAFE_SUFFIXES = (*ONE_SIDED,), (".low", ".high")  # rules with a confidence limit
 _LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
 
 
-def parse_rules(texts: Sequence[str], flag: str = FLAG) -> tuple[ThresholdRule, ...]:
+def parse_rules(texts: Sequence[str]) -> tuple[ThresholdRule, ...]:
     """Return the requested rules, each once; UsageError for an invalid one."""
-    found = [_parse_limit_rule(text, flag) or _parse_best_rule(text, flag) for text in texts]
+    found = [_parse_limit_rule(text) or _parse_best_rule(text) for text in texts]
     return tuple({one.name: one for one in found}.values())
 
 
-def _parse_best_rule(text: str, flag: str) -> ThresholdRule:
-    one = _parse_rule_measure(text, flag)
+def _parse_best_rule(text: str) -> ThresholdRule:
+    one = _parse_rule_measure(text)
     if one.name in ONE_SIDED:
         answer, within = ONE_SIDED[one.name]
-        what = f"{flag} {text}: {one.name} is best if every row is predicted {answer}"
-        hint = f"set a limit on the other class: {format_option(flag, within)}"
+        what = f"{FLAG} {text}: {one.name} is best if every row is predicted {answer}"
+        hint = f"set a limit on the other class: {format_option(FLAG, within)}"
         if one.measure.sign > 0:
-            hint = f"set a limit in quotes: {format_option(flag, f'{text}>=.9')}"
+            hint = f"set a limit in quotes: {format_option(FLAG, f'{text}>=.9')}"
         raise bad_option(what, hint)
     if not one.measure.sign:
-        what = f"{flag} {text}: {one.measure.title} has no better direction"
-        raise bad_option(what, f"for example {flag} j_index")
+        what = f"{FLAG} {text}: {one.measure.title} has no better direction"
+        raise bad_option(what, f"for example {FLAG} j_index")
     return ThresholdRule(one.name, one)
 
 
-def _parse_limit_rule(text: str, flag: str) -> ThresholdRule | None:
+def _parse_limit_rule(text: str) -> ThresholdRule | None:
     """Return the rule of a limit, `sens>=.9`; None for other texts."""
     parts = _LIMIT.fullmatch(text.strip())
     if parts is None:
@@ -89,59 +84,55 @@ def _parse_limit_rule(text: str, flag: str) -> ThresholdRule | None:
     if between == "=" and ":" in given_:
         return None  # a parameter
     name, _, end = given_.rpartition(".") if given_.endswith(SAFE_SUFFIXES) else (given_, "", "")
-    one = _parse_rule_measure(name, flag)
+    one = _parse_rule_measure(name)
     if end and (one.name not in SAFE or (end == "low") != (between == ">=")):
-        what = f"{flag} {text}: .low needs >= and sensitivity or specificity"
-        hint = f"write {format_option(flag, 'sens.low>=.9')}"
+        what = f"{FLAG} {text}: .low needs >= and sensitivity or specificity"
+        hint = f"write {format_option(FLAG, 'sens.low>=.9')}"
         raise bad_option(f"{what}; .high needs <= and fnr or fpr", hint)
     if between in ("<", "=", ">"):
         sign = between if between != "=" else "<" if one.measure.sign < 0 else ">"
-        hint = f"write {format_option(flag, f'{given_}{sign}={number}')}"
-        raise bad_option(f"{flag} {text}: a constraint needs >= or <=", hint)
+        hint = f"write {format_option(FLAG, f'{given_}{sign}={number}')}"
+        raise bad_option(f"{FLAG} {text}: a constraint needs >= or <=", hint)
     try:
-        at = notation.parse_share(flag, [number.strip()])
+        at = notation.parse_share(FLAG, [number.strip()])
     except UsageError as error:
-        what = f"{flag} {text}: '{number}' is not a number"
-        raise bad_option(
-            what, f"for example {format_option(flag, f'{name}{between}.9')}"
-        ) from error
+        what = f"{FLAG} {text}: '{number}' is not a number"
+        hint = f"for example {format_option(FLAG, f'{name}{between}.9')}"
+        raise bad_option(what, hint) from error
     up = between in (">=", "≥")
     if one.measure.sign and up != (one.measure.sign > 0):
-        better = "high" if one.measure.sign > 0 else "low"
-        sign = ">=" if one.measure.sign > 0 else "<="
-        what = f"{flag} {text}: {one.measure.title} is better when {better}: use {sign}"
-        raise bad_option(what, f"write {format_option(flag, f'{name}{sign}{number}')}")
+        better, sign = ("low", "<=") if up else ("high", ">=")
+        what = f"{FLAG} {text}: {one.measure.title} is better when {better}: use {sign}"
+        raise bad_option(what, f"write {format_option(FLAG, f'{name}{sign}{number}')}")
     if not one.measure.low <= at <= one.measure.high:
-        what = f"{flag} {text}: {one.measure.title} lies between {one.measure.low:g} and "
+        what = f"{FLAG} {text}: {one.measure.title} lies between {one.measure.low:g} and "
         raise bad_option(f"{what}{one.measure.high:g}")
     best = SPECIFICITY if one.name in OF_NEGATIVES else SENSITIVITY
     written = f"{one.name}{end and f'.{end}'}{'>=' if up else '<='}{at:g}"
-    return ThresholdRule(
-        written, RequestedMeasure(best, CATALOG[best], {}), one, at, 1 if up else -1, bool(end)
-    )
+    goal = RequestedMeasure(best, CATALOG[best], {})
+    return ThresholdRule(written, goal, one, at, 1 if up else -1, bool(end))
 
 
-def _parse_rule_measure(text: str, flag: str) -> RequestedMeasure:
+def _parse_rule_measure(text: str) -> RequestedMeasure:
     """Return a measure of the 2 x 2 table by name, with its parameters."""
     name, _, settings = text.strip().partition(":")
     if name.casefold() == NET_BENEFIT and not settings:
-        what = f"{flag} {text}: the threshold probability is missing"
-        raise bad_option(what, f"for example {flag} net_benefit:t=0.1")
-    found = parse_measures((text,), flag)
+        what = f"{FLAG} {text}: the threshold probability is missing"
+        raise bad_option(what, f"for example {FLAG} net_benefit:t=0.1")
+    found = parse_measures((text,), FLAG)
     if len(found) != 1 or found[0].by != "name":
-        raise bad_option(f"{flag} {text}: name one measure", f"for example {flag} j_index")
+        raise bad_option(f"{FLAG} {text}: name one measure", f"for example {FLAG} j_index")
     one = found[0]
-    if one.measure.twin in CALLED_ONCE:
+    if one.measure.twin in (SENSITIVITY, "precision"):  # one name for all aliases
         one = RequestedMeasure(one.measure.twin, CATALOG[one.measure.twin], one.settings)
     if one.measure.id == AT_RISK:  # computed from the table at any threshold
         t = one.settings.get("t", 0.5)
         stakes = {"stakes": OutcomeCosts(t, 1 - t)}
-        return RequestedMeasure(
-            f"{NET_BENEFIT}:t={t:g}", CATALOG[NET_BENEFIT].given(**stakes), stakes
-        )
+        name = f"{NET_BENEFIT}:t={t:g}"
+        return RequestedMeasure(name, CATALOG[NET_BENEFIT].given(**stakes), stakes)
     if one.needs != "confusion":
-        what = f"{flag} {text}: {one.measure.title} does not depend on a threshold"
-        raise bad_option(what, f"for example {flag} j_index")
+        what = f"{FLAG} {text}: {one.measure.title} does not depend on a threshold"
+        raise bad_option(what, f"for example {FLAG} j_index")
     return one
 
 
@@ -154,15 +145,11 @@ ALWAYS, NEVER, FROM = "always positive", "never positive", "score >= t"
 
 
 def chosen_thresholds(
-    label: str | None,
-    model: str,
-    counts: ScoreCounts,
-    rules: Sequence[ThresholdRule],
-    wanted: IntervalSettings,
+    name: str, counts: ScoreCounts, rules: Sequence[ThresholdRule], wanted: IntervalSettings
 ) -> ChosenThresholds:
-    """Return the thresholds that rules choose on the scores of a model in a slice."""
+    """Return the thresholds that rules choose on scores; name: of the random stream."""
     rules = [_kept_safely(one, counts, wanted) if one.safe else one for one in rules]
-    return ChosenThresholds.from_scores(counts, rules, wanted.seed, f"{model}\0{label or ''}")
+    return ChosenThresholds.from_scores(counts, rules, wanted.seed, name)
 
 
 def _kept_safely(
@@ -191,35 +178,36 @@ def _kept_safely(
 
 
 def cutoff_rows(
-    label: str | None, model: str, counts: ScoreCounts, rules: Sequence[ThresholdRule],
-    wanted: IntervalSettings,
-    chosen: ChosenThresholds | None = None,
+    label: str | None, model: str, rules: Sequence[ThresholdRule], wanted: IntervalSettings,
+    found: ChosenThresholds,
 ) -> list[Row]:  # fmt: skip
     """Return the best threshold by each rule: one row each, as table `cutoffs` has them.
 
     value: on the rows that chose the threshold. honest, and the rates: expected on new data, less
     the optimism of the two rates. Limits are those of a fixed threshold, from these rates, and
     include the value here. threshold_low, threshold_high: percentiles of the bootstrap thresholds.
-
     Undefined without a row of a class, where no threshold satisfies the limit, or in fewer than
     half of the bootstrap tables (limit_seldom_met), of infinite scores, and of one row or cluster
     of a class: the honest values (too_few_rows, too_few_clusters).
     """
-    found = chosen or chosen_thresholds(label, model, counts, rules, wanted)
     points, rows = found.points, list[Row]()
     for i, (rule, place) in enumerate(zip(rules, found.at.tolist(), strict=True)):
         reason = _explain_unmet(rule, points) if place < 0 else None
         reason = INFINITE if found.unknown[i] == INFINITE else reason
         who = {"slice": label, "model": model, "chosen_by": rule.name}
         if reason is not None:
-            rows.append({**who, **_empty_cutoff(rule, reason)})
+            none = Estimate(None, reason=reason)
+            rows.append(
+                {
+                    **who, **dict.fromkeys(
+                        ("threshold", "threshold_low", "threshold_high", "rule", *CELLS)),
+                    "measure": rule.best.name, "value": none, "corrected": none,
+                    "limited": none if rule.within else None,
+                    **dict.fromkeys((*RATES, "flagged"), none),
+                }
+            )  # fmt: skip
             continue
-        every = [
-            rule.best,
-            *([rule.within] if rule.within else []),
-            *RATES.values(),
-            FLAGGED_MEASURE,
-        ]
+        every = [one for one in (rule.best, rule.within, *RATES.values(), FLAGGED_MEASURE) if one]
         mine, honest, wanders = found.here.at([i]), found.unknown[i], (np.nan, np.nan)
         if found.choices is not None and wanted.level is not None:
             low, high, _ = percentile_limits(found.choices.thresholds[i], level=wanted.level)
@@ -227,16 +215,12 @@ def cutoff_rows(
         values = [float(measure_value(one, float_confusion(mine))[0]) for one in every]
         judged = [Estimate(None, reason=honest)] * len(every)
         if honest is None:
-            judged = [
-                extend_limits(*both)
-                for both in zip(
-                    estimate_measures(every, found.expected.at([i]), wanted), values, strict=True
-                )
-            ]
+            judged = estimate_measures(every, found.expected.at([i]), wanted)
+            judged = [*map(extend_limits, judged, values)]
         if rule.safe and rule.within is not None:  # the rule promises one of the limits
             judged = [_apply_safe_limit(value, rule) if one.name == rule.within.name else value
                       for one, value in zip(every, judged, strict=True)]  # fmt: skip
-        best, *limited, sens, spec, ppv, npv, called = judged
+        *_, called = judged
         rows.append(
             {
                 **who, "threshold": _finite_or_none(points.thresholds[place].item()),
@@ -244,9 +228,9 @@ def cutoff_rows(
                 "threshold_high": _finite_or_none(wanders[1]),
                 "rule": NEVER if place == 0 else ALWAYS if place == len(points.tp) - 1 else FROM,
                 **{cell: mine.shown(cell)[0].item() for cell in CELLS},
-                "measure": rule.best.name, "value": make_estimate(values[0]), "corrected": best,
-                "limited": limited[0] if limited else None, "sensitivity": sens,
-                "specificity": spec, "precision": ppv, "npv": npv, "flagged": called,
+                "measure": rule.best.name, "value": make_estimate(values[0]),
+                "corrected": judged[0], "limited": judged[1] if rule.within else None,
+                **dict(zip(RATES, judged[-len(RATES) - 1 :], strict=False)), "flagged": called,
             }
         )  # fmt: skip
     return rows
@@ -270,19 +254,11 @@ def estimate_measures(
 
 def _estimate_measure(
     one: RequestedMeasure, tables: ConfusionCounts, wanted: IntervalSettings
-) -> Estimates:
+) -> list[Estimate]:
     """Return a measure of tables of the same rows, with the limits that it has by its record."""
-    m = len(tables.models)
-    many = 0.0 if tables.sums is None else _effective_parts(tables)
-    sure = LabelLimitSettings(replace(wanted, how="exact"), tables.models, [None] * m, [many] * m)
-    return estimate_label_measure(one, tables, sure).values
-
-
-def _effective_parts(table: ConfusionCounts) -> float:
-    """Return the effective number of clusters, or of weighted rows."""
-    total = float((table.positives + table.negatives)[0])
-    squares = 0.0 if table.sums is None else float(table.sums[0, 2:, 2:].sum())
-    return float(divide(total**2, squares))
+    m = len(tables.models)  # without the standard errors, which need the number of clusters
+    sure = LabelLimitSettings(replace(wanted, how="exact"), tables.models, [None] * m, [0.0] * m)
+    return [known.value for known in estimate_label_measure(one, tables, sure)]
 
 
 def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
@@ -293,16 +269,6 @@ def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
     if single is not None:
         return single
     return undefined_reason(measure.undefined, ends) if rule.within is None else UNMET
-
-
-def _empty_cutoff(rule: ThresholdRule, reason: str) -> Row:
-    """Return the cells of a rule without a chosen threshold."""
-    none = Estimate(None, reason=reason)
-    cells = dict.fromkeys(("threshold", "threshold_low", "threshold_high", "rule", *CELLS))
-    return {
-        **cells, "measure": rule.best.name, "value": none, "corrected": none,
-        "limited": none if rule.within else None, **dict.fromkeys((*RATES, "flagged"), none),
-    }  # fmt: skip
 
 
 def _finite_or_none(cut: float) -> float | None:

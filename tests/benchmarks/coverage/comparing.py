@@ -299,4 +299,4 @@ def _limits(asked: RequestedMeasure, models: Sequence[Any]) -> Sequence[Estimate
     _, cells = concatenate_counts(dict(enumerate(map(ConfusionCounts.from_patterns, models))))
     many = [0.0 if one.clusters is None else one.clusters.size for one in models]
     sure = LabelLimitSettings(SURE, cells.models, [None] * len(models), many)
-    return [*map(as_estimate, measured_hard(asked, cells, sure).values)]
+    return [as_estimate(one.value) for one in measured_hard(asked, cells, sure)]

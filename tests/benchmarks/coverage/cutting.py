@@ -27,7 +27,12 @@ from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.abstention import abstention_rows, parse_zones
-from clfeval.methods.report.thresholds import cutoff_rows, estimate_measures, parse_rules
+from clfeval.methods.report.thresholds import (
+    chosen_thresholds,
+    cutoff_rows,
+    estimate_measures,
+    parse_rules,
+)
 from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.methods.tune_jpt.tables import measure_formulas
 from tests.benchmarks.coverage import Line
@@ -90,7 +95,8 @@ def _setting(kind: str, size: int, prevalence: float, replicates: int) -> Iterat
         counts = _drawn(rng, kind, size, prevalence)
         if not (counts.positives.any() and counts.negatives.any()):
             continue
-        for rule, row in zip(RULES, cutoff_rows(None, "m", counts, RULES, SURE), strict=True):
+        chosen = chosen_thresholds("m\0", counts, RULES, SURE)
+        for rule, row in zip(RULES, cutoff_rows(None, "m", RULES, SURE, chosen), strict=True):
             if row["rule"] is not None:
                 for name, ends in _of_rule(rule, row, counts, prevalence):
                     held.setdefault(name, []).append(ends)

@@ -100,10 +100,8 @@ def measures(
             tp, fp = pos[scores >= 0.5].sum(), neg[scores >= 0.5].sum()
             return measure.function(Confusion(tp, fp, pos.sum() - tp, neg.sum() - fp))
 
-        found = map(
-            as_estimate, measured_hard(RequestedMeasure(name, measure, {}), cells, sure).values
-        )
-        yield line(replace(measure, of=of), found)
+        found = measured_hard(RequestedMeasure(name, measure, {}), cells, sure)
+        yield line(replace(measure, of=of), (as_estimate(one.value) for one in found))
 
 
 def _ends(found: Iterable[Estimate]) -> Arrays:

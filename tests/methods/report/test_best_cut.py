@@ -22,8 +22,9 @@ from clfeval.document import Estimate
 from clfeval.errors import ClfevalError, UsageError
 from clfeval.formatting import format_exact
 from clfeval.inference.resampling import random_stream
+from clfeval.methods.measurement.resampled_limits import redraw_rows
 from clfeval.methods.report.thresholds import parse_rules
-from clfeval.methods.threshold_optimism import resampled_scores, thinned_products
+from clfeval.methods.threshold_optimism import DRAWS, thinned_products
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables
 from tests.texts import check_text
@@ -179,7 +180,8 @@ def test_optimism_is_what_draws_lose_on_all_rows(rule: str) -> None:
     }.get(rule[:3], lambda *_: None)
     cuts = [math.inf, *counts.scores[::-1].tolist()]
     value = RULES[rule]
-    for block in resampled_scores(counts, random_stream(0, "cut\0m\0")):
+    n, rng = np.concatenate([counts.positives, counts.negatives]), random_stream(0, "cut\0m\0")
+    for block in redraw_rows(n, counts.clusters, DRAWS, rng):
         for drawn in block.tolist():
             pos, neg = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
             again = [(s, y, float(n)) for y, part in ((1, pos), (0, neg))

@@ -98,9 +98,9 @@ def test_where_nothing_varies_the_limits_are_the_default_ones() -> None:
     table = counts((30, 0, 0, 20), (20, 4, 10, 16))
     for name in ("sensitivity", "accuracy", "mcc", "f1"):
         found = estimate_label_measure(named(name), table, sure("bootstrap", 2))
-        best, other = found.values
-        assert found.methods[1] == "bootstrap"
-        assert found.methods[0] != "bootstrap"
+        best, other = (one.value for one in found)
+        assert found[1].method == "bootstrap"
+        assert found[0].method != "bootstrap"
         assert best.low is not None
         assert best.low < 1 == best.high
         assert other.high is not None

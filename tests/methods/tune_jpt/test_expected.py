@@ -16,7 +16,8 @@ from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
 from clfeval.inference.resampling import random_stream
-from clfeval.methods.threshold_optimism import resampled_scores
+from clfeval.methods.measurement.resampled_limits import redraw_rows
+from clfeval.methods.threshold_optimism import DRAWS
 from tests.methods.tune_jpt import brute
 
 ODDS = 1 / 19
@@ -88,7 +89,8 @@ def test_the_optimism_at_other_odds_is_that_of_draws_judged_row_by_row(cluster: 
     gaps: dict[str, list[tuple[float, float]]] = {
         name: [] for name in ("tar", "mcc", "f_beta", "expected_cost")
     }
-    for block in resampled_scores(counts, random_stream(0, "cut\0m\0")):
+    rows, rng = np.concatenate([counts.positives, counts.negatives]), random_stream(0, "cut\0m\0")
+    for block in redraw_rows(rows, counts.clusters, DRAWS, rng):
         for drawn in block.astype(int).tolist():
             hits, false = drawn[: len(drawn) // 2][::-1], drawn[len(drawn) // 2 :][::-1]
             if not (sum(hits) and sum(false)):
