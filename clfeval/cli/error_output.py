@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from clfeval.document import Gate
     from clfeval.views.ci import Finding
 
-KEYS = ("code", "what", "file", "row", "column", "hint", "exit_code")  # of every JSON line
-
 
 def last_option_value(words: Sequence[str], *flags: str) -> str | None:
     """Return the last value of an option in the words of a command line."""
@@ -42,18 +40,13 @@ def wants_json() -> bool:
     return last_option_value(sys.argv[1:], "-f", "--format") == "json"
 
 
-def wants_program_errors() -> bool:
-    """Return whether typer's errors on the command line are to be printed like others."""
-    return wants_json() or last_option_value(sys.argv[1:], "--annotate") is not None
-
-
 def problem_line(
     code: str, what: str, exit_code: int, *, file: str | None = None, row: int | None = None,
     column: str | None = None, hint: str | None = None, **more: Any,
 ) -> str:  # fmt: skip
     """Return one line of JSON for a problem, with the same keys for every kind."""
-    values = (code, what, file, row, column, hint, int(exit_code))
-    return json.dumps({**dict(zip(KEYS, values, strict=True)), **more})
+    given = {"code": code, "what": what, "file": file, "row": row, "column": column, "hint": hint}
+    return json.dumps({**given, "exit_code": int(exit_code), **more})
 
 
 def error_lines(error: ClfevalError, **more: Any) -> list[str]:
@@ -134,18 +127,22 @@ def capture_engine_output() -> Iterator[None]:
         yield
         return
     words, CleanupState.stderr, ours = open_scratch_file(), os.dup(2), True
+    reports = not faulthandler.is_enabled()
     sys.stderr = open(  # noqa: SIM115 - closed with the descriptor below
         CleanupState.stderr, "w", 1, encoding=shown.encoding, errors=shown.errors, closefd=False
     )
     try:
         os.dup2(words.fileno(), 2)
-        with _last_words(sys.stderr):
-            yield
+        if reports:  # a crash in a library, whose own output is captured
+            faulthandler.enable(sys.stderr, all_threads=False)
+        yield
         ours = False
     except (ClfevalError, SystemExit, KeyboardInterrupt):
         ours = False
         raise
     finally:
+        if reports:
+            faulthandler.disable()
         if sys.stderr is not None:  # else there is no stream to write to
             sys.stderr.flush()
             sys.stderr = shown
@@ -173,16 +170,3 @@ def _memory_is_limited() -> bool:
 
         return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
     return False
-
-
-@contextmanager
-def _last_words(stream: TextIO) -> Iterator[None]:
-    """Let faulthandler report a crash in a library, whose own output is captured."""
-    if faulthandler.is_enabled():
-        yield
-        return
-    faulthandler.enable(stream, all_threads=False)
-    try:
-        yield
-    finally:
-        faulthandler.disable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -23,7 +24,6 @@ from clfeval.cli.output import (
     Output,
     Screen,
     detect_screen,
-    end_on_interrupt,
     print_notes,
     print_result,
     requested_output,
@@ -31,17 +31,15 @@ from clfeval.cli.output import (
     stdout_pieces,
 )
 from clfeval.compare.gates.limits import Gates
-from clfeval.compare.history.file import HistoryOptions
+from clfeval.compare.history.file import HistoryOptions, append_entries, check_target
 from clfeval.errors import ExitCode, bad_option
 from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Opt, build_group
-from clfeval.pages import DRY_RUN, HISTORY, SUITE
+from clfeval.pages import DRY_RUN, HISTORY, SUITE, page_of
 from clfeval.tables.source import split_path
 from clfeval.views.files import SavedFiles, table_or_first
 
 if TYPE_CHECKING:
-    from clfeval.api.questions import OnOpen
-    from clfeval.compare.baseline.changes import Baseline
     from clfeval.document import Document
     from clfeval.suite.running import RunOutcome
     from clfeval.views.ci import Finding
@@ -59,44 +57,31 @@ def missed_gate_lines(result: Document) -> list[str]:
 
 def run_command(
     command: str, tables: Sequence[str], output: Output, gates: Gates,
-    compute: Callable[[], Document], *, history: HistoryOptions, dry: bool = False,
+    compute: Callable[[], Document], *, history: HistoryOptions | None = None, dry: bool = False,
     found: Sequence[Finding] | None = None,
-    beside: Callable[[Document], Baseline | None] = lambda _: None,
     said: Callable[[Document], Sequence[str]] = lambda _: (),
 ) -> None:  # fmt: skip
-    """Compute, apply gates, save and print the output that a command line requests.
+    """Compute, save and print the output that a command line requests.
 
-    Options are checked before `compute` reads the table. beside: reads the baseline if that is a
-    table. A dry run writes no file. said: further notes. found: annotations of a batch, filled by
-    `compute`. Raises typer.Exit when a gate is missed.
+    Options are checked before `compute` reads the table and judges the gates. A dry run writes no
+    file. said: further notes. found: annotations of a batch, filled by `compute`. Raises typer.Exit
+    when a gate is missed.
     """
-    limited, batch = gates.any, found is not None
-    if history.append is not None:
-        from clfeval.compare.history.file import check_target
-
-        check_target(history.append, tables)
-    planned = dry and not batch and _of_plan(output.show)
+    batch, append = found is not None, history.append if history else None
+    if append is not None:
+        check_target(append, tables)
+    planned = dry and not batch and bool(output.show)
+    planned = planned and {*output.show} <= {table.name for table in page_of(DRY_RUN).tables}
     screen, wanted = detect_screen(), requested_output(output, DRY_RUN if planned else command)
-    read = [*tables, *(one for one in (gates.baseline, history.append) if one)]
-    with SavedFiles(output.save, inputs=read, gates=limited or batch, said="--save ") as files:
+    read = [*tables, *(one for one in (gates.baseline, append) if one)]
+    with SavedFiles(output.save, inputs=read, gates=gates.any or batch, said="--save ") as files:
         watched = nullcontext() if batch else show_spinner(tables)
         with nullcontext() if output.verbose else capture_engine_output(), watched:
             import clfeval.tables.prediction  # noqa: F401  # first, or polars undoes the next line
 
-            end_on_interrupt()
+            if hasattr(signal, "siginterrupt"):  # else Ctrl-C does not end a blocking read
+                signal.siginterrupt(signal.SIGINT, True)
             result = compute()
-        if limited or gates.baseline is not None:
-            from clfeval.compare.gates.evaluate import evaluate_gates
-            from clfeval.compare.gates.limit_tests import check_ranges
-
-            if dry:
-                check_ranges(gates.limits)
-            else:
-                from clfeval.api.baseline import with_history_baseline
-
-                result = evaluate_gates(
-                    result, with_history_baseline(gates, but=history.label), beside(result)
-                )
         if dry:  # further options are about the result
             output = replace(output, show=())
             wanted = replace(wanted, names=(), table=wanted.table if planned else None)
@@ -106,11 +91,11 @@ def run_command(
 
             check_available(result, output.show)
         notes = [] if dry else [f"wrote {name}" for name in files.write(result, wanted)]
-        if history.append is not None and not dry:
-            from clfeval.api.baseline import append_to_history
+        if history and append is not None and not dry:
+            from clfeval.api.baseline import history_entries
 
-            append_to_history(history.append, result, history.label or "")
-            notes.append(f"wrote {history.append}")
+            append_entries(append, history_entries(result, history.label or ""))
+            notes.append(f"wrote {append}")
         notes += said(result)
         pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")
@@ -126,20 +111,6 @@ def run_command(
         raise typer.Exit(int(ExitCode.DATA))
     if not result.passed:
         raise typer.Exit(int(result.summary.get("code", ExitCode.GATE_MISSED)))
-
-
-def _of_plan(names: Sequence[str]) -> bool:
-    """Return whether only tables of a dry run are requested."""
-    if not names:
-        return False
-    from clfeval.pages import page_of
-
-    return {*names} <= {table.name for table in page_of(DRY_RUN).tables}
-
-
-def reading_listener(output: Output) -> OnOpen:
-    """Return the listener that prints how a table was read, unless quiet."""
-    return lambda table: None if output.quiet else print_notes(table.described())
 
 
 def _print_result_notes(
@@ -209,22 +180,7 @@ def show_history(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> 
         label = trend.label or result.parameters["last"]
         return [f"accepted {label} in {name}"] if trend.accept else []
 
-    run_command(
-        HISTORY,
-        [name],
-        build_group(Output, given),
-        Gates(),
-        compute,
-        history=HistoryOptions(),
-        said=said,
-    )
-
-
-def acceptance_note(name: str, label: str, *, accepted: bool) -> str:
-    """Return the note on whether the new lines of a history are accepted for comparison."""
-    if accepted:
-        return f"accepted {label} in {name}"
-    return f"{label} is not accepted in {name}: a gate was missed, or a run failed"
+    run_command(HISTORY, [name], build_group(Output, given), Gates(), compute, said=said)
 
 
 BATCHES = "Batches"  # panel
@@ -309,22 +265,16 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
             # large texts are not kept: the result has their first lines
             outcomes.append(replace(one, said=one.said[:MAX_OUTCOME_LINES], fault=None))
         if plan.history is not None and plan.history.accept and not (dry or output.quiet):
+            label, file = plan.history.label, plan.history.file
+            note = f"{label} is not accepted in {file}: a gate was missed, or a run failed"
             fine = not any(one.code for one in outcomes)
-            print_notes(acceptance_note(plan.history.file, plan.history.label, accepted=fine))
+            print_notes(f"accepted {label} in {file}" if fine else note)
         return suite_result(plan, outcomes, dry=dry)
 
     others = [path for one in plan.runs for path in (*one.reads, *one.wide, *one.save)]
     others += [plan.history.file] if plan.history else []
-    run_command(
-        SUITE,
-        [*files, *dict.fromkeys(others)],
-        output,
-        Gates(),
-        compute,
-        history=HistoryOptions(),
-        dry=dry,
-        found=found,
-    )
+    paths = [*files, *dict.fromkeys(others)]
+    run_command(SUITE, paths, output, Gates(), compute, dry=dry, found=found)
 
 
 def _findings(one: RunOutcome, config: str) -> list[Finding]:

@@ -29,26 +29,24 @@ def output_paths(
     given: Node, texts: tuple[str, ...], name: str, wrong: BatchErrors
 ) -> tuple[str, ...]:
     """Return the files a run is saved in, with `{name}` replaced by its name."""
-    paths = (_output_path(given, text, name, wrong) for text in texts)
-    return tuple(path for path in paths if path is not None)
-
-
-def _output_path(given: Node, text: str, name: str, wrong: BatchErrors) -> str | None:
-    for part in _PART.findall(text):
-        if part != "name":
-            wrong.say(given, f"save: '{{{part}}}' is unknown", "write {name} for the run's name")
-    path = text.replace("{name}", safe_file_name(name))
-    if "\0" in path:
-        wrong.say(given, f"save: {text!r} is not a file name")
-        return None
-    try:
-        format_of_file(path)
-    except UsageError as error:
-        wrong.say(given, f"save: {error.problems[0].what}", error.hint)
-        return None
-    whole = path_beside_file(given, path)
-    check_inside_folder(given, "save", path, wrong)
-    return whole
+    found = []
+    for text in texts:
+        for part in _PART.findall(text):
+            if part != "name":
+                hint = "write {name} for the run's name"
+                wrong.say(given, f"save: '{{{part}}}' is unknown", hint)
+        path = text.replace("{name}", safe_file_name(name))
+        if "\0" in path:
+            wrong.say(given, f"save: {text!r} is not a file name")
+            continue
+        try:
+            format_of_file(path)
+        except UsageError as error:
+            wrong.say(given, f"save: {error.problems[0].what}", error.hint)
+            continue
+        check_inside_folder(given, "save", path, wrong)
+        found.append(path_beside_file(given, path))
+    return tuple(found)
 
 
 def check_inside_folder(given: Node, key: str, path: str, wrong: BatchErrors) -> None:
