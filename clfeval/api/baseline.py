@@ -273,7 +273,11 @@ def _joined_options(
     inside = any(one.compares and one.slices is not None for one in gates.limits)
     if inside and {*by} <= names[0] & names[1]:
         options["by"], by = given.get("by"), []
-    others = known - _role_columns(reads)  # in the joined table they would be models
+    found = (name for one in reads for name in (*one.columns.constants, *one.columns.row))
+    roles: set[str | None] = {*found}
+    for model in (model for one in reads for model in one.columns.models):
+        roles |= {*model.columns, model.beside}
+    others = known - roles  # in the joined table they would be models
     options["ignore"] = [*dict.fromkeys([*as_list(given.get("ignore")), *by, *sorted(others)])]
     cuts = given.get("threshold") or {}
     cuts = cuts if isinstance(cuts, Mapping) else {None: cuts}
@@ -291,13 +295,6 @@ def _joined_options(
         "join": columns.id, "id": None, "missing": "drop", "model": models,
         "list_changes": MOST_CHANGES,
     }  # fmt: skip
-
-
-def _role_columns(reads: Sequence[Predictions]) -> set[str | None]:
-    """Return the columns with a role in either table."""
-    found = {name for one in reads for name in (*one.columns.constants, *one.columns.row)}
-    models = [model for one in reads for model in one.columns.models]
-    return found | {name for model in models for name in (*model.columns, model.beside)}
 
 
 def _changes(

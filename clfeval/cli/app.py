@@ -6,7 +6,7 @@ import atexit
 import gc
 import os
 import sys
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -14,9 +14,9 @@ from typer.core import TyperGroup
 from clfeval import COMMANDS, __version__
 from clfeval.cli.command import OTHERS, build_typer_command, find_declaration, find_option
 from clfeval.cli.error_output import (
+    bug_line,
     error_from_typer,
     last_option_value,
-    print_bug,
     print_error,
     wants_json,
 )
@@ -168,7 +168,10 @@ def _run() -> int:
             print_error(UsageError.new(gone, "no-folder", hint=hint))
             return ExitCode.USAGE
         for stream in ("stdout", "stderr"):
-            _check_stream(stream)
+            try:
+                print(end="", file=getattr(sys, stream), flush=True)
+            except (OSError, ValueError):  # closed or full
+                abandon_stream(stream)
         print_error(UsageError.new(f"cannot write: {error.strerror}", "output"))
         return ExitCode.USAGE
     except BaseException as error:  # the only place that catches all
@@ -193,19 +196,12 @@ def _has_folder() -> bool:
     return True
 
 
-def _check_stream(stream: Literal["stdout", "stderr"]) -> None:
-    """Abandon a stream that is closed or full."""
-    try:
-        file = getattr(sys, stream)
-        if file is not None:
-            file.flush()
-    except (OSError, ValueError):
-        abandon_stream(stream)
-
-
 def _report_bug() -> ExitCode:
     import traceback
 
-    report = "this is a bug in clfeval; please report it with the lines above"
-    print_bug(traceback.format_exc().splitlines(), f"{report} (clfeval {__version__})")
+    lines = traceback.format_exc().splitlines()
+    said = (
+        f"this is a bug in clfeval; please report it with the lines above (clfeval {__version__})"
+    )
+    print_notes(*([bug_line(lines, said)] if wants_json() else (*lines, "", said)))
     return ExitCode.BUG

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from inspect import Parameter, Signature, cleandoc
+from itertools import repeat
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -216,33 +217,22 @@ def _words_without_option(words: Iterable[str], option: Option, value: Any) -> I
         if option.kinds == (bool,):
             continue
         said = [word] if equals else [word, *([after] if (after := next(rest, None)) else [])]
-        if _keeps_value(option, text if equals else said[-1], value):
+        key = (text if equals else said[-1]).rpartition("=")[0] or None  # of a mapping
+        listed = isinstance(value, tuple) and option.repeated
+        if key not in value if isinstance(value, Mapping) else listed:
             yield from said
-
-
-def _keeps_value(option: Option, text: str, value: Any) -> bool:
-    """Return whether a given value is kept when another is added."""
-    if isinstance(value, Mapping):
-        key, equals, _ = text.rpartition("=")
-        return (key if equals else None) not in value
-    return isinstance(value, tuple) and option.repeated
 
 
 def _option_words(option: Option, value: Any) -> list[str]:
     """Write an option as words of a command line."""
     if value is None or isinstance(value, bool):
         return [option.flag] if value else []
-    if isinstance(value, Mapping):
-        pairs = value.items()
-        texts = [("" if key is None else f"{key}=") + option.opt.write(one) for key, one in pairs]
-    else:
-        listed = value if option.repeated and isinstance(value, tuple) else (value,)
-        texts = [option.opt.write(one) for one in listed]
-    return [
-        word
-        for text in texts
-        for word in ([f"{option.flag}={text}"] if text.startswith("-") else [option.flag, text])
-    ]
+    listed = value if option.repeated and isinstance(value, tuple) else (value,)
+    words = []
+    for key, one in value.items() if isinstance(value, Mapping) else zip(repeat(None), listed):
+        text = ("" if key is None else f"{key}=") + option.opt.write(one)
+        words += [f"{option.flag}={text}"] if text.startswith("-") else [option.flag, text]
+    return words
 
 
 @cache  # most options belong to several commands

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from clfeval.cli.output import print_notes
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
@@ -79,11 +79,6 @@ def bug_line(lines: Sequence[str], said: str, **more: Any) -> str:
     return problem_line("bug", what, ExitCode.BUG, hint=said, traceback=list(lines), **more)
 
 
-def print_bug(lines: Sequence[str], said: str) -> None:
-    """Print a bug: the traceback, and where to report it."""
-    print_notes(*([bug_line(lines, said)] if wants_json() else (*lines, "", said)))
-
-
 def gate_lines(gates: Sequence[Gate], **more: Any) -> list[str]:
     """Return a JSON line for each missed gate; one that only warns has exit code 0."""
     missed = (gate for gate in gates if not gate.passed)
@@ -123,7 +118,7 @@ def capture_engine_output() -> Iterator[None]:
     Python's own output is not captured. Descriptors are swapped while no other thread prints.
     """
     shown = sys.stderr
-    if not _is_descriptor_2(shown) or _memory_is_limited():
+    if not _can_capture(shown):
         yield
         return
     words, CleanupState.stderr, ours = open_scratch_file(), os.dup(2), True
@@ -156,17 +151,16 @@ def capture_engine_output() -> Iterator[None]:
             print_notes(*said.splitlines())
 
 
-def _is_descriptor_2(stream: TextIO | None) -> bool:
-    """Return whether a stream writes to descriptor 2."""
+def _can_capture(stream: Any) -> bool:
+    """Return whether a stream is descriptor 2, and memory unlimited.
+
+    If memory ends, the engine's output is the only message.
+    """
     with suppress(OSError, ValueError, AttributeError):
-        return stream is not None and stream.fileno() == 2
-    return False
+        if stream.fileno() == 2:
+            with suppress(ImportError):
+                import resource
 
-
-def _memory_is_limited() -> bool:
-    """Return whether memory is limited: if it ends, the engine's output is the only message."""
-    with suppress(ImportError):
-        import resource
-
-        return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+                return resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
+            return True
     return False

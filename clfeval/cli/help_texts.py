@@ -183,8 +183,8 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
         subsequent_indent="    ", break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
     texts = []
-    for title, lines in parts:
-        rows = [row for line in lines for row in fold.wrap(line)]
+    for title, meanings in parts:
+        rows = [row for line in meanings for row in fold.wrap(line)]
         texts.append("\n".join([title, *rows]))
     print_result(["\n\n".join(texts), "\n"], for_people=True)
     raise typer.Exit

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from clfeval.errors import UsageError, bad_option
@@ -99,13 +100,11 @@ def stdout_pieces(
         return
     from clfeval.views.terminal import as_text
 
-    def text(plots: str = "") -> str:
-        return as_text(
-            result, width=screen.width, color=screen.color, digits=wanted.digits, plots=plots,
-            names=wanted.names, height=screen.height if screen.tty else None,
-        )  # fmt: skip
-
-    bare = text()
+    text = partial(
+        as_text, result, width=screen.width, color=screen.color, digits=wanted.digits,
+        names=wanted.names, height=screen.height if screen.tty else None,
+    )  # fmt: skip
+    bare = text(plots="")
     # a plot that was not requested must leave the answer on the screen
     room = screen.height - bare.count("\n") if screen.tty else 0
     plots, draws = "", room > MIN_PLOT_LINES
@@ -117,7 +116,7 @@ def stdout_pieces(
         )
         if not wanted.names and plots.count("\n") > room:
             plots = ""
-    yield text(plots) if plots else bare
+    yield text(plots=plots) if plots else bare
 
 
 def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:

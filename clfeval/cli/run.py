@@ -47,14 +47,6 @@ if TYPE_CHECKING:
 MAX_GATE_LINES = 50  # missed gates listed, at most
 
 
-def missed_gate_lines(result: Document) -> list[str]:
-    """Return a line for each missed gate, of many only the first."""
-    missed = [gate for gate in result.gates if not gate.passed]
-    said = [f"gate missed: {gate}" if gate.failed else f"warning: {gate}" for gate in missed]
-    left = len(said) - MAX_GATE_LINES
-    return said if left <= 0 else [*said[:MAX_GATE_LINES], f"  ... {left:,} more gates missed"]
-
-
 def run_command(
     command: str, tables: Sequence[str], output: Output, gates: Gates,
     compute: Callable[[], Document], *, history: HistoryOptions | None = None, dry: bool = False,
@@ -121,18 +113,18 @@ def _print_result_notes(
     if not output.quiet:
         for warning in () if in_table else result.warnings:
             print_notes(f"note: {warning.message} [{warning.code}]")
-        if result.methods and (
-            output.format == "csv" or any(line.endswith(".csv") for line in said)
-        ):
-            others = ", ".join(result.methods)
-            print_notes(
-                f"note: CSV holds one table of {result.command}; for {others} use --format json"
-            )
+        csv = output.format == "csv" or any(line.endswith(".csv") for line in said)
+        if result.methods and csv:
+            what = f"note: CSV holds one table of {result.command}"
+            print_notes(f"{what}; for {', '.join(result.methods)} use --format json")
         print_notes(*said)
     watched = in_table and screen.tty  # the table on the terminal has them
     if not watched and result.command != SUITE:
-        for line in gate_lines(result.gates) if wants_json() else missed_gate_lines(result):
-            print_notes(line)
+        missed = [gate for gate in result.gates if not gate.passed]
+        lines = [f"gate missed: {gate}" if gate.failed else f"warning: {gate}" for gate in missed]
+        if (left := len(lines) - MAX_GATE_LINES) > 0:
+            lines[MAX_GATE_LINES:] = [f"  ... {left:,} more gates missed"]
+        print_notes(*(gate_lines(result.gates) if wants_json() else lines))
 
 
 LINES = "Lines"  # panel
@@ -238,8 +230,8 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
     if batch.print_schema:
         from clfeval.suite.schema import suite_schema
 
-        print_result([dumps(suite_schema(Output), indent=1, ensure_ascii=False), "\n"],
-                     for_people=False)  # fmt: skip
+        text = dumps(suite_schema(Output), indent=1, ensure_ascii=False)
+        print_result([text, "\n"], for_people=False)
         return
     if not files:
         raise bad_option("batch needs a YAML file", "run clfeval batch suite.yaml")
@@ -290,16 +282,6 @@ def _findings(one: RunOutcome, config: str) -> list[Finding]:
     return found
 
 
-def _json_lines(one: RunOutcome) -> list[str]:
-    """Return the errors and missed gates of a run as JSON lines."""
-    name = one.run.name
-    if one.fault is not None:
-        return error_lines(one.fault, run=name)
-    if one.code == ExitCode.BUG:
-        return [bug_line(one.said[:-1], one.said[-1], run=name)]
-    return gate_lines([replace(gate, run=None) for gate in one.gates], run=name)
-
-
 def _print_outcome(head: str, one: RunOutcome, output: Output) -> None:
     """Print the outcome of a run: one line, with its errors below."""
     from clfeval.pages.suite import DOUBTFUL, FAILED, MET, WAITS, WARNED
@@ -313,12 +295,14 @@ def _print_outcome(head: str, one: RunOutcome, output: Output) -> None:
             left = len(one.said) - len(shown)
             words = f"{' ' if one.state == WAITS else ': '}{'; '.join(shown)}"
             words += f"; {left:,} more" if left else ""
-        state = (
-            f"{MET}, {format_count(one.warned, 'warning')}" if one.state == WARNED else one.state
-        )
-        print_notes(f"{head}{name}: {state}{words}")
-    if wants_json():
-        print_notes(*_json_lines(one))
+        warned = f"{MET}, {format_count(one.warned, 'warning')}"
+        print_notes(f"{head}{name}: {warned if one.state == WARNED else one.state}{words}")
+    if wants_json() and one.fault is not None:
+        print_notes(*error_lines(one.fault, run=name))
+    elif wants_json() and one.code == ExitCode.BUG:
+        print_notes(bug_line(one.said[:-1], one.said[-1], run=name))
+    elif wants_json():
+        print_notes(*gate_lines([replace(gate, run=None) for gate in one.gates], run=name))
     elif failed:
         print_notes(*(f"{name}: {line}" for line in said))
     if output.verbose:

@@ -118,11 +118,6 @@ def _collect_refusal(
         wrong.take(error, given)
 
 
-def required_runs(run: Run) -> list[str]:
-    """Return the names of the runs whose tables a run reads."""
-    return [run.input.run] if isinstance(run.input, RunLink) else []
-
-
 def check_links(runs: Sequence[Run], broken: Collection[str], wrong: BatchErrors) -> None:
     """Report missing tables of other runs and cycles; broken: runs with errors."""
     known = {run.name: run for run in runs}
@@ -145,7 +140,7 @@ def check_links(runs: Sequence[Run], broken: Collection[str], wrong: BatchErrors
                 wrong.say(run.input.given, what, hint)
     while True:
         try:
-            return _sorter([*known.values()], known).prepare()
+            return _sorter(known).prepare()
         except CycleError as error:
             names = error.args[1][::-1]  # the first is repeated at the end
             link = known.pop(names[0]).input
@@ -156,19 +151,16 @@ def check_links(runs: Sequence[Run], broken: Collection[str], wrong: BatchErrors
 def order_runs(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
     """Return the requested runs, and those whose tables they read, in order."""
     known = {run.name: run for run in runs}
-    wanted = select_runs(runs, only)
-    names = dict.fromkeys(run.name for run in wanted)
-    left = [*names]
+    left = names = {run.name for run in select_runs(runs, only)}
     while left:
-        left = [one for name in left for one in required_runs(known[name]) if one not in names]
-        names |= dict.fromkeys(left)
-    sorter = _sorter([run for run in runs if run.name in names], known)
+        left = {one for name in left if (one := known[name].required)} - names
+        names = names | left
+    sorter = _sorter({name: run for name, run in known.items() if name in names})
     sorter.prepare()
-    place = {run.name: i for i, run in enumerate(runs)}
     found: list[Run] = []
     while sorter.is_active():
-        ready = sorted(sorter.get_ready(), key=place.__getitem__)
-        found += [known[name] for name in ready]
+        ready = {*sorter.get_ready()}
+        found += [run for run in runs if run.name in ready]
         sorter.done(*ready)
     return found
 
@@ -188,7 +180,6 @@ def select_runs(runs: Sequence[Run], only: Iterable[str]) -> list[Run]:
     return [run for run in runs if not only or run.name in picked]
 
 
-def _sorter(runs: Sequence[Run], known: Mapping[str, Run]) -> TopologicalSorter[str]:
-    return TopologicalSorter(
-        {run.name: [one for one in required_runs(run) if one in known] for run in runs}
-    )
+def _sorter(runs: Mapping[str, Run]) -> TopologicalSorter[str]:
+    links = ((name, run.required) for name, run in runs.items())
+    return TopologicalSorter({name: [one] if one and one in runs else [] for name, one in links})

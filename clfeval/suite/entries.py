@@ -168,16 +168,14 @@ class Filler:
 
     def fill(self, given: Node) -> Node:
         """Return a node with variables filled in, in all texts but not in keys."""
-        return replace(given, value=self._value(given, given.value, ()))
-
-    def _value(self, given: Node, value: Value, path: Keypath) -> Value:
+        value: Any = given.value
         if isinstance(value, str):
-            return self._text(replace(given, path=(*given.path, *path)), value)
-        if isinstance(value, list):
-            return [self._value(given, one, (*path, i)) for i, one in enumerate(value)]
-        if isinstance(value, dict):
-            return {key: self._value(given, one, (*path, key)) for key, one in value.items()}
-        return value
+            value = self._text(given, value)
+        elif isinstance(value, list):
+            value = [self.fill(one).value for _, one in given.inside()]
+        elif isinstance(value, dict):
+            value = {key: self.fill(one).value for key, one in given.inside()}
+        return replace(given, value=value)
 
     def _text(self, given: Node, text: str) -> str:
         if "$" not in text:

@@ -98,20 +98,21 @@ def report_unknown_key(
         what += f" of {known.command.name}: {say_which_have_it(owners)}" if owners else ""
         known = known.known
     names = [name.replace("_", "-") for name in (*RUN, *known)]
-    hint = f"move {key} to the top level of the file" if key in TOP else None
     parent: Any = given.file.value
     for step in given.path[:-1]:
         parent = parent[step]
     empty = [name for name, one in parent.items() if one is None and name in LIMITS]
     measure = str(given.path[-1]).rpartition(":")[2].partition(".")[0]
+    meant, hint = MEANT.get(f"--{key.replace('_', '-')}", ""), None
     if empty and find_measure(measure):
         hint = f"write limits indented below {empty[0]}"
-    meant = MEANT.get(f"--{key.replace('_', '-')}", "")
-    if hint is None and key in OTHER_KEYS:
+    elif key in TOP:
+        hint = f"move {key} to the top level of the file"
+    elif key in OTHER_KEYS:
         hint = f"use {OTHER_KEYS[key]}"
-    elif hint is None and meant.startswith("--"):
+    elif meant.startswith("--"):
         hint = f"use {meant[2:].replace(' ', ': ', 1)}"
-    if hint is None and not what.endswith(" it"):
+    elif not what.endswith(" it"):
         hint = suggestion(key.replace("_", "-"), names)
     wrong.say(given, what, hint)
 

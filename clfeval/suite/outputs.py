@@ -93,10 +93,9 @@ def read_history_target(
 ) -> HistoryTarget | None:
     """Return the history of `history: FILE` or `{file:, label:, accept:}`; arguments override."""
     if given is None:
-        for flag, asked in (("--label", label is not None), ("--accept", accept)):
-            if asked:
-                hint = "add history: FILE at the top level of the YAML file"
-                wrong.take(bad_option(f"{flag} needs a history, and the batch has none", hint))
+        for flag in ["--label"] * (label is not None) + ["--accept"] * accept:
+            hint = "add history: FILE at the top level of the YAML file"
+            wrong.take(bad_option(f"{flag} needs a history, and the batch has none", hint))
         return None
     parts: Mapping[str, Node] = {"file": given}
     if isinstance(given.value, dict):
@@ -115,8 +114,8 @@ def read_history_target(
     if said is not None and not isinstance(said.value, str):
         wrong.say(said, "history: the label must be text", f"label: '{said.written or said.value}'")
         return None
-    label = label or (str(said.value) if said is not None else None)
-    if not label or not label.strip():
+    label = label or (str(said.value) if said is not None else "")
+    if not label.strip():
         hint = "add --label 2026-W47, or history: {file: FILE, label: TEXT}"
         wrong.say(given, "history: the label is missing", hint)
         return None

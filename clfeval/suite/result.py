@@ -52,7 +52,7 @@ def suite_result(plan: Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Do
         signature=f"cmd:{SUITE}|runs:{len(outcomes)}|of:{signed.hexdigest()[:8]}"
         f"|clfeval:{__version__}",
         inputs=plan.inputs,
-        parameters={"dry_run": True if dry else None, "offer": None},
+        parameters={"dry_run": dry or None, "offer": None},
         summary={
             "runs": len(outcomes),
             "missed": sum(one.state == MISSED for one in outcomes),
@@ -64,11 +64,9 @@ def suite_result(plan: Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Do
         gates=() if dry else tuple(gate for one in outcomes for gate in one.gates),
         answer=tuple(_answer(outcomes, dry=dry)),
         warnings=tuple(
-            ResultNote(
-                "gates-replaced", f"run '{run.name}' replaces {' and '.join(run.lost)} of defaults"
-            )
-            for run in plan.runs
-            if run.lost
+            ResultNote("gates-replaced", f"run '{name}' replaces {' and '.join(lost)} of defaults")
+            for name, lost in ((run.name, run.lost) for run in plan.runs)
+            if lost
         ),
     )
 

@@ -37,7 +37,6 @@ from clfeval.suite.checks import (
     check_without_table,
     order_runs,
     pending_gates,
-    required_runs,
     select_runs,
 )
 from clfeval.suite.entries import BatchErrors, Node, variables_from_shell, with_place
@@ -99,7 +98,7 @@ def execute_runs(
     runs need them. history: receives the lines of all computed runs at the end, accepted,
     if requested, if all runs passed. Raises UsageError where it cannot be written.
     """
-    waiting = Counter(name for run in runs for name in required_runs(run))
+    waiting = Counter(run.required for run in runs)
     saves = frozenset(os.path.abspath(path) for run in runs for path in run.save)
     kept: dict[str, Document] = {}
     failed: dict[str, ExitCode] = {}
@@ -107,7 +106,7 @@ def execute_runs(
     wrong = False
     seen: dict[str, Document] = {}
     for run in runs:
-        lost = next((name for name in required_runs(run) if name in failed), None)
+        lost = run.required if run.required in failed else None
         if fail_fast and wrong:
             done = RunOutcome(run, LEFT_OUT, ExitCode.OK, ("an earlier run failed (--fail-fast)",))
         elif lost is not None:
@@ -123,10 +122,9 @@ def execute_runs(
             failed[run.name] = done.code
         entries += done.entries
         wrong = wrong or done.code != ExitCode.OK
-        for name in required_runs(run):
-            waiting[name] -= 1
-            if not waiting[name]:
-                kept.pop(name, None)
+        waiting[run.required] -= 1
+        if run.required and not waiting[run.required]:
+            kept.pop(run.required, None)
         yield replace(done, entries=())
     if history is not None and entries:
         accepted = dict.fromkeys(one.command for one in entries) if history.accept else ()
@@ -166,19 +164,6 @@ def _execute_run(
         run, state, code, said, gates, (), result.answer, rows, result.signature, tuple(wrote),
         entries=tuple(entries),
     ), result  # fmt: skip
-
-
-def _place_error(error: ClfevalError, run: Run) -> None:
-    """Set the file of problems on another run's table, and the place of those without one."""
-    for part in error.parts:
-        _place_error(part, run)
-    problems = (
-        replace(one, file=describe_input(run)) if one.file == FRAME else one
-        for one in error.problems
-    )
-    if isinstance(error, UsageError):
-        problems = (with_place(one, run.place) for one in problems)
-    error.problems = tuple(problems)
 
 
 def _yaml_call(run: Run, fixes: Mapping[str, Any]) -> str:
@@ -270,9 +255,15 @@ def check_tables(runs: Sequence[Run], wrong: BatchErrors) -> None:
 
 
 def _in_words(error: ClfevalError, run: Run) -> ClfevalError:
-    """Reword an error for a batch, and add its place."""
+    """Reword an error for a batch; name another run's table, and the place of other problems."""
     reword_for_yaml(error, run.keys, run.given)
-    _place_error(error, run)
+    for part in (error, *error.parts):
+        problems = []
+        for one in part.problems:
+            named = replace(one, file=describe_input(run)) if one.file == FRAME else one
+            usage = isinstance(part, UsageError)
+            problems.append(with_place(named, run.place) if usage else named)
+        part.problems = tuple(problems)
     return error
 
 
@@ -313,7 +304,7 @@ def display_path(run: Run, path: str) -> str:
 class Plan:
     """The runs in order, with the files that define them."""
 
-    runs: tuple[Run, ...]
+    runs: Sequence[Run]
     inputs: tuple[InputFile, ...]
     history: HistoryTarget | None = None
 
@@ -339,13 +330,12 @@ def build_plan(
         history = read_history_target(sheet.history, label, wrong, accept=accept)
     saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
     read = dict.fromkeys(path for run in runs for path in (*run.reads, *run.wide))
-    check_overwrites(saved, [*names, *read], wrong)
-    check_overwrites(saved, [history.file] if history else [], wrong)
+    check_overwrites(saved, [*names, *read, *([history.file] if history else [])], wrong)
     if wrong.parts:
         try:
             check_tables(select_runs(runs, only), wrong)
         except UsageError as error:
             wrong.take(error)
     wrong.stop()
-    chosen_runs = order_runs(runs, only)
-    return Plan(tuple(chosen_runs), input_files(sheet, len(chosen_runs)), history)
+    runs = order_runs(runs, only)
+    return Plan(runs, input_files(sheet, len(runs)), history)

@@ -61,12 +61,9 @@ def run_tables(
             # a pattern that matches nothing, or could search the whole disk, stays as it is
             found += ([] if plain else sorted(glob(path, recursive=True))) or [path]
         yield from zip(_stems(found), ((path,) for path in found), strict=True)
-    elif "input" in given:
-        one = given["input"]
-        if isinstance(one.value, dict):
-            yield "", _link(one, wrong)
-        else:
-            yield "", tuple(_paths(one, wrong))
+    elif one := given.get("input"):
+        linked = isinstance(one.value, dict)
+        yield "", _link(one, wrong) if linked else tuple(_paths(one, wrong))
     elif not keys.command.optional:
         wrong.say(place, f"run '{group}' has no table", "add input: FILE, or inputs: FILES")
     else:
@@ -159,6 +156,11 @@ class Run:
     def files(self) -> tuple[str, ...]:
         """The files of its table."""
         return self.input if isinstance(self.input, tuple) else ()
+
+    @property
+    def required(self) -> str | None:
+        """The name of the run whose table it reads, if any."""
+        return self.input.run if isinstance(self.input, RunLink) else None
 
     @property
     def reads(self) -> tuple[str, ...]:
