@@ -23,11 +23,9 @@ from clfeval.compare.baseline.read import (
 )
 from clfeval.compare.change import Change, change_of_independent, shared_correlation
 from clfeval.compare.families import CALIBRATION
-from clfeval.compare.gates.limit_tests import check_ranges
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import CODE, append_entries, read_history, series_key
 from clfeval.compare.history.line import AcceptedLabel, HistoryEntry, result_lines
-from clfeval.compare.history.trend import trend_result
 from clfeval.document import Document, ResultNote, Row, as_estimate
 from clfeval.errors import DataError, UsageError, bad_option, format_option, list_names, suggestion
 from clfeval.formatting import NAMESAKES
@@ -54,6 +52,8 @@ def history_trend(
     label: the last label to show. accept: mark this label, or else the last, as the one later
     results are compared with, and show all labels. Raises UsageError.
     """
+    from clfeval.compare.history.trend import trend_result
+
     past = read_history(name)
     there = dict.fromkeys(line.command for line in past.lines)
     command = command or next((one for one in ("report", *there) if one in there), "report")
@@ -118,6 +118,8 @@ def compute_with_gates(
     if not gates.any and gates.baseline is None:
         return result
     if dry:
+        from clfeval.compare.gates.limit_tests import check_ranges
+
         check_ranges(gates.limits)
         return result
     from clfeval.compare.gates.evaluate import evaluate_gates

@@ -48,21 +48,11 @@ class RunKeys:
     output: type
 
     @cached_property
-    def saved(self) -> tuple[Option, ...]:
-        """Options on what is saved of a run."""
-        return tuple(one for one in options_of(self.output) if one.field in SAVED)
-
-    @cached_property
     def options(self) -> tuple[Option, ...]:
         """All options of a run."""
         own = (one for one in self.command.options() if one.field not in BATCH_KEYS)
-        return (*own, *options_of(Gates), *self.saved)
-
-    @cached_property
-    def files(self) -> tuple[Option, ...]:
-        """Options that name an input file."""
-        saved = {one.field for one in self.saved}
-        return tuple(one for one in self.options if one.field not in saved and names_a_file(one))
+        saved = (one for one in options_of(self.output) if one.field in SAVED)
+        return (*own, *options_of(Gates), *saved)
 
     @cached_property
     def known(self) -> dict[str, Option]:

@@ -24,6 +24,7 @@ from clfeval.suite.keys import (
     RunKeys,
     all_run_keys,
     combinations,
+    names_a_file,
     read_options,
     report_unknown_key,
     resolve_path,
@@ -165,7 +166,7 @@ class Run:
     @property
     def reads(self) -> tuple[str, ...]:
         """Every file it reads, by name or pattern: table, others, baseline."""
-        given = [self.options.get(one.name) for one in self.keys.files]
+        given = [self.options.get(one.name) for one in self.keys.options if names_a_file(one)]
         others = [one for value in given for one in as_list(value) if isinstance(one, str)]
         return (*(split_path(path)[1] for path in self.files), *others)
 
