@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint types dvc stub bench clean
+.PHONY: help demo test lint types dvc stub completions bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -34,6 +34,9 @@ dvc: $(VENV)/dvc/bin/dvc ## install dvc, of its own, for the tests that hand it 
 
 stub: $(VENV)/.dev ## rewrite the types of the public functions
 	$(BIN)/python -m tests.stub
+
+completions: $(VENV)/.dev ## rewrite the shell completions
+	$(BIN)/python -m clfeval.cli.completions completions
 
 bench: $(VENV)/.dev ## measure time and memory against named peers (builds its tables in .bench)
 	-$(PIP) rapidstats

@@ -1,4 +1,4 @@
-"""What the completion scripts list, and what real shells insert: one word, rightly quoted.
+"""The completion scripts are up to date, and what real shells insert is one word, rightly quoted.
 
 A shell that is not installed is skipped, with the reason printed.
 """
@@ -22,6 +22,7 @@ import typer
 
 from clfeval.cli import complete
 from clfeval.cli.app import COMMANDS
+from clfeval.cli.completions import FILES
 from clfeval.cli.output import Output
 from clfeval.cli.run import Gates
 from clfeval.compare.history.file import HistoryOptions
@@ -29,7 +30,6 @@ from clfeval.tables.input import command_of
 from tests.cli.shells import FOLDER, Bash, Terminal, installed
 
 PROGRAMS = Path(sys.executable).parent
-SCRIPTS = ("clfeval.bash", "_clfeval", "clfeval.fish")
 # every name begins with a character of its own, so that typing it and TAB completes the name
 NAMES = (
     "truth",
@@ -92,7 +92,16 @@ def asked(params: dict[str, Any], args: tuple[str, ...] = ()) -> typer.Context:
 # -- the files --
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_scripts_kept_are_the_scripts_made(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "clfeval.cli.completions", str(tmp_path)], check=True)
+    assert {path.name for path in FOLDER.iterdir()} == set(FILES.values())
+    for name in FILES.values():
+        made, kept = (tmp_path / name).read_bytes(), (FOLDER / name).read_bytes()
+        assert made == kept, f"{name} is out of date: make completions"
+        assert str(PROGRAMS).encode() not in kept
+
+
+@pytest.mark.parametrize("script", FILES.values())
 def test_the_scripts_list_files_after_no_option_that_takes_a_name_or_a_class(script: str) -> None:
     options = [
         option
