@@ -1,4 +1,4 @@
-"""The completion scripts: `python -m clfeval.cli.completions DIR` writes one for each shell.
+"""The completion scripts: `python -m tests.cli.completion_scripts DIR` writes one for each shell.
 
 They are typer's own, taken over its protocol, with the function that asks the program rewritten.
 Typer's functions insert names without quotes, lose a column's name at its spaces, colons and
@@ -33,7 +33,7 @@ NO_FILES = (
 
 _BASH = r"""# Completion of clfeval for bash: source this file, or copy it as `clfeval` to
 # ~/.local/share/bash-completion/completions. Each TAB runs the program, which reads the header.
-# Made by `make completions` from typer's script; change clfeval/cli/completions.py, not this file.
+# Made by `make completions` from typer's script; change tests/cli/completion_scripts.py, not this file.
 
 # Split a line into `words` as the shell would, without their quotes. The last, unfinished one is
 # in `word`, with the quote still open in `open`; readline replaces it except for its start `kept`.
@@ -131,7 +131,7 @@ _clfeval_completion() {
 
 _ZSH = r"""# Completion of clfeval for zsh: copy this file, under this name, to a folder in $fpath,
 # or source it after compinit. Each TAB runs the program, which reads the table's header.
-# Made by `make completions` from typer's script; change clfeval/cli/completions.py, not this file.
+# Made by `make completions` from typer's script; change tests/cli/completion_scripts.py, not this file.
 
 # Rewritten by clfeval. typer's function evaluates what the program prints, where quotes and colons
 # end a name and a column named `\$(...)` runs as a command. This one takes the lines of the fish
@@ -191,7 +191,7 @@ fi
 
 _FISH = r"""# Completion of clfeval for fish: copy this file to ~/.config/fish/completions.
 # Each TAB runs the program, which reads the table's header.
-# Made by `make completions` from typer's script; change clfeval/cli/completions.py, not this file.
+# Made by `make completions` from typer's script; change tests/cli/completion_scripts.py, not this file.
 
 # Added by clfeval, as the condition below. typer's condition and arguments each run the program,
 # and hand it the line with fish's quotes, which it reads as a POSIX shell's.
@@ -257,5 +257,5 @@ def main(folder: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m clfeval.cli.completions DIR")
+        sys.exit("usage: python -m tests.cli.completion_scripts DIR")
     main(sys.argv[1])
