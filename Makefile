@@ -36,7 +36,7 @@ stub: $(VENV)/.dev ## rewrite the types of the public functions
 	$(BIN)/python -m tests.stub
 
 completions: $(VENV)/.dev ## rewrite the shell completions
-	$(BIN)/python -m clfeval.cli.completions completions
+	$(BIN)/python -m tests.cli.completion_scripts completions
 
 bench: $(VENV)/.dev ## measure time and memory against named peers (builds its tables in .bench)
 	-$(PIP) rapidstats

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from math import ceil, inf
@@ -178,32 +178,21 @@ class Document:
             raise ValueError("not a clfeval result: the key 'schema' is missing or unknown")
         if int(number) > SCHEMA_VERSION:
             raise ValueError(f"schema {kind}/{number} is too new for this program ({SCHEMA})")
+        others = document.get("methods", {})
         try:
             parts = {
-                "inputs": tuple(read_record(InputFile, item) for item in document["inputs"]),
+                "inputs": _read_records(InputFile, document["inputs"]),
                 "tables": {
-                    name: [
-                        {key: _restore_estimate(cell) for key, cell in row.items()} for row in rows
-                    ]
+                    name: [{key: _restore_estimate(row[key]) for key in row} for row in rows]
                     for name, rows in document["tables"].items()
                 },
-                "gates": tuple(read_record(Gate, gate) for gate in document["gates"]),
-                "warnings": tuple(
-                    read_record(ResultNote, warning) for warning in document["warnings"]
-                ),
-                "answer": tuple(
-                    read_record(
-                        Answer, {**sentence, "models": _check_model_names(sentence["models"])}
-                    )
-                    for sentence in document.get("answer", ())
-                ),
-                "methods": {
-                    name: cls.from_dict(one) for name, one in document.get("methods", {}).items()
-                },
+                "gates": _read_records(Gate, document["gates"]),
+                "warnings": _read_records(ResultNote, document["warnings"]),
+                "answer": _read_records(Answer, map(_with_models, document.get("answer", ()))),
+                "methods": {name: cls.from_dict(one) for name, one in others.items()},
+                "version": document["version"],
             }
-            return read_record(
-                cls, {"version": document["version"], **document, **parts, "python": True}
-            )
+            return read_record(cls, {**document, **parts, "python": True})
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a complete clfeval result: {error}") from error
 
@@ -314,10 +303,15 @@ def read_record(record: type[T], item: Mapping[str, Any]) -> T:
     return record(**found)
 
 
-def _check_model_names(given: Any) -> tuple[str, ...]:
+def _read_records(record: type[T], items: Iterable[Mapping[str, Any]]) -> tuple[T, ...]:
+    return tuple(read_record(record, item) for item in items)
+
+
+def _with_models(sentence: Mapping[str, Any]) -> Mapping[str, Any]:
+    given = sentence["models"]
     if not isinstance(given, (list, tuple)) or not all(isinstance(one, str) for one in given):
         raise TypeError(f"'models' is {given!r:.40}, not a list of strings")
-    return tuple(given)
+    return {**sentence, "models": tuple(given)}
 
 
 def refuse_nonfinite(word: str) -> Any:

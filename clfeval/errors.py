@@ -111,18 +111,15 @@ class ClfevalError(Exception):
     def from_errors_with_fixes(cls, parts: Sequence[ClfevalError]) -> Self:
         """Combine the errors that have fixes, or all errors if none has."""
         asked = [part for part in parts if part.fixes] or parts
-        made = cls.from_errors(asked)
+        made, fixes = cls.from_errors(asked), dict[str, Any]()
         if len(asked) == 1:
             made = cls(asked[0].problems, hint=asked[0].hint, totals=asked[0].totals)
-        fixes: dict[str, Any] = {}
-        for part in asked:
-            for name, value in part.fixes.items():
-                before = fixes.get(name)
-                if isinstance(before, tuple) and isinstance(value, tuple):
-                    value = tuple(dict.fromkeys((*before, *value)))
-                elif isinstance(before, Mapping):
-                    value = {**before, **value}
-                fixes[name] = value
+        for name, value in (pair for part in asked for pair in part.fixes.items()):
+            before = fixes.get(name)
+            if isinstance(before, tuple) and isinstance(value, tuple):
+                fixes[name] = tuple(dict.fromkeys((*before, *value)))
+            else:
+                fixes[name] = {**before, **value} if isinstance(before, Mapping) else value
         made.fixes = fixes
         return made
 
@@ -240,8 +237,7 @@ def unknown_column(
 ) -> DataError:  # fmt: skip
     """Build the error for an unknown column; flag: the option that names it."""
     columns = list(columns)
-    hint = suggestion(name, columns)
-    hint = hint or (flag and f"add {flag} NAME with one of these columns")
+    hint = suggestion(name, columns) or (flag and f"add {flag} NAME with one of these columns")
     what = f"no column {quote_name(name)}; columns: {list_names(columns)}"
     return DataError.new(what, "unknown-column", file, hint=hint)
 

@@ -85,20 +85,6 @@ def format_percent(share: float) -> str:
     return f"{100 - lacking:.{1 - floor(log10(lacking))}f}"
 
 
-def format_with_brackets(
-    value: float, low: float | None, high: float | None,
-    write: Callable[[float, int], str] = format_number,
-) -> str:  # fmt: skip
-    """Write a value with its interval in brackets, if it has one: `0.986 [0.963, 0.995]`."""
-    if low is None and high is None:
-        return write(value, DIGITS)
-    ends = (
-        "-∞" if low is None else write(low, DIGITS),
-        "∞" if high is None else write(high, DIGITS),
-    )
-    return f"{write(value, DIGITS)} [{', '.join(ends)}]"
-
-
 def with_interval(
     value: float, low: float | None, high: float | None, level: float = 0.95,
     write: Callable[[float, int], str] = format_number,
@@ -109,10 +95,9 @@ def with_interval(
     texts = [write(one, DIGITS) for one in (value, low, high)]
     decimals = [part for text in texts if (part := text.partition(".")[2]).isdecimal()]
     places = max(map(len, decimals), default=DIGITS)
-    value_, *ends = (
-        texts if places > MOST_EVEN else (write(one, places) for one in (value, low, high))
-    )
-    return f"{value_} ({100 * level:g}% CI {' to '.join(ends)})"
+    if places <= MOST_EVEN:
+        texts = [write(one, places) for one in (value, low, high)]
+    return f"{texts[0]} ({100 * level:g}% CI {texts[1]} to {texts[2]})"
 
 
 def format_difference(
@@ -167,21 +152,17 @@ def describe_ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -
     """Return the sentence on models tied with the best and models significantly worse."""
     if not tied and not worse:
         return ""
+    are = "is" if len(tied) == 1 else "are"
     if not worse:
-        who = f"{join_names(tied)} is" if len(tied) == 1 else "The other models are"
-        return f"{who} not significantly different."
+        who = join_names(tied) if len(tied) == 1 else "The other models"
+        return f"{who} {are} not significantly different."
     if len(tied) > most >= len(worse):
         text = f"{join_names(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse"
         return f"{text}; the other models are not significantly different."
-    others = f"{join_names(worse)} is" if len(worse) == 1 else "the other models are"
-    if not tied:
-        others = others if len(worse) == 1 else "Every other model is"
-        return f"{others} significantly worse."
-    are = "is" if len(tied) == 1 else "are"
-    text = (
-        f"{join_names(tied, most=most)} {are} not significantly different; {others} significantly"
-    )
-    return f"{text} worse."
+    others = "the other models are" if tied else "Every other model is"
+    others = f"{join_names(worse)} is" if len(worse) == 1 else others
+    same = f"{join_names(tied, most=most)} {are} not significantly different; " if tied else ""
+    return f"{same}{others} significantly worse."
 
 
 def describe_reference(model: str, given: str) -> str:

@@ -67,12 +67,6 @@ def deferred_rows(
     return LazyRows(length, row, columns)
 
 
-def select_rows(rows: LazyRows, places: Sequence[int]) -> LazyRows:
-    """Return the rows at some positions, without making any of them."""
-    columns = {name: [cells[i] for i in places] for name, cells in rows.columns.items()}
-    return LazyRows(len(places), lambda i: rows[places[i]], columns)
-
-
 def column_values(rows: Sequence[R], name: str) -> Sequence[Any]:
     """Return the values of a column, without making lazy rows if possible; () if there is none."""
     if isinstance(rows, LazyRows) and name in rows.columns:
@@ -87,7 +81,9 @@ def rows_where(rows: Sequence[R], name: str, value: object) -> Sequence[R]:
     if len(places) == len(cells):
         return rows
     if isinstance(rows, LazyRows) and name in rows.columns:  # each made on access
-        return cast("Sequence[R]", select_rows(rows, places))
+        columns = {key: [known[i] for i in places] for key, known in rows.columns.items()}
+        found = LazyRows(len(places), lambda i: rows[places[i]], columns)
+        return cast("Sequence[R]", found)
     return [rows[i] for i in places]
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from errno import EACCES
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
-from typing import IO
+from typing import IO, Any
 
 from clfeval.interrupt import CleanupState
 
@@ -89,12 +89,7 @@ class ReadOnceCopy:
 
     def close(self) -> None:
         """Close and delete the copy."""
-        with suppress(OSError):  # bytes that a full disk refuses are not needed any more
-            self._stream.close()
-        if self._name is not None:
-            with suppress(OSError):
-                os.unlink(self._name)
-            CleanupState.litter.discard(self._name)
+        _close_and_delete(self._stream, self._name)
 
     def _on_disk(self) -> IO[bytes]:
         if OPEN_FILES_FOLDER.is_dir():
@@ -127,9 +122,13 @@ class Draft:
 
     def close(self) -> None:
         """Delete the file unless it has replaced its target."""
-        with suppress(OSError):  # a full disk refuses the rest, which is not needed
-            self.stream.close()
-        if self._name in CleanupState.litter:
-            with suppress(OSError):  # a folder may allow files to be created, not deleted
-                os.unlink(self._name)
-            CleanupState.litter.discard(self._name)
+        _close_and_delete(self.stream, self._name)
+
+
+def _close_and_delete(stream: IO[Any], name: str | None) -> None:
+    with suppress(OSError):  # bytes that a full disk refuses are not needed any more
+        stream.close()
+    if name in CleanupState.litter:
+        with suppress(OSError):  # a folder may allow files to be created, not deleted
+            os.unlink(name)
+        CleanupState.litter.discard(name)

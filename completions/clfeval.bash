@@ -1,6 +1,6 @@
 # Completion of clfeval for bash: source this file, or copy it as `clfeval` to
 # ~/.local/share/bash-completion/completions. Each TAB runs the program, which reads the header.
-# Made by `make completions` from typer's script; change clfeval/cli/completions.py, not this file.
+# Made by `make completions` from typer's script: change tests/cli/completion_scripts.py.
 
 # Split a line into `words` as the shell would, without their quotes. The last, unfinished one is
 # in `word`, with the quote still open in `open`; readline replaces it except for its start `kept`.

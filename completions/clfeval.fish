@@ -1,6 +1,6 @@
 # Completion of clfeval for fish: copy this file to ~/.config/fish/completions.
 # Each TAB runs the program, which reads the table's header.
-# Made by `make completions` from typer's script; change clfeval/cli/completions.py, not this file.
+# Made by `make completions` from typer's script: change tests/cli/completion_scripts.py.
 
 # Added by clfeval, as the condition below. typer's condition and arguments each run the program,
 # and hand it the line with fish's quotes, which it reads as a POSIX shell's.

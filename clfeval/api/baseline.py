@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from importlib import import_module
 from os import PathLike, fspath
 from os.path import basename
 from typing import Any, cast
 
-from clfeval.api.questions import OnOpen
+from clfeval.api.questions import Offer, OnOpen
+from clfeval.api.report import add_gate_measures, report
 from clfeval.compare.baseline.changes import LEVEL, Baseline
 from clfeval.compare.baseline.read import (
     EarlierResult,
     HistoryBaseline,
     baseline_kind,
+    is_history,
     rows_by_label,
 )
 from clfeval.compare.change import Change, change_of_independent, shared_correlation
@@ -23,7 +26,6 @@ from clfeval.compare.families import CALIBRATION
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import CODE, append_entries, read_history, series_key
 from clfeval.compare.history.line import AcceptedLabel, HistoryEntry, result_lines
-from clfeval.compare.history.trend import trend_result
 from clfeval.document import Document, ResultNote, Row, as_estimate
 from clfeval.errors import DataError, UsageError, bad_option, format_option, list_names, suggestion
 from clfeval.formatting import NAMESAKES
@@ -32,17 +34,6 @@ from clfeval.options.declaration import Command, as_list
 from clfeval.schema import MOST_CHANGES
 from clfeval.tables.peek import Read
 from clfeval.tables.recognition import Predictions
-
-
-def append_to_history(name: str, result: Document, label: str, *, accept: bool = False) -> bool:
-    """Append a line for each model of a result to a history; return whether they are accepted.
-
-    accept: later results are compared with the new lines, if no gate was missed. Raises UsageError.
-    """
-    accept = accept and result.passed
-    entries: list[HistoryEntry] = history_entries(result, label)
-    append_entries(name, [*entries, AcceptedLabel(result.command, label)] if accept else entries)
-    return accept
 
 
 def history_entries(result: Document, label: str, run: str | None = None) -> list[HistoryEntry]:
@@ -61,6 +52,8 @@ def history_trend(
     label: the last label to show. accept: mark this label, or else the last, as the one later
     results are compared with, and show all labels. Raises UsageError.
     """
+    from clfeval.compare.history.trend import trend_result
+
     past = read_history(name)
     there = dict.fromkeys(line.command for line in past.lines)
     command = command or next((one for one in ("report", *there) if one in there), "report")
@@ -79,16 +72,6 @@ def history_trend(
     return trend_result(past, command)
 
 
-def with_history_baseline(gates: Gates, run: str | None = None, but: str | None = None) -> Gates:
-    """Return the gates, with a baseline that is a history prepared for comparison.
-
-    run: of a batch, whose lines are used. but: the label being added, whose lines are not.
-    """
-    if not isinstance(gates.baseline, (str, PathLike)):
-        return gates
-    return replace(gates, baseline=HistoryBaseline(fspath(gates.baseline), run, but))
-
-
 NEW, OLD = "new", "old"  # names of the two tables in the joined table
 # options of this result only, not of the baseline
 RESULT_OPTIONS = ("reference", "margin", "resolution", "list_changes", "methods")
@@ -104,12 +87,49 @@ PAIRED = ("mars", "report")  # commands with paired comparisons of measures
 SharedKey = tuple[str, str, str | None]  # model, measure and slice
 
 
-@dataclass(frozen=True, slots=True)
-class TableInput:
-    """A table given to a command, with its recognised layout and columns."""
+def compute_with_gates(
+    command: Command,
+    table: Any,
+    given: Mapping[str, Any],
+    gates: Gates,
+    on_open: tuple[OnOpen, OnOpen],
+    offer: Offer,
+    *,
+    label: str | None,
+    run: str | None = None,
+    dry: bool = False,
+) -> Document:
+    """Return the result of a command with its gates, judged against the baseline if there is one.
 
-    given: Any
-    read: Predictions | None
+    on_open: of the table, and of a baseline that is a table. label: of the lines that will be
+    appended to a history, if any. run: of a batch. dry: check the limits of gates only.
+    """
+    name = command.name.replace("-", "_")
+    function = getattr(import_module(f"clfeval.api.{name}"), name)
+    heard: list[Read] = []
+
+    def hear(one: Read) -> None:
+        heard.append(one)
+        on_open[0](one)
+
+    given = add_gate_measures(command, table, given, gates)
+    truth = label is not None or is_history(gates.baseline)
+    result: Document = function.asked(table, given, hear, offer, truth=truth)
+    if not gates.any and gates.baseline is None:
+        return result
+    if dry:
+        from clfeval.compare.gates.limit_tests import check_ranges
+
+        check_ranges(gates.limits)
+        return result
+    from clfeval.compare.gates.evaluate import evaluate_gates
+
+    read = heard[-1] if heard else None
+    beside = table_baseline(function, table, given, gates, result, read, on_open[1])
+    if isinstance(gates.baseline, (str, PathLike)):
+        past = HistoryBaseline(fspath(gates.baseline), run, label)
+        gates = replace(gates, baseline=past)
+    return evaluate_gates(result, gates, beside)
 
 
 def table_baseline(
@@ -153,8 +173,9 @@ def table_baseline(
     how, shared = "", dict[SharedKey, Change]()
     if why is None:
         assert known is not None
-        sides = TableInput(table, known), TableInput(fspath(path), was)
-        joined, names = _joined_report(sides, given, gates, result, before)
+        assert was is not None
+        tables = dict(zip((NEW, OLD), map(_only_table, (table, fspath(path))), strict=True))
+        joined, names = _joined_report(tables, (known, was), given, gates, result, before)
         rows = 0 if joined is None else joined.inputs[0].rows
         here, there = (sum(file.rows for file in one.inputs) for one in (result, before))
         if joined is not None and rows >= SHARED * max(here, there):
@@ -199,16 +220,14 @@ def _why_not(result: Document, now: Predictions | None, then: Predictions | None
 
 
 def _joined_report(
-    sides: tuple[TableInput, TableInput], given: Mapping[str, Any], gates: Gates, result: Document,
-    before: Document,
+    tables: Mapping[str, Any], reads: Sequence[Predictions], given: Mapping[str, Any],
+    gates: Gates, result: Document, before: Document,
 ) -> tuple[Document | None, dict[str, str]]:  # fmt: skip
     """Return a report of the joined tables, and the current models' names by their names in it.
 
     None if they share no model.
     """
-    from clfeval.api.report import report
-
-    models = [[one.name for one in _predictions_of(side).columns.models] for side in sides]
+    models = [[one.name for one in read.columns.models] for read in reads]
     cells = [rows_by_label(one) for one in (result, before)]
     both = [one for one in cells[0] if one in cells[1]]
     if not both:
@@ -217,11 +236,10 @@ def _joined_report(
         {one: word if len(names) == 1 else f"{word}:{one}" for one in both}
         for word, names in zip((NEW, OLD), models, strict=True)
     ]
-    options = _joined_options(sides, given, gates, called)
+    options = _joined_options(reads, given, gates, called)
     options["measure"] += [name for name in (*CALIBRATION, "mean_score") if any(
         as_estimate(row.get(name)).value is not None for row in cells[0].values())]  # fmt: skip
     options["reference"] = f"{OLD}{NAMESAKES}" if len(both) > 1 else called[1][both[0]]
-    tables = dict(zip((NEW, OLD), (_only_table(side.given) for side in sides), strict=True))
     try:
         joined: Document = report.asked(  # type: ignore[attr-defined]
             tables, options, lambda _: None, lambda _: ""
@@ -230,7 +248,7 @@ def _joined_report(
         if {one.code for one in error.problems} == {UNEQUAL_IDS}:  # no id is in both
             return None, {}
         if {one.code for one in error.problems} == {"conflicting-truth"}:
-            ignore = format_option("--ignore", str(_predictions_of(sides[0]).columns.id))
+            ignore = format_option("--ignore", str(reads[0].columns.id))
             error.hint = f"{error.hint}; if the ids only number the rows of each file, add {ignore}"
         raise
     return joined, {new: one for one, new in called[0].items()}
@@ -246,28 +264,29 @@ def _newly_wrong(joined: Document, names: Mapping[str, str]) -> list[Row]:
 
 
 def _joined_options(
-    sides: Sequence[TableInput], given: Mapping[str, Any], gates: Gates,
+    reads: Sequence[Predictions], given: Mapping[str, Any], gates: Gates,
     called: Sequence[Mapping[str, str]],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the options of the joined report: on reading, roles, slices and comparisons."""
     options = {name: given[name] for name in ROW_OPTIONS if given.get(name) not in (None, (), [])}
-    columns = _predictions_of(sides[0]).columns
-    known = {column for side in sides for column in _predictions_of(side).files[0].columns}
+    columns, names = reads[0].columns, [{*read.files[0].columns} for read in reads]
+    known = names[0] | names[1]
     by = [name for name in columns.by if name in known]
     inside = any(one.compares and one.slices is not None for one in gates.limits)
-    if inside and all({*by} <= {*_predictions_of(side).files[0].columns} for side in sides):
+    if inside and {*by} <= names[0] & names[1]:
         options["by"], by = given.get("by"), []
-    others = [
-        name for name in known if name not in _role_columns(sides)
-    ]  # in the joined table they would be models
+    found = (name for one in reads for name in (*one.columns.constants, *one.columns.row))
+    roles: set[str | None] = {*found}
+    for model in (model for one in reads for model in one.columns.models):
+        roles |= {*model.columns, model.beside}
+    others = known - roles  # in the joined table they would be models
     options["ignore"] = [*dict.fromkeys([*as_list(given.get("ignore")), *by, *sorted(others)])]
     cuts = given.get("threshold") or {}
     cuts = cuts if isinstance(cuts, Mapping) else {None: cuts}
     options["threshold"] = {
         new: cut
         for model, cut in cuts.items()
-        for new in ([None] if model is None else [names[model] for names in called
-                                                  if model in names])
+        for new in ([None] if model is None else [one[model] for one in called if model in one])
     }  # fmt: skip
     wanted = [*as_list(given.get("measure")), *(one.metric for one in gates.limits if one.compares)]
     options["measure"] = [
@@ -278,14 +297,6 @@ def _joined_options(
         "join": columns.id, "id": None, "missing": "drop", "model": models,
         "list_changes": MOST_CHANGES,
     }  # fmt: skip
-
-
-def _role_columns(sides: Sequence[TableInput]) -> set[str | None]:
-    """Return the columns with a role in either table."""
-    read = [_predictions_of(side).columns for side in sides]
-    found = {name for one in read for name in (*one.constants, *one.row)}
-    models = [model for one in read for model in one.models]
-    return found | {name for model in models for name in (*model.columns, model.beside)}
 
 
 def _changes(
@@ -319,18 +330,10 @@ def _changes(
 def _is_read_once(table: Any) -> bool:
     """Return whether a table can be read once only."""
     one = _only_table(table)
-    return (
-        one == "-"
-        if isinstance(one, str) and not os.path.exists(one)
-        else (isinstance(one, (str, PathLike)) and os.path.exists(one) and not os.path.isfile(one))
-    )
+    named = isinstance(one, (str, PathLike))
+    return named and (not os.path.isfile(one) if os.path.exists(one) else one == "-")
 
 
 def _only_table(table: Any) -> Any:
     """Return the single table of a list of one."""
     return table[0] if isinstance(table, (list, tuple)) and len(table) == 1 else table
-
-
-def _predictions_of(side: TableInput) -> Predictions:
-    assert side.read is not None
-    return side.read

@@ -23,6 +23,7 @@ from clfeval.pages import DRY_RUN
 from clfeval.tables.cells import as_text
 from clfeval.tables.input import with_input
 
+ARGUMENTS = ("table", "predictions")  # of every public function, by position
 TRUTH, MODEL = "truth", "model"  # names of columns without a name
 MAX_SUM_ERROR = 0.05  # from 1: a larger one is not a sum of probabilities
 MOST = 2.0**53  # above it whole floats are not converted to integers
@@ -45,20 +46,19 @@ def frame_from_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) ->
         truth = truth if truth not in models else f"true {truth}"
         columns = {truth: _integer_classes(table), **models}
         options["truth"] = truth
-    elif (
-        isinstance(table, Mapping) and not given.get("join") and all(map(_is_array, table.values()))
-    ):
+    elif isinstance(table, Mapping) and not given.get("join") and _holds_arrays(table):
         columns = {str(name): column for name, column in table.items()}
     size = len(next(iter(columns.values()))) if columns else _rows(table)
-    arrays = {
-        role: one for role in ROLES if _of_rows(one := given.get(role), size, columns or table)
-    }
+    pairs = [(role, given.get(role)) for role in ROLES]
+    arrays = {role: one for role, one in pairs if _of_rows(one, size, columns or table)}
     if arrays and not columns:
-        columns = _columns(table, arrays)
+        if _rows(table) is None:
+            what = f"--{next(iter(arrays))} is an array, but the table is not in memory"
+            raise bad_option(what, "name a column of the table, or give a data frame")
+        columns = {str(name): table[name] for name in _names(table)}
     for role, one in arrays.items():
-        several = _by_name(one)
         named = {}
-        for name, column in several.items():
+        for name, column in _by_name(one).items():
             if "IntervalIndex" in repr(getattr(getattr(column, "dtype", 0), "categories", "")):
                 column = column.astype(str)  # as pandas.cut makes them
             name = str(name or ROLES[role])
@@ -93,6 +93,10 @@ def _is_array(value: Any) -> bool:
     return not single and hasattr(type(value), "__len__")
 
 
+def _holds_arrays(columns: Mapping[Any, Any]) -> bool:
+    return all(map(_is_array, columns.values()))
+
+
 def _rows(table: Any) -> int | None:
     return len(table) if _is_frame(table) and hasattr(type(table), "__len__") else None
 
@@ -100,7 +104,7 @@ def _rows(table: Any) -> int | None:
 def _of_rows(value: Any, size: int | None, there: Any) -> bool:
     """Return whether an option holds a value for each row, rather than names of columns."""
     if isinstance(value, Mapping):
-        return bool(value) and all(map(_is_array, value.values()))
+        return bool(value) and _holds_arrays(value)
     if not _is_array(value):
         return _is_frame(value)
     names = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
@@ -111,18 +115,9 @@ def _of_rows(value: Any, size: int | None, there: Any) -> bool:
 def _integer_classes(values: Any) -> Any:
     """Return whole floats as integers, so that classes 0.0 and 1.0 are named 0 and 1."""
     numbers = np.asarray(values)
-    whole = numbers.dtype.kind == "f" and bool(
-        ((numbers == np.floor(numbers)) & (np.abs(numbers) < MOST)).all()
-    )
-    return numbers.astype(np.int64) if whole else values
-
-
-def _columns(table: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a frame, to which arrays are added; UsageError for a file."""
-    if _rows(table) is None:
-        what = f"--{next(iter(arrays))} is an array, but the table is not in memory"
-        raise bad_option(what, "name a column of the table, or give a data frame")
-    return {str(name): table[name] for name in _names(table)}
+    if numbers.dtype.kind != "f" or not (np.abs(numbers) < MOST).all():
+        return values
+    return numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else values
 
 
 def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
@@ -254,12 +249,10 @@ def public_function(command: Command) -> Callable[[Steps], Callable[..., Documen
                 raise TypeError(f"{called.__name__}() {error}{more}") from None
             try:
                 seen = (lambda _: None) if on_open is None else on_open
-                both = [bound.arguments.get(name) for name in ("table", "predictions")]
-                options_given = {
-                    n: v for n, v in given.items() if n not in ("table", "predictions")
-                }
-                table, said = frame_from_arrays(both[0], both[1], options_given)
-                if both[1] is not None and "source" in shape.parameters:
+                first, second = map(bound.arguments.get, ARGUMENTS)
+                keywords = {name: one for name, one in given.items() if name not in ARGUMENTS}
+                table, said = frame_from_arrays(first, second, keywords)
+                if second is not None and "source" in shape.parameters:
                     said = {"source": "predictions", **said}  # mlcps reads metrics by default
                 write = partial(_python_call, called.__name__, options, said)
                 return _in_python(compute_or_ask(command, steps, table, said, seen, write), options)
@@ -320,15 +313,15 @@ def _python_call(
 
 def signature_of(command: Command) -> Signature:
     """Return the signature of a command's public function."""
-    default = None if command.optional else Parameter.empty
-    table = Parameter("table", Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=Any)
-    predictions = Parameter(
-        "predictions", Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=Any
-    )
+    empty, kind = Parameter.empty, Parameter.POSITIONAL_OR_KEYWORD
+    defaults = (None if command.optional else empty, None)
+    both = [
+        Parameter(name, kind, default=default, annotation=Any)
+        for name, default in zip(ARGUMENTS, defaults, strict=True)
+    ]
     on_open = Parameter("on_open", Parameter.KEYWORD_ONLY, default=None, annotation=OnOpen | None)
-    return Signature(
-        [table, predictions, *map(_parameter, command.options()), on_open], return_annotation=Result
-    )
+    options = map(_parameter, command.options())
+    return Signature([*both, *options, on_open], return_annotation=Result)
 
 
 def _parameter(option: Option) -> Parameter:

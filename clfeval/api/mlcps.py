@@ -89,9 +89,8 @@ def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
     given = [one.flag for one in changed_options(said, with_input(MLCPS)) if one.field in PREDICTED]
     given += ["--resamples"] if options.resamples is not None else []
     if given:
-        hint = "add --from predictions if the table holds predictions"
         what = f"{given[0]} applies to predictions, but this is a metric table"
-        raise UsageError.new(what, "bad-option", hint=hint)
+        raise bad_option(what, "add --from predictions if the table holds predictions")
     if options.transpose and said.layout == "long":
         raise bad_option("--transpose applies to wide tables, not to --layout long")
 
@@ -103,13 +102,11 @@ def _read_metric_table(
     check = partial(_check_sides, turned=options.transpose, named=bool(wanted))
     groups = (options.weight, options.direction, options.rescale)
     named = {name for one in groups for name in one} | {w.metric for w in options.desirability}
-    chosen = named | {measure_of_column(name) for name in named}
+    chosen = named | {*map(measure_of_column, named)}
 
     def left_out(metric: str) -> bool:
-        return (
-            bool(explain_unfit(metric))
-            and metric not in chosen
-            and measure_of_column(metric) not in chosen
+        return bool(explain_unfit(metric)) and chosen.isdisjoint(
+            (metric, measure_of_column(metric))
         )
 
     found = read_metrics(
@@ -122,9 +119,8 @@ def _read_metric_table(
         notes.append(ResultNote("dropped", f"{models} with missing values left out"))
     for why in dict.fromkeys(map(explain_unfit, found.unfit)):
         names = [name for name in found.unfit if explain_unfit(name) == why]
-        notes.append(
-            ResultNote("left-out", f"metrics left out of the polygon: {list_names(names)}: {why}")
-        )
+        text = f"metrics left out of the polygon: {list_names(names)}: {why}"
+        notes.append(ResultNote("left-out", text))
     if found.splits:
         text = (
             f"the scores use means over {len(found.splits)} splits; splits share training rows, so "
@@ -153,9 +149,8 @@ def _metrics_from_predictions(
 ) -> MetricValues:
     with open_predictions(table, said) as predictions:
         on_open(predictions)
-        return measure_predictions(
-            count_predictions(predictions, any_range=needs_only_ranks(wanted)), wanted, options
-        )
+        counted = count_predictions(predictions, any_range=needs_only_ranks(wanted))
+        return measure_predictions(counted, wanted, options)
 
 
 def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:

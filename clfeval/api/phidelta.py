@@ -51,11 +51,8 @@ def phidelta(
     """
     if features.features:
         others = ("model", "kind", "threshold", "by", "cluster", "join")
-        given = [
-            *changed_options(classifiers),
-            *(one for one in changed_options(said) if one.field in others),
-        ]
-        if given:
+        given = [one for one in changed_options(said) if one.field in others]
+        if given := [*changed_options(classifiers), *given]:
             flag = given[0].flag
             hint = f"remove {flag}" + "; use --cut for features" * (flag == "--threshold")
             raise bad_option(f"{flag} applies to classifiers, not to --features", hint)
@@ -65,9 +62,8 @@ def phidelta(
             raise bad_option(f"--layout {said.layout} does not apply to --features")
         if "-" in table_paths(table) and "-" in table_paths(features.truth_table):
             raise bad_option("the table and --truth-table cannot both be standard input")
-        with open_features(
-            table, said, wanted=features.feature, truth_table=features.truth_table
-        ) as opened:
+        truth, wanted = features.truth_table, features.feature
+        with open_features(table, said, wanted=wanted, truth_table=truth) as opened:
             on_open(opened)
             found = count_features(opened, features.cut)
             yield PreparedResult(lambda: feature_result(found, plane, features), found.facts)

@@ -30,19 +30,15 @@ def dry_result(
     """
     parts = (asked.parts or (asked,)) if asked else ()
     doubts = [row for part in parts for row in _question_problems(part)]
+    roles = [one for table in read for one in table.taken()]
     reading: list[Row] = [
-        {"column": one.column, "taken": one.role, "why": one.why}
-        for table in read
-        for one in table.taken()
+        {"column": one.column, "taken": one.role, "why": one.why} for one in roles
     ]
+    pairs = [(one, option) for one in groups for option in changed_options(one)]
     wanted = {
-        o.flag: _shell_value(o, getattr(one, o.field))
-        for one in groups
-        for o in changed_options(one)
+        option.flag: _shell_value(option, getattr(one, option.field)) for one, option in pairs
     }
-    plan: list[Row] = [
-        {"what": name, "value": str(value)} for name, value in {**facts, **wanted}.items()
-    ]
+    plan: list[Row] = [{"what": k, "value": str(v)} for k, v in {**facts, **wanted}.items()]
     said = Answer("readable", f"Nothing is ambiguous: {command.name} can evaluate this table.")
     if asked:
         text = f"Resolve {format_count(len(parts), 'problem')} before {command.name} can run."
@@ -214,11 +210,8 @@ def with_fixes(given: Mapping[str, Any], fixes: Mapping[str, Any]) -> dict[str, 
         if isinstance(value, tuple):
             merged[name] = tuple(dict.fromkeys((*as_list(before), *value)))
         elif isinstance(value, Mapping):
-            common = before if isinstance(before, Mapping) else {}
-            common = (
-                {None: before} if before is not None and not common and before != {} else common
-            )
-            merged[name] = {**common, **value}
+            single = {} if before is None else {None: before}
+            merged[name] = {**(before if isinstance(before, Mapping) else single), **value}
         else:
             merged[name] = value
     return merged

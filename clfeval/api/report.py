@@ -72,11 +72,6 @@ G = TypeVar("G")
 SHARED = ("level", "seed", "totals", "prevalence")  # also `interval` if it is none
 
 
-def compute_other_methods(sample: Sample, options: ReportOptions) -> Mapping[str, Document]:
-    """Return the results of the requested other methods, by command."""
-    return {name: _RESULTS[name](sample, options) for name in options.methods}
-
-
 def _mars(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.mars.options import MarsOptions
     from clfeval.methods.mars.result import mars_result
@@ -88,20 +83,16 @@ def _phidelta(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
     from clfeval.methods.phidelta.result import classifier_result
 
-    plane, classifiers = (
-        _options_like_report(PlaneOptions, asked),
-        _options_like_report(ClassifierOptions, asked),
-    )
-    return classifier_result(sample, plane, classifiers)
+    plane = _options_like_report(PlaneOptions, asked)
+    return classifier_result(sample, plane, _options_like_report(ClassifierOptions, asked))
 
 
 def _tune_jpt(sample: Sample, asked: ReportOptions) -> Document:
     from clfeval.methods.tune_jpt.options import TuneOptions
     from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
 
-    return tune_result(
-        sample_from_table(sample), _options_like_report(TuneOptions, asked).settled()
-    )
+    options = _options_like_report(TuneOptions, asked).settled()
+    return tune_result(sample_from_table(sample), options)
 
 
 def _mlcps(sample: Sample, asked: ReportOptions) -> Document:
@@ -182,8 +173,7 @@ def report(
 
         def made() -> Document:
             found = report_result(sample, options)
-            if not options.methods:
-                return found
-            return replace(found, methods=compute_other_methods(sample, options))
+            methods = {name: _RESULTS[name](sample, options) for name in options.methods}
+            return replace(found, methods=methods)
 
         yield PreparedResult(made, sample.facts, partial(truth_digest, sample))

@@ -6,21 +6,27 @@ import atexit
 import gc
 import os
 import sys
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from clfeval import COMMANDS, __version__
 from clfeval.cli.command import OTHERS, build_typer_command, find_declaration, find_option
-from clfeval.cli.error_output import error_from_typer, print_bug, print_error, wants_program_errors
+from clfeval.cli.error_output import (
+    bug_line,
+    error_from_typer,
+    last_option_value,
+    print_error,
+    wants_json,
+)
 from clfeval.cli.help_texts import (
     guide_names,
     print_guide,
     refuse_unknown_command,
     suggest_other_commands,
 )
-from clfeval.cli.output import abandon_stream, print_notes, register_ascii_handler
+from clfeval.cli.output import ASCII_HANDLER, abandon_stream, print_notes
 from clfeval.errors import ClfevalError, ExitCode, UsageError, bad_option
 
 HEAD = "Evaluate classifiers from a table of predictions."
@@ -115,9 +121,7 @@ def main() -> NoReturn:
     gc.set_threshold(SELDOM)
     atexit.register(gc.freeze)
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(
-            errors=register_ascii_handler()
-        )  # help has characters that some terminals lack
+        sys.stdout.reconfigure(errors=ASCII_HANDLER)  # some terminals lack characters of the help
     code = _run()
     if code == ExitCode.OK and sys.stdout is None:  # help or a version cannot be printed
         print_error(UsageError.new("standard output is closed", "output"))
@@ -138,7 +142,9 @@ def _run() -> int:
     try:
         if threads is not None and not (threads.isdecimal() and int(threads)):
             raise bad_option(f"POLARS_MAX_THREADS '{threads}' is not a whole number from 1 up")
-        return app(standalone_mode=not wants_program_errors()) or ExitCode.OK
+        # for a program typer's errors on the command line are printed like others
+        ours = wants_json() or last_option_value(sys.argv[1:], "--annotate") is not None
+        return app(standalone_mode=not ours) or ExitCode.OK
     except SystemExit as leaving:
         if leaving.code == ExitCode.USAGE:
             print_notes(*(f"hint: {said}" for said in _hidden_files()))
@@ -158,12 +164,14 @@ def _run() -> int:
             return _report_bug()
         if not _has_folder():
             gone = "the working directory has been removed"
-            print_error(
-                UsageError.new(gone, "no-folder", hint="change to another folder: cd FOLDER")
-            )
+            hint = "change to another folder: cd FOLDER"
+            print_error(UsageError.new(gone, "no-folder", hint=hint))
             return ExitCode.USAGE
         for stream in ("stdout", "stderr"):
-            _check_stream(stream)
+            try:
+                print(end="", file=getattr(sys, stream), flush=True)
+            except (OSError, ValueError):  # closed or full
+                abandon_stream(stream)
         print_error(UsageError.new(f"cannot write: {error.strerror}", "output"))
         return ExitCode.USAGE
     except BaseException as error:  # the only place that catches all
@@ -188,19 +196,12 @@ def _has_folder() -> bool:
     return True
 
 
-def _check_stream(stream: Literal["stdout", "stderr"]) -> None:
-    """Abandon a stream that is closed or full."""
-    try:
-        file = getattr(sys, stream)
-        if file is not None:
-            file.flush()
-    except (OSError, ValueError):
-        abandon_stream(stream)
-
-
 def _report_bug() -> ExitCode:
     import traceback
 
-    report = "this is a bug in clfeval; please report it with the lines above"
-    print_bug(traceback.format_exc().splitlines(), f"{report} (clfeval {__version__})")
+    lines = traceback.format_exc().splitlines()
+    said = (
+        f"this is a bug in clfeval; please report it with the lines above (clfeval {__version__})"
+    )
+    print_notes(*([bug_line(lines, said)] if wants_json() else (*lines, "", said)))
     return ExitCode.BUG

@@ -6,8 +6,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from importlib import import_module
 from inspect import Parameter, Signature, cleandoc
+from itertools import repeat
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,15 +17,8 @@ from typer.main import get_command
 
 from clfeval.cli import complete, help_texts
 from clfeval.cli.help_texts import EXAMPLE, suggest_other_commands, write_example
-from clfeval.cli.output import OUTPUT, Output, print_result
-from clfeval.cli.run import (
-    BATCH,
-    HISTORY_COMMAND,
-    reading_listener,
-    run_batch,
-    run_command,
-    show_history,
-)
+from clfeval.cli.output import OUTPUT, Output, print_notes, print_result
+from clfeval.cli.run import BATCH, HISTORY_COMMAND, run_batch, run_command, show_history
 from clfeval.compare.gates.limits import GATES, Gates
 from clfeval.compare.history.file import HISTORY, HistoryOptions
 from clfeval.errors import bad_option, format_command_line
@@ -35,7 +28,6 @@ from clfeval.tables.input import command_of
 from clfeval.tables.source import split_path
 
 if TYPE_CHECKING:
-    from clfeval.compare.baseline.changes import Baseline
     from clfeval.document import Document
     from clfeval.tables.peek import Read
 
@@ -48,7 +40,8 @@ OTHERS: Mapping[str, tuple[Command, Does, tuple[type, ...]]] = {
     HISTORY_COMMAND.name: (HISTORY_COMMAND, show_history, (Output,)),
     EXAMPLE.name: (EXAMPLE, write_example, ()),
 }
-FIRST, LAST = (READING, COLUMNS), (INTERVALS,)  # panels of every command; its own are in between
+# panels of every command in order; its own are in place of the empty one
+PANELS = (READING, COLUMNS, "", INTERVALS, OUTPUT, GATES, HISTORY)
 # completion functions by kind of value, and the name of the value in help
 COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
     None: (None, None),
@@ -73,20 +66,15 @@ class BriefHelpCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line; UsageError for a single-valued option given twice."""
-        if ctx.resilient_parsing:
-            return self._parsed(ctx, args)
         with suggest_other_commands(str(self.name), [*args], find_option):
-            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            order = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args([*args])[2]
             for option, times in Counter(order).items():
                 single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
                 if times > 1 and single:
                     what = f"{option.opts[-1]} takes one value but is given {times} times"
                     raise bad_option(what, hint="give it once")
-            return self._parsed(ctx, args)
-
-    def _parsed(self, ctx: Any, args: list[str]) -> list[str]:
-        found: list[str] = super().parse_args(ctx, args)
-        return found
+            found: list[str] = super().parse_args(ctx, args)
+            return found
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the short help: purpose, examples, and the most used options."""
@@ -115,11 +103,6 @@ def find_declaration(name: str) -> tuple[Command, Does, tuple[type, ...]]:
     return command_of(name), compute_command, RESULT_GROUPS
 
 
-def shell_options(command: Command, after: tuple[type, ...] = RESULT_GROUPS) -> list[Option]:
-    """Return the options of a command that a shell has."""
-    return [one for one in command.options(*after) if one.opt.shell]
-
-
 def find_option(name: str, flag: str) -> Option | None:
     """Return the option of a command with this flag, even if a shell lacks it."""
     command, _, after = find_declaration(name)
@@ -134,48 +117,40 @@ def _help_all(ctx: typer.Context, wanted: bool) -> None:
         raise typer.Exit
 
 
-def _eager_switch(flag: str, words: str, callback: Callable[..., None]) -> Parameter:
-    """Return the parameter of a switch that prints something and exits."""
-    option = typer.Option(flag, help=words, callback=callback, is_eager=True)
-    return Parameter(
-        flag[2:].replace("-", "_"), KIND, default=False, annotation=Annotated[bool, option]
-    )
-
-
-EAGER = (
-    _eager_switch("--help-all", "Show all options.", _help_all),
-    Parameter(
-        "explain",
-        KIND,
-        default=None,
-        annotation=Annotated[
-            str | None,
-            typer.Option(
-                "--explain",
-                help="Explain a heading, measure or code; measures lists all.",
-                metavar="NAME",
-                callback=help_texts.explain_name,
-                is_eager=True,
-                autocompletion=complete.complete_explain,
-            ),
-        ],
-    ),
+_HELP_ALL: Any = typer.Option(
+    "--help-all", help="Show all options.", callback=_help_all, is_eager=True
+)
+_EXPLAIN: Any = typer.Option(
+    "--explain",
+    help="Explain a heading, measure or code; measures lists all.",
+    metavar="NAME",
+    callback=help_texts.explain_name,
+    is_eager=True,
+    autocompletion=complete.complete_explain,
+)
+EAGER = (  # options that print something and exit
+    Parameter("help_all", KIND, default=False, annotation=Annotated[bool, _HELP_ALL]),
+    Parameter("explain", KIND, default=None, annotation=Annotated[str | None, _EXPLAIN]),
 )
 
 
 def build_typer_command(name: str) -> Any:
     """Build the typer command of a declared command."""
     command, does, after = find_declaration(name)
-    options = shell_options(command, after)
+    options = [one for one in command.options(*after) if one.opt.shell]
 
     def called(tables: list[str] | None, **given: Any) -> None:
         read = {one.name: _parse_value(one, given[one.name]) for one in options}
         does(command, tables or [], read)
 
+    files = f"[{command.files}...]" if command.optional else f"{command.files}..."
+    argument = typer.Argument(metavar=files, help=command.tables, show_default=False)
+    default: Any = [] if command.optional else Parameter.empty
+    table = Parameter("tables", KIND, default=default, annotation=Annotated[list[str], argument])
     eager = EAGER if name not in OTHERS else EAGER[: bool(options)]
-    shape = Signature(
-        [_tables(command), *eager, *map(_typer_parameter, sorted(options, key=_panel_order))]
-    )
+    panels = [one.opt.panel if one.opt.panel in PANELS else "" for one in options]
+    ordered = sorted(zip(panels, options, strict=True), key=lambda one: PANELS.index(one[0]))
+    shape = Signature([table, *eager, *(_typer_parameter(one) for _, one in ordered)])
     called.__doc__ = f"{cleandoc(command.help)}\n\n\b\n{command.examples}"
     called.__signature__ = shape  # type: ignore[attr-defined]
     called.__annotations__ = {name: one.annotation for name, one in shape.parameters.items()}
@@ -191,48 +166,26 @@ def build_typer_command(name: str) -> Any:
 
 def compute_command(command: Command, tables: Sequence[str], given: Mapping[str, Any]) -> None:
     """Run a command that computes; given: its options and those on the result."""
-    output, limits, history = (
-        build_group(Output, given),
-        build_group(Gates, given),
-        build_group(HistoryOptions, given),
-    )
-    options, hear = command.options(), reading_listener(output)
-    heard: list[Read] = []
+    output, limits = build_group(Output, given), build_group(Gates, given)
+    history = build_group(HistoryOptions, given)
+    options, dry = command.options(), bool(given["dry_run"])
     read = {one.name: given[one.name] for one in options if one.name in given}
 
-    def heard_of(one: Read) -> None:
-        heard.append(one)
-        hear(one)
-
-    def called_with() -> tuple[Any, dict[str, Any]]:
-        name = command.name.replace("-", "_")
-        function = getattr(import_module(f"clfeval.api.{name}"), name)
-        from clfeval.api.report import add_gate_measures
-
-        return function, add_gate_measures(command, tables, read, limits)
+    def hear(table: Read) -> None:
+        if not output.quiet:
+            print_notes(table.described())
 
     def computed() -> Document:
-        function, asked = called_with()
+        from clfeval.api.baseline import compute_with_gates
+
         write = partial(command_line_with_fixes, sys.argv[1:], options)
-        from clfeval.compare.baseline.read import is_history
-
-        truth = history.append is not None or is_history(limits.baseline)
-        result: Document = function.asked(tables or None, asked, heard_of, write, truth=truth)
-        return result
-
-    def beside(result: Document) -> Baseline | None:
-        from clfeval.api.baseline import table_baseline
-
-        function, asked = called_with()
-        last = heard[-1] if heard else None
-        return table_baseline(function, tables or None, asked, limits, result, last, hear)
+        return compute_with_gates(
+            command, tables or None, read, limits, (hear, hear), write, label=history.label, dry=dry
+        )
 
     others = [read[one.name] for one in options if one.opt.reads and read.get(one.name)]
     paths = [*(split_path(one)[1] for one in tables), *others]
-    dry = bool(given["dry_run"])
-    run_command(
-        command.name, paths, output, limits, computed, history=history, dry=dry, beside=beside
-    )
+    run_command(command.name, paths, output, limits, computed, history=history, dry=dry)
 
 
 def command_line_with_fixes(
@@ -264,50 +217,22 @@ def _words_without_option(words: Iterable[str], option: Option, value: Any) -> I
         if option.kinds == (bool,):
             continue
         said = [word] if equals else [word, *([after] if (after := next(rest, None)) else [])]
-        if _keeps_value(option, text if equals else said[-1], value):
+        key = (text if equals else said[-1]).rpartition("=")[0] or None  # of a mapping
+        listed = isinstance(value, tuple) and option.repeated
+        if key not in value if isinstance(value, Mapping) else listed:
             yield from said
-
-
-def _keeps_value(option: Option, text: str, value: Any) -> bool:
-    """Return whether a given value is kept when another is added."""
-    if isinstance(value, Mapping):
-        key, equals, _ = text.rpartition("=")
-        return (key if equals else None) not in value
-    return isinstance(value, tuple) and option.repeated
 
 
 def _option_words(option: Option, value: Any) -> list[str]:
     """Write an option as words of a command line."""
     if value is None or isinstance(value, bool):
         return [option.flag] if value else []
-    if isinstance(value, Mapping):
-        pairs = value.items()
-        texts = [("" if key is None else f"{key}=") + option.opt.write(one) for key, one in pairs]
-    else:
-        listed = value if option.repeated and isinstance(value, tuple) else (value,)
-        texts = [option.opt.write(one) for one in listed]
-    return [
-        word
-        for text in texts
-        for word in ([f"{option.flag}={text}"] if text.startswith("-") else [option.flag, text])
-    ]
-
-
-def _panel_order(option: Option) -> int:
-    panel, after = option.opt.panel, (OUTPUT, GATES, HISTORY)
-    if panel in FIRST:
-        return FIRST.index(panel)
-    return len(FIRST) + (panel in LAST) + (2 + after.index(panel) if panel in after else 0)
-
-
-def _tables(command: Command) -> Parameter:
-    argument = typer.Argument(
-        metavar=f"[{command.files}...]" if command.optional else f"{command.files}...",
-        help=command.tables,
-        show_default=False,
-    )
-    default: Any = [] if command.optional else Parameter.empty
-    return Parameter("tables", KIND, default=default, annotation=Annotated[list[str], argument])
+    listed = value if option.repeated and isinstance(value, tuple) else (value,)
+    words = []
+    for key, one in value.items() if isinstance(value, Mapping) else zip(repeat(None), listed):
+        text = ("" if key is None else f"{key}=") + option.opt.write(one)
+        words += [f"{option.flag}={text}"] if text.startswith("-") else [option.flag, text]
+    return words
 
 
 @cache  # most options belong to several commands

@@ -33,14 +33,11 @@ def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
     model = find_column(columns, ColumnNames.MODEL)
     if model and find_column(columns, (*ColumnNames.PREDICTION, "tp")):
         return _with_prefix(_values(columns, rows, model), incomplete)
-    taken = {*(ctx.params.get("by") or ()), *(ctx.params.get("model") or ())}
-    taken |= {name for crossed in ctx.params.get("by") or () for name in crossed.split("*")}
-    taken |= {
-        ctx.params.get("weight"),
-        ctx.params.get("cluster"),
-        ctx.params.get("id") or find_column(columns, ColumnNames.ID),
-    }
-    taken.add(ctx.params.get("truth") or find_column(columns, ColumnNames.LONG_TRUTH))
+    given = ctx.params.get
+    taken = {*(given("by") or ()), *(given("model") or ()), given("weight"), given("cluster")}
+    taken |= {name for crossed in given("by") or () for name in crossed.split("*")}
+    taken.add(given("id") or find_column(columns, ColumnNames.ID))
+    taken.add(given("truth") or find_column(columns, ColumnNames.LONG_TRUTH))
     return _with_prefix((name for name in columns if name not in taken), incomplete)
 
 
@@ -87,10 +84,8 @@ def complete_ranked(ctx: typer.Context, incomplete: str) -> list[str]:
     if ctx.params.get("source") == "predictions":
         return complete_measure(ctx, incomplete)
     columns, _ = _read_head_of_first(ctx)
-    taken = {
-        ctx.params.get("id") or find_column(columns, ColumnNames.MODEL),
-        *(ctx.params.get("metric") or ()),
-    }
+    model = ctx.params.get("id") or find_column(columns, ColumnNames.MODEL)
+    taken = {model, *(ctx.params.get("metric") or ())}
     return _with_prefix((name for name in columns if name not in taken), incomplete)
 
 
@@ -145,8 +140,7 @@ def _expand_path(name: str) -> str | None:
         if os.path.isfile(path):
             return path
         # not recursive: ** could search for minutes
-        found = next(filter(os.path.isfile, glob.iglob(path)), None)
-        if found is not None:
+        if found := next(filter(os.path.isfile, glob.iglob(path)), None):
             return found
     return None
 

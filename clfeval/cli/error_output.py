@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from clfeval.cli.output import print_notes
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
@@ -20,8 +20,6 @@ from clfeval.output_files import open_scratch_file
 if TYPE_CHECKING:
     from clfeval.document import Gate
     from clfeval.views.ci import Finding
-
-KEYS = ("code", "what", "file", "row", "column", "hint", "exit_code")  # of every JSON line
 
 
 def last_option_value(words: Sequence[str], *flags: str) -> str | None:
@@ -42,18 +40,13 @@ def wants_json() -> bool:
     return last_option_value(sys.argv[1:], "-f", "--format") == "json"
 
 
-def wants_program_errors() -> bool:
-    """Return whether typer's errors on the command line are to be printed like others."""
-    return wants_json() or last_option_value(sys.argv[1:], "--annotate") is not None
-
-
 def problem_line(
     code: str, what: str, exit_code: int, *, file: str | None = None, row: int | None = None,
     column: str | None = None, hint: str | None = None, **more: Any,
 ) -> str:  # fmt: skip
     """Return one line of JSON for a problem, with the same keys for every kind."""
-    values = (code, what, file, row, column, hint, int(exit_code))
-    return json.dumps({**dict(zip(KEYS, values, strict=True)), **more})
+    given = {"code": code, "what": what, "file": file, "row": row, "column": column, "hint": hint}
+    return json.dumps({**given, "exit_code": int(exit_code), **more})
 
 
 def error_lines(error: ClfevalError, **more: Any) -> list[str]:
@@ -84,11 +77,6 @@ def bug_line(lines: Sequence[str], said: str, **more: Any) -> str:
     """Return the JSON line of a bug, with the traceback."""
     what = lines[-1] if lines else "unknown"
     return problem_line("bug", what, ExitCode.BUG, hint=said, traceback=list(lines), **more)
-
-
-def print_bug(lines: Sequence[str], said: str) -> None:
-    """Print a bug: the traceback, and where to report it."""
-    print_notes(*([bug_line(lines, said)] if wants_json() else (*lines, "", said)))
 
 
 def gate_lines(gates: Sequence[Gate], **more: Any) -> list[str]:
@@ -130,22 +118,26 @@ def capture_engine_output() -> Iterator[None]:
     Python's own output is not captured. Descriptors are swapped while no other thread prints.
     """
     shown = sys.stderr
-    if not _is_descriptor_2(shown) or _memory_is_limited():
+    if not _can_capture(shown):
         yield
         return
     words, CleanupState.stderr, ours = open_scratch_file(), os.dup(2), True
+    reports = not faulthandler.is_enabled()
     sys.stderr = open(  # noqa: SIM115 - closed with the descriptor below
         CleanupState.stderr, "w", 1, encoding=shown.encoding, errors=shown.errors, closefd=False
     )
     try:
         os.dup2(words.fileno(), 2)
-        with _last_words(sys.stderr):
-            yield
+        if reports:  # a crash in a library, whose own output is captured
+            faulthandler.enable(sys.stderr, all_threads=False)
+        yield
         ours = False
     except (ClfevalError, SystemExit, KeyboardInterrupt):
         ours = False
         raise
     finally:
+        if reports:
+            faulthandler.disable()
         if sys.stderr is not None:  # else there is no stream to write to
             sys.stderr.flush()
             sys.stderr = shown
@@ -159,30 +151,16 @@ def capture_engine_output() -> Iterator[None]:
             print_notes(*said.splitlines())
 
 
-def _is_descriptor_2(stream: TextIO | None) -> bool:
-    """Return whether a stream writes to descriptor 2."""
+def _can_capture(stream: Any) -> bool:
+    """Return whether a stream is descriptor 2, and memory unlimited.
+
+    If memory ends, the engine's output is the only message.
+    """
     with suppress(OSError, ValueError, AttributeError):
-        return stream is not None and stream.fileno() == 2
+        if stream.fileno() == 2:
+            with suppress(ImportError):
+                import resource
+
+                return resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
+            return True
     return False
-
-
-def _memory_is_limited() -> bool:
-    """Return whether memory is limited: if it ends, the engine's output is the only message."""
-    with suppress(ImportError):
-        import resource
-
-        return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-    return False
-
-
-@contextmanager
-def _last_words(stream: TextIO) -> Iterator[None]:
-    """Let faulthandler report a crash in a library, whose own output is captured."""
-    if faulthandler.is_enabled():
-        yield
-        return
-    faulthandler.enable(stream, all_threads=False)
-    try:
-        yield
-    finally:
-        faulthandler.disable()

@@ -94,31 +94,33 @@ def guide_names() -> list[str]:
     return sorted(file.stem for file in FOLDER.glob("*.md"))
 
 
-def show_guide(name: str) -> None:
-    """Print a guide, formatted and paged on a terminal; UsageError for an unknown one."""
+def print_guide(name: str | None) -> None:
+    """Print a guide, formatted and paged on a terminal, and exit; UsageError for an unknown one."""
+    if name is None:
+        return
     if name not in guide_names():
         hint = suggestion(name, guide_names()) or f"one of {', '.join(guide_names())}"
-        raise UsageError.new(f"no guide '{name}'", "bad-option", hint=hint)
+        raise bad_option(f"no guide '{name}'", hint)
     text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     if sys.stdout is None or not sys.stdout.isatty():
         print_result([text], for_people=True)
-        return
+        raise typer.Exit
     import subprocess
 
     from rich.console import Console
     from rich.markdown import Markdown
 
     console = Console(color_system=None)  # no styles: not every pager shows them
+    text = COMMAND.sub(lambda line: break_command(line[0], console.width), text)
     with console.capture() as laid_out:
-        console.print(
-            Markdown(COMMAND.sub(lambda line: break_command(line[0], console.width), text))
-        )
+        console.print(Markdown(text))
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a pager may stop reading early
     pager = os.environ.get("PAGER") or "less"
     done = subprocess.run(pager, shell=True, input=laid_out.get().encode(), check=False)
     if done.returncode in NO_PAGER:
         print_result([laid_out.get()], for_people=True)
+    raise typer.Exit
 
 
 def break_command(line: str, width: int) -> str:
@@ -132,13 +134,6 @@ def break_command(line: str, width: int) -> str:
         else:
             lines[-1] += f" {part}"
     return "\n".join(lines)
-
-
-def print_guide(name: str | None) -> None:
-    """Print a guide by its name, and exit."""
-    if name is not None:
-        show_guide(name)
-        raise typer.Exit
 
 
 NARROWEST = 30  # minimum width that lines are folded to
@@ -171,11 +166,10 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
             for term in find_terms(other, name)
             if term.tables and term.short and term not in terms
         ]
-        known = [term.measure in [one.measure for one in terms[:i]] for i, term in enumerate(terms)]
-        parts = [
-            (term.called, list(term.lines(known=said)))
-            for term, said in zip(terms, known, strict=True)
-        ]
+        parts = []
+        for i, term in enumerate(terms):
+            known = term.measure in [one.measure for one in terms[:i]]
+            parts.append((term.called, list(term.lines(known=known))))
     if not parts:
         from clfeval.methods.measurement.requested_measures import refuse_measure
 
@@ -183,46 +177,34 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
         every = f"{ctx.command_path} --explain {ALL} lists every name"
         known_here = [one for here in (page, *others.values()) for one in explainable_names(here)]
         hint = suggestion(name, known_here) or every
-        raise UsageError.new(
-            f"no heading, measure or code is named '{name}'", "bad-option", hint=hint
-        )
-    width = max(detect_screen().width or WIDTH, NARROWEST)
-    text = "\n".join(_laid_out(parts, width))
-    print_result([f"{text}\n"], for_people=True)
-    raise typer.Exit
-
-
-def _laid_out(parts: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterator[str]:
-    """Yield lines folded to the width, with explanations indented below their names."""
+        raise bad_option(f"no heading, measure or code is named '{name}'", hint)
     fold = TextWrapper(
-        width, initial_indent="  ", subsequent_indent="    ", break_long_words=False,
-        break_on_hyphens=False,
+        max(detect_screen().width or WIDTH, NARROWEST), initial_indent="  ",
+        subsequent_indent="    ", break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
-    for number, (title, lines) in enumerate(parts):
-        if number:
-            yield ""
-        yield title
-        for line in lines:
-            yield from fold.wrap(line)
+    texts = []
+    for title, meanings in parts:
+        rows = [row for line in meanings for row in fold.wrap(line)]
+        texts.append("\n".join([title, *rows]))
+    print_result(["\n\n".join(texts), "\n"], for_people=True)
+    raise typer.Exit
 
 
 def askable_measures(command: str) -> AvailableMeasures:
     """Return the measures that can be requested from a command."""
-    from clfeval.methods.measurement import requested_measures
-
     if command == "tune-jpt":
         from clfeval.methods.tune_jpt.requested_measures import TUNE_JPT_MEASURES
 
         return TUNE_JPT_MEASURES
     if command == "mlcps":
-        from clfeval.methods.mlcps import answer
+        from clfeval.methods.mlcps.answer import MLCPS_MEASURES
 
-        return answer.MLCPS_MEASURES
-    return (
-        requested_measures.OF_PREDICTIONS
-        if command == "report"
-        else requested_measures.OF_TWO_CLASSES
-    )
+        return MLCPS_MEASURES
+    from clfeval.methods.measurement import requested_measures
+
+    if command == "report":
+        return requested_measures.OF_PREDICTIONS
+    return requested_measures.OF_TWO_CLASSES
 
 
 TABLES = Path(__file__).parent.parent / "example"
@@ -257,10 +239,9 @@ def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> 
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in tables.items():
             if path.exists() and path.read_text("utf-8", errors="replace") != text:
+                what = "a different file has this name"
                 hint = "name another folder: clfeval example DIR"
-                raise UsageError.new(
-                    "a different file has this name", "output", f"{path}", hint=hint
-                )
+                raise UsageError.new(what, "output", f"{path}", hint=hint)
         for path, text in tables.items():
             draft = Draft(path)
             try:
@@ -271,10 +252,8 @@ def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> 
     except OSError as error:
         what = f"cannot write the example: {error.strerror}"
         raise UsageError.new(what, "output", f"{folder}") from None
-    names = ", ".join(map(str, tables))
-    commands = [
-        format_command_line(["clfeval", name, str(folder / file), *more])
-        for name, file, *more in TRIES
-    ]
-    lines = [f"Wrote {names}. Now try, for example:", *(f"  {one}" for one in commands)]
-    print_result([f"{one}\n" for one in lines], for_people=True)
+    lines = [f"Wrote {', '.join(map(str, tables))}. Now try, for example:\n"]
+    for name, file, *more in TRIES:
+        words = ["clfeval", name, str(folder / file), *more]
+        lines.append(f"  {format_command_line(words)}\n")
+    print_result(lines, for_people=True)

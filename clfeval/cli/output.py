@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 import os
 import shutil
-import signal
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from clfeval.errors import UsageError, bad_option
@@ -100,13 +100,11 @@ def stdout_pieces(
         return
     from clfeval.views.terminal import as_text
 
-    def text(plots: str = "") -> str:
-        return as_text(
-            result, width=screen.width, color=screen.color, digits=wanted.digits, plots=plots,
-            names=wanted.names, height=screen.height if screen.tty else None,
-        )  # fmt: skip
-
-    bare = text()
+    text = partial(
+        as_text, result, width=screen.width, color=screen.color, digits=wanted.digits,
+        names=wanted.names, height=screen.height if screen.tty else None,
+    )  # fmt: skip
+    bare = text(plots="")
     # a plot that was not requested must leave the answer on the screen
     room = screen.height - bare.count("\n") if screen.tty else 0
     plots, draws = "", room > MIN_PLOT_LINES
@@ -118,23 +116,17 @@ def stdout_pieces(
         )
         if not wanted.names and plots.count("\n") > room:
             plots = ""
-    yield text(plots) if plots else bare
+    yield text(plots=plots) if plots else bare
 
 
-def register_ascii_handler() -> str:
-    """Register the codec error handler that replaces characters by ASCII; return its name."""
-    codecs.register_error(
-        ASCII_HANDLER, lambda error: (_replace_by_ascii(error), getattr(error, "end", 0))
-    )
-    return ASCII_HANDLER
-
-
-def _replace_by_ascii(error: UnicodeError) -> str:
+def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    return "".join(
-        ASCII_LETTERS.get(letter, "?") for letter in error.object[error.start : error.end]
-    )
+    letters = error.object[error.start : error.end]
+    return "".join(ASCII_LETTERS.get(letter, "?") for letter in letters), error.end
+
+
+codecs.register_error(ASCII_HANDLER, _replace_by_ascii)
 
 
 def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
@@ -143,7 +135,7 @@ def print_result(pieces: Iterable[str], *, for_people: bool) -> None:
         raise UsageError.new("standard output is closed", "output")
     if hasattr(sys.stdout, "reconfigure"):
         if for_people:
-            sys.stdout.reconfigure(errors=register_ascii_handler())
+            sys.stdout.reconfigure(errors=ASCII_HANDLER)
         else:
             sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
@@ -167,25 +159,17 @@ def abandon_stream(stream: Literal["stdout", "stderr"]) -> None:
 
 def detect_screen() -> Screen:
     """Determine width and colour once, from the streams and the environment."""
-    tty = sys.stdout is not None and sys.stdout.isatty()
-    width = _requested_width()
-    if width is None and tty:
-        width = shutil.get_terminal_size().columns
-    return Screen(tty, width, shutil.get_terminal_size().lines, _wants_color(tty))
+    tty, get = sys.stdout is not None and sys.stdout.isatty(), os.environ.get
+    size, width = shutil.get_terminal_size(), _requested_width()
+    color = bool(get("FORCE_COLOR")) or (tty and get("TERM") != "dumb")
+    width = size.columns if width is None and tty else width
+    return Screen(tty, width, size.lines, color and not get("NO_COLOR"))
 
 
 def _requested_width() -> int | None:
     """Return the width set by COLUMNS, or None."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdigit() and int(columns) > 0 else None
-
-
-def _wants_color(tty: bool) -> bool:
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return tty and os.environ.get("TERM") != "dumb"
 
 
 def print_notes(*said: str) -> None:
@@ -204,23 +188,16 @@ def _fold_line(line: str) -> list[str]:
         return [line]
     from textwrap import TextWrapper
 
-    width = _requested_width() or FALLBACK
+    width = _requested_width()
     with suppress(OSError, ValueError):  # unknown size
-        width = _requested_width() or os.get_terminal_size(sys.stderr.fileno()).columns or FALLBACK
-    fold = TextWrapper(
-        width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    ).wrap
-    return fold(line) or [line]
+        width = width or os.get_terminal_size(sys.stderr.fileno()).columns
+    return TextWrapper(
+        width or FALLBACK, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    ).wrap(line) or [line]
 
 
 DELAY = 1.0  # seconds before anything is shown
 RESTORING = b"\r\x1b[2K\x1b[?25h"  # an empty line, and the cursor that the spinner hides
-
-
-def end_on_interrupt() -> None:
-    """Let Ctrl-C end a blocking read, as importing polars makes such calls restart."""
-    if hasattr(signal, "siginterrupt"):
-        signal.siginterrupt(signal.SIGINT, True)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -23,7 +24,6 @@ from clfeval.cli.output import (
     Output,
     Screen,
     detect_screen,
-    end_on_interrupt,
     print_notes,
     print_result,
     requested_output,
@@ -31,18 +31,16 @@ from clfeval.cli.output import (
     stdout_pieces,
 )
 from clfeval.compare.gates.limits import Gates
-from clfeval.compare.history.file import HistoryOptions
+from clfeval.compare.history.file import HistoryOptions, append_entries, check_target
 from clfeval.errors import ExitCode, bad_option
 from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Opt, build_group
-from clfeval.pages import DRY_RUN, HISTORY, SUITE
+from clfeval.pages import DRY_RUN, HISTORY, SUITE, page_of
 from clfeval.tables.lazy_imports import defer_parts_of_numpy
 from clfeval.tables.source import split_path
 from clfeval.views.files import SavedFiles, table_or_first
 
 if TYPE_CHECKING:
-    from clfeval.api.questions import OnOpen
-    from clfeval.compare.baseline.changes import Baseline
     from clfeval.document import Document
     from clfeval.suite.running import RunOutcome
     from clfeval.views.ci import Finding
@@ -50,55 +48,34 @@ if TYPE_CHECKING:
 MAX_GATE_LINES = 50  # missed gates listed, at most
 
 
-def missed_gate_lines(result: Document) -> list[str]:
-    """Return a line for each missed gate, of many only the first."""
-    missed = [gate for gate in result.gates if not gate.passed]
-    said = [f"gate missed: {gate}" if gate.failed else f"warning: {gate}" for gate in missed]
-    left = len(said) - MAX_GATE_LINES
-    return said if left <= 0 else [*said[:MAX_GATE_LINES], f"  ... {left:,} more gates missed"]
-
-
 def run_command(
     command: str, tables: Sequence[str], output: Output, gates: Gates,
-    compute: Callable[[], Document], *, history: HistoryOptions, dry: bool = False,
+    compute: Callable[[], Document], *, history: HistoryOptions | None = None, dry: bool = False,
     found: Sequence[Finding] | None = None,
-    beside: Callable[[Document], Baseline | None] = lambda _: None,
     said: Callable[[Document], Sequence[str]] = lambda _: (),
 ) -> None:  # fmt: skip
-    """Compute, apply gates, save and print the output that a command line requests.
+    """Compute, save and print the output that a command line requests.
 
-    Options are checked before `compute` reads the table. beside: reads the baseline if that is a
-    table. A dry run writes no file. said: further notes. found: annotations of a batch, filled by
-    `compute`. Raises typer.Exit when a gate is missed.
+    Options are checked before `compute` reads the table and judges the gates. A dry run writes no
+    file. said: further notes. found: annotations of a batch, filled by `compute`. Raises typer.Exit
+    when a gate is missed.
     """
-    limited, batch = gates.any, found is not None
-    if history.append is not None:
-        from clfeval.compare.history.file import check_target
-
-        check_target(history.append, tables)
-    planned = dry and not batch and _of_plan(output.show)
+    batch, append = found is not None, history.append if history else None
+    if append is not None:
+        check_target(append, tables)
+    planned = dry and not batch and bool(output.show)
+    planned = planned and {*output.show} <= {table.name for table in page_of(DRY_RUN).tables}
     screen, wanted = detect_screen(), requested_output(output, DRY_RUN if planned else command)
-    read = [*tables, *(one for one in (gates.baseline, history.append) if one)]
-    with SavedFiles(output.save, inputs=read, gates=limited or batch, said="--save ") as files:
+    read = [*tables, *(one for one in (gates.baseline, append) if one)]
+    with SavedFiles(output.save, inputs=read, gates=gates.any or batch, said="--save ") as files:
         watched = nullcontext() if batch else show_spinner(tables)
         with nullcontext() if output.verbose else capture_engine_output(), watched:
             import clfeval.tables.prediction  # noqa: F401  # first, or polars undoes the next line
 
-            end_on_interrupt()
+            if hasattr(signal, "siginterrupt"):  # else Ctrl-C does not end a blocking read
+                signal.siginterrupt(signal.SIGINT, True)
             defer_parts_of_numpy()
             result = compute()
-        if limited or gates.baseline is not None:
-            from clfeval.compare.gates.evaluate import evaluate_gates
-            from clfeval.compare.gates.limit_tests import check_ranges
-
-            if dry:
-                check_ranges(gates.limits)
-            else:
-                from clfeval.api.baseline import with_history_baseline
-
-                result = evaluate_gates(
-                    result, with_history_baseline(gates, but=history.label), beside(result)
-                )
         if dry:  # further options are about the result
             output = replace(output, show=())
             wanted = replace(wanted, names=(), table=wanted.table if planned else None)
@@ -108,11 +85,11 @@ def run_command(
 
             check_available(result, output.show)
         notes = [] if dry else [f"wrote {name}" for name in files.write(result, wanted)]
-        if history.append is not None and not dry:
-            from clfeval.api.baseline import append_to_history
+        if history and append is not None and not dry:
+            from clfeval.api.baseline import history_entries
 
-            append_to_history(history.append, result, history.label or "")
-            notes.append(f"wrote {history.append}")
+            append_entries(append, history_entries(result, history.label or ""))
+            notes.append(f"wrote {append}")
         notes += said(result)
         pieces = stdout_pieces(result, wanted, output, screen)
         print_result(pieces, for_people=output.format == "table")
@@ -130,20 +107,6 @@ def run_command(
         raise typer.Exit(int(result.summary.get("code", ExitCode.GATE_MISSED)))
 
 
-def _of_plan(names: Sequence[str]) -> bool:
-    """Return whether only tables of a dry run are requested."""
-    if not names:
-        return False
-    from clfeval.pages import page_of
-
-    return {*names} <= {table.name for table in page_of(DRY_RUN).tables}
-
-
-def reading_listener(output: Output) -> OnOpen:
-    """Return the listener that prints how a table was read, unless quiet."""
-    return lambda table: None if output.quiet else print_notes(table.described())
-
-
 def _print_result_notes(
     result: Document, said: Sequence[str], output: Output, screen: Screen
 ) -> None:
@@ -152,18 +115,18 @@ def _print_result_notes(
     if not output.quiet:
         for warning in () if in_table else result.warnings:
             print_notes(f"note: {warning.message} [{warning.code}]")
-        if result.methods and (
-            output.format == "csv" or any(line.endswith(".csv") for line in said)
-        ):
-            others = ", ".join(result.methods)
-            print_notes(
-                f"note: CSV holds one table of {result.command}; for {others} use --format json"
-            )
+        csv = output.format == "csv" or any(line.endswith(".csv") for line in said)
+        if result.methods and csv:
+            what = f"note: CSV holds one table of {result.command}"
+            print_notes(f"{what}; for {', '.join(result.methods)} use --format json")
         print_notes(*said)
     watched = in_table and screen.tty  # the table on the terminal has them
     if not watched and result.command != SUITE:
-        for line in gate_lines(result.gates) if wants_json() else missed_gate_lines(result):
-            print_notes(line)
+        missed = [gate for gate in result.gates if not gate.passed]
+        lines = [f"gate missed: {gate}" if gate.failed else f"warning: {gate}" for gate in missed]
+        if (left := len(lines) - MAX_GATE_LINES) > 0:
+            lines[MAX_GATE_LINES:] = [f"  ... {left:,} more gates missed"]
+        print_notes(*(gate_lines(result.gates) if wants_json() else lines))
 
 
 LINES = "Lines"  # panel
@@ -211,22 +174,7 @@ def show_history(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> 
         label = trend.label or result.parameters["last"]
         return [f"accepted {label} in {name}"] if trend.accept else []
 
-    run_command(
-        HISTORY,
-        [name],
-        build_group(Output, given),
-        Gates(),
-        compute,
-        history=HistoryOptions(),
-        said=said,
-    )
-
-
-def acceptance_note(name: str, label: str, *, accepted: bool) -> str:
-    """Return the note on whether the new lines of a history are accepted for comparison."""
-    if accepted:
-        return f"accepted {label} in {name}"
-    return f"{label} is not accepted in {name}: a gate was missed, or a run failed"
+    run_command(HISTORY, [name], build_group(Output, given), Gates(), compute, said=said)
 
 
 BATCHES = "Batches"  # panel
@@ -284,8 +232,8 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
     if batch.print_schema:
         from clfeval.suite.schema import suite_schema
 
-        print_result([dumps(suite_schema(Output), indent=1, ensure_ascii=False), "\n"],
-                     for_people=False)  # fmt: skip
+        text = dumps(suite_schema(Output), indent=1, ensure_ascii=False)
+        print_result([text, "\n"], for_people=False)
         return
     if not files:
         raise bad_option("batch needs a YAML file", "run clfeval batch suite.yaml")
@@ -311,22 +259,16 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
             # large texts are not kept: the result has their first lines
             outcomes.append(replace(one, said=one.said[:MAX_OUTCOME_LINES], fault=None))
         if plan.history is not None and plan.history.accept and not (dry or output.quiet):
+            label, file = plan.history.label, plan.history.file
+            note = f"{label} is not accepted in {file}: a gate was missed, or a run failed"
             fine = not any(one.code for one in outcomes)
-            print_notes(acceptance_note(plan.history.file, plan.history.label, accepted=fine))
+            print_notes(f"accepted {label} in {file}" if fine else note)
         return suite_result(plan, outcomes, dry=dry)
 
     others = [path for one in plan.runs for path in (*one.reads, *one.wide, *one.save)]
     others += [plan.history.file] if plan.history else []
-    run_command(
-        SUITE,
-        [*files, *dict.fromkeys(others)],
-        output,
-        Gates(),
-        compute,
-        history=HistoryOptions(),
-        dry=dry,
-        found=found,
-    )
+    paths = [*files, *dict.fromkeys(others)]
+    run_command(SUITE, paths, output, Gates(), compute, dry=dry, found=found)
 
 
 def _findings(one: RunOutcome, config: str) -> list[Finding]:
@@ -342,16 +284,6 @@ def _findings(one: RunOutcome, config: str) -> list[Finding]:
     return found
 
 
-def _json_lines(one: RunOutcome) -> list[str]:
-    """Return the errors and missed gates of a run as JSON lines."""
-    name = one.run.name
-    if one.fault is not None:
-        return error_lines(one.fault, run=name)
-    if one.code == ExitCode.BUG:
-        return [bug_line(one.said[:-1], one.said[-1], run=name)]
-    return gate_lines([replace(gate, run=None) for gate in one.gates], run=name)
-
-
 def _print_outcome(head: str, one: RunOutcome, output: Output) -> None:
     """Print the outcome of a run: one line, with its errors below."""
     from clfeval.pages.suite import DOUBTFUL, FAILED, MET, WAITS, WARNED
@@ -365,12 +297,14 @@ def _print_outcome(head: str, one: RunOutcome, output: Output) -> None:
             left = len(one.said) - len(shown)
             words = f"{' ' if one.state == WAITS else ': '}{'; '.join(shown)}"
             words += f"; {left:,} more" if left else ""
-        state = (
-            f"{MET}, {format_count(one.warned, 'warning')}" if one.state == WARNED else one.state
-        )
-        print_notes(f"{head}{name}: {state}{words}")
-    if wants_json():
-        print_notes(*_json_lines(one))
+        warned = f"{MET}, {format_count(one.warned, 'warning')}"
+        print_notes(f"{head}{name}: {warned if one.state == WARNED else one.state}{words}")
+    if wants_json() and one.fault is not None:
+        print_notes(*error_lines(one.fault, run=name))
+    elif wants_json() and one.code == ExitCode.BUG:
+        print_notes(bug_line(one.said[:-1], one.said[-1], run=name))
+    elif wants_json():
+        print_notes(*gate_lines([replace(gate, run=None) for gate in one.gates], run=name))
     elif failed:
         print_notes(*(f"{name}: {line}" for line in said))
     if output.verbose:

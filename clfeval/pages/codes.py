@@ -108,7 +108,6 @@ ERRORS: Mapping[str, str] = {
     "truth-of-numbers": "Truth has many different numbers; clfeval evaluates classifiers.",
     "turned-table": "Rows are metrics and columns are models.",
     "two-truths": "Several columns could be the true class.",
-    "typer-changed": "The completion script of the library has changed.",
     "unbounded-metric": "A metric that is best low needs a maximum: --rescale.",
     "undefined-metric": "A measure is undefined for a model, which cannot be ranked.",
     "unequal-ids": "Models of a long table do not cover the same rows.",

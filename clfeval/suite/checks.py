@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -16,7 +16,7 @@ from clfeval.compare.gates.limit_targets import (
     match_slices,
 )
 from clfeval.compare.gates.limit_tests import check_compared, check_ranges, still_best_gates
-from clfeval.compare.gates.limits import Gates, Limit, parse_limit
+from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.document import Cell, Document, Gate, Row
 from clfeval.errors import ErrorCollector, UsageError, list_names, suggestion
 from clfeval.measures.catalog import CATALOG
@@ -31,44 +31,40 @@ _MODEL = re.compile(r".* (?:of|by) '(.*)'", re.DOTALL)  # role of a model's colu
 SUMMED = ("rows", "positives", "negatives", "found", "missed_by_all", "models", "runs", "classes")
 
 
-def parse_limits(gates: Gates) -> Iterator[tuple[Limit, str]]:
-    """Yield the limits of gates, each with its text."""
-    return ((parse_limit(kind, text), text) for kind, text in gates.written)
-
-
-def pending_gates(run: Run) -> list[tuple[Gate, str]]:
-    """Return the gates of a run before evaluation, each with its text."""
+def pending_gates(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
+    """Return the gates of a run before evaluation, and their texts."""
     gates = build_group(Gates, run.options)
-    found = []
-    for limit, text in parse_limits(gates):
-        part = "" if limit.part == "value" else f".{limit.part}"
-        severity = gates.severity(limit.kind)
-        one = Gate(limit.kind, f"{limit.metric}{part}", limit.model, limit.limit, None, True,
-                   severity=severity, slice=limit.slices)  # fmt: skip
-        found.append((one, f"{limit.kind} {text}"))
+    gate = partial(Gate, value=None, passed=True, run=run.name)
+    found, texts = [], [f"{kind} {text}" for kind, text in gates.written]
+    for limit in gates.limits:
+        metric = limit.metric if limit.part == "value" else f"{limit.metric}.{limit.part}"
+        grade = gates.severity(limit.kind)
+        found.append(
+            gate(limit.kind, metric, limit.model, limit.limit, severity=grade, slice=limit.slices)
+        )
     for name, least in gates.least:
-        kind = f"min-{name}"
-        found.append((Gate(kind, name, None, least, None, True), f"{kind} {least:,}"))
+        found.append(gate(f"min-{name}", name, None, least))
+        texts.append(f"min-{name} {least:,}")
     for model in gates.still_best:
-        kind = "still-best"
-        found.append((Gate(kind, kind, model, 1.0, None, True), f"{kind} {model}"))
-    return found
+        found.append(gate("still-best", "still-best", model, 1.0))
+        texts.append(f"still-best {model}")
+    return tuple(found), tuple(texts)
 
 
 def check_without_table(run: Run, wrong: BatchErrors) -> None:
     """Report gates, tables and plots that cannot exist whatever the table holds."""
     gates = build_group(Gates, run.options)
-    for limit, text in parse_limits(gates):
-        given = _limit_node(run.given[limit.kind.replace("-", "_")], text.rpartition("=")[0])
+    for limit, (_, text) in zip(gates.limits, gates.written, strict=True):
+        given = run.given[limit.kind.replace("-", "_")]
+        given = dict(given.pairs()).get(text.rpartition("=")[0], given)  # limits may be a mapping
         _collect_refusal(partial(check_ranges, [limit]), run, given, wrong)
         _collect_refusal(partial(_check_limit, run, gates, limit), run, given, wrong)
     if gates.still_best and run.command != "report":
         models = partial(still_best_gates, _empty_result(run), gates.still_best)
         _collect_refusal(lambda: [*models()], run, run.given["still_best"], wrong)
     if names := as_list(run.options.get("show")):
-        _collect_refusal(
-            partial(check_names, run.command, names, "--show "), run, run.given["show"], wrong
-        )
+        known = partial(check_names, run.command, names, "--show ")
+        _collect_refusal(known, run, run.given["show"], wrong)
 
 
 def check_limits_fit_table(run: Run, reading: Sequence[Row]) -> None:
@@ -122,16 +118,6 @@ def _collect_refusal(
         wrong.take(error, given)
 
 
-def _limit_node(given: Node, name: str) -> Node:
-    """Return the node of a limit in a mapping, else the whole node."""
-    return dict(given.pairs()).get(name, given) if isinstance(given.value, dict) else given
-
-
-def required_runs(run: Run) -> list[str]:
-    """Return the names of the runs whose tables a run reads."""
-    return [run.input.run] if isinstance(run.input, RunLink) else []
-
-
 def check_links(runs: Sequence[Run], broken: Collection[str], wrong: BatchErrors) -> None:
     """Report missing tables of other runs and cycles; broken: runs with errors."""
     known = {run.name: run for run in runs}
@@ -152,37 +138,29 @@ def check_links(runs: Sequence[Run], broken: Collection[str], wrong: BatchErrors
                 hint = suggestion(run.input.table, tables) or f"tables: {list_names(tables, 40)}"
                 what = f"input: {other.command} has no table '{run.input.table}'"
                 wrong.say(run.input.given, what, hint)
-    while names := _find_cycle(known):
-        link = known.pop(names[0]).input
-        assert isinstance(link, RunLink)
-        wrong.say(link.given, f"input: runs need each other in a cycle: {' -> '.join(names)}")
-
-
-def _find_cycle(known: Mapping[str, Run]) -> list[str]:
-    """Return runs that depend on each other, the first repeated at the end; empty if none do."""
-    try:
-        _sorter([*known.values()], known).prepare()
-    except CycleError as error:
-        return [str(name) for name in error.args[1]][::-1]
-    return []
+    while True:
+        try:
+            return _sorter(known).prepare()
+        except CycleError as error:
+            names = error.args[1][::-1]  # the first is repeated at the end
+            link = known.pop(names[0]).input
+            assert isinstance(link, RunLink)
+            wrong.say(link.given, f"input: runs need each other in a cycle: {' -> '.join(names)}")
 
 
 def order_runs(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
     """Return the requested runs, and those whose tables they read, in order."""
     known = {run.name: run for run in runs}
-    wanted = select_runs(runs, only)
-    names = dict.fromkeys(run.name for run in wanted)
-    left = [*names]
+    left = names = {run.name for run in select_runs(runs, only)}
     while left:
-        left = [one for name in left for one in required_runs(known[name]) if one not in names]
-        names |= dict.fromkeys(left)
-    sorter = _sorter([run for run in runs if run.name in names], known)
+        left = {one for name in left if (one := known[name].required)} - names
+        names = names | left
+    sorter = _sorter({name: run for name, run in known.items() if name in names})
     sorter.prepare()
-    place = {run.name: i for i, run in enumerate(runs)}
     found: list[Run] = []
     while sorter.is_active():
-        ready = sorted(sorter.get_ready(), key=place.__getitem__)
-        found += [known[name] for name in ready]
+        ready = {*sorter.get_ready()}
+        found += [run for run in runs if run.name in ready]
         sorter.done(*ready)
     return found
 
@@ -202,7 +180,6 @@ def select_runs(runs: Sequence[Run], only: Iterable[str]) -> list[Run]:
     return [run for run in runs if not only or run.name in picked]
 
 
-def _sorter(runs: Sequence[Run], known: Mapping[str, Run]) -> TopologicalSorter[str]:
-    return TopologicalSorter(
-        {run.name: [one for one in required_runs(run) if one in known] for run in runs}
-    )
+def _sorter(runs: Mapping[str, Run]) -> TopologicalSorter[str]:
+    links = ((name, run.required) for name, run in runs.items())
+    return TopologicalSorter({name: [one] if one and one in runs else [] for name, one in links})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from clfeval.errors import ClfevalError, Problem, UsageError, list_names, suggestion
 from clfeval.tables.yaml import CODE, Value, YamlFile
@@ -42,19 +42,14 @@ class Node:
 
     def inside(self) -> Iterator[tuple[str | int, Node]]:
         """Yield the entries of a mapping or list; none for other values."""
-        entries: Sequence[tuple[str | int, Value]] = ()
-        if isinstance(self.value, dict):
-            entries = [*self.value.items()]
-        elif isinstance(self.value, list):
-            entries = [*enumerate(self.value)]
-        for key, value in entries:
-            yield key, replace(self, value=value, path=(*self.path, key))
+        value: Any = self.value
+        if isinstance(value, (dict, list)):
+            for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+                yield key, replace(self, value=one, path=(*self.path, key))
 
     def pairs(self) -> Iterator[tuple[str, Node]]:
         """Yield the entries of a mapping."""
-        for key, one in self.inside():
-            if isinstance(key, str):
-                yield key, one
+        return ((key, one) for key, one in self.inside() if isinstance(key, str))
 
     def meant(self) -> Iterator[tuple[str, Node]]:
         """Yield the entries of a mapping, except keys for anchors, which begin with `x-`."""
@@ -81,23 +76,20 @@ class BatchErrors:
         fresh: list[Problem] = []
         for one in error.problems:
             problem = with_place(one, where.place) if where else one
-            seen = (problem.file, problem.what) in self.told or problem.file in self.closed
-            if not seen:
-                self.told.add((problem.file, problem.what))
+            line = problem.file, problem.what
+            if line not in self.told and problem.file not in self.closed:
+                self.told.add(line)
                 fresh.append(problem)
         if fresh:
             self.parts.append(UsageError(fresh, hint=error.hint))
 
     def stop(self) -> None:
         """Raise UsageError with all errors, if there are any."""
-        if not self.parts:
-            return
         parts = sorted(self.parts, key=_error_position)
-        shown, rest = parts[:MAX_ERRORS], parts[MAX_ERRORS:]
-        if rest:
-            left = [problem for part in rest for problem in part.problems]
-            shown = [*shown, UsageError(left)]
-        raise shown[0] if len(shown) == 1 else UsageError.from_errors(shown)
+        if left := [problem for part in parts[MAX_ERRORS:] for problem in part.problems]:
+            parts[MAX_ERRORS:] = [UsageError(left)]
+        if parts:
+            raise parts[0] if len(parts) == 1 else UsageError.from_errors(parts)
 
 
 def with_place(problem: Problem, place: str) -> Problem:
@@ -176,16 +168,14 @@ class Filler:
 
     def fill(self, given: Node) -> Node:
         """Return a node with variables filled in, in all texts but not in keys."""
-        return replace(given, value=self._value(given, given.value, ()))
-
-    def _value(self, given: Node, value: Value, path: Keypath) -> Value:
+        value: Any = given.value
         if isinstance(value, str):
-            return self._text(replace(given, path=(*given.path, *path)), value)
-        if isinstance(value, list):
-            return [self._value(given, one, (*path, i)) for i, one in enumerate(value)]
-        if isinstance(value, dict):
-            return {key: self._value(given, one, (*path, key)) for key, one in value.items()}
-        return value
+            value = self._text(given, value)
+        elif isinstance(value, list):
+            value = [self.fill(one).value for _, one in given.inside()]
+        elif isinstance(value, dict):
+            value = {key: self.fill(one).value for key, one in given.inside()}
+        return replace(given, value=value)
 
     def _text(self, given: Node, text: str) -> str:
         if "$" not in text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from glob import escape, has_magic
 from itertools import product
@@ -24,7 +24,7 @@ from clfeval.suite.entries import BatchErrors, FilledText, Node
 from clfeval.suite.reading import TOP, path_beside_file
 from clfeval.tables.cells import as_text
 from clfeval.tables.input import command_of
-from clfeval.tables.yaml import Value, plain_scalar_value
+from clfeval.tables.yaml import plain_scalar_value
 
 RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # in addition to the options
 SAVED = ("save", "show", "digits")  # options on output that a run has
@@ -48,26 +48,11 @@ class RunKeys:
     output: type
 
     @cached_property
-    def saved(self) -> tuple[Option, ...]:
-        """Options on what is saved of a run."""
-        return tuple(one for one in options_of(self.output) if one.field in SAVED)
-
-    @cached_property
-    def gates(self) -> tuple[Option, ...]:
-        """Options on the gates of a run."""
-        return options_of(Gates)
-
-    @cached_property
     def options(self) -> tuple[Option, ...]:
         """All options of a run."""
         own = (one for one in self.command.options() if one.field not in BATCH_KEYS)
-        return (*own, *self.gates, *self.saved)
-
-    @cached_property
-    def files(self) -> tuple[Option, ...]:
-        """Options that name an input file."""
-        saved = {one.field for one in self.saved}
-        return tuple(one for one in self.options if one.field not in saved and names_a_file(one))
+        saved = (one for one in options_of(self.output) if one.field in SAVED)
+        return (*own, *options_of(Gates), *saved)
 
     @cached_property
     def known(self) -> dict[str, Option]:
@@ -78,7 +63,7 @@ class RunKeys:
 
     def option(self, name: str) -> Option:
         """Return an option by name, including the baseline, which has its own key."""
-        return self.known.get(name) or next(one for one in self.gates if one.name == name)
+        return self.known.get(name) or next(one for one in options_of(Gates) if one.name == name)
 
 
 @cache
@@ -103,27 +88,23 @@ def report_unknown_key(
         what += f" of {known.command.name}: {say_which_have_it(owners)}" if owners else ""
         known = known.known
     names = [name.replace("_", "-") for name in (*RUN, *known)]
-    hint = f"move {key} to the top level of the file" if key in TOP else None
-    empty = [name for name, one in _parent_node(given).items() if one is None and name in LIMITS]
+    parent: Any = given.file.value
+    for step in given.path[:-1]:
+        parent = parent[step]
+    empty = [name for name, one in parent.items() if one is None and name in LIMITS]
     measure = str(given.path[-1]).rpartition(":")[2].partition(".")[0]
+    meant, hint = MEANT.get(f"--{key.replace('_', '-')}", ""), None
     if empty and find_measure(measure):
         hint = f"write limits indented below {empty[0]}"
-    meant = MEANT.get(f"--{key.replace('_', '-')}", "")
-    if hint is None and key in OTHER_KEYS:
+    elif key in TOP:
+        hint = f"move {key} to the top level of the file"
+    elif key in OTHER_KEYS:
         hint = f"use {OTHER_KEYS[key]}"
-    elif hint is None and meant.startswith("--"):
+    elif meant.startswith("--"):
         hint = f"use {meant[2:].replace(' ', ': ', 1)}"
-    if hint is None and not what.endswith(" it"):
+    elif not what.endswith(" it"):
         hint = suggestion(key.replace("_", "-"), names)
     wrong.say(given, what, hint)
-
-
-def _parent_node(given: Node) -> dict[str, Value]:
-    """Return the mapping that contains a key."""
-    value = given.file.value
-    for step in given.path[:-1]:
-        value = value[step]  # type: ignore[index]
-    return value if isinstance(value, dict) else {}
 
 
 def accepts_type(option: Option, *kinds: type) -> bool:
@@ -158,9 +139,8 @@ def read_options(keys: RunKeys, given: Mapping[str, Node], wrong: BatchErrors) -
     found = {keys.option(name).name: one[0] for name, one in read.items() if one is not None}
     try:
         keys.command.taken(found)
-        limits = build_group(Gates, found)
-        _ = limits.limits
-        build_group(keys.output, {name: found[name] for name in found if name in SAVED})
+        _ = build_group(Gates, found).limits
+        build_group(keys.output, found)
     except ClfevalError as error:
         if len(found) == len(given):
             reword_for_yaml(error, keys, given)
@@ -187,11 +167,11 @@ def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
     for kind, one in [(Mapping, given), *((Any, one) for _, one in given.inside())]:
         if isinstance(one.value, dict) and not accepts_type(option, kind):
             wrong.say(one, f"{option.key} does not take a mapping")
-    value = _value_of_type(option, given, given.value, wrong)
+    value = _value_of_type(option, given, wrong)
     if option.kinds == (bool,) and not isinstance(value, (bool, NoneType)):
         what = f"{option.key} must be true or false, not {given.written or repr(value):.60}"
         wrong.say(given, what, _quotes_hint(option, given))
-    if value is None and option.holds == "several" and _is_gate(option):
+    if value is None and option.holds == "several" and option in options_of(Gates):
         what = f"{option.key} has no limit"
         wrong.say(given, what, "add a limit, remove the key, or write []")
     if wrong.times > before:
@@ -216,12 +196,11 @@ def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
 
 def _quotes_hint(option: Option, given: Node) -> str | None:
     """Return the hint to remove quotes, if the unquoted value would be valid."""
-    if not isinstance(given.value, str) or isinstance(
-        plain_scalar_value(given.value), (str, NoneType)
-    ):
+    plain = plain_scalar_value(given.value) if isinstance(given.value, str) else None
+    if isinstance(plain, (str, NoneType)):
         return None
     try:
-        _check(option, plain_scalar_value(given.value))
+        _check(option, plain)
     except ClfevalError:
         return None
     key = given.path[-1]
@@ -231,12 +210,8 @@ def _quotes_hint(option: Option, given: Node) -> str | None:
 def _check(option: Option, value: Any) -> None:
     """Raise ClfevalError for a value that is not valid for an option or gate."""
     made = convert_value(option, value)
-    if _is_gate(option):
+    if option in options_of(Gates):
         _ = Gates(**{option.field: made}).limits
-
-
-def _is_gate(option: Option) -> bool:
-    return option.field in {one.field for one in options_of(Gates)}
 
 
 def _refused_entry(option: Option, given: Node, value: Any) -> Node | None:
@@ -252,22 +227,17 @@ def _refused_entry(option: Option, given: Node, value: Any) -> Node | None:
     return bad[0] if len(bad) == 1 and len(inside) > 1 else None
 
 
-def _value_of_type(option: Option, given: Node, value: Value, wrong: BatchErrors) -> Any:
+def _value_of_type(option: Option, given: Node, wrong: BatchErrors) -> Any:
     """Return a value converted for an option; report texts that YAML reads as other types."""
+    value = given.value
     if isinstance(value, list):
-        for i, one in enumerate(value):
-            if one is None:
-                where = _child_node(given, i)
-                hint = "put the text in quotes" if where.written else None
-                wrong.say(where, f"{option.key}: an entry of the list is empty", hint)
-        return [
-            _value_of_type(option, _child_node(given, i), one, wrong) for i, one in enumerate(value)
-        ]
+        for _, one in given.inside():
+            if one.value is None:
+                hint = "put the text in quotes" if one.written else None
+                wrong.say(one, f"{option.key}: an entry of the list is empty", hint)
+        return [_value_of_type(option, one, wrong) for _, one in given.inside()]
     if isinstance(value, dict):
-        return {
-            key: _value_of_type(option, _child_node(given, key), one, wrong)
-            for key, one in value.items()
-        }
+        return {key: _value_of_type(option, one, wrong) for key, one in given.inside()}
     if isinstance(value, FilledText) and accepts_type(option, int, float, bool):
         if plain_scalar_value(value) is None:
             wrong.say(given, f"{option.key}: the variable's value '{value}' means null")
@@ -280,10 +250,6 @@ def _value_of_type(option: Option, given: Node, value: Value, wrong: BatchErrors
             what = f"{option.key}: YAML reads {written} as {kind}"
             wrong.say(given, what, f"put a text in quotes: {option.key}: '{written}'")
     return value
-
-
-def _child_node(given: Node, key: str | int) -> Node:
-    return replace(given, path=(*given.path, key))
 
 
 MOST = 10_000  # runs of a batch
@@ -339,13 +305,14 @@ def _read_exclusions(
     """Return the combinations to exclude."""
     if given is None:
         return []
+    write = "write exclude: [{threshold: 0.5}]"
     if not isinstance(given.value, list):
-        wrong.say(given, "exclude must be a list of mappings", "write exclude: [{threshold: 0.5}]")
+        wrong.say(given, "exclude must be a list of mappings", write)
         return []
     rules = []
     for _, one in given.inside():
         if not isinstance(one.value, dict) or not one.value:
-            wrong.say(one, "exclude: entries must be mappings", "write exclude: [{threshold: 0.5}]")
+            wrong.say(one, "exclude: entries must be mappings", write)
             continue
         rule = {}
         for key, value in one.pairs():

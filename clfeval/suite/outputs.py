@@ -29,26 +29,24 @@ def output_paths(
     given: Node, texts: tuple[str, ...], name: str, wrong: BatchErrors
 ) -> tuple[str, ...]:
     """Return the files a run is saved in, with `{name}` replaced by its name."""
-    paths = (_output_path(given, text, name, wrong) for text in texts)
-    return tuple(path for path in paths if path is not None)
-
-
-def _output_path(given: Node, text: str, name: str, wrong: BatchErrors) -> str | None:
-    for part in _PART.findall(text):
-        if part != "name":
-            wrong.say(given, f"save: '{{{part}}}' is unknown", "write {name} for the run's name")
-    path = text.replace("{name}", safe_file_name(name))
-    if "\0" in path:
-        wrong.say(given, f"save: {text!r} is not a file name")
-        return None
-    try:
-        format_of_file(path)
-    except UsageError as error:
-        wrong.say(given, f"save: {error.problems[0].what}", error.hint)
-        return None
-    whole = path_beside_file(given, path)
-    check_inside_folder(given, "save", path, wrong)
-    return whole
+    found = []
+    for text in texts:
+        for part in _PART.findall(text):
+            if part != "name":
+                hint = "write {name} for the run's name"
+                wrong.say(given, f"save: '{{{part}}}' is unknown", hint)
+        path = text.replace("{name}", safe_file_name(name))
+        if "\0" in path:
+            wrong.say(given, f"save: {text!r} is not a file name")
+            continue
+        try:
+            format_of_file(path)
+        except UsageError as error:
+            wrong.say(given, f"save: {error.problems[0].what}", error.hint)
+            continue
+        check_inside_folder(given, "save", path, wrong)
+        found.append(path_beside_file(given, path))
+    return tuple(found)
 
 
 def check_inside_folder(given: Node, key: str, path: str, wrong: BatchErrors) -> None:
@@ -95,10 +93,9 @@ def read_history_target(
 ) -> HistoryTarget | None:
     """Return the history of `history: FILE` or `{file:, label:, accept:}`; arguments override."""
     if given is None:
-        for flag, asked in (("--label", label is not None), ("--accept", accept)):
-            if asked:
-                hint = "add history: FILE at the top level of the YAML file"
-                wrong.take(bad_option(f"{flag} needs a history, and the batch has none", hint))
+        for flag in ["--label"] * (label is not None) + ["--accept"] * accept:
+            hint = "add history: FILE at the top level of the YAML file"
+            wrong.take(bad_option(f"{flag} needs a history, and the batch has none", hint))
         return None
     parts: Mapping[str, Node] = {"file": given}
     if isinstance(given.value, dict):
@@ -117,8 +114,8 @@ def read_history_target(
     if said is not None and not isinstance(said.value, str):
         wrong.say(said, "history: the label must be text", f"label: '{said.written or said.value}'")
         return None
-    label = label or (str(said.value) if said is not None else None)
-    if not label or not label.strip():
+    label = label or (str(said.value) if said is not None else "")
+    if not label.strip():
         hint = "add --label 2026-W47, or history: {file: FILE, label: TEXT}"
         wrong.say(given, "history: the label is missing", hint)
         return None

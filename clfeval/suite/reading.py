@@ -17,19 +17,9 @@ VERSION = 1
 TOP = ("version", "set", "defaults", "runs", "history")
 
 
-@dataclass(frozen=True, slots=True)
-class BatchDeclaration:
-    """The content of the files: defaults, and nodes of each run; keys as in Python."""
-
-    defaults: Mapping[str, Node]
-    runs: Mapping[str, Mapping[str, Node]]
-    files: tuple[YamlFile, ...] = ()
-    history: Node | None = None
-
-
 @dataclass(slots=True)
-class _MergedFiles:
-    """The merged top-level mappings of several files."""
+class BatchDeclaration:
+    """The merged content of the files: defaults, and nodes of each run; keys as in Python."""
 
     variables: dict[str, Node] = field(default_factory=dict)
     defaults: dict[str, Node] = field(default_factory=dict)
@@ -42,30 +32,27 @@ def read_declaration(
     names: Sequence[str], variables: Mapping[str, str], wrong: BatchErrors
 ) -> BatchDeclaration:
     """Read the files, fill in variables (arguments override files) and collect all errors."""
-    layers = _MergedFiles()
+    sheet = BatchDeclaration()
     for name in names:
         try:
             file = read_yaml(name, wrong.take)
         except UsageError as error:  # nothing of this file can be read
             wrong.take(error)
         else:
-            layers.files.append(file)
-            _merge_file(Node(file.value, file, ()), layers, wrong)
-    filler = Filler({**variables_from_file(layers.variables, wrong), **variables}, wrong)
-    defaults = {key: filler.fill(one) for key, one in layers.defaults.items()}
-    runs = {
-        name: {key: filler.fill(one) for key, one in run.items()}
-        for name, run in layers.runs.items()
-    }
-    history = filler.fill(layers.history) if layers.history else None
-    if len(layers.files) == len(names):  # else keys of unreadable files are unknown
-        check_used(variables, {*layers.variables} | filler.used, wrong)
-        if layers.files and not runs and not wrong.parts:
-            wrong.say(layers.files[-1].place("runs"), "no runs", "add runs: {NAME: {...}}")
-    return BatchDeclaration(defaults, runs, tuple(layers.files), history)
+            sheet.files.append(file)
+            _merge_file(Node(file.value, file, ()), sheet, wrong)
+    filler = Filler({**variables_from_file(sheet.variables, wrong), **variables}, wrong)
+    for group in (sheet.defaults, *sheet.runs.values()):
+        group.update({key: filler.fill(one) for key, one in group.items()})
+    sheet.history = filler.fill(sheet.history) if sheet.history else None
+    if len(sheet.files) == len(names):  # else keys of unreadable files are unknown
+        check_used(variables, {*sheet.variables} | filler.used, wrong)
+        if sheet.files and not sheet.runs and not wrong.parts:
+            wrong.say(sheet.files[-1].place("runs"), "no runs", "add runs: {NAME: {...}}")
+    return sheet
 
 
-def _merge_file(top: Node, layers: _MergedFiles, wrong: BatchErrors) -> None:
+def _merge_file(top: Node, sheet: BatchDeclaration, wrong: BatchErrors) -> None:
     """Merge a file into those before it."""
     if not _is_mapping(top, "the file", wrong):
         return
@@ -74,19 +61,7 @@ def _merge_file(top: Node, layers: _MergedFiles, wrong: BatchErrors) -> None:
         if key not in TOP:
             hint = suggestion(key, TOP) or f"keys of a batch: {', '.join(TOP)}, and x-..."
             wrong.say(one, f"unknown key '{key}'", hint)
-    _check_version(top, given.get("version"), wrong)
-    for key, into in (("set", layers.variables), ("defaults", layers.defaults)):
-        if key in given and _is_mapping(given[key], key, wrong):
-            into.update(given[key].pairs() if key == "set" else _entries_by_name(given[key], wrong))
-    layers.history = given.get("history", layers.history)
-    if "runs" in given and _is_mapping(given["runs"], "runs", wrong):
-        for name, run in given["runs"].pairs():
-            _check_name(name, run, wrong)
-            if _is_mapping(run, f"run '{name}'", wrong):
-                layers.runs.setdefault(name, {}).update(_entries_by_name(run, wrong))
-
-
-def _check_version(top: Node, version: Node | None, wrong: BatchErrors) -> None:
+    version = given.get("version")
     if version is None:
         wrong.say(top, "the key 'version' is missing", f"begin with version: {VERSION}")
     elif version.value is True or version.value != VERSION:
@@ -94,14 +69,19 @@ def _check_version(top: Node, version: Node | None, wrong: BatchErrors) -> None:
         why = "is newer than this program" if newer else "is not a version"
         what = f"version: {version.value!r:.20} {why}"
         wrong.say(version, what, f"this program reads version: {VERSION}")
-
-
-def _check_name(name: str, run: Node, wrong: BatchErrors) -> None:
-    if not name.strip() or not name.isprintable() or {*"[]"} & {*name}:
-        hint = "write text without brackets: they mark the runs of a matrix"
-        wrong.say(run, f"'{name}' is not a valid name of a run", hint)
-    elif "${" in name:
-        wrong.say(run, f"'{name}': variables work in values, not in names")
+    for key, into in (("set", sheet.variables), ("defaults", sheet.defaults)):
+        if key in given and _is_mapping(given[key], key, wrong):
+            into.update(given[key].pairs() if key == "set" else _entries_by_name(given[key], wrong))
+    sheet.history = given.get("history", sheet.history)
+    if "runs" in given and _is_mapping(given["runs"], "runs", wrong):
+        for name, run in given["runs"].pairs():
+            if not name.strip() or not name.isprintable() or {*"[]"} & {*name}:
+                hint = "write text without brackets: they mark the runs of a matrix"
+                wrong.say(run, f"'{name}' is not a valid name of a run", hint)
+            elif "${" in name:
+                wrong.say(run, f"'{name}': variables work in values, not in names")
+            if _is_mapping(run, f"run '{name}'", wrong):
+                sheet.runs.setdefault(name, {}).update(_entries_by_name(run, wrong))
 
 
 def _is_mapping(given: Node, what: str, wrong: BatchErrors) -> bool:

@@ -18,6 +18,7 @@ from clfeval.suite.running import Plan, RunOutcome, describe_input, display_path
 from clfeval.suite.runs import RunLink
 from clfeval.tables.source import split_path
 
+GATE_COLUMNS = "kind metric model slice limit limit_text value among severity state passed reason"
 MAX_OUTCOME_LINES = 100  # lines of errors of one run, at most
 
 
@@ -51,7 +52,7 @@ def suite_result(plan: Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Do
         signature=f"cmd:{SUITE}|runs:{len(outcomes)}|of:{signed.hexdigest()[:8]}"
         f"|clfeval:{__version__}",
         inputs=plan.inputs,
-        parameters={"dry_run": True if dry else None, "offer": None},
+        parameters={"dry_run": dry or None, "offer": None},
         summary={
             "runs": len(outcomes),
             "missed": sum(one.state == MISSED for one in outcomes),
@@ -63,11 +64,9 @@ def suite_result(plan: Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Do
         gates=() if dry else tuple(gate for one in outcomes for gate in one.gates),
         answer=tuple(_answer(outcomes, dry=dry)),
         warnings=tuple(
-            ResultNote(
-                "gates-replaced", f"run '{run.name}' replaces {' and '.join(run.lost)} of defaults"
-            )
-            for run in plan.runs
-            if run.lost
+            ResultNote("gates-replaced", f"run '{name}' replaces {' and '.join(lost)} of defaults")
+            for name, lost in ((run.name, run.lost) for run in plan.runs)
+            if lost
         ),
     )
 
@@ -85,15 +84,10 @@ def _gates(one: RunOutcome) -> list[Row]:
     """Return rows of the gates of a run; of a dry run as requested."""
     rows: list[Row] = []
     for gate, text in zip_longest(one.gates, one.written):
-        told = {"state": None, "passed": None} if text else {
-            "state": gate.state, "passed": gate.passed}  # fmt: skip
-        rows.append({
-            "run": one.run.name, "kind": gate.kind, "metric": gate.metric, "model": gate.model,
-            "slice": gate.slice, "limit": gate.limit, "limit_text": gate.limit_text,
-            "value": gate.value, "among": gate.among, "severity": gate.severity, **told,
-            "reason": gate.reason,
-            "text": text or str(replace(gate, run=None)),
-        })  # fmt: skip
+        row = {name: getattr(gate, name) for name in GATE_COLUMNS.split()}
+        row |= {"state": None, "passed": None} if text else {}
+        text = text or str(replace(gate, run=None))
+        rows.append({"run": one.run.name, **row, "text": text})
     return rows
 
 

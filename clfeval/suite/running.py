@@ -8,14 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
 from json import dumps
 from pathlib import Path
 from typing import Any
 
-from clfeval.api.report import add_gate_measures
+from clfeval.api.baseline import compute_with_gates, history_entries
 from clfeval.api.result import Result
-from clfeval.compare.baseline.read import is_history
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import append_entries
 from clfeval.compare.history.line import AcceptedLabel, HistoryEntry
@@ -39,11 +37,10 @@ from clfeval.suite.checks import (
     check_without_table,
     order_runs,
     pending_gates,
-    required_runs,
     select_runs,
 )
 from clfeval.suite.entries import BatchErrors, Node, variables_from_shell, with_place
-from clfeval.suite.keys import SAVED, reword_for_yaml
+from clfeval.suite.keys import reword_for_yaml
 from clfeval.suite.outputs import HistoryTarget, check_overwrites, read_history_target
 from clfeval.suite.reading import input_files, read_declaration
 from clfeval.suite.runs import Run, RunLink, build_runs
@@ -54,6 +51,8 @@ from clfeval.tables.source import display_name, split_path
 from clfeval.views.files import OutputRequest, SavedFiles, table_or_first
 
 LOOKED_AT = 100  # runs whose tables are checked if a YAML file has errors, at most
+SKIPPED = "baseline '{}' is missing: skipped"
+NUMBERS = (int, float)
 Hear = Callable[[str], None]  # receives how a table was read
 
 
@@ -99,23 +98,22 @@ def execute_runs(
     runs need them. history: receives the lines of all computed runs at the end, accepted,
     if requested, if all runs passed. Raises UsageError where it cannot be written.
     """
-    waiting = Counter(name for run in runs for name in required_runs(run))
+    waiting = Counter(run.required for run in runs)
     saves = frozenset(os.path.abspath(path) for run in runs for path in run.save)
     kept: dict[str, Document] = {}
     failed: dict[str, ExitCode] = {}
     entries: list[HistoryEntry] = []
-    stopped = wrong = False
+    wrong = False
     seen: dict[str, Document] = {}
     for run in runs:
-        lost = next((name for name in required_runs(run) if name in failed), None)
-        if stopped:
+        lost = run.required if run.required in failed else None
+        if fail_fast and wrong:
             done = RunOutcome(run, LEFT_OUT, ExitCode.OK, ("an earlier run failed (--fail-fast)",))
         elif lost is not None:
             done = RunOutcome(run, LEFT_OUT, failed[lost], (f"run '{lost}' was not computed",))
         elif dry and isinstance(run.input, RunLink):
-            gates, texts = _gates_of_run(run)
             said = (f"for run '{run.input.run}'",)
-            done = RunOutcome(run, WAITS, ExitCode.OK, said, gates, texts)
+            done = RunOutcome(run, WAITS, ExitCode.OK, said, *pending_gates(run))
         else:
             done, result = _execute_run(run, kept, saves, seen if dry else None, hear, history)
             if result is not None and waiting[run.name]:
@@ -124,11 +122,9 @@ def execute_runs(
             failed[run.name] = done.code
         entries += done.entries
         wrong = wrong or done.code != ExitCode.OK
-        stopped = fail_fast and wrong
-        for name in required_runs(run):
-            waiting[name] -= 1
-            if not waiting[name]:
-                kept.pop(name, None)
+        waiting[run.required] -= 1
+        if run.required and not waiting[run.required]:
+            kept.pop(run.required, None)
         yield replace(done, entries=())
     if history is not None and entries:
         accepted = dict.fromkeys(one.command for one in entries) if history.accept else ()
@@ -157,9 +153,9 @@ def _execute_run(
     gates = tuple(replace(gate, run=run.name) for gate in result.gates)
     missed = tuple(str(replace(gate, run=None)) for gate in gates if gate.failed)
     warned = tuple(str(replace(gate, run=None)) for gate in gates if gate.state == "warned")
-    skipped = (gate.metric for gate in gates if gate.state == "skipped")
+    skipped = (SKIPPED.format(gate.metric) for gate in gates if gate.state == "skipped")
     told = tuple(f"warning: {one}" for one in warned) if missed else warned
-    said = (*missed, *told, *map(_skipped, skipped))
+    said = (*missed, *told, *skipped)
     judged = any(gate.state != "skipped" for gate in gates)
     state = MISSED if missed else WARNED if warned else MET if judged else COMPUTED
     code = ExitCode.OK if result.passed else ExitCode.GATE_MISSED
@@ -170,93 +166,45 @@ def _execute_run(
     ), result  # fmt: skip
 
 
-def _skipped(name: str) -> str:
-    return f"baseline '{name}' is missing: skipped"
-
-
-def _place_error(error: ClfevalError, run: Run) -> None:
-    """Set the file of problems on another run's table, and the place of those without one."""
-    for part in error.parts:
-        _place_error(part, run)
-    problems = (
-        replace(one, file=describe_input(run)) if one.file == FRAME else one
-        for one in error.problems
-    )
-    if isinstance(error, UsageError):
-        problems = (with_place(one, run.place) for one in problems)
-    error.problems = tuple(problems)
-
-
-def _function(run: Run) -> tuple[Any, dict[str, Any]]:
-    """Return the public function of a run's command, and its options."""
-    word = run.command.replace("-", "_")
-    function = getattr(import_module(f"clfeval.api.{word}"), word)
-    known = {option.name for option in run.keys.command.options()}
-    return function, {name: value for name, value in run.options.items() if name in known}
-
-
 def _yaml_call(run: Run, fixes: Mapping[str, Any]) -> str:
     """Write the hint on keys to add to a run, as JSON, which YAML can read."""
     pairs = (f"{k.replace('_', '-')}: {dumps(v, ensure_ascii=False)}" for k, v in fixes.items())
     return f"at {run.place} add {', '.join(pairs)}"
 
 
-def _group(run: Run, group: type, names: Sequence[str] = ()) -> Any:
-    return build_group(group, {k: v for k, v in run.options.items() if not names or k in names})
-
-
 def _compute_run(
     run: Run, kept: Mapping[str, Document], hear: Hear | None, history: HistoryTarget | None
 ) -> tuple[Document, Sequence[str], Sequence[HistoryEntry]]:
     """Compute, gate and save a run; return its result, names of files, and history lines."""
-    gates = _group(run, Gates)
-    output = _group(run, run.keys.output, SAVED)
+    gates = build_group(Gates, run.options)
+    output: Any = build_group(run.keys.output, run.options)
     table: Any = list(run.files) or None
     if isinstance(run.input, RunLink):
         before = kept[run.input.run]
         table = Result.from_document(before).frame(table_or_first(before, run.input.table))
     for path in run.save:
         _make_folder(path)
-    limited = gates.any
-    heard: list[Read] = []
-    function, options = _function(run)
-    given = add_gate_measures(run.keys.command, table, options, gates)
+    named, label = describe_input(run), history.label if history else None
 
     def listen(read: Read) -> None:
-        heard.append(read)
         if hear is not None:
-            hear(f"{run.name}: {read.described().replace(FRAME, describe_input(run))}")
+            hear(f"{run.name}: {read.described().replace(FRAME, named)}")
 
-    with SavedFiles(run.save, inputs=run.reads, gates=limited, said="--save ") as files:
-        result = function.asked(
-            table,
-            given,
-            listen,
-            partial(_yaml_call, run),
-            truth=history is not None or is_history(gates.baseline),
-        )
-        inputs = (
-            replace(one, name=describe_input(run)) if one.name == FRAME else one
-            for one in result.inputs
-        )
+    with SavedFiles(run.save, inputs=run.reads, gates=gates.any, said="--save ") as files:
+        result = compute_with_gates(
+            run.keys.command, table, run.options, gates, (listen, _be_silent),
+            partial(_yaml_call, run), label=label, run=run.name,
+        )  # fmt: skip
+        inputs = (replace(one, name=named) if one.name == FRAME else one for one in result.inputs)
         result = replace(result, inputs=tuple(inputs))
-        if limited or gates.baseline is not None:
-            from clfeval.api.baseline import table_baseline, with_history_baseline
-            from clfeval.compare.gates.evaluate import evaluate_gates
-
-            last = heard[-1] if heard else None
-            beside = table_baseline(function, table, given, gates, result, last, lambda _: None)
-            against = with_history_baseline(gates, run.name, history.label if history else None)
-            result = evaluate_gates(result, against, beside)
         wanted = OutputRequest.from_names(run.command, output.show, output.digits)
         table_or_first(result, wanted.table)
-        entries: Sequence[HistoryEntry] = ()
-        if history is not None:
-            from clfeval.api.baseline import history_entries
+        entries = [] if label is None else history_entries(result, label, run.name)
+        return result, files.write(result, wanted), entries
 
-            entries = history_entries(result, history.label, run.name)
-        wrote = files.write(result, wanted)
-        return result, wrote, entries
+
+def _be_silent(_: Read) -> None:
+    """Do not say how a table was read."""
 
 
 def _make_folder(path: str) -> None:
@@ -269,14 +217,17 @@ def _make_folder(path: str) -> None:
 
 def read_run_table(run: Run, seen: dict[str, Document]) -> Document:
     """Return how a run's table is read; seen: cache by options on reading."""
-    function, given = _function(run)
-    reads = {one.name for one in run.keys.command.options_of(Input)}
-    kept = {k: v for k, v in given.items() if k in reads or type(v) not in (int, float)}
+    command, files = run.keys.command, list(run.files) or None
+    reads = {one.name for one in command.options_of(Input)}
+    texts = {
+        one.name for one in command.options() if type(run.options.get(one.name)) not in NUMBERS
+    }
+    kept = {k: v for k, v in run.options.items() if k in reads | texts}
     key = repr((run.command, run.files, kept))
     if key not in seen:
-        dry = {**given, "dry_run": True}
-        files = list(run.files) or None
-        seen[key] = function.asked(files, dry, lambda _: None, partial(_yaml_call, run))
+        dry, silent = {**run.options, "dry_run": True}, (_be_silent, _be_silent)
+        offer = partial(_yaml_call, run)
+        seen[key] = compute_with_gates(command, files, dry, Gates(), silent, offer, label=None)
     return seen[key]
 
 
@@ -304,9 +255,15 @@ def check_tables(runs: Sequence[Run], wrong: BatchErrors) -> None:
 
 
 def _in_words(error: ClfevalError, run: Run) -> ClfevalError:
-    """Reword an error for a batch, and add its place."""
+    """Reword an error for a batch; name another run's table, and the place of other problems."""
     reword_for_yaml(error, run.keys, run.given)
-    _place_error(error, run)
+    for part in (error, *error.parts):
+        problems = []
+        for one in part.problems:
+            named = replace(one, file=describe_input(run)) if one.file == FRAME else one
+            usage = isinstance(part, UsageError)
+            problems.append(with_place(named, run.place) if usage else named)
+        part.problems = tuple(problems)
     return error
 
 
@@ -316,22 +273,15 @@ def _dry_run_outcome(run: Run, saves: Collection[str], seen: dict[str, Document]
     doubts = tuple(str(row["text"]) for row in result.tables["ambiguities"])
     if not doubts:
         check_limits_fit_table(run, result.tables["reading"])
-    gates, texts = _gates_of_run(run)
     baseline, skips = run.options.get("baseline"), run.options.get("baseline_missing") == "skip"
     said: tuple[str, ...] = ()
     if baseline and not os.path.exists(baseline) and os.path.abspath(baseline) not in saves:
         name = os.path.basename(baseline)
-        said = (_skipped(name) if skips else f"baseline '{name}' is missing: gate missed",)
+        said = (SKIPPED.format(name) if skips else f"baseline '{name}' is missing: gate missed",)
     fine = not doubts and (skips or not said)
     state, code = (READY, ExitCode.OK) if fine else (DOUBTFUL, ExitCode.DATA)
     reading = tuple({"run": run.name, **row} for row in result.tables["reading"])
-    return RunOutcome(run, state, code, (*doubts, *said), gates, texts, reading=reading)
-
-
-def _gates_of_run(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
-    """Return the gates of a run before evaluation, and their texts."""
-    found = pending_gates(run)
-    return tuple(replace(one, run=run.name) for one, _ in found), tuple(text for _, text in found)
+    return RunOutcome(run, state, code, (*doubts, *said), *pending_gates(run), reading=reading)
 
 
 def describe_input(run: Run) -> str:
@@ -354,7 +304,7 @@ def display_path(run: Run, path: str) -> str:
 class Plan:
     """The runs in order, with the files that define them."""
 
-    runs: tuple[Run, ...]
+    runs: Sequence[Run]
     inputs: tuple[InputFile, ...]
     history: HistoryTarget | None = None
 
@@ -380,13 +330,12 @@ def build_plan(
         history = read_history_target(sheet.history, label, wrong, accept=accept)
     saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
     read = dict.fromkeys(path for run in runs for path in (*run.reads, *run.wide))
-    check_overwrites(saved, [*names, *read], wrong)
-    check_overwrites(saved, [history.file] if history else [], wrong)
+    check_overwrites(saved, [*names, *read, *([history.file] if history else [])], wrong)
     if wrong.parts:
         try:
             check_tables(select_runs(runs, only), wrong)
         except UsageError as error:
             wrong.take(error)
     wrong.stop()
-    chosen_runs = order_runs(runs, only)
-    return Plan(tuple(chosen_runs), input_files(sheet, len(chosen_runs)), history)
+    runs = order_runs(runs, only)
+    return Plan(runs, input_files(sheet, len(runs)), history)

@@ -7,13 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from glob import glob, has_magic
+from glob import glob
 from pathlib import Path
 from typing import Any
 
 from clfeval import COMMANDS
+from clfeval.compare.gates.limits import Gates
 from clfeval.errors import suggestion
-from clfeval.options.declaration import READING, as_list
+from clfeval.options.declaration import READING, as_list, options_of
 from clfeval.output_files import target_path
 from clfeval.suite.entries import BatchErrors, Node
 from clfeval.suite.keys import (
@@ -23,6 +24,7 @@ from clfeval.suite.keys import (
     RunKeys,
     all_run_keys,
     combinations,
+    names_a_file,
     read_options,
     report_unknown_key,
     resolve_path,
@@ -54,15 +56,15 @@ def run_tables(
         if "input" in given:
             hint = "keep input for one table, or inputs for one run per file"
             wrong.say(given["inputs"], "input and inputs are both given", hint)
-        paths = _paths(given["inputs"], wrong)
-        found = [one for path in paths for one in _expand_pattern(path)]
+        found: list[str] = []
+        for path in _paths(given["inputs"], wrong):
+            plain = os.path.exists(path) or os.path.dirname(path).startswith("/**")
+            # a pattern that matches nothing, or could search the whole disk, stays as it is
+            found += ([] if plain else sorted(glob(path, recursive=True))) or [path]
         yield from zip(_stems(found), ((path,) for path in found), strict=True)
-    elif "input" in given:
-        one = given["input"]
-        if isinstance(one.value, dict):
-            yield "", _link(one, wrong)
-        else:
-            yield "", tuple(_paths(one, wrong))
+    elif one := given.get("input"):
+        linked = isinstance(one.value, dict)
+        yield "", _link(one, wrong) if linked else tuple(_paths(one, wrong))
     elif not keys.command.optional:
         wrong.say(place, f"run '{group}' has no table", "add input: FILE, or inputs: FILES")
     else:
@@ -95,13 +97,6 @@ def _paths(given: Node, wrong: BatchErrors) -> list[str]:
     if not several:
         wrong.say(given, f"{given.path[-1]}: the list of tables is empty")
     return found
-
-
-def _expand_pattern(path: str) -> list[str]:
-    """Return the files of a pattern, or the pattern itself if it matches none."""
-    if os.path.exists(path) or not has_magic(path) or os.path.dirname(path).startswith("/**"):
-        return [path]
-    return sorted(glob(path, recursive=True)) or [path]
 
 
 def _stems(paths: Sequence[str]) -> list[str]:
@@ -164,9 +159,14 @@ class Run:
         return self.input if isinstance(self.input, tuple) else ()
 
     @property
+    def required(self) -> str | None:
+        """The name of the run whose table it reads, if any."""
+        return self.input.run if isinstance(self.input, RunLink) else None
+
+    @property
     def reads(self) -> tuple[str, ...]:
         """Every file it reads, by name or pattern: table, others, baseline."""
-        given = [self.options.get(one.name) for one in self.keys.files]
+        given = [self.options.get(one.name) for one in self.keys.options if names_a_file(one)]
         others = [one for value in given for one in as_list(value) if isinstance(one, str)]
         return (*(split_path(path)[1] for path in self.files), *others)
 
@@ -215,10 +215,9 @@ def _keys(
         wrong.say(command, f"command: no command {command.value!r:.60}", hint)
     else:
         where = next(iter(own.values()), None)
-        place = sheet.files[0].place("runs", group) if where is None else where.file.place(
-            "runs", group)  # fmt: skip
+        file = where.file if where else sheet.files[0]
         hint = f"add command: NAME, one of {', '.join(COMMANDS)}"
-        wrong.say(place, f"run '{group}' has no command", hint)
+        wrong.say(file.place("runs", group), f"run '{group}' has no command", hint)
     for key, one in own.items():
         if key not in known and key not in RUN:
             report_unknown_key(one, key, known, wrong)
@@ -285,7 +284,7 @@ def _expand_run(
         asked = {k: v for k, v in mine.items() if k == "inputs"}
         mine = {k: v for k, v in mine.items() if k not in ("input", "inputs")}
         if "baseline" in mine:
-            mine |= _baseline_gates(mine.pop("baseline"), keys, mine, wrong)
+            mine |= _baseline_gates(mine.pop("baseline"), mine, wrong)
         # an invalid one stops the batch after all of it is read
         options = read_options(keys, mine, wrong)
         written = tuple(as_list(options.pop("save", ())))
@@ -293,25 +292,17 @@ def _expand_run(
             label_ = ",".join(filter(None, (stem, label)))
             name = f"{group}[{label_}]" if label_ else group
             save = output_paths(mine["save"], written, name, wrong) if written else ()
-            options_ = _with_run_name(options, name)
+            options_ = dict(options)
+            if baseline := options.get("baseline"):
+                options_["baseline"] = baseline.replace("{name}", safe_file_name(name))
             yield Run(name, group, keys, table, options_, {**mine, **asked}, place, home, save)
 
 
-def _with_run_name(options: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return options with `{name}` in the baseline replaced by the name of the run."""
-    baseline = options.get("baseline")
-    if baseline is None:
-        return options
-    return {**options, "baseline": baseline.replace("{name}", safe_file_name(name))}
-
-
-def _baseline_gates(
-    given: Node, keys: RunKeys, beside: Mapping[str, Node], wrong: BatchErrors
-) -> dict[str, Node]:
+def _baseline_gates(given: Node, beside: Mapping[str, Node], wrong: BatchErrors) -> dict[str, Node]:
     """Return the options on gates in a baseline: its file and the keys next to it."""
     if not isinstance(given.value, dict):
         return {"baseline": given}
-    names = {one.name for one in keys.gates} - {"baseline"}
+    names = {one.name for one in options_of(Gates)} - {"baseline"}
     found: dict[str, Node] = {}
     for key, one in given.pairs():
         name = key.replace("-", "_")

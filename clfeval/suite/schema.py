@@ -7,7 +7,8 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from clfeval import COMMANDS
-from clfeval.options.declaration import Opt, Option, union_types
+from clfeval.compare.gates.limits import Gates
+from clfeval.options.declaration import Opt, Option, options_of, union_types
 from clfeval.suite.keys import run_keys
 from clfeval.suite.reading import VERSION
 
@@ -23,7 +24,18 @@ def options_schema(options: Iterable[Option]) -> dict[str, Any]:
         if NoneType in get_args(option.type) and shape:
             shape = {"anyOf": [shape, {"type": "null"}]}
         properties[option.key.replace("-", "_")] = {**shape, "description": option.opt.help}
-    return {"type": "object", "properties": properties, "additionalProperties": False}
+    return _mapping(properties)
+
+
+def _mapping(
+    properties: Mapping[str, Any], *required: str, custom: bool = False, **more: Any
+) -> dict[str, Any]:
+    """Return the JSON Schema of a mapping without other keys; custom: but keys for anchors."""
+    found = {**more, "type": "object"}
+    found |= {"required": [*required]} if required else {}
+    found |= {"properties": properties}
+    found |= {"patternProperties": {"^x-": True}} if custom else {}
+    return {**found, "additionalProperties": False}
 
 
 def _schema(kind: Any, opt: Opt) -> dict[str, Any]:
@@ -60,32 +72,31 @@ ID = f"clfeval.suite/{VERSION}"
 TEXT = {"type": "string"}
 TEXTS = {"anyOf": [TEXT, {"type": "array", "items": TEXT, "minItems": 1}]}
 VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_-]*\}$"}
-CUSTOM_KEYS = {"^x-": True}  # keys for anchors
 
 
 def suite_schema(output: type) -> dict[str, Any]:
     """Return the JSON Schema of a batch; output: the group of options on saving."""
     named = {name: f"{name.replace('-', '_')}_keys" for name in COMMANDS}
     keys = {named[name]: _keys(name, output) for name in COMMANDS}
-    every: dict[str, Any] = {}
+    every: dict[str, list[Any]] = {}
     for one in keys.values():
-        for key in one["properties"]:
-            every.setdefault(key, []).append(one["properties"][key])
+        for key, shape in one["properties"].items():
+            kinds = every.setdefault(key, [])
+            kinds += [] if shape in kinds else [shape]
     defaults = {
-        key: kinds[0]
-        if all(kind == kinds[0] for kind in kinds)
-        else {"anyOf": _unique_schemas(kinds)}
+        key: kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
         for key, kinds in every.items()
         if key not in ("inputs", "matrix", "exclude")
     }
     command = {"enum": [*COMMANDS, *(n.replace("-", "_") for n in COMMANDS if "-" in n)]}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": ID,
-        "title": "Batch file, run by: clfeval batch suite.yaml",
-        "type": "object",
-        "required": ["version"],
-        "properties": {
+    history = {"file": TEXT, "label": TEXT, "accept": {"type": "boolean"}}
+    link = _mapping(
+        {"run": TEXT, "table": TEXT},
+        "run",
+        description="A table of another run's result; by default the first.",
+    )
+    top = _mapping(
+        {
             "version": {"const": VERSION},
             "set": {
                 "description": "Variables, used as ${name} in values.",
@@ -95,15 +106,7 @@ def suite_schema(output: type) -> dict[str, Any]:
             "defaults": {"$ref": "#/$defs/defaults"},
             "history": {
                 "description": "File to which every run appends its lines.",
-                "anyOf": [
-                    TEXT,
-                    {
-                        "type": "object",
-                        "required": ["file"],
-                        "properties": {"file": TEXT, "label": TEXT, "accept": {"type": "boolean"}},
-                        "additionalProperties": False,
-                    },
-                ],
+                "anyOf": [TEXT, _mapping(history, "file")],
             },
             "runs": {
                 "description": "Runs, by name.",
@@ -111,16 +114,20 @@ def suite_schema(output: type) -> dict[str, Any]:
                 "additionalProperties": {"$ref": "#/$defs/run"},
             },
         },
-        "patternProperties": CUSTOM_KEYS,
-        "additionalProperties": False,
+        "version",
+        custom=True,
+        title="Batch file, run by: clfeval batch suite.yaml",
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
+        **top,
         "$defs": {
-            "defaults": {
-                "description": "Defaults for every run whose command has the option.",
-                "type": "object",
-                "properties": {**defaults, "command": command},
-                "patternProperties": CUSTOM_KEYS,
-                "additionalProperties": False,
-            },
+            "defaults": _mapping(
+                {**defaults, "command": command},
+                custom=True,
+                description="Defaults for every run whose command has the option.",
+            ),
             "run": {
                 "type": "object",
                 "properties": {"command": command},
@@ -135,29 +142,10 @@ def suite_schema(output: type) -> dict[str, Any]:
                     for n in COMMANDS
                 ],
             },
-            "input": {
-                "anyOf": [
-                    *TEXTS["anyOf"],
-                    {
-                        "description": "A table of another run's result; by default the first.",
-                        "type": "object",
-                        "required": ["run"],
-                        "properties": {"run": TEXT, "table": TEXT},
-                        "additionalProperties": False,
-                    },
-                ]
-            },
+            "input": {"anyOf": [*TEXTS["anyOf"], link]},
             **keys,
         },
     }
-
-
-def _unique_schemas(kinds: list[Any]) -> list[Any]:
-    found: list[Any] = []
-    for one in kinds:
-        if one not in found:
-            found.append(one)
-    return found
 
 
 def _keys(command: str, output: type) -> dict[str, Any]:
@@ -169,7 +157,7 @@ def _keys(command: str, output: type) -> dict[str, Any]:
         for name, one in keys.known.items()
     }
     matrix = {name: {"type": "array", "minItems": 1} for name in (*options, "input")}
-    gates = {one.name: options[one.name] for one in keys.gates if one.field != "baseline"}
+    gates = {one.name: options[one.name] for one in options_of(Gates) if one.field != "baseline"}
     gates |= {
         name.removeprefix("baseline_"): shape
         for name, shape in gates.items()
@@ -179,12 +167,9 @@ def _keys(command: str, output: type) -> dict[str, Any]:
         "command": True,
         "input": {"description": "One table, in one or several files.", "$ref": "#/$defs/input"},
         "inputs": {"description": "Files, or a pattern; one run per file.", **TEXTS},
-        "matrix": {
-            "description": "Lists of values; one run per combination.",
-            "type": "object",
-            "properties": _both_spellings(matrix),
-            "additionalProperties": False,
-        },
+        "matrix": _mapping(
+            _both_spellings(matrix), description="Lists of values; one run per combination."
+        ),
         "exclude": {
             "description": "Combinations of the matrix to leave out.",
             "type": "array",
@@ -192,37 +177,20 @@ def _keys(command: str, output: type) -> dict[str, Any]:
         },
         "baseline": {
             "description": "Baseline to compare with, and limits on the change.",
-            "anyOf": [
-                TEXT,
-                {
-                    "type": "object",
-                    "required": ["input"],
-                    "properties": {"input": TEXT, **_both_spellings(gates)},
-                    "additionalProperties": False,
-                },
-            ],
+            "anyOf": [TEXT, _mapping({"input": TEXT, **_both_spellings(gates)}, "input")],
         },
     }
-    return {
-        "type": "object",
-        "properties": {**own, **_both_spellings(options)},
-        "patternProperties": CUSTOM_KEYS,
-        "additionalProperties": False,
-    }
+    return _mapping({**own, **_both_spellings(options)}, custom=True)
 
 
 def _allow_variables(shape: dict[str, Any]) -> dict[str, Any]:
     """Allow a variable in place of a number or boolean."""
-    description = shape.get("description", "")
     bare = {key: value for key, value in shape.items() if key != "description"}
     if not bare or bare == TEXT:
         return shape
-    return {"description": description, "anyOf": [bare, VARIABLE]}
+    return {"description": shape["description"], "anyOf": [bare, VARIABLE]}
 
 
 def _both_spellings(options: dict[str, Any]) -> dict[str, Any]:
-    return {
-        spelt: shape
-        for name, shape in options.items()
-        for spelt in dict.fromkeys((name.replace("_", "-"), name))
-    }
+    pairs = options.items()
+    return {spelt: shape for name, shape in pairs for spelt in (name.replace("_", "-"), name)}

@@ -22,11 +22,11 @@ import typer
 
 from clfeval.cli import complete
 from clfeval.cli.app import COMMANDS
-from clfeval.cli.completions import FILES
 from clfeval.cli.output import Output
 from clfeval.cli.run import Gates
 from clfeval.compare.history.file import HistoryOptions
 from clfeval.tables.input import command_of
+from tests.cli.completion_scripts import FILES
 from tests.cli.shells import FOLDER, Bash, Terminal, installed
 
 PROGRAMS = Path(sys.executable).parent
@@ -93,7 +93,9 @@ def asked(params: dict[str, Any], args: tuple[str, ...] = ()) -> typer.Context:
 
 
 def test_the_scripts_kept_are_the_scripts_made(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "clfeval.cli.completions", str(tmp_path)], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "tests.cli.completion_scripts", str(tmp_path)], check=True
+    )
     assert {path.name for path in FOLDER.iterdir()} == set(FILES.values())
     for name in FILES.values():
         made, kept = (tmp_path / name).read_bytes(), (FOLDER / name).read_bytes()

@@ -11,7 +11,9 @@ import numpy as np
 import polars as pl
 
 from clfeval import report
-from clfeval.api.baseline import append_to_history
+from clfeval.api.baseline import history_entries
+from clfeval.compare.history.file import append_entries
+from clfeval.compare.history.line import AcceptedLabel
 
 KEPT = Path(__file__).parent.parent.parent / "fixtures" / "history" / "weeks.jsonl"
 WEEKS, ROWS_CHANGE, MODEL_CHANGES, ACCEPTED = 12, 5, 9, 2
@@ -37,7 +39,9 @@ def write(path: Path) -> None:
         predictions = table(1 if week < ROWS_CHANGE else 2, broken=week >= MODEL_CHANGES)
         asked = report.asked  # type: ignore[attr-defined]
         found = asked(predictions, {"id": "id"}, lambda _: None, lambda _: "", truth=True)
-        append_to_history(str(path), found, f"2026-W{week:02}", accept=week == ACCEPTED)
+        label = f"2026-W{week:02}"
+        marks = [AcceptedLabel(found.command, label)] if week == ACCEPTED else []
+        append_entries(str(path), [*history_entries(found, label), *marks])
 
 
 if __name__ == "__main__":

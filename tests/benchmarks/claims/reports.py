@@ -8,14 +8,13 @@ from typing import Any
 import polars as pl
 
 import clfeval
-from clfeval.api.baseline import table_baseline
-from clfeval.api.result import Result
-from clfeval.compare.gates.evaluate import evaluate_gates
+from clfeval.api.baseline import compute_with_gates
 from clfeval.compare.gates.limits import Gates
-from clfeval.tables.peek import Read
+from clfeval.document import Document
+from clfeval.methods.report.options import REPORT
 
 
-def report_of(frame: pl.DataFrame, baseline: Path | None = None, **options: Any) -> Result:
+def report_of(frame: pl.DataFrame, baseline: Path | None = None, **options: Any) -> Document:
     """Return the report of a table with columns `truth` and `id`.
 
     baseline: a table. No public function takes one, so this does what the program does.
@@ -23,8 +22,6 @@ def report_of(frame: pl.DataFrame, baseline: Path | None = None, **options: Any)
     options = {"truth": "truth", "id": "id", **options}
     if baseline is None:
         return clfeval.report(frame, **options)
-    function: Any = clfeval.report
-    gates, heard = Gates(baseline=str(baseline)), list[Read]()
-    result = function.asked(frame, options, heard.append, lambda _: "")
-    beside = table_baseline(function, frame, options, gates, result, heard[-1], lambda _: None)
-    return evaluate_gates(result, gates, beside)
+    silent = (lambda _: None, lambda _: None)
+    gates = Gates(baseline=str(baseline))
+    return compute_with_gates(REPORT, frame, options, gates, silent, lambda _: "", label=None)

@@ -1,4 +1,4 @@
-"""The completion scripts: `python -m clfeval.cli.completions DIR` writes one for each shell.
+"""The completion scripts: `python -m tests.cli.completion_scripts DIR` writes one for each shell.
 
 They are typer's own, taken over its protocol, with the function that asks the program rewritten.
 Typer's functions insert names without quotes, lose a column's name at its spaces, colons and
@@ -17,7 +17,6 @@ from clfeval import COMMANDS
 from clfeval.cli.output import Output
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions
-from clfeval.errors import UsageError
 from clfeval.tables.input import command_of
 
 FILES = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
@@ -33,7 +32,7 @@ NO_FILES = (
 
 _BASH = r"""# Completion of clfeval for bash: source this file, or copy it as `clfeval` to
 # ~/.local/share/bash-completion/completions. Each TAB runs the program, which reads the header.
-# Made by `make completions` from typer's script; change clfeval/cli/completions.py, not this file.
+# Made by `make completions` from typer's script: change tests/cli/completion_scripts.py.
 
 # Split a line into `words` as the shell would, without their quotes. The last, unfinished one is
 # in `word`, with the quote still open in `open`; readline replaces it except for its start `kept`.
@@ -131,7 +130,7 @@ _clfeval_completion() {
 
 _ZSH = r"""# Completion of clfeval for zsh: copy this file, under this name, to a folder in $fpath,
 # or source it after compinit. Each TAB runs the program, which reads the table's header.
-# Made by `make completions` from typer's script; change clfeval/cli/completions.py, not this file.
+# Made by `make completions` from typer's script: change tests/cli/completion_scripts.py.
 
 # Rewritten by clfeval. typer's function evaluates what the program prints, where quotes and colons
 # end a name and a column named `\$(...)` runs as a command. This one takes the lines of the fish
@@ -191,7 +190,7 @@ fi
 
 _FISH = r"""# Completion of clfeval for fish: copy this file to ~/.config/fish/completions.
 # Each TAB runs the program, which reads the table's header.
-# Made by `make completions` from typer's script; change clfeval/cli/completions.py, not this file.
+# Made by `make completions` from typer's script: change tests/cli/completion_scripts.py.
 
 # Added by clfeval, as the condition below. typer's condition and arguments each run the program,
 # and hand it the line with fish's quotes, which it reads as a POSIX shell's.
@@ -243,8 +242,7 @@ def completion_script(shell: str) -> str:
         text, count = re.subn(pattern, new, text, flags=re.DOTALL)
         if count != 1:
             what = f"the completion script of typer for {shell} has changed"
-            hint = f"compare the output of _CLFEVAL_COMPLETE=source_{shell} clfeval"
-            raise UsageError.new(what, "typer-changed", hint=hint)
+            sys.exit(f"{what}; compare the output of _CLFEVAL_COMPLETE=source_{shell} clfeval")
     return text
 
 
@@ -257,5 +255,5 @@ def main(folder: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m clfeval.cli.completions DIR")
+        sys.exit("usage: python -m tests.cli.completion_scripts DIR")
     main(sys.argv[1])
