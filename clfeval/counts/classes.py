@@ -14,7 +14,7 @@ from clfeval.counts.clusters_and_weights import (
     Owned,
     Owners,
     concatenate_statistics,
-    group_owners,
+    merge_equal_rows,
     pattern_entries,
     select_owners,
 )
@@ -29,7 +29,7 @@ from clfeval.counts.patterns import (
 )
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings
-from clfeval.counts.slices import slice_rows
+from clfeval.counts.slices import slice_rows_of_tables
 from clfeval.counts.value_checks import PatternCheck
 from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural_sort_key
 from clfeval.tables.columns import ModelColumns
@@ -62,7 +62,7 @@ class ClassPatterns(WeightedCounts):
     ) -> ClassPatterns:  # fmt: skip
         """Merge equal rows, drop rows of count 0 and sort; owners: clusters or squared weights."""
         keys = [truth, *(votes[:, i] for i in order_by_name(models))]
-        first, total, clusters = _merge_equal_rows(keys, n, owners)
+        first, total, clusters = merge_equal_rows(keys, n, owners)
         names = tuple(models), tuple(classes)
         return cls(*names, truth[first], votes[first], total, unit, clusters)
 
@@ -130,7 +130,7 @@ class ClassScores(WeightedCounts):
         owners: Owners | None = None,
     ) -> ClassScores:  # fmt: skip
         """Merge equal rows, drop rows of count 0 and sort."""
-        first, total, clusters = _merge_equal_rows([truth, *p.T], n, owners)
+        first, total, clusters = merge_equal_rows([truth, *p.T], n, owners)
         return cls(tuple(classes), truth[first], p[first], total, unit, clusters)
 
     def __add__(self, other: ClassScores) -> ClassScores:
@@ -155,30 +155,6 @@ class ClassScores(WeightedCounts):
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of rows."""
         return _digest(repr(self.classes), [self.truth, *self.p.T], self)
-
-
-def _merge_equal_rows(
-    keys: Sequence[Any], n: Counts, owners: Owners | None
-) -> tuple[Ints, Counts, Owned | None]:
-    """Return the first of each set of equal rows, in order, with counts and owners."""
-    keep = np.flatnonzero(n > 0)
-    kept = [key[keep] for key in keys]
-    order = np.lexsort(kept[::-1])
-    new = np.zeros(len(order), bool)
-    new[:1] = True
-    for key in kept:
-        new[1:] |= key[order][1:] != key[order][:-1]
-    starts = np.flatnonzero(new)
-    total = np.add.reduceat(n[keep][order], starts) if len(order) else n[keep]
-    if owners is None:
-        return keep[order[new]], total, None
-    place = np.empty(len(order), np.int64)
-    place[order] = np.cumsum(new) - 1
-    return (
-        keep[order[new]],
-        total,
-        group_owners(select_owners(owners, keep), place, n[keep], len(starts)),
-    )
 
 
 def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores) -> str:
@@ -209,13 +185,9 @@ class LabelRows:
 
     def patterns(self, label: str | None) -> ClassPatterns:
         """Return the patterns of a slice, or of the whole table for None."""
-        n = self.n
-        if label is not None:
-            n = np.zeros_like(n)
-            n[self.slices[label]] = self.n[self.slices[label]]
-        names = self.models, self.classes
+        n = self.n if label is None else _only(self.n, self.slices[label])
         return ClassPatterns.from_labels(
-            *names, self.truth, self.votes, n, self.unit, owners=self.owners
+            self.models, self.classes, self.truth, self.votes, n, self.unit, owners=self.owners
         )
 
 
@@ -240,19 +212,16 @@ def grouped_labels(
     raw, models = judged.grouped, settled.columns.models
     if len(classes) < 3 or any(model.kind == "classes" for model in models):
         return None
-    kept = np.flatnonzero(~judged.missing)
-    rows = kept.tolist()
-    said = [(m.name, v) for m, v in zip(models, raw.votes, strict=True) if m.kind == "label"]
-    by = {name: [values[i] for i in rows]
-          for name, values in zip(settled.columns.by, raw.by, strict=True)}  # fmt: skip
+    kept, slices = judged.evaluated_slices(settled)
+    said = {m.name: v for m, v in zip(models, raw.votes, strict=True) if m.kind == "label"}
+    truth, *votes = (
+        encode_classes([values[i] for i in kept.tolist()], classes)
+        for values in (raw.truth, *said.values())
+    )
+    owners = select_owners(judged.owners, kept)
     return LabelRows(
-        tuple(name for name, _ in said), classes,
-        encode_classes([raw.truth[i] for i in rows], classes),
-        _columns([encode_classes([votes[i] for i in rows], classes) for _, votes in said],
-                 len(rows)),
-        raw.n[kept], settled.unit, slice_rows(settled.columns.facets, by),
-        raw.squares[kept] if raw.squares is not None
-        else None if raw.clusters is None else _texts([raw.clusters[i] for i in rows]),
+        tuple(said), classes, truth, _columns(votes, len(kept)), raw.n[kept], settled.unit, slices,
+        owners,
     )  # fmt: skip
 
 
@@ -260,21 +229,18 @@ def read_labels(kept: EvaluatedRows, classes: tuple[str, ...]) -> LabelRows:
     """Count labels, or most probable classes (first of ties), of all models: one more pass."""
     columns = kept.settled.columns
     places = [i for i, model in enumerate(columns.models) if model.kind != "score"]
-    by = [f"b{j}" for j in range(len(columns.by))]
-    keys = ["y", *(f"y{i}" for i in places), *by]
-    table = _count_equal_rows(kept, keys, kept.frames(labels=places, by=True, cluster=True))
+    frames = kept.frames(labels=places, by=True, cluster=True)
+    table, n, owners, slices = _count_equal_rows(kept, ["y", *(f"y{i}" for i in places)], frames)
     votes = []
     for i in places:
         model, said = columns.models[i], table[f"y{i}"].to_list()
         if model.kind == "classes":
             said = [model.classes[int(place)] for place in said]
         votes.append(encode_classes(said, classes))
+    names, truth = tuple(columns.models[i].name for i in places), table["y"].to_list()
     return LabelRows(
-        tuple(columns.models[i].name for i in places), classes,
-        encode_classes(table["y"].to_list(), classes), _columns(votes, len(table)),
-        table["w"].to_numpy().astype(np.int64), kept.settled.unit,
-        _slices(kept, table),
-        _cluster_names(table),
+        names, classes, encode_classes(truth, classes), _columns(votes, len(table)), n,
+        kept.settled.unit, slices, owners,
     )  # fmt: skip
 
 
@@ -282,27 +248,20 @@ def read_class_scores(
     kept: EvaluatedRows, i: int, classes: tuple[str, ...]
 ) -> Mapping[str | None, ClassScores]:
     """Count the class probabilities of model i by slice: one pass; 0 for a missing column."""
-    model, columns = kept.settled.columns.models[i], kept.settled.columns
+    model = kept.settled.columns.models[i]
     if model.kind != "classes":
         raise ValueError(f"{model.name} has no class probabilities")
-    by = [f"b{j}" for j in range(len(columns.by))]
-    keys = ["y", *(f"p{k}" for k in range(len(model.classes))), *by]
-    table = _count_equal_rows(kept, keys, kept.frames(shares=i, by=True, cluster=True))
+    keys = ["y", *(f"p{k}" for k in range(len(model.classes)))]
+    frames = kept.frames(shares=i, by=True, cluster=True)
+    table, n, owners, slices = _count_equal_rows(kept, keys, frames)
     p = probabilities_by_class(table, model, classes)
-    truth, n = encode_classes(table["y"].to_list(), classes), table["w"].to_numpy().astype(np.int64)
-    owners = _cluster_names(table)
+    truth = encode_classes(table["y"].to_list(), classes)
 
     def counted(n: Counts) -> ClassScores:
-        return ClassScores.from_probabilities(
-            classes, truth, p, n, kept.settled.unit, owners=owners
-        )
+        unit = kept.settled.unit
+        return ClassScores.from_probabilities(classes, truth, p, n, unit, owners=owners)
 
-    found: dict[str | None, ClassScores] = {None: counted(n)}
-    for label, rows in _slices(kept, table).items():
-        some = np.zeros_like(n)
-        some[rows] = n[rows]
-        found[label] = counted(some)
-    return found
+    return {None: counted(n)} | {label: counted(_only(n, rows)) for label, rows in slices.items()}
 
 
 def probabilities_by_class(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floats:
@@ -315,19 +274,29 @@ def probabilities_by_class(table: Any, model: ModelColumns, classes: Sequence[st
 
 def _count_equal_rows(
     kept: EvaluatedRows, keys: Sequence[str], frames: Sequence[Frame]
-) -> nw.DataFrame[Any]:
-    """Count equal rows as w, by cluster c if there are any, or with squared weights q."""
-    owned = ["c"] if kept.settled.columns.cluster is not None else []
+) -> tuple[nw.DataFrame[Any], Counts, Owners | None, dict[str, Ints]]:
+    """Return the distinct rows, with counts, clusters or squared weights, and slices."""
+    columns = kept.settled.columns
+    keys = [*keys, *(f"b{j}" for j in range(len(columns.by)))]
+    keys += ["c"] if columns.cluster is not None else []
     sums = [nw.col("w").sum()]
     if kept.settled.weighed:
         sums.append(squares_of("w").sum().alias("q"))
-    return collect(concatenate_frames(frames).group_by(*keys, *owned).agg(*sums))
+    table = collect(concatenate_frames(frames).group_by(*keys).agg(*sums))
+    owners: Owners | None = None
+    if kept.settled.weighed:
+        owners = np.asarray(table["q"].to_numpy(), np.float64)
+    elif columns.cluster is not None:
+        owners = [str(as_text(value)) for value in table["c"].to_list()]
+    slices = slice_rows_of_tables([table], columns.facets, columns.by)
+    return table, table["w"].to_numpy().astype(np.int64), owners, slices
 
 
-def _cluster_names(table: nw.DataFrame[Any]) -> Owners | None:
-    if "q" in table.columns:
-        return np.asarray(table["q"].to_numpy(), np.float64)
-    return _texts(table["c"].to_list()) if "c" in table.columns else None
+def _only(n: Counts, rows: Ints) -> Counts:
+    """Return counts that are 0 outside some rows."""
+    found = np.zeros_like(n)
+    found[rows] = n[rows]
+    return found
 
 
 def encode_classes(values: Sequence[Any], classes: Sequence[str]) -> Ints:
@@ -339,17 +308,6 @@ def encode_classes(values: Sequence[Any], classes: Sequence[str]) -> Ints:
 
 def _columns(columns: Sequence[Ints], rows: int) -> Ints:
     return np.column_stack(columns) if columns else np.zeros((rows, 0), np.int64)
-
-
-def _texts(values: Iterable[Any]) -> list[str]:
-    return [str(as_text(value)) for value in values]
-
-
-def _slices(kept: EvaluatedRows, table: nw.DataFrame[Any]) -> dict[str, Ints]:
-    """Return the row indices of each slice."""
-    columns = kept.settled.columns
-    by = {name: table[f"b{j}"].to_list() for j, name in enumerate(columns.by)}
-    return slice_rows(columns.facets, by)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -46,14 +46,9 @@ class ClusterCounts:
     @classmethod
     def _from_codes(cls, names: Sequence[str], code: Ints, place: Ints, n: Counts) -> ClusterCounts:
         """Build from entries (r,) of clusters by index among sorted names."""
-        order = np.lexsort((place, code))
-        code, place, n = code[order], place[order], n[order]
-        new = np.ones(len(n), bool)
-        new[1:] = (code[1:] != code[:-1]) | (place[1:] != place[:-1])
-        first = np.flatnonzero(new)
-        n = np.add.reduceat(n, first) if len(n) else n
-        code, place = code[first], place[first]
-        return cls(tuple(names), place, n, np.searchsorted(code, np.arange(len(names))))
+        first, n, _ = merge_equal_rows([code, place], n)
+        starts = np.searchsorted(code[first], np.arange(len(names)))
+        return cls(tuple(names), place[first], n, starts)
 
     def __len__(self) -> int:
         """Return the number of clusters."""
@@ -295,6 +290,33 @@ def group_owners(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned
     if isinstance(owners, np.ndarray) and owners.dtype.kind == "f":
         return RowWeights.from_entries(owners, place, n, m)
     return ClusterCounts.from_entries(owners, place, n)
+
+
+def merge_equal_rows(
+    keys: Sequence[Any], n: Counts, owners: Owners | None = None
+) -> tuple[Ints, Counts, Owned | None]:
+    """Return the first of each set of equal rows of count > 0, sorted, with counts and owners.
+
+    Rows are equal where all keys (r,) are, and sorted by these; n (r,): their numbers or weight.
+    """
+    keep = np.arange(len(n))
+    if not (n > 0).all():
+        keep = np.flatnonzero(n > 0)
+        keys, n, owners = [key[keep] for key in keys], n[keep], select_owners(owners, keep)
+    order = np.lexsort(keys[::-1])
+    new = np.zeros(len(order), bool)
+    new[:1] = True
+    for key in keys:
+        ordered = key[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    starts = np.flatnonzero(new)
+    total = np.add.reduceat(n[order], starts) if len(order) else n
+    clusters = None
+    if owners is not None:
+        place = np.empty(len(order), np.int64)
+        place[order] = np.cumsum(new) - 1
+        clusters = group_owners(owners, place, n, len(starts))
+    return keep[order[starts]], total, clusters
 
 
 def pattern_entries(one: Any, *names: str) -> tuple[list[Any], Counts, Owners | None]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.group_rows import group_rows
 from clfeval.counts.invalid_rows import refuse_invalid_rows, refuse_rows_without_run
-from clfeval.counts.label_checks import refuse_similar_labels
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_error, weight_unit
 from clfeval.counts.prediction_counts import PredictionCounts, TopRows
 from clfeval.counts.scores import parse_top_count, read_scores, top_cuts
@@ -66,17 +65,7 @@ def _count_patterns(
 ) -> PredictionCounts:
     if settled.strange:
         check_structure(settled.files, settled.tasks)
-        strange = {settled.column(model): labels for model, labels in settled.strange.items()}
-        classes = dict.fromkeys(settled.classes, 0)
-        refuse_similar_labels(
-            settled.name,
-            settled.columns.truth,
-            classes,
-            settled.roles,
-            settled.columns.models,
-            strange,
-            settled.predicted,
-        )
+        settled.refuse_similar_labels(dict.fromkeys(settled.classes, 0), settled.strange)
         refuse_invalid_rows(settled, settled.classes, settled.strange)
     while True:
         if settled.related is None:

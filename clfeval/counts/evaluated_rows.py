@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
+from clfeval.counts.clusters_and_weights import merge_equal_rows
 from clfeval.counts.group_rows import (
     lacks_score,
     most_probable_class,
@@ -201,13 +202,7 @@ class JointCounts(WeightedCounts):
         keys: list[Any] = [truth, *(votes[:, i] for i in places)]
         if scores is not None:  # NaN fills whole columns, which do not distinguish rows
             keys += [scores[:, i] for i in places if not np.isnan(scores[:, i]).all()]
-        order = np.lexsort(keys[::-1])
-        new = np.zeros(len(n), bool)
-        new[:1] = True
-        for key in keys:
-            new[1:] |= key[order][1:] != key[order][:-1]
-        first = order[new]
-        merged = np.add.reduceat(n[order], np.flatnonzero(new)) if len(n) else n
+        first, merged, _ = merge_equal_rows(keys, n)
         scores = None if scores is None else scores[first]
         return cls(models, truth[first], votes[first], scores, merged, unit)
 

@@ -16,8 +16,7 @@ from clfeval.counts.clusters_and_weights import (
     Owned,
     Owners,
     concatenate_statistics,
-    group_owners,
-    select_owners,
+    merge_equal_rows,
 )
 from clfeval.tables.layouts.counts import CountsRow
 from clfeval.tables.lazy_imports import nw
@@ -157,18 +156,9 @@ class PatternCounts(WeightedCounts):
         owners: Owners | None = None,
     ) -> PatternCounts:  # fmt: skip
         """Merge equal patterns, drop those of count 0 and sort; owners: as in `clusters`."""
-        names, keep = tuple(models), np.flatnonzero(n > 0)
-        table, owners = np.column_stack([truth[keep], votes[keep]]), select_owners(owners, keep)
-        if not len(table):
-            none = group_owners(owners, np.zeros(0, np.int64), n[:0], 0)
-            return cls(names, truth[:0], votes[:0].reshape(0, len(names)), n[:0], unit, none)
-        packed = np.packbits(table, axis=1)
-        _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        group = group.ravel()
-        total = np.zeros(len(first), n.dtype)
-        np.add.at(total, group, n[keep])
-        clusters = group_owners(owners, group, n[keep], len(first))
-        return cls(names, table[first, 0], table[first, 1:], total, unit, clusters)
+        packed = np.packbits(np.column_stack([truth, votes]), axis=1)
+        first, total, clusters = merge_equal_rows([*packed.T], n, owners)
+        return cls(tuple(models), truth[first], votes[first], total, unit, clusters)
 
     def __add__(self, other: PatternCounts) -> PatternCounts:
         """Add the counts of two tables of the same models: files, shards or machines."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.clusters_and_weights import Owned, Owners, group_owners
+from clfeval.counts.clusters_and_weights import Owned, Owners, group_owners, merge_equal_rows
 from clfeval.counts.evaluated_rows import EvaluatedRows
 from clfeval.counts.patterns import order_by_name
 from clfeval.counts.scores import ScoreCounts
@@ -42,21 +42,9 @@ class DistinctRows:
         owners: Ints | None, *, weighed: bool,
     ) -> DistinctRows:  # fmt: skip
         """Count equal rows of columns (n,); weighed: weights are sampling weights, not counts."""
-        order = np.lexsort(columns[::-1])
-        new = np.ones(len(order), bool)
-        new[1:] = False
-        for column in columns:
-            ordered = column[order]
-            new[1:] |= ordered[1:] != ordered[:-1]
-        starts, each = np.flatnonzero(new), np.ones(len(order), np.int64)
-        each = each if weights is None else weights
-        n = np.add.reduceat(each[order], starts) if len(order) else each
-        clusters = None
-        if owners is not None or weighed:
-            place = np.empty(len(order), np.int64)
-            place[order] = np.cumsum(new) - 1
-            clusters = group_owners(_row_owners(each, owners), place, each, len(starts))
-        return cls(order[starts], n, clusters)
+        n = np.ones(len(columns[0]), np.int64) if weights is None else weights
+        owned = owners is not None or weighed
+        return cls(*merge_equal_rows(columns, n, _row_owners(n, owners) if owned else None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

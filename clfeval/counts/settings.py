@@ -28,7 +28,8 @@ from clfeval.tables.cells import (
 from clfeval.tables.columns import Columns, Layout, ModelColumns
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.input import Input, Kind
-from clfeval.tables.lazy_imports import nw
+from clfeval.tables.invalid_cells import numbered_rows
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.peek import ColumnPeek, is_score
 from clfeval.tables.recognition import Predictions
 from clfeval.tables.scan import (
@@ -261,6 +262,21 @@ class CountSettings:
         """Return the distinct values of a model's predictions in the first rows."""
         return self.peeks[self.columns.source(model)].texts
 
+    def numbered_rows(self, *columns: str, **named: pl.Expr) -> pl.LazyFrame:
+        """Return columns of the rows of all files, with their numbers: see `numbered_rows`."""
+        frames = [numbered_rows(file, self.columns.null_values) for file in self.files]
+        return pl.concat([frame.select(*columns, **named) for frame in frames])
+
+    def refuse_similar_labels(
+        self, rows: Mapping[str, int], unknown: Mapping[str, Collection[str]] | None = None
+    ) -> None:
+        """Raise for labels that differ only in case or spaces; unknown: labels not in truth."""
+        others = {self.column(model): labels for model, labels in (unknown or {}).items()}
+        columns = self.columns
+        refuse_similar_labels(
+            self.name, columns.truth, rows, self.roles, columns.models, others, self.predicted
+        )
+
 
 def resolve_settings(opened: Predictions) -> CountSettings:
     """Resolve settings that the first rows leave open, reading the whole truth column if needed."""
@@ -300,9 +316,7 @@ def resolve_settings(opened: Predictions) -> CountSettings:
     classes = tuple(sorted(everywhere, key=natural_sort_key))
     rows = {name: everywhere[name] for name in classes}
     if classes:
-        refuse_similar_labels(
-            settled.name, columns.truth, rows, roles, columns.models, predicted=settled.predicted
-        )
+        settled.refuse_similar_labels(rows)
         kinds = {model.name: model.kind for model in columns.models}
         scored = any(kind == "score" and name not in unsure for name, kind in kinds.items())
         refuse_numeric_truth(settled.name, columns.truth, classes, roles, scored=scored)
