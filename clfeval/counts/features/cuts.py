@@ -62,13 +62,9 @@ class ClassCounts(WeightedCounts):
 
 
 def count_classes(
-    file: str,
-    frames: Sequence[nw.LazyFrame[Any]],
-    truth: str,
-    roles: Input,
-    *,
+    file: str, frames: Sequence[nw.LazyFrame[Any]], truth: str, roles: Input, *,
     column: str | None = None,
-) -> ClassCounts:
+) -> ClassCounts:  # fmt: skip
     """Count the rows of each class; DataError for no rows or too many classes."""
     unit: float = 1
     tables = _by_class(frames, truth, roles.weight, unit)
@@ -87,23 +83,24 @@ def count_classes(
     of_class = {name: counts[name] for name in classes}
     refuse_similar_labels(file, column or truth, of_class, roles)
     positive = resolve_positive(file, of_class, roles)
-    totals = {True: 0.0, False: 0.0}
-    for row in found:
-        if not is_missing(row["t"]):
-            totals[as_text(row["t"]) == positive] += row.get("w", row["rows"])
-
-    def rows(*, absent: bool) -> tuple[int, ...]:
-        kept = ([row for row in table if is_missing(row["t"]) == absent] for table in tables)
-        return tuple(sum(row["rows"] for row in table) for table in kept)
-
+    totals, rows = {True: 0.0, False: 0.0}, {True: list[int](), False: list[int]()}
+    for table in tables:
+        by_absence = {True: 0, False: 0}
+        for row in table:
+            absent = is_missing(row["t"])
+            by_absence[absent] += row["rows"]
+            if not absent:
+                totals[as_text(row["t"]) == positive] += row.get("w", row["rows"])
+        for absent, number in by_absence.items():
+            rows[absent].append(number)
     return ClassCounts(
         classes=classes,
         positive=positive,
         values=tuple(raw_values_of((row["t"] for row in table), positive) for table in tables),
         positives=int(totals[True]),
         negatives=int(totals[False]),
-        rows=rows(absent=False),
-        missing=rows(absent=True),
+        rows=tuple(rows[False]),
+        missing=tuple(rows[True]),
         bad_weights=sum(row.get("x", 0) for row in found),
         unit=unit,
     )
@@ -193,7 +190,9 @@ def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
     rows, nor on repeating instead of weighting them.
     """
     sortless = isinstance(cut, float) or (cut == "median" and n is None)
-    if not sortless or _is_two_valued(x):
+    if sortless and len(np.unique(x[:100])) <= 2:  # two values in all?
+        sortless = bool(len(x)) and not ((x == x.min()) | (x == x.max())).all()
+    if not sortless:
         return split_feature(ScoreCounts.from_rows(x, truth, n), cut)
     rule: Rule = ">"
     if isinstance(cut, float):
@@ -210,12 +209,6 @@ def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
 def mask_weight(rows: Bools, n: Counts | None) -> Any:
     """Return the number of rows in a mask, or their total weight."""
     return int(np.count_nonzero(rows)) if n is None else n[rows].sum().item()
-
-
-def _is_two_valued(x: Floats) -> bool:
-    return len(np.unique(x[:100])) <= 2 and (
-        not len(x) or bool(((x == x.min()) | (x == x.max())).all())
-    )
 
 
 def _mean(values: Floats, weights: Counts) -> float:
@@ -283,36 +276,26 @@ class FeatureCounts:
         """Build the counts from single features."""
         parts = list(zip(*features, strict=True)) or [()] * 7
         names, columns, kinds, splits, positives, negatives, missing = parts
-        nowhere = (np.nan, np.nan)
         # cross-fitting splits whole rows, which fractional weights are not
         dealt = (one.held if unit == 1 or one.held is None else UNDEALT for one in splits)
-        held = [one or nowhere for one in dealt]
+        held = np.array([one or (np.nan, np.nan) for one in dealt], np.float64).reshape(-1, 2)
+        held_tp, held_fp = held.T
         return cls(
-            names,
-            columns,
-            kinds,
+            names, columns, kinds,
             np.array([one.cut for one in splits], np.float64),
             tuple(one.rule for one in splits),
-            np.array([one.tp for one in splits]),
-            np.array([one.fp for one in splits]),
-            np.array(positives),
-            np.array(negatives),
-            np.array(missing),
-            np.array([tp for tp, _ in held], np.float64),
-            np.array([fp for _, fp in held], np.float64),
-            unit,
-        )
+            np.array([one.tp for one in splits]), np.array([one.fp for one in splits]),
+            np.array(positives), np.array(negatives), np.array(missing), held_tp, held_fp, unit,
+        )  # fmt: skip
 
     @classmethod
     def concatenate(cls, parts: Sequence[FeatureCounts]) -> FeatureCounts:
         """Concatenate several sets of features."""
-        columns: dict[str, Any] = {
-            name: [getattr(part, name) for part in parts] for name in (*_TEXTS, *_ARRAYS)
+        fields: dict[str, Any] = {
+            name: tuple(chain(*(getattr(part, name) for part in parts))) for name in _TEXTS
         }
-        fields: dict[str, Any] = {name: tuple(chain(*columns[name])) for name in _TEXTS}
-        fields |= {name: np.concatenate(columns[name]) for name in _ARRAYS}
-        fields["unit"] = parts[0].unit
-        return cls(**fields)
+        fields |= {name: np.concatenate([getattr(one, name) for one in parts]) for name in _ARRAYS}
+        return cls(**fields, unit=parts[0].unit)
 
     def __add__(self, other: FeatureCounts) -> FeatureCounts:
         """Add the counts of other rows of the same features with the same thresholds."""
@@ -334,11 +317,10 @@ class FeatureCounts:
         """Return the sha256 of the counts, independent of the order of features."""
         columns = (self.tp, self.fp, self.positives, self.negatives)
         numbers = zip(*(from_units(column, self.unit).tolist() for column in columns), strict=True)
+        features = zip(self.names, self.cuts.tolist(), self.rules, numbers, strict=True)
         lines = sorted(
             f"{name!r} {cut!r} {rule} {' '.join(map(repr, row))}"
-            for name, cut, rule, row in zip(
-                self.names, self.cuts.tolist(), self.rules, numbers, strict=True
-            )
+            for name, cut, rule, row in features
         )
         return sha256("\n".join(lines).encode()).hexdigest()
 
