@@ -18,7 +18,7 @@ from clfeval.counts.clusters_and_weights import (
     pattern_entries,
     select_owners,
 )
-from clfeval.counts.evaluated_rows import EvaluatedRows
+from clfeval.counts.evaluated_rows import EvaluatedRows, cluster_numbers
 from clfeval.counts.patterns import (
     PatternCounts,
     WeightedCounts,
@@ -231,12 +231,9 @@ def read_labels(kept: EvaluatedRows, classes: tuple[str, ...]) -> LabelRows:
     places = [i for i, model in enumerate(columns.models) if model.kind != "score"]
     frames = kept.frames(labels=places, by=True, cluster=True)
     table, n, owners, slices = _count_equal_rows(kept, ["y", *(f"y{i}" for i in places)], frames)
-    votes = []
-    for i in places:
-        model, said = columns.models[i], table[f"y{i}"].to_list()
-        if model.kind == "classes":
-            said = [model.classes[int(place)] for place in said]
-        votes.append(encode_classes(said, classes))
+    votes = [
+        encode_classes(predicted_labels(columns.models[i], table[f"y{i}"]), classes) for i in places
+    ]
     names, truth = tuple(columns.models[i].name for i in places), table["y"].to_list()
     return LabelRows(
         names, classes, encode_classes(truth, classes), _columns(votes, len(table)), n,
@@ -306,6 +303,12 @@ def encode_classes(values: Sequence[Any], classes: Sequence[str]) -> Ints:
     return np.array([known[value] for value in values], np.int64)
 
 
+def predicted_labels(model: ModelColumns, column: Any) -> list[Any]:
+    """Return labels; of class probabilities the classes at the indices of the largest."""
+    said: list[Any] = column.to_list()
+    return [model.classes[int(k)] for k in said] if model.kind == "classes" else said
+
+
 def _columns(columns: Sequence[Ints], rows: int) -> Ints:
     return np.column_stack(columns) if columns else np.zeros((rows, 0), np.int64)
 
@@ -332,20 +335,15 @@ class ProbabilityRows:
 def read_probability_rows(kept: EvaluatedRows, i: int, classes: tuple[str, ...]) -> ProbabilityRows:
     """Read the evaluated rows with the class probabilities of model i, sorted by any ids."""
     columns = kept.settled.columns
+    named, model = columns.id is not None, columns.models[i]
     picked = ["y", *(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
-    picked += ["key"] if columns.id else []
-    table = nw.concat([
-        collect(frame.select(*picked, *(f"p{k}" for k in range(len(columns.models[i].columns)))))
-        for frame in kept.frames(shares=i, cluster=True, key=columns.id is not None)
-    ])  # fmt: skip
-    table = table.sort("key") if columns.id else table
-    owners = None
-    if columns.cluster:
-        texts = [as_text(value) for value in table["c"].to_list()]
-        _, owners = np.unique(np.array(texts, object), return_inverse=True)
+    picked += [*(["key"] if named else []), *(f"p{k}" for k in range(len(model.columns)))]
+    frames = kept.frames(shares=i, cluster=True, key=named)
+    table = nw.concat([collect(frame.select(*picked)) for frame in frames])
+    table = table.sort("key") if named else table
     return ProbabilityRows(
         encode_classes(table["y"].to_list(), classes),
-        probabilities_by_class(table, columns.models[i], classes),
+        probabilities_by_class(table, model, classes),
         table["w"].to_numpy().astype(np.int64) if columns.weight else None,
-        owners,
+        cluster_numbers([table]) if columns.cluster else None,
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.group_rows import group_rows
@@ -51,9 +52,8 @@ def count_predictions(
         if top is None:
             return counted
         table, _ = read_scores(counted.kept, "all")
-        rows = parse_top_count(top, counted.patterns.rows)
+        rows, settled = parse_top_count(top, counted.patterns.rows), counted.kept.settled
         cuts, taken = top_cuts(table, rows)
-        settled = counted.kept.settled
         settled = replace(settled, thresholds={**settled.thresholds, **cuts})
         return _count_patterns(settled, any_range=True, top=TopRows(rows, taken))
     except engine_errors() as error:
@@ -77,23 +77,18 @@ def _count_patterns(
             break
         settled = better
     refuse_invalid_patterns(judged, settled, any_range=any_range)
-    sampling = settled.columns.weight is not None and settled.roles.sampling_weights
-    if sampling or judged.grouped.n.dtype.kind == "f":  # fractional weights, counted in whole units
-        unit, off = _weight_unit_and_error(settled)
-        settled = replace(settled, unit=unit, rounding=off)
+    weight, nulls = settled.columns.weight, settled.columns.null_values
+    sampling = settled.roles.sampling_weights or judged.grouped.n.dtype.kind == "f"
+    if weight is not None and sampling:  # fractional weights, counted in whole units
+        scans = [scan(file, {weight: "loose"}, null_values=nulls) for file in settled.files]
+        unit = weight_unit(scans, weight)
+        settled = replace(settled, unit=unit, rounding=rounding_error(scans, weight, unit))
         judged = check_patterns(group_rows(settled), settled)
     counted = PredictionCounts.from_patterns(judged, settled, top)
     check_thresholds(settled)
     if settled.columns.run and f"{settled.columns.run}=(missing)" in counted.slices:
         refuse_rows_without_run(settled)
     return counted
-
-
-def _weight_unit_and_error(settled: CountSettings) -> tuple[float, float]:
-    weight, nulls = str(settled.columns.weight), settled.columns.null_values
-    scans = [scan(file, {weight: "loose"}, null_values=nulls) for file in settled.files]
-    unit = weight_unit(scans, weight)
-    return unit, rounding_error(scans, weight, unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,40 +153,27 @@ class Sample:
             prefix = slice_label((counted.roles.run,), ("",))
             runs = {str(name).removeprefix(prefix): one for name, one in slices.items() if name}
             slices = {None: slices[None]}
-        return cls(
-            slices=slices,
-            files=counted.files,
-            positive=counted.positive,
-            negative=counted.negative,
-            roles=counted.roles,
-            name=counted.name,
-            runs=runs,
-            thresholds=counted.thresholds,
-            counted=counted,
-            facets=counted.kept.settled.columns.facets,
-        )
+        table = (counted.files, counted.positive, counted.negative, counted.roles, counted.name)
+        facets = counted.kept.settled.columns.facets
+        return cls(slices, *table, runs, counted.thresholds, counted, facets=facets)
 
     @classmethod
     def from_confusions(
-        cls, counts: ConfusionCounts, file: InputFile, roles: Input, *, sampled: bool = True
-    ) -> Sample:
-        """Build from counts that are not in a table; sampled: counts of rows, not rates."""
-        return cls({None: counts}, (file,), *_class_names(roles), roles, file.name, sampled=sampled)
+        cls, counts: Mapping[str | None, ConfusionCounts], files: Sequence[InputFile], roles: Input,
+        name: str, **more: Any,
+    ) -> Sample:  # fmt: skip
+        """Build from counts of the whole table (None) and of slices, without predictions."""
+        positive, negative = "positive", "negative"
+        if roles.positive is not None:
+            positive, negative = roles.positive, f"not {roles.positive}"
+        return cls(counts, tuple(files), positive, (negative,), roles, name, **more)
 
 
 def read_sample(opened: Predictions) -> Sample:
     """Count predictions, or read a counts table."""
-    return (
-        Sample.from_predictions(count_predictions(opened))
-        if opened.layout.expand is None
-        else _counts_table(opened)
-    )
-
-
-def _class_names(roles: Input) -> tuple[str, tuple[str, ...]]:
-    if roles.positive is None:
-        return "positive", ("negative",)
-    return roles.positive, (f"not {roles.positive}",)
+    if opened.layout.expand is None:
+        return Sample.from_predictions(count_predictions(opened))
+    return _counts_table(opened)
 
 
 def _counts_table(opened: Predictions) -> Sample:
@@ -229,18 +211,13 @@ def _counts_table(opened: Predictions) -> Sample:
             totals[row.keys] = max(total, totals.get(row.keys, 0))
         files.append(input_file(file, task, sum(totals.values())))
     columns = {name: [row.keys[i] for row in rows] for i, name in enumerate(keys)}
-    places = slice_rows(facets, columns)
-    if roles.run is not None:
-        prefix = slice_label(keys, ("",))
-        places = {label.removeprefix(prefix): some for label, some in places.items()}
-    parts = {
-        label: ConfusionCounts.from_rows([rows[i] for i in some.tolist()])
-        for label, some in places.items()
-    }
     slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.from_rows(rows)}
-    runs = {} if roles.run is None else parts
-    if not runs:
-        slices.update(parts)
-    return Sample(
-        slices, tuple(files), *_class_names(roles), roles, opened.files[0].name, runs, facets=facets
-    )
+    runs: dict[str, ConfusionCounts] = {}
+    for label, some in slice_rows(facets, columns).items():
+        part = ConfusionCounts.from_rows([rows[i] for i in some.tolist()])
+        if roles.run is None:
+            slices[label] = part
+        else:
+            runs[label.removeprefix(slice_label(keys, ("",)))] = part
+    name = opened.files[0].name
+    return Sample.from_confusions(slices, files, roles, name, runs=runs, facets=facets)

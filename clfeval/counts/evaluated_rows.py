@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats
+from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.clusters_and_weights import merge_equal_rows
 from clfeval.counts.group_rows import (
     lacks_score,
@@ -127,13 +127,11 @@ class EvaluatedRows:
         rows = collect(concatenate_frames(self.frames(key=True, by=True)).select("key", "b0", "t"))
         truths = rows.group_by("key").agg(nw.col("t").n_unique()).filter(nw.col("t") > 1)
         if len(truths):
-            columns = self.settled.columns
             what = f"'{truths['key'].min()}' has a different truth in another run"
             what += f", as have {len(truths):,} ids in all" if len(truths) > 1 else ""
-            hint = "all rows of an id must have the same truth"
-            raise DataError.new(
-                what, "conflicting-truth", self.settled.name, None, columns.id, hint=hint
-            )
+            hint, column = "all rows of an id must have the same truth", self.settled.columns.id
+            name = self.settled.name
+            raise DataError.new(what, "conflicting-truth", name, None, column, hint=hint)
         return rows["key"].n_unique(), rows.group_by("b0").agg(nw.len())["len"].to_list()
 
     def shared(self) -> str | None:
@@ -141,9 +139,8 @@ class EvaluatedRows:
         settled, columns = self.settled, self.settled.columns
         used = {columns.id, columns.naming, columns.answer, *columns.constants}
         used |= {name for model in columns.models for name in model.columns}
-        name = find_column(
-            [name for name in settled.peeks if name not in used], ColumnNames.CLUSTER
-        )
+        unused = [name for name in settled.peeks if name not in used]
+        name = find_column(unused, ColumnNames.CLUSTER)
         each = len(columns.models) if settled.layout.models else 1  # rows of an observation
         seen = min(self.rows, SAMPLE_ROWS // each)
         alike = name is not None and len(settled.peeks[name].texts) < _DISTINCT * seen
@@ -173,6 +170,12 @@ def _one_of(frame: Frame, column: str, values: tuple[Any, ...]) -> nw.Expr:
         text = frame.collect_schema()[column] == nw.String
         values = tuple(value for value in values if isinstance(value, str) == text)
     return nw.col(column).is_in(list(values)) if values else nw.col(column).is_null()
+
+
+def cluster_numbers(tables: Sequence[nw.DataFrame[Any]]) -> Ints:
+    """Return the cluster of each row of some tables, column c, numbered from 0."""
+    texts = [as_text(value) for table in tables for value in table["c"].to_list()]
+    return np.asarray(np.unique(np.array(texts, object), return_inverse=True)[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,19 +246,14 @@ def joint_counts(kept: EvaluatedRows) -> JointCounts:
         votes[:, i] = table[f"v{i}"].to_numpy()
     for i in scored:
         scores[:, i] = table[f"s{i}"].to_numpy()
-    n = table["w"].to_numpy().astype(np.int64)
-    truth = table["t"].to_numpy().astype(bool)
+    truth, n = table["t"].to_numpy().astype(bool), table["w"].to_numpy().astype(np.int64)
     return JointCounts(models, truth, votes, scores, n, kept.settled.unit)
 
 
 def list_exclusive(
-    kept: EvaluatedRows,
-    kinds: Sequence[str],
-    *,
-    target: Target,
-    rule: str,
+    kept: EvaluatedRows, kinds: Sequence[str], *, target: Target, rule: str,
     groups: Mapping[str, tuple[str, ...]],
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Any]]:  # fmt: skip
     """List the target rows that only one model detects (`found`) or misses (`missed`).
 
     A row names model, list and file, and its id or row. Missed: while every other model (rule
@@ -272,10 +270,8 @@ def list_exclusive(
     for file, frame in zip(settled.files, frames, strict=not settled.layout.gathers):
         table = collect(frame)
         votes = np.column_stack([table[f"v{i}"].to_numpy() for i in range(len(models))])
-        keys, hits = (
-            table["key"].to_numpy(),
-            merge_member_votes(votes == (target == "positive"), together),
-        )
+        keys, hits = table["key"].to_numpy(), votes == (target == "positive")
+        hits = merge_member_votes(hits, together)
         finders = hits.sum(axis=1)
         enough = finders == others if rule == "all" else finders > 0
         for j, model in enumerate(together):
@@ -283,11 +279,10 @@ def list_exclusive(
                 alone = hits[:, j] & (finders == 1)
                 if kind == "missed":
                     alone = ~hits[:, j] & enough & (others > 0)
-                listed[model, kind] += [
-                    {"model": model, "list": kind, "file": file.shown, key: name}
-                    for value in keys[alone].tolist()
-                    for name in [int(value) if key == "row" else as_text(value) or ""]
-                ]
+                for value in keys[alone].tolist():
+                    name = int(value) if key == "row" else as_text(value) or ""
+                    row = {"model": model, "list": kind, "file": file.shown, key: name}
+                    listed[model, kind].append(row)
     if settled.layout.gathers:  # a long table has no order of its observations
         for rows in listed.values():
             rows.sort(key=lambda row: natural_sort_key(row["id"]))

@@ -73,13 +73,10 @@ def rounding_error(frames: Sequence[Frame], column: str, unit: float) -> float:
     if unit == 1 or log10(unit).is_integer():
         return 0.0
     weight = nw.col(column).cast(nw.Float64)
-    least = [
-        value
-        for frame in frames
-        for value in collect(frame.select(w=weight).filter(nw.col("w") > 0).select(
-            nw.col("w").min()))["w"].to_list()
-        if value is not None
-    ]  # fmt: skip
+    least = []
+    for frame in frames:
+        some = frame.select(w=weight).filter(nw.col("w") > 0)
+        least += collect(some.select(nw.col("w").min()))["w"].drop_nulls().to_list()
     return 0.5 / (min(least) * unit) if least else 0.0
 
 
@@ -164,9 +161,8 @@ class PatternCounts(WeightedCounts):
         """Add the counts of two tables of the same models: files, shards or machines."""
         if self.models != other.models:
             raise ValueError(f"different models: {self.models} and {other.models}")
-        unit, ((truth, votes), n, owners) = (
-            common_unit(self, other), concatenate_statistics(self, other, "truth", "votes")
-        )  # fmt: skip
+        unit = common_unit(self, other)
+        (truth, votes), n, owners = concatenate_statistics(self, other, "truth", "votes")
         return PatternCounts.from_votes(self.models, truth, votes, n, unit, owners=owners)
 
     @property
@@ -178,26 +174,16 @@ class PatternCounts(WeightedCounts):
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of rows and columns."""
         order = order_by_name(self.models)
-        lines = sorted(
-            f"{t:d}{''.join('1' if v else '0' for v in row)} {count!r}"
-            for t, row, count in zip(
-                self.truth.tolist(),
-                self.votes[:, order].tolist(),
-                from_units(self.n, self.unit).tolist(),
-                strict=True,
-            )
-        )
-        names = [self.models[index] for index in order]
-        more = [] if self.clusters is None else [self._by_name(order).digest()]
-        return sha256("\n".join([repr(names), *lines, *more]).encode()).hexdigest()
-
-    def _by_name(self, order: Sequence[int]) -> Owned:
-        """Return the clusters with patterns in an order independent of that of the models."""
-        assert self.clusters is not None
-        keys = [*(self.votes[:, i] for i in reversed(order)), self.truth]
-        place = np.empty(len(self.n), np.int64)
-        place[np.lexsort(keys)] = np.arange(len(self.n))
-        return self.clusters.placed(place)
+        columns = (self.truth, self.votes[:, order], from_units(self.n, self.unit))
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        lines = sorted(f"{t:d}{''.join('01'[v] for v in row)} {count!r}" for t, row, count in rows)
+        lines.insert(0, repr([self.models[index] for index in order]))
+        if self.clusters is not None:  # patterns in an order independent of that of the models
+            keys = [*(self.votes[:, i] for i in reversed(order)), self.truth]
+            place = np.empty(len(self.n), np.int64)
+            place[np.lexsort(keys)] = np.arange(len(self.n))
+            lines.append(self.clusters.placed(place).digest())
+        return sha256("\n".join(lines).encode()).hexdigest()
 
     def products(self) -> Floats | None:
         """Return sums over clusters, or weighted rows, of products of two counts.
@@ -214,10 +200,8 @@ class PatternCounts(WeightedCounts):
         """Replace each group by one model that detects what any member does."""
         if not groups:
             return self
-        together = group_members(self.models, groups)
-        votes = merge_member_votes(self.votes ^ (target == "negative"), together) ^ (
-            target == "negative"
-        )
+        together, turned = group_members(self.models, groups), target == "negative"
+        votes = merge_member_votes(self.votes ^ turned, together) ^ turned
         return replace(self, models=tuple(together), votes=votes)
 
     def targets(self, target: str) -> TargetCounts:
@@ -364,11 +348,8 @@ class ConfusionCounts(WeightedCounts):
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of models."""
         numbers = zip(*(self.shown(name).tolist() for name in CELLS), strict=True)
-        sums = [""] * len(self.models)
+        lines = [f"{m!r} {' '.join(map(repr, n))}"
+                 for m, n in zip(self.models, numbers, strict=True)]  # fmt: skip
         if self.sums is not None:
-            sums = [f" {one}" for one in self.sums.tolist()]
-        lines = sorted(
-            f"{m!r} {' '.join(map(repr, n))}{more}"
-            for m, n, more in zip(self.models, numbers, sums, strict=True)
-        )
-        return sha256("\n".join(lines).encode()).hexdigest()
+            lines = [f"{line} {one}" for line, one in zip(lines, self.sums.tolist(), strict=True)]
+        return sha256("\n".join(sorted(lines)).encode()).hexdigest()

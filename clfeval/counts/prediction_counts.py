@@ -76,51 +76,37 @@ class PredictionCounts:
         cls, judged: PatternCheck, settled: CountSettings, top: TopRows | None = None
     ) -> PredictionCounts:
         """Build from checked patterns."""
-        grouped, models = judged.grouped, settled.columns.models
+        grouped, models, positive = judged.grouped, settled.columns.models, settled.positive
         out = judged.missing & ~judged.excused
-        by_file = [
-            (grouped.rows * (grouped.origin == index)) for index in range(len(settled.files))
-        ]
         tasks, files = iter(settled.tasks), tuple[InputFile, ...]()
-        for file, rows in zip(settled.files, by_file, strict=True):
-            kept, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
+        for index, file in enumerate(settled.files):
+            rows = grouped.rows * (grouped.origin == index)
+            evaluated, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
             first, *others = file.files  # rows of several files are counted in the first
-            files += (input_file(first, next(tasks), kept, lost),)
+            files += (input_file(first, next(tasks), evaluated, lost),)
             files += tuple(input_file(one, next(tasks), 0) for one in others)
-        slices, order = patterns_by_slice(judged, settled), class_order(judged, settled)
+        order = class_order(judged, settled)
         uncut = judged.unbounded if settled.roles.ranks else {}
-        return cls(
-            slices=slices,
-            files=files,
-            positive=settled.positive,
-            classes=judged.classes,
-            models=models,
-            thresholds={
-                model.name: cut if cuts and np.isfinite(cut) else None
-                for model in models
-                for cut in [settled.thresholds[model.name]]
-                for cuts in [model.kind != "label" and model.name not in uncut]
-            },
-            ties={model: count for model, count in grouped.ties.items() if count},
-            blank_rows=judged.blank,
-            reread=tuple(sorted(settled.reread)),
-            roles=settled.roles,
-            kept=EvaluatedRows(
-                settled=settled,
-                mode=grouped.mode,
-                positive_values=raw_values_of(grouped.truth, settled.positive),
-                vote_values=tuple(
-                    raw_values_of(votes, settled.positive) if model.kind == "label" else ()
-                    for model, votes in zip(models, grouped.votes, strict=True)
-                ),
-                complete=not judged.missing.any(),
-                rows=sum(file.rows for file in files),
-            ),
-            order=order,
-            labelled=grouped_labels(judged, settled, order),
-            top=top,
-            uncut=uncut,
+        thresholds: dict[str, float | None] = dict.fromkeys(model.name for model in models)
+        for model in models:
+            cut = settled.thresholds[model.name]
+            if model.kind != "label" and model.name not in uncut and np.isfinite(cut):
+                thresholds[model.name] = cut
+        votes = zip(models, grouped.votes, strict=True)
+        kept = EvaluatedRows(
+            settled,
+            grouped.mode,
+            raw_values_of(grouped.truth, positive),
+            tuple(raw_values_of(v, positive) if m.kind == "label" else () for m, v in votes),
+            complete=not judged.missing.any(),
+            rows=sum(file.rows for file in files),
         )
+        return cls(
+            patterns_by_slice(judged, settled), files, positive, judged.classes, models, thresholds,
+            {model: count for model, count in grouped.ties.items() if count}, judged.blank,
+            tuple(sorted(settled.reread)), settled.roles, kept, order,
+            grouped_labels(judged, settled, order), top, uncut,
+        )  # fmt: skip
 
     @property
     def name(self) -> str:
@@ -203,19 +189,16 @@ class PredictionCounts:
 
         One more pass with class probabilities. Of many classes without models of one score.
         """
-        return self._once(
-            "labels", self._labels, lambda found: sum(len(one.n) for one in found.values())
-        )
 
-    def _labels(self) -> dict[str | None, ClassPatterns]:
-        if len(self.order) == 2:
-            two = (self.order, self.positive)
-            return {
-                name: ClassPatterns.from_binary_patterns(one, *two)
-                for name, one in self.slices.items()
-            }
-        rows = self.labelled or read_labels(self.kept, self.order)
-        return {name: rows.patterns(name) for name in self.slices}
+        def count() -> dict[str | None, ClassPatterns]:
+            if len(self.order) == 2:
+                build = ClassPatterns.from_binary_patterns
+                parts = self.slices.items()
+                return {name: build(one, self.order, self.positive) for name, one in parts}
+            rows = self.labelled or read_labels(self.kept, self.order)
+            return {name: rows.patterns(name) for name in self.slices}
+
+        return self._once("labels", count, lambda found: sum(len(one.n) for one in found.values()))
 
     def class_scores(self, i: int) -> Mapping[str | None, ClassScores]:
         """Return the class probabilities of model i, for the whole table and slices: one more pass.

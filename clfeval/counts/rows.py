@@ -10,11 +10,10 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.clusters_and_weights import Owned, Owners, group_owners, merge_equal_rows
-from clfeval.counts.evaluated_rows import EvaluatedRows
+from clfeval.counts.evaluated_rows import EvaluatedRows, cluster_numbers
 from clfeval.counts.patterns import order_by_name
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.slices import slice_rows_of_tables
-from clfeval.tables.cells import as_text
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import collect
 
@@ -155,11 +154,7 @@ def read_scored_rows(kept: EvaluatedRows) -> ScoredRows:
     scores = [concatenate_column(tables, f"s{i}") for i in scored]
     truth = concatenate_column(tables, "t").astype(bool)
     weights = concatenate_column(tables, "w").astype(np.int64) if columns.weight else None
-
-    owners = None
-    if owned:
-        texts = [as_text(value) for table in tables for value in table["c"].to_list()]
-        _, owners = np.unique(np.array(texts, object), return_inverse=True)
+    owners = cluster_numbers(tables) if owned else None
     named = order_by_name([columns.models[i].name for i in scored])
     order = canonical_order(
         [truth, *(scores[j] for j in named), *(one for one in (weights, owners) if one is not None)]
@@ -167,15 +162,10 @@ def read_scored_rows(kept: EvaluatedRows) -> ScoredRows:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     slices = slice_rows_of_tables(tables, columns.facets, columns.by)
-    return ScoredRows(
-        scored,
-        tuple(one[order] for one in scores),
-        truth[order],
-        None if weights is None else weights[order],
-        {label: np.sort(place[rows]) for label, rows in slices.items()},
-        None if owners is None else owners[order],
-        kept.settled.unit,
-    )
+    weights, owners = (None if one is None else one[order] for one in (weights, owners))
+    slices = {label: np.sort(place[rows]) for label, rows in slices.items()}
+    ordered = tuple(one[order] for one in scores)
+    return ScoredRows(scored, ordered, truth[order], weights, slices, owners, kept.settled.unit)
 
 
 def concatenate_column(tables: Sequence[nw.DataFrame[Any]], name: str) -> Floats:
