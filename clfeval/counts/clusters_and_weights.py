@@ -36,11 +36,12 @@ class ClusterCounts:
     @classmethod
     def from_entries(cls, names: Sequence[str] | Counts, place: Ints, n: Counts) -> ClusterCounts:
         """Build from entries (r,) of clusters by name or number; equal entries are summed."""
-        if not isinstance(names, np.ndarray):
+        if isinstance(names, np.ndarray):
+            numbers, code = np.unique(names, return_inverse=True)
+            texts = [f"{number:019}" for number in numbers.tolist()]  # in the order of the numbers
+        else:
             known, code = np.unique(np.asarray(names, object), return_inverse=True)
-            return cls._from_codes(known.tolist(), code, place, n)
-        numbers, code = np.unique(names, return_inverse=True)
-        texts = [f"{number:019}" for number in numbers.tolist()]  # in the order of the numbers
+            texts = known.tolist()
         return cls._from_codes(texts, code, place, n)
 
     @classmethod
@@ -136,9 +137,8 @@ class ClusterCounts:
 
     def shares(self, part: Bools, whole: Bools) -> Floats:
         """Return k, n, and the sums of k², k n, n² of s shares, (5, s): see `share_design`."""
-        hits, rows = np.broadcast_arrays(
-            *(self.totals(which.astype(np.float64)) for which in (part, whole))
-        )
+        totals = (self.totals(which.astype(np.float64)) for which in (part, whole))
+        hits, rows = np.broadcast_arrays(*totals)
         products = (hits, rows, hits * hits, hits * rows, rows * rows)
         return np.array([one.sum(axis=1) for one in products])
 
@@ -179,12 +179,10 @@ class ClusterCounts:
 
     def digest(self) -> str:
         """Return the sha256 of the counts in the clusters, independent of cluster names."""
-        ends = np.append(self.starts, len(self.place)).tolist()
-        place, n = self.place.tolist(), self.n.tolist()
-        lines = sorted(
-            " ".join(f"{place[i]}:{n[i]!r}" for i in range(start, end))
-            for start, end in pairwise(ends)
-        )
+        entries = zip(self.place.tolist(), self.n.tolist(), strict=True)
+        texts = [f"{place}:{n!r}" for place, n in entries]
+        ends = np.append(self.starts, len(texts)).tolist()
+        lines = sorted(" ".join(texts[start:end]) for start, end in pairwise(ends))
         return sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -240,9 +238,8 @@ class RowWeights:
 
     def placed(self, place: Ints, m: int = 0) -> RowWeights:
         """Return the weights with pattern i renumbered as place[i], of m; some may share one."""
-        return RowWeights.from_entries(
-            self.raw, place, self.n, max(m, int(place.max(initial=-1)) + 1)
-        )
+        m = max(m, int(place.max(initial=-1)) + 1)
+        return RowWeights.from_entries(self.raw, place, self.n, m)
 
     def products(self, weights: Floats) -> Floats:
         """Return sums over rows of products of two weighted influence values: (w, m): (w, w)."""
@@ -261,9 +258,8 @@ class RowWeights:
     def shares(self, part: Bools, whole: Bools) -> Floats:
         """Return k, n, and the sums of k², k n, n² of s shares, (5, s): see `share_design`."""
         one, both, all_of = (which.astype(np.float64) for which in (part, part & whole, whole))
-        squares = self.squares
-        found = (one @ self.n, all_of @ self.n,
-                 one @ squares, both @ squares, all_of @ squares)  # fmt: skip
+        n, squares = self.n, self.squares
+        found = (one @ n, all_of @ n, one @ squares, both @ squares, all_of @ squares)
         return np.array(np.broadcast_arrays(*found))
 
     def drawn(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
@@ -351,11 +347,10 @@ def subtract_part(one: T, part: T, *names: str) -> T:
     here, there = np.split(group.ravel(), [len(whole.n)])
     at = np.empty(len(here), np.int64)
     at[here] = np.arange(len(here))
-    n = whole.n.copy()
-    n[at[there]] -= some.n
-    return cast(
-        "T", replace(whole, n=n, clusters=subtract_owners(whole.clusters, some.clusters, at[there]))
-    )
+    n, place = whole.n.copy(), at[there]
+    n[place] -= some.n
+    left = subtract_owners(whole.clusters, some.clusters, place)
+    return cast("T", replace(whole, n=n, clusters=left))
 
 
 def subtract_owners(one: Owned | None, part: Owned | None, place: Ints) -> Owned | None:
@@ -369,6 +364,6 @@ def subtract_owners(one: Owned | None, part: Owned | None, place: Ints) -> Owned
 
 def select_owners(owners: Owners | None, which: Ints) -> Owners | None:
     """Return the owners of some entries."""
-    if owners is None or isinstance(owners, np.ndarray):
-        return None if owners is None else owners[which]
-    return [owners[i] for i in which.tolist()]
+    if owners is None:
+        return None
+    return owners[which] if isinstance(owners, np.ndarray) else [owners[i] for i in which.tolist()]

@@ -62,45 +62,40 @@ def resolve_positive(
             raise DataError.new(what, "unknown-positive", file, hint=hint)
         return roles.positive
     if is_multiclass(classes, roles, models):
-        columns = [{*model.classes} for model in models if model.kind == "classes"]
-        return min(
-            classes,
-            key=lambda name: (sum(name not in one for one in columns), natural_sort_key(name)),
-        )
+        columns = [model.classes for model in models if model.kind == "classes"]
+        lacking = {name: sum(name not in one for one in columns) for name in classes}
+        return min(classes, key=lambda name: (lacking[name], natural_sort_key(name)))
     default = default_positive(classes)
-    if default is None:
-        rows = (f"'{name}' ({format_count(count, 'row')})" for name, count in classes.items())
-        codes = [name for name in classes if len(classes) > 2 and name in MISSING_CODES]
-        likely = {name: n for name, n in classes.items() if name not in codes}
-        guess, _ = guess_positive(likely or classes)
-        what = f"which class is positive? truth has {join_texts(list(rows))}"
-        hint = f"add {format_option('--positive', guess, bare=True)} if '{guess}' is the class to "
-        hint += "detect; all other classes are then negative"
-        fixes = {"positive": guess}
-        if codes:
-            null = format_option("--null-value", codes[0], bare=True)
-            hint, fixes = f"if '{codes[0]}' means missing, add {null}; otherwise {hint}", {}
-        raise DataError.new(what, "positive-needed", file, hint=hint, fixes=fixes)
-    return default
+    if default is not None:
+        return default
+    rows = [f"'{name}' ({format_count(count, 'row')})" for name, count in classes.items()]
+    codes = [name for name in classes if len(classes) > 2 and name in MISSING_CODES]
+    likely = {name: n for name, n in classes.items() if name not in codes}
+    guess, _ = guess_positive(likely or classes)
+    what = f"which class is positive? truth has {join_texts(rows)}"
+    hint = f"add {format_option('--positive', guess, bare=True)} if '{guess}' is the class to "
+    hint += "detect; all other classes are then negative"
+    fixes = {"positive": guess}
+    if codes:
+        null = format_option("--null-value", codes[0], bare=True)
+        hint, fixes = f"if '{codes[0]}' means missing, add {null}; otherwise {hint}", {}
+    raise DataError.new(what, "positive-needed", file, hint=hint, fixes=fixes)
 
 
-def refuse_numeric_truth(
-    file: str, truth: str, classes: Sequence[str], roles: Input, *, scored: bool = False
+def refuse_truth_of_values(
+    file: str, truth: str, rows: Mapping[str, int], roles: Input, *, scored: bool
 ) -> None:
-    """Raise for a truth of many distinct numbers, as in regression.
+    """Raise for a truth of many distinct numbers, as in regression, of ids, or of many classes.
 
-    scored: models predict fractions.
+    rows: of each value. scored: models predict fractions.
     """
-    numbers = [float(name) for name in classes if is_score(name)]
+    numbers = [float(name) for name in rows if is_score(name)]
     many = scored or 2 * sum(number % 1 != 0 for number in numbers) > MAX_NUMERIC_CLASSES
-    if roles.positive is None and len(numbers) == len(classes) > MAX_NUMERIC_CLASSES and many:
-        what = f"truth has {len(classes):,} different numbers, but clfeval evaluates classifiers"
+    hint = None
+    if roles.positive is None and len(numbers) == len(rows) > MAX_NUMERIC_CLASSES and many:
+        what = f"truth has {len(rows):,} different numbers, but clfeval evaluates classifiers"
         hint = "replace the numbers with classes, such as 1 at or above a threshold and 0 below"
         raise DataError.new(what, "truth-of-numbers", file, None, truth, hint=hint)
-
-
-def refuse_id_truth(file: str, truth: str, rows: Mapping[str, int], roles: Input) -> None:
-    """Raise for a truth of ids, or with too many classes."""
     if roles.positive is not None or {*rows} <= {*roles.classes}:
         return
     if len(rows) > MAX_NUMERIC_CLASSES and max(rows.values()) == 1:
@@ -293,15 +288,9 @@ def resolve_settings(opened: Predictions) -> CountSettings:
         for model in columns.models
     }
     settled = CountSettings(
-        columns=columns,
-        positive=str(positive),
-        thresholds=thresholds,
-        roles=roles,
-        layout=opened.layout,
-        files=files,
-        tasks=start_fingerprints(files),
-        peeks=opened.peeks,
-    )
+        columns, str(positive), thresholds, roles, opened.layout, files, start_fingerprints(files),
+        opened.peeks,
+    )  # fmt: skip
     # scores that are integers may be classes that truth lacks in its first rows
     unsure = {
         model.name: settled.texts(model)
@@ -313,21 +302,17 @@ def resolve_settings(opened: Predictions) -> CountSettings:
         return settled
     reading = columns.readings("plain")[columns.truth]
     everywhere = count_distinct_values(files, columns.truth, columns.null_values, reading)
-    classes = tuple(sorted(everywhere, key=natural_sort_key))
-    rows = {name: everywhere[name] for name in classes}
+    rows = {name: everywhere[name] for name in sorted(everywhere, key=natural_sort_key)}
+    classes, labels = tuple(rows), known_labels(rows, roles)
     if classes:
         settled.refuse_similar_labels(rows)
-        kinds = {model.name: model.kind for model in columns.models}
-        scored = any(kind == "score" and name not in unsure for name, kind in kinds.items())
-        refuse_numeric_truth(settled.name, columns.truth, classes, roles, scored=scored)
-        refuse_id_truth(settled.name, columns.truth, rows, roles)
-    labels = known_labels(classes, roles)
+        scored = any(one.kind == "score" and one.name not in unsure for one in columns.models)
+        refuse_truth_of_values(settled.name, columns.truth, rows, roles, scored=scored)
     strange = _strange_values(settled, classes)
     whole: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
     settled = with_model_kinds(settled, whole)
-    if classes and not (
-        roles.several and declarable_labels(settled, strange)
-    ):  # then these are reported
+    # labels that may be declared are reported first
+    if classes and not (roles.several and declarable_labels(settled, strange)):
         sure = resolve_positive(settled.name, rows, roles, settled.columns.models)
         settled = replace(settled, positive=sure)
     return replace(settled, classes=classes, strange=strange)
@@ -351,26 +336,20 @@ def declarable_labels(
 
 def with_label_thresholds(settled: CountSettings) -> CountSettings:
     """Return the settings with thresholds at which scores reproduce labels; or DataError."""
-    columns, cuts = settled.columns, dict(settled.thresholds)
-    related = {}
+    columns, cuts, related = settled.columns, dict(settled.thresholds), {}
+    known = known_labels(settled.classes or settled.peeks[columns.truth].texts, settled.roles)
     for model in columns.models:
         if model.beside and isnan(cuts[model.name]):
             check_labels_most_probable(settled.files, columns, model)
         elif model.beside and not settled.roles.has_threshold(model.name):
             classes = dict(zip(model.classes, model.columns, strict=False))
-            score = classes.get(settled.positive, model.columns[0])
+            score, write = classes.get(settled.positive, model.columns[0]), settled.ends
             found = threshold_from_labels(
-                settled.files,
-                columns,
-                model,
-                score,
-                settled.positive,
-                partial(settled.ends, model),
-                known_labels(settled.classes or settled.peeks[columns.truth].texts, settled.roles),
+                settled.files, columns, model, score, settled.positive, partial(write, model), known
             )
             if found is not None:
-                cuts[model.name], above, up_to = found
-                related[model.name] = above, up_to
+                cuts[model.name], *ends = found
+                related[model.name] = ends[0], ends[1]
     return replace(settled, thresholds=cuts, related=related)
 
 

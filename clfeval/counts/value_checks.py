@@ -75,21 +75,18 @@ def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck
     roles, models = settled.roles, settled.columns.models
     classes = tuple(sorted(distinct_texts(grouped.truth), key=natural_sort_key))
     known = known_labels(classes, roles)
-    absent = [[value is None for value in grouped.truth]]
-    unknown = {}
+    absent, unknown = [[value is None for value in grouped.truth]], {}
     for model, values in zip(models, grouped.votes, strict=True):
-        if model.kind == "label":
-            absent.append([value is None for value in values])
-            if strange := distinct_texts(values) - known:
-                unknown[model.name] = frozenset(strange)
-        else:
-            absent.append([value == MISSING for value in values])
+        none = None if model.kind == "label" else MISSING
+        absent.append([value == none for value in values])
+        if model.kind == "label" and (strange := distinct_texts(values) - known):
+            unknown[model.name] = frozenset(strange)
     probabilities = {model.name for model in models if model.kind == "classes"}
     shares = {model.name for model in models if model.shares}
     unbounded = {
-        name: limits
-        for name, limits in grouped.ranges.items()
-        if (limits[0] < 0 or (limits[1] > 1 and name not in shares))
+        name: (low, high)
+        for name, (low, high) in grouped.ranges.items()
+        if (low < 0 or (high > 1 and name not in shares))
         and (name in probabilities or not roles.has_threshold(name))
     }
     empty = np.logical_and.reduce(absent)
@@ -103,19 +100,17 @@ def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck
 
 def corrected_settings(judged: PatternCheck, settled: CountSettings) -> CountSettings | None:
     """Return corrected settings to count again: another positive class, or scores for labels."""
-    scores = set()
+    scores, positive, models = set[str](), settled.positive, settled.columns.models
     if settled.roles.kind is None:
         scores = {name for name, values in judged.unknown.items() if all(map(is_score, values))}
-    positive = settled.positive
     if judged.classes:
         settled.refuse_similar_labels(judged.rows)
-        models = settled.columns.models
         positive = resolve_positive(settled.name, judged.rows, settled.roles, models)
     if not scores and positive == settled.positive:
         return None
-    settled = with_model_kinds(settled, dict.fromkeys(scores, "score"))
     # another class: other thresholds relate labels to scores
     related = settled.related if positive == settled.positive else None
+    settled = with_model_kinds(settled, dict.fromkeys(scores, "score"))
     return replace(settled, positive=positive, reread=settled.reread | scores, related=related)
 
 
@@ -193,16 +188,14 @@ def _is_label(values: list[Any], label: str) -> Bools:
 
 def check_thresholds(settled: CountSettings) -> None:
     """Raise UsageError for thresholds of unknown models, or of models with labels."""
-    models = {model.name: model for model in settled.columns.models}
+    kinds = {model.name: model.kind for model in settled.columns.models}
     given = settled.roles.threshold
     for name in given:
-        if name is None:
-            continue
-        if name not in models:
-            raise unknown_model("--threshold", name, models)
-        if models[name].kind == "label":
+        if name is not None and name not in kinds:
+            raise unknown_model("--threshold", name, kinds)
+        if name is not None and kinds[name] == "label":
             raise UsageError.new(f"--threshold names '{name}', which has no scores", "needs-scores")
-    if given and all(model.kind == "label" for model in models.values()):
+    if given and {*kinds.values()} == {"label"}:
         what = "--threshold needs scores, but all models have labels"
         hint = "leave it out, or use a table of scores"
         raise UsageError.new(what, "needs-scores", hint=hint)

@@ -46,7 +46,7 @@ def pending_gates(run: Run) -> list[tuple[Gate, str]]:
         one = Gate(limit.kind, f"{limit.metric}{part}", limit.model, limit.limit, None, True,
                    severity=severity, slice=limit.slices)  # fmt: skip
         found.append((one, f"{limit.kind} {text}"))
-    for name, least in gates.least:
+    for name, least in gates.least.items():
         kind = f"min-{name}"
         found.append((Gate(kind, name, None, least, None, True), f"{kind} {least:,}"))
     for model in gates.still_best:

@@ -126,16 +126,15 @@ def rows_answer(
         was = "as before" if sizes[0] == sizes[1] else f"was {sizes[0]}"
         facts.append(f"{sizes[1]} rows ({was})")
     for title, change in described.items():
-        d = change.difference
-        if d.value is not None:
-            old, new = (format_number(one.value or 0.0) for one in (change.old, change.new))
-            ends = ""
-            if d.low is not None and d.high is not None:
-                low, high = (format_number(end) for end in (d.low, d.high))
-                ends = f", {100 * level:g}% CI of the change {low} to {high}"
-                ends = ", not significant" if d.low <= 0 <= d.high else ends
-            was = f"was {old}{ends}" if d.value else "as before"
-            facts.append(f"{title} {new} ({was})")
+        d, ends = change.difference, ""
+        if d.value is None:
+            continue
+        old, new = (format_number(one.value or 0.0) for one in (change.old, change.new))
+        if d.low is not None and d.high is not None:
+            low, high = format_number(d.low), format_number(d.high)
+            ends = f", {100 * level:g}% CI of the change {low} to {high}"
+            ends = ", not significant" if d.low <= 0 <= d.high else ends
+        facts.append(f"{title} {new} ({f'was {old}{ends}' if d.value else 'as before'})")
     parts = [f"The table has {join_words(facts)}"] if facts else []
     then, now = classes
     for some, others, word in ((now, then, "new"), (then, now, "missing")):
@@ -143,10 +142,9 @@ def rows_answer(
             are = "class {} is" if len(left) == 1 else "classes {} are"
             parts.append(f"{are.format(join_names(left))} {word}")
     if parts:
-        d = next(iter(described.values())).difference
-        text = ". ".join([*same, "; ".join(parts)])
-        yield Answer(ROWS_CODE, f"{text}.", (), next(iter(described)), d.value, d.low,
-                     d.high)  # fmt: skip
+        title, change = next(iter(described.items()))
+        d, text = change.difference, ". ".join([*same, "; ".join(parts)])
+        yield Answer(ROWS_CODE, f"{text}.", (), title, d.value, d.low, d.high)
 
 
 LEVEL = 0.95  # default of results without one

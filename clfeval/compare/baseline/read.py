@@ -132,14 +132,14 @@ def baseline_kind(name: str | PathLike[str]) -> BaselineKind | None:
         return None
     if path.endswith(".json"):
         return "result"
-    if path.endswith((".jsonl", ".ndjson")):
-        try:
-            with open(path, encoding="utf-8", errors="replace") as stream:
-                start = stream.read(LONG)
-        except OSError as error:
-            raise _unreadable_error(path, error) from error
-        return "history" if _HISTORY.search(start) or not start.strip() else "table"
-    return "table"
+    if not path.endswith((".jsonl", ".ndjson")):
+        return "table"
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            start = stream.read(LONG)
+    except OSError as error:
+        raise _unreadable_error(path, error) from error
+    return "history" if _HISTORY.search(start) or not start.strip() else "table"
 
 
 def is_history(baseline: Any) -> bool:
@@ -186,13 +186,12 @@ def _of_lines(asked: HistoryBaseline, result: Document) -> EarlierResult | None:
             raise UsageError.new(what + "; ".join(others), "baseline", asked.path, hint=hint)
     if not kept:
         return None
-    labels = list(dict.fromkeys(line.label for line in kept.values()))
+    labels, notes = list(dict.fromkeys(line.label for line in kept.values())), []
     name = f"{join_names(labels)} of {os.path.basename(asked.path)}"
-    notes = []
     if same:
-        there = [one for one in same if one in labels] or same[-1:]
-        text = f"the rows are the same as in {join_names(there)}"
-        text += "" if {*same} & {*labels} else f"; they are compared with {name}"
+        there = [one for one in same if one in labels]
+        text = f"the rows are the same as in {join_names(there or same[-1:])}"
+        text += "" if there else f"; they are compared with {name}"
         notes = [ResultNote("baseline-same-rows", text)]
     return EarlierResult(lines_to_result(kept), name, tuple(notes))
 

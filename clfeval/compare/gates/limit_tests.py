@@ -163,7 +163,7 @@ def row_count_gates(
     result: Document, gates: Gates, slices: Iterable[str], paired: float | None = None
 ) -> Iterator[Gate]:
     """Yield gates for the rows of the table and of each slice; paired: rows of changes."""
-    for name, least in gates.least:
+    for name, least in gates.least.items():
         kind = f"min-{name}"
         if name not in result.summary:
             what = f"--{kind}: {result.command} does not count {name} here"

@@ -84,10 +84,13 @@ class HistoryLines:
         for entry in entries:
             if isinstance(entry, HistoryLine):
                 lines[series_key(entry), entry.label] = entry
-            else:
-                accepted |= _lines_with_label(entry, lines.values()) or _lines_with_label(
-                    entry, every
-                )
+                continue
+            wanted = (entry.command, entry.accepted)
+            above, anywhere = (
+                {series_key(one): one for one in some if (one.command, one.label) == wanted}
+                for some in (lines.values(), every)
+            )
+            accepted |= above or anywhere
         return cls(name, sha256, tuple(entries), tuple(lines.values()), accepted)
 
     def of(self, command: str) -> list[HistoryLine]:
@@ -119,13 +122,6 @@ class HistoryLines:
 def series_key(line: HistoryLine) -> SeriesKey:
     """Return the key that lines of one model share over labels: command, run and model."""
     return line.command, line.run, line.model
-
-
-def _lines_with_label(
-    entry: AcceptedLabel, lines: Iterable[HistoryLine]
-) -> dict[SeriesKey, HistoryLine]:
-    wanted = entry.command, entry.accepted
-    return {series_key(line): line for line in lines if (line.command, line.label) == wanted}
 
 
 def read_history(name: str) -> HistoryLines:
