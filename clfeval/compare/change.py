@@ -115,9 +115,8 @@ def change_of_independent(old: Cell, new: Cell, *, level: float = 0.95, rho: flo
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693 (MOVER).
     """
     was, now = (
-        one if isinstance(one, Estimate)
-        else Estimate(one) if isinstance(one, (int, float)) else Estimate(None, reason=MISSING)
-        for one in (old, new)
+        Estimate(one) if isinstance(one, (int, float)) else
+        one if isinstance(one, Estimate) else Estimate(None, reason=MISSING) for one in (old, new)
     )  # fmt: skip
     if was.value is None or now.value is None:
         ends = {"infinite": math.inf, "minus_infinite": -math.inf}

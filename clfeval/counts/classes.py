@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -42,9 +43,8 @@ class ClassPatterns(WeightedCounts):
     """The sufficient statistic of labels of C classes: m distinct rows with the labels of k models.
 
     classes (C,): in order; truth (m,) and votes (m, k) are indices in it. n (m,): number of equal
-    rows, or their weight in units of 1 / `unit`. Rows are distinct and sorted by truth,
-    then the votes of the models in the order of their names. clusters: as of
-    `PatternCounts`.
+    rows, or their weight in units of 1 / `unit`. Rows are distinct and sorted by truth, then the
+    votes of the models in the order of their names. clusters: as of `PatternCounts`.
     """
 
     models: tuple[str, ...]
@@ -166,29 +166,22 @@ def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores
     return found.hexdigest()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelRows:
-    """Rows of labels as class indices, with counts.
+def label_patterns(
+    models: Sequence[str], classes: tuple[str, ...], labels: Sequence[Ints], n: Counts,
+    unit: float, slices: Mapping[str, Ints], owners: Owners | None,
+) -> dict[str | None, ClassPatterns]:  # fmt: skip
+    """Return the patterns of the whole table (None) and of each slice, from rows of labels.
 
-    slices: row indices of each; owners (m,): the cluster, or sum of squared weights, of each row,
-    or None.
+    labels: class indices (m,) of truth, then of each model; n (m,): counts; slices: row indices of
+    each; owners (m,): the cluster, or sum of squared weights, of each row, or None.
     """
+    truth, *said = labels
+    votes = np.column_stack(said) if said else np.zeros((len(n), 0), np.int64)
 
-    models: tuple[str, ...]
-    classes: tuple[str, ...]
-    truth: Ints
-    votes: Ints
-    n: Counts
-    unit: float
-    slices: Mapping[str, Ints]
-    owners: Owners | None
+    def counted(n: Counts) -> ClassPatterns:
+        return ClassPatterns.from_labels(models, classes, truth, votes, n, unit, owners=owners)
 
-    def patterns(self, label: str | None) -> ClassPatterns:
-        """Return the patterns of a slice, or of the whole table for None."""
-        n = self.n if label is None else _only(self.n, self.slices[label])
-        return ClassPatterns.from_labels(
-            self.models, self.classes, self.truth, self.votes, n, self.unit, owners=self.owners
-        )
+    return {None: counted(n)} | {label: counted(_only(n, rows)) for label, rows in slices.items()}
 
 
 def class_order(judged: PatternCheck, settled: CountSettings) -> tuple[str, ...]:
@@ -207,38 +200,30 @@ def class_order(judged: PatternCheck, settled: CountSettings) -> tuple[str, ...]
 
 def grouped_labels(
     judged: PatternCheck, settled: CountSettings, classes: tuple[str, ...]
-) -> LabelRows | None:
-    """Return the labels of more than two classes from grouped rows; None if a model has none."""
+) -> Callable[[], dict[str | None, ClassPatterns]] | None:
+    """Return the count of labels of more than two classes; None if a model has probabilities."""
     raw, models = judged.grouped, settled.columns.models
     if len(classes) < 3 or any(model.kind == "classes" for model in models):
         return None
     kept, slices = judged.evaluated_slices(settled)
     said = {m.name: v for m, v in zip(models, raw.votes, strict=True) if m.kind == "label"}
-    truth, *votes = (
-        encode_classes([values[i] for i in kept.tolist()], classes)
-        for values in (raw.truth, *said.values())
-    )
-    owners = select_owners(judged.owners, kept)
-    return LabelRows(
-        tuple(said), classes, truth, _columns(votes, len(kept)), raw.n[kept], settled.unit, slices,
-        owners,
-    )  # fmt: skip
+    cells = ([column[i] for i in kept.tolist()] for column in (raw.truth, *said.values()))
+    labels, owners = [encode_classes(c, classes) for c in cells], select_owners(judged.owners, kept)
+    rows = (raw.n[kept], settled.unit, slices, owners)
+    return partial(label_patterns, [*said], classes, labels, *rows)
 
 
-def read_labels(kept: EvaluatedRows, classes: tuple[str, ...]) -> LabelRows:
+def read_labels(kept: EvaluatedRows, classes: tuple[str, ...]) -> dict[str | None, ClassPatterns]:
     """Count labels, or most probable classes (first of ties), of all models: one more pass."""
-    columns = kept.settled.columns
-    places = [i for i, model in enumerate(columns.models) if model.kind != "score"]
+    models = kept.settled.columns.models
+    places = [i for i, model in enumerate(models) if model.kind != "score"]
     frames = kept.frames(labels=places, by=True, cluster=True)
-    table, n, owners, slices = _count_equal_rows(kept, ["y", *(f"y{i}" for i in places)], frames)
-    votes = [
-        encode_classes(predicted_labels(columns.models[i], table[f"y{i}"]), classes) for i in places
-    ]
-    names, truth = tuple(columns.models[i].name for i in places), table["y"].to_list()
-    return LabelRows(
-        names, classes, encode_classes(truth, classes), _columns(votes, len(table)), n,
-        kept.settled.unit, slices, owners,
-    )  # fmt: skip
+    keys = ["y", *(f"y{i}" for i in places)]
+    table, n, owners, slices = _count_equal_rows(kept, keys, frames)
+    said = (predicted_labels(models[i], table[f"y{i}"]) for i in places)
+    labels = [encode_classes(column, classes) for column in (table["y"].to_list(), *said)]
+    names = [models[i].name for i in places]
+    return label_patterns(names, classes, labels, n, kept.settled.unit, slices, owners)
 
 
 def read_class_scores(
@@ -307,10 +292,6 @@ def predicted_labels(model: ModelColumns, column: Any) -> list[Any]:
     """Return labels; of class probabilities the classes at the indices of the largest."""
     said: list[Any] = column.to_list()
     return [model.classes[int(k)] for k in said] if model.kind == "classes" else said
-
-
-def _columns(columns: Sequence[Ints], rows: int) -> Ints:
-    return np.column_stack(columns) if columns else np.zeros((rows, 0), np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

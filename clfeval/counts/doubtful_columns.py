@@ -23,8 +23,8 @@ from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError, Problem, format_option, list_names
 from clfeval.tables.cells import as_text, guess_positive, missing_word_hint
 from clfeval.tables.columns import ModelColumns
-from clfeval.tables.input import IF_MODEL, ColumnNames, Kind, find_column
-from clfeval.tables.invalid_cells import FILE, ROW, column_as_number
+from clfeval.tables.input import IF_MODEL, ColumnNames, find_column
+from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
 from clfeval.tables.lazy_imports import pl
 from clfeval.tables.peek import is_score
 
@@ -181,36 +181,30 @@ def refuse_disjoint_labels(
 
 def refuse_mixed_answers(settled: CountSettings, known: Sequence[str]) -> None:
     """Raise for a long table in which some models predict labels, and others scores."""
-    columns = settled.columns
+    columns, text = settled.columns, pl.col("a")
     if not columns.answer:
         return
-    numbers = pl.col("a").cast(pl.Float64, strict=False).is_not_null().all()
-    found = (
-        settled.numbered_rows(
-            m=pl.col(columns.naming).cast(pl.String), a=pl.col(columns.answer).cast(pl.String)
-        )
-        .drop_nulls()
-        .group_by("m", maintain_order=True)
-        .agg(label=pl.col("a").is_in(list(known)).all(), score=numbers)
-        .filter(
-            pl.col("m").is_in([model.name for model in columns.models]),
-            pl.col("label") != pl.col("score"),
-        )
-        .collect()
+    names = [model.name for model in columns.models]
+    rows = settled.numbered_rows(m=column_as_text(str(columns.naming)),
+                                 a=column_as_text(columns.answer)).drop_nulls()  # fmt: skip
+    every = rows.group_by("m", maintain_order=True).agg(
+        label=text.is_in(list(known)).all(), score=column_as_number("a").is_not_null().all()
     )
-    kinds: tuple[Kind, ...] = ("label", "score")
-    labels, scores = (found.filter(kind)["m"].to_list() for kind in kinds)
+    found = every.filter(pl.col("m").is_in(names), pl.col("label") != pl.col("score")).collect()
+    labels, scores = (found.filter(kind)["m"].to_list() for kind in ("label", "score"))
     if not (labels and scores):
         return
     what = f"has labels of {list_names(labels, 3)} and scores of {list_names(scores, 3)}"
     label_flags, score_flags = (
-        " ".join([*(format_option("--model", name) for name in names), f"--kind {kind}"])
-        for names, kind in zip((labels, scores), kinds, strict=True)
+        " ".join([*(format_option("--model", name) for name in some), f"--kind {kind}"])
+        for some, kind in ((labels, "label"), (scores, "score"))
     )
     hint = f"add {score_flags} to evaluate the scores, or {label_flags} to evaluate the labels"
-    most = max((scores, "score"), (labels, "label"), key=lambda one: len(one[0]))
+    fixes: dict[str, Any] = {"model": tuple(scores), "kind": "score"}
+    if len(labels) > len(scores):
+        fixes = {"model": tuple(labels), "kind": "label"}
     raise DataError.new(what, "wrong-layout", settled.name, None, columns.answer, hint=hint,
-                       fixes={"model": tuple(most[0]), "kind": most[1]})  # fmt: skip
+                       fixes=fixes)  # fmt: skip
 
 
 def refuse_unbounded_scores(

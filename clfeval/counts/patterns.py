@@ -134,10 +134,9 @@ def common_unit(one: Any, other: Any) -> float:
 class PatternCounts(WeightedCounts):
     """The sufficient statistic of MARS: m distinct patterns over k models.
 
-    truth (m,) and votes (m, k) are True for the positive class; n (m,) is the number of rows
-    with the pattern, or their weight in units of 1 / `unit`. Patterns are distinct and sorted.
-    clusters: frequencies by cluster, or sums of squared weights; None for independent unweighted
-    rows.
+    truth (m,) and votes (m, k) are True for the positive class; n (m,) is the number of rows with
+    the pattern, or their weight in units of 1 / `unit`. Patterns are distinct and sorted. clusters:
+    frequencies by cluster, or sums of squared weights; None for independent unweighted rows.
     """
 
     models: tuple[str, ...]

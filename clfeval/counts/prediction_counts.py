@@ -11,7 +11,6 @@ import numpy as np
 from clfeval.counts.classes import (
     ClassPatterns,
     ClassScores,
-    LabelRows,
     ProbabilityRows,
     class_order,
     grouped_labels,
@@ -50,8 +49,8 @@ class PredictionCounts:
     thresholds: in force by model, None for labels and for predictions of the most probable class.
     uncut: the range of scores of models without a threshold, whose votes are meaningless. reread:
     models whose first rows looked like labels and which hold scores. order: the classes of truth,
-    --classes and columns, as declared, else in natural order. labelled: the labels of more than two
-    classes, None where no model holds any, or one holds probabilities.
+    --classes and columns, as declared, else in natural order. labelled: counts the labels of more
+    than two classes, None where a model holds probabilities.
     """
 
     slices: Mapping[str | None, PatternCounts]
@@ -66,7 +65,7 @@ class PredictionCounts:
     roles: Input
     kept: EvaluatedRows
     order: tuple[str, ...] = ()
-    labelled: LabelRows | None = None
+    labelled: Callable[[], dict[str | None, ClassPatterns]] | None = None
     top: TopRows | None = None
     uncut: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -191,12 +190,11 @@ class PredictionCounts:
         """
 
         def count() -> dict[str | None, ClassPatterns]:
-            if len(self.order) == 2:
-                build = ClassPatterns.from_binary_patterns
-                parts = self.slices.items()
-                return {name: build(one, self.order, self.positive) for name, one in parts}
-            rows = self.labelled or read_labels(self.kept, self.order)
-            return {name: rows.patterns(name) for name in self.slices}
+            if len(self.order) > 2:
+                return self.labelled() if self.labelled else read_labels(self.kept, self.order)
+            build = ClassPatterns.from_binary_patterns
+            parts = self.slices.items()
+            return {name: build(one, self.order, self.positive) for name, one in parts}
 
         return self._once("labels", count, lambda found: sum(len(one.n) for one in found.values()))
 

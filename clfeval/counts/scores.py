@@ -146,8 +146,7 @@ class ScoreCounts(WeightedCounts):
     """Counts of distinct scores by class, sufficient for rankings and for numeric features.
 
     scores: m distinct ones, ascending; positives and negatives (m,): rows of each, or their weight
-    in units of 1 / `unit`. clusters: of these 2 m counts, positives first, as of
-    `PatternCounts`.
+    in units of 1 / `unit`. clusters: of these 2 m counts, positives first, as of `PatternCounts`.
     """
 
     scores: Floats

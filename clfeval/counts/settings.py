@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
@@ -149,17 +149,10 @@ def raw_values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
 Tasks: TypeAlias = "Sequence[FingerprintTask | None]"
 
 
-def underlying_files(files: Iterable[TableFile]) -> Iterator[TableFile]:
-    """Yield files, with joined ones replaced by their parts."""
-    for file in files:
-        yield from file.files
-
-
 def start_fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
-    """Start hashing the bytes of every file, in parallel with the counting."""
-    return tuple(
-        start_fingerprint(one.source) if one.source else None for one in underlying_files(files)
-    )
+    """Start hashing the bytes of every file, of joined ones each, in parallel with the counting."""
+    sources = [part.source for file in files for part in file.files]
+    return tuple(start_fingerprint(source) if source else None for source in sources)
 
 
 def input_file(
@@ -176,7 +169,8 @@ def check_structure(
 
     `short_rows`: whether some row lacks its last field; None if unknown.
     """
-    for file, task in zip(underlying_files(files), tasks, strict=False):
+    parts = [part for file in files for part in file.files]
+    for file, task in zip(parts, tasks, strict=False):
         if file.head is None or file.source is None or task is None:
             continue
         seen, short = task.result(), short_rows
@@ -192,9 +186,9 @@ def check_structure(
 
 def explain_read_error(files: Sequence[TableFile], error: Exception) -> DataError:
     """Convert a reader's error into one with the invalid rows, or with the file and the reason."""
-    for file in underlying_files(files):
-        if file.head and file.source:
-            inspect_structure(file.source, file.columns)
+    for part in (part for file in files for part in file.files):
+        if part.head and part.source:
+            inspect_structure(part.source, part.columns)
     if files[0].source:
         return unreadable_error(files[0].name, files[0].source.format, error)
     return DataError.new(f"cannot be read: {error}", "bad-file", files[0].name)
@@ -281,23 +275,18 @@ def resolve_settings(opened: Predictions) -> CountSettings:
     found = opened.peeks[columns.truth].texts
     positive = roles.positive or default_positive(found)
     # with more than two classes the most probable is predicted, unless a threshold is given
-    thresholds = {
-        model.name: float("nan")
-        if len(model.columns) > 2 and not roles.has_threshold(model.name)
-        else roles.threshold_of(model.name)
-        for model in columns.models
-    }
+    thresholds = {model.name: roles.threshold_of(model.name) for model in columns.models}
+    for model in columns.models:
+        if len(model.columns) > 2 and not roles.has_threshold(model.name):
+            thresholds[model.name] = float("nan")
     settled = CountSettings(
         columns, str(positive), thresholds, roles, opened.layout, files, start_fingerprints(files),
         opened.peeks,
     )  # fmt: skip
     # scores that are integers may be classes that truth lacks in its first rows
-    unsure = {
-        model.name: settled.texts(model)
-        for model in (() if roles.kind else columns.models)
-        if model.kind == "score"
-        and all(is_score(text) and float(text) % 1 == 0 for text in settled.texts(model))
-    }
+    scored = [one for one in columns.models if one.kind == "score" and not roles.kind]
+    unsure = {one.name: texts for one in scored for texts in [settled.texts(one)]
+              if all(is_score(text) and float(text) % 1 == 0 for text in texts)}  # fmt: skip
     if positive and not (unsure or _strange_values(settled, tuple(found))):
         return settled
     reading = columns.readings("plain")[columns.truth]
@@ -306,8 +295,8 @@ def resolve_settings(opened: Predictions) -> CountSettings:
     classes, labels = tuple(rows), known_labels(rows, roles)
     if classes:
         settled.refuse_similar_labels(rows)
-        scored = any(one.kind == "score" and one.name not in unsure for one in columns.models)
-        refuse_truth_of_values(settled.name, columns.truth, rows, roles, scored=scored)
+        fractions = any(one.kind == "score" and one.name not in unsure for one in columns.models)
+        refuse_truth_of_values(settled.name, columns.truth, rows, roles, scored=fractions)
     strange = _strange_values(settled, classes)
     whole: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
     settled = with_model_kinds(settled, whole)
@@ -360,10 +349,7 @@ def with_model_kinds(settled: CountSettings, kinds: Mapping[str, Kind]) -> Count
     columns = settled.columns
     if columns.answer:
         kinds = dict.fromkeys((model.name for model in columns.models), next(iter(kinds.values())))
-    models = tuple(
-        replace(model, kind=kinds[model.name]) if model.name in kinds else model
-        for model in columns.models
-    )
+    models = tuple(replace(one, kind=kinds.get(one.name, one.kind)) for one in columns.models)
     return replace(settled, columns=replace(columns, models=models))
 
 

@@ -147,7 +147,7 @@ class _GateRows:
                 known = list(dict.fromkeys([*known, *slice_names(self.beside.before)]))
             slices = tuple(match_slices(limit, known))
         return GateDraft(
-            limit, metric, tuple(self._named(limit, metric, self.whole, None)), slices,
+            limit, metric, tuple(self._named(limit, metric, self.whole, None)[0]), slices,
             better_direction(self.result.command, metric), self.gates.severity(limit.kind),
             significant=self.gates.significant,
             level=self.result.parameters.get("level") or LEVEL,
@@ -193,9 +193,8 @@ class _GateRows:
 
     def _rows(self, asked: GateDraft, rows: Mapping[str, Row], part: str | None) -> list[Gate]:
         limit, metric = asked.limit, asked.metric
-        gone = [replace(asked.gate(model, part), reason="gone")
-                for model in self._gone(limit, metric, part, rows)]  # fmt: skip
-        rows = self._named(limit, metric, rows, part)
+        rows, names = self._named(limit, metric, rows, part)
+        gone = [replace(asked.gate(model, part), reason="gone") for model in names]
         # the reference has no difference from itself
         rows = {model: row for model, row in rows.items() if metric in row}
         if not rows and gone:
@@ -217,23 +216,18 @@ class _GateRows:
                  for model, row in rows.items()]  # fmt: skip
         return [*found, *gone]
 
-    def _gone(
-        self, limit: Limit, metric: str, part: str | None, rows: Mapping[str, Row]
-    ) -> list[str]:
-        """Return the models that only the baseline has, where a limit compares with it."""
-        if self.beside is None or not limit.compares or limit.any:
-            return []
-        return self.beside.gone(metric, limit.model, part, rows)
-
     def _named(
         self, limit: Limit, metric: str, rows: Mapping[str, Row], part: str | None
-    ) -> Mapping[str, Row]:
-        """Return the rows of a limit's models; none where only the baseline has them."""
+    ) -> tuple[Mapping[str, Row], list[str]]:
+        """Return the rows of a limit's models, and its models that only the baseline has."""
+        gone = []
+        if self.beside is not None and limit.compares and not limit.any:
+            gone = self.beside.gone(metric, limit.model, part, rows)
         try:
-            return match_models(rows, limit.model, limit.kind)
+            return match_models(rows, limit.model, limit.kind), gone
         except UsageError:
-            if self._gone(limit, metric, part, rows):
-                return {}
+            if gone:
+                return {}, gone
             raise
 
 

@@ -253,11 +253,9 @@ def trend_result(past: HistoryLines, command: str) -> Document:
     for line in sorted(lines, key=lambda line: labels.index(line.label)):
         series.setdefault(line.name, []).append(line)
     accepted = {one.name: one for key, one in past.accepted.items() if key[0] == command}
-    marks = {
-        (line.name, line.label): mark
-        for mine in series.values()
-        for line, mark in zip(mine, line_changes(mine), strict=True)
-    }
+    marks = dict[tuple[str, str], Sequence[str]]()
+    for name, mine in series.items():
+        marks |= zip([(name, line.label) for line in mine], line_changes(mine), strict=True)
     # the measures with a value in the last lines: in the page's order, then by name
     ends = [cell for mine in series.values() for cell in mine[-1].measures.items()]
     known = {name for name, cell in ends if cell.value is not None}
@@ -266,10 +264,9 @@ def trend_result(past: HistoryLines, command: str) -> Document:
     changes, steps = measure_changes(series, accepted, labels[-1], command)
     ordered = [line for label in labels for mine in series.values() for line in mine
                if line.label == label]  # fmt: skip
+    changed = [(line, what) for line in ordered for what in marks[line.name, line.label]]
     events: list[Row] = [
-        {"label": line.label, "model": line.name, "changed": what}
-        for line in ordered
-        for what in marks[line.name, line.label]
+        {"label": line.label, "model": line.name, "changed": what} for line, what in changed
     ]
     kept = {one.label for one in accepted.values()}
     return Document(
@@ -295,11 +292,8 @@ def _history_rows(
     accepted: Mapping[str, HistoryLine], marks: Mapping[tuple[str, str], Sequence[str]],
 ) -> Iterator[Row]:  # fmt: skip
     """Yield a row for each line and measure."""
-    befores = {
-        (line.name, line.label): before
-        for mine in series.values()
-        for before, line in pairwise(mine)
-    }
+    pairs = [pair for mine in series.values() for pair in pairwise(mine)]
+    befores = {(line.name, line.label): before for before, line in pairs}
     for line in lines:
         before = befores.get((line.name, line.label))
         for measure, cell in line.measures.items():

@@ -49,12 +49,8 @@ class ClassCounts(WeightedCounts):
             raise ValueError(f"different classes: {self.positive} and {other.positive}")
         added = ("values", "positives", "negatives", "rows", "missing", "bad_weights")
         sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in added}
-        return replace(
-            self,
-            classes=tuple(sorted({*self.classes, *other.classes}, key=natural_sort_key)),
-            unit=common_unit(self, other),
-            **sums,
-        )
+        classes = tuple(sorted({*self.classes, *other.classes}, key=natural_sort_key))
+        return replace(self, classes=classes, unit=common_unit(self, other), **sums)
 
     def is_positive(self, truth: str, frame: int = 0) -> nw.Expr:
         """Return 1 for positive rows and 0 for negative ones of a frame."""
@@ -93,17 +89,10 @@ def count_classes(
                 totals[as_text(row["t"]) == positive] += row.get("w", row["rows"])
         for absent, number in by_absence.items():
             rows[absent].append(number)
-    return ClassCounts(
-        classes=classes,
-        positive=positive,
-        values=tuple(raw_values_of((row["t"] for row in table), positive) for table in tables),
-        positives=int(totals[True]),
-        negatives=int(totals[False]),
-        rows=tuple(rows[False]),
-        missing=tuple(rows[True]),
-        bad_weights=sum(row.get("x", 0) for row in found),
-        unit=unit,
-    )
+    values = tuple(raw_values_of((row["t"] for row in table), positive) for table in tables)
+    sums, wrong = (int(totals[True]), int(totals[False])), sum(row.get("x", 0) for row in found)
+    sizes = tuple(rows[False]), tuple(rows[True])
+    return ClassCounts(classes, positive, values, *sums, *sizes, wrong, unit)
 
 
 def _by_class(
@@ -147,12 +136,11 @@ def split_feature(given: ScoreCounts, cut: Cut) -> Split:
     """Dichotomise a numeric feature.
 
     `median` and `mean`: true above the median or mean of all rows (at the median where nothing is
-    above it); a number: true at or above it;
-    `best`: true at or above the value of largest |tp - fp| (shares), which is the two-sample
-    Kolmogorov-Smirnov distance; of equal ones the least biased (|tp + fp - 1|), then the lowest.
-    `soft`: no cut, votes are values scaled to 0..1 by the least and greatest one.
-    Two values are split at the greater one, except where the cut is a number or soft.
-    One value is constant: never true by a median or mean, and without a soft vote.
+    above it); a number: true at or above it; `best`: true at or above the value of largest |tp -
+    fp| (shares), which is the two-sample Kolmogorov-Smirnov distance; of equal ones the least
+    biased (|tp + fp - 1|), then the lowest. `soft`: no cut, votes are values scaled to 0..1 by the
+    least and greatest one. Two values are split at the greater one, except where the cut is a
+    number or soft. One value is constant: never true by a median or mean, and without a soft vote.
     """
     values, positives, negatives = given.scores, given.positives, given.negatives
     if not len(values):
@@ -243,14 +231,13 @@ Feature = tuple[str, str, str, Split, Any, Any, Any]
 class FeatureCounts:
     """The sufficient statistic of k features, all fields of length k.
 
-    names, columns (where they come from), kinds (binary, numeric, category, term).
-    cuts and rules: a numeric feature is true where its value is `rule` (`>=` or `>`) its cut; cuts
-    are NaN and rules None for features that need none, and for `soft` votes.
-    tp, fp: positives and negatives for which the feature is true (sums of votes when soft);
-    positives, negatives: those whose value is not missing; missing: rows without a value.
-    A feature that is constant has no soft votes: NaN. Weights are in units of 1 / `unit`.
-    held_tp, held_fp: see `cross_fitted_counts`, NaN where cuts do not depend on classes, else
-    `UNDEALT`.
+    names, columns (where they come from), kinds (binary, numeric, category, term). cuts and rules:
+    a numeric feature is true where its value is `rule` (`>=` or `>`) its cut; cuts are NaN and
+    rules None for features that need none, and for `soft` votes. tp, fp: positives and negatives
+    for which the feature is true (sums of votes when soft); positives, negatives: those whose value
+    is not missing; missing: rows without a value. A feature that is constant has no soft votes:
+    NaN. Weights are in units of 1 / `unit`. held_tp, held_fp: see `cross_fitted_counts`, NaN where
+    cuts do not depend on classes, else `UNDEALT`.
     """
 
     names: tuple[str, ...]

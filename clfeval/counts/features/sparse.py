@@ -179,16 +179,10 @@ def _sum_entries(
     few = entries.select(*keys, **kinds).group_by(*keys, *kinds).agg(nw.len().alias("entries"))
     rowless, positive = nw.col("rowless"), classes.is_positive("class") == 1
     owned = ~rowless & ~nw.col("class").is_null()
-    sums = {
-        "entries": nw.lit(True),
-        "rowless": rowless,
-        "unknown": unknown & ~rowless,
-        "kept": owned,
-        "gap": owned & gap,
-        "gap_tp": owned & gap & positive,
-        "n": owned & ~gap & shown,
-        "tp": owned & ~gap & shown & positive,
-    }
+    true = owned & ~gap & shown
+    sums = {"entries": nw.lit(True), "rowless": rowless, "unknown": unknown & ~rowless}
+    sums |= {"kept": owned, "gap": owned & gap, "gap_tp": owned & gap & positive}
+    sums |= {"n": true, "tp": true & positive}
     n = nw.col("entries").cast(nw.Int64)
     picked = few.select(*keys, **{name: nw.when(kind).then(n) for name, kind in sums.items()})
     return collect(picked.group_by(*keys).agg(nw.col(*sums).sum()))

@@ -259,13 +259,8 @@ def _sums(
     values, known = many, (~many.is_null()).cast(nw.Int8)
     if weighted:
         values, known = values * nw.col(WEIGHT), known * nw.col(WEIGHT)
-    wanted = {
-        "all": values.sum(),
-        "positive": (values * positive).sum(),
-        "low": many.min(),
-        "high": many.max(),
-        "missing": many.null_count(),
-    }
+    wanted = {"all": values.sum(), "positive": (values * positive).sum()}
+    wanted |= {"low": many.min(), "high": many.max(), "missing": many.null_count()}
     # between 0 and 1 only these equal their squares; integers need no such check
     if any(schema[name].is_float() for name in columns):
         wanted |= {"squares": (many**2).sum(), "plain": many.sum()}
