@@ -236,7 +236,7 @@ def read_class_scores(
     keys = ["y", *(f"p{k}" for k in range(len(model.classes)))]
     frames = kept.frames(shares=i, by=True, cluster=True)
     table, n, owners, slices = _count_equal_rows(kept, keys, frames)
-    p = probabilities_by_class(table, model, classes)
+    p = _probabilities(table, model, classes)
     truth = encode_classes(table["y"].to_list(), classes)
 
     def counted(n: Counts) -> ClassScores:
@@ -246,7 +246,7 @@ def read_class_scores(
     return {None: counted(n)} | {label: counted(_only(n, rows)) for label, rows in slices.items()}
 
 
-def probabilities_by_class(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floats:
+def _probabilities(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floats:
     """Return the probabilities p0, p1, ... of a model by class, (n, C); 0 for a missing column."""
     p = np.zeros((len(table), len(classes)), order="F")
     for k, label in enumerate(model.classes):
@@ -322,9 +322,7 @@ def read_probability_rows(kept: EvaluatedRows, i: int, classes: tuple[str, ...])
     frames = kept.frames(shares=i, cluster=True, key=named)
     table = nw.concat([collect(frame.select(*picked)) for frame in frames])
     table = table.sort("key") if named else table
-    return ProbabilityRows(
-        encode_classes(table["y"].to_list(), classes),
-        probabilities_by_class(table, model, classes),
-        table["w"].to_numpy().astype(np.int64) if columns.weight else None,
-        cluster_numbers([table]) if columns.cluster else None,
-    )
+    truth, p = encode_classes(table["y"].to_list(), classes), _probabilities(table, model, classes)
+    weights = table["w"].to_numpy().astype(np.int64) if columns.weight else None
+    owners = cluster_numbers([table]) if columns.cluster else None
+    return ProbabilityRows(truth, p, weights, owners)

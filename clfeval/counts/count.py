@@ -91,6 +91,9 @@ def _count_patterns(
     return counted
 
 
+ConfusionSlices = Mapping[str | None, ConfusionCounts]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
     """Confusion counts of the whole table (slice None), of slices, and of runs.
@@ -98,7 +101,7 @@ class Sample:
     counted: the predictions, or None for tables of counts. sampled: counts of rows, not rates.
     """
 
-    slices: Mapping[str | None, ConfusionCounts]
+    slices: ConfusionSlices
     files: tuple[InputFile, ...]
     positive: str
     negative: tuple[str, ...]
@@ -113,22 +116,18 @@ class Sample:
     @property
     def facts(self) -> Facts:
         """Facts on the counts: rows, models, thresholds, slices."""
-        counts = self.slices[None]
+        counts, counted = self.slices[None], self.counted
         found: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
         if dropped := sum(file.dropped for file in self.files):
             found["rows dropped"] = dropped
-        sides = {
-            "positive": ((self.positive,), counts.shown("positives")),
-            "negative": (self.negative, counts.shown("negatives")),
-        }
-        if self.counted is not None and self.counted.several:
-            found["classes"] = f"{len(self.counted.order)}: {list_names(self.counted.order)}"
-            sides = {}
-        for word, (names, totals) in sides.items():
-            numbers = sorted({*totals.tolist()})
-            ends = dict.fromkeys((numbers[0], numbers[-1]))
-            said = " to ".join(f"{number:,.10g}" for number in ends)
-            found[f"{word}: {list_names(names)}"] = said
+        if counted is not None and counted.several:
+            found["classes"] = f"{len(counted.order)}: {list_names(counted.order)}"
+        else:
+            for word, names in (("positive", (self.positive,)), ("negative", self.negative)):
+                totals = counts.shown(f"{word}s")
+                ends = dict.fromkeys((totals.min().item(), totals.max().item()))
+                said = " to ".join(f"{number:,.10g}" for number in ends)
+                found[f"{word}: {list_names(names)}"] = said
         found["models"] = len(counts.models)
         whole = self.patterns.get(None)
         if whole is not None and isinstance(whole.clusters, ClusterCounts):
@@ -159,14 +158,13 @@ class Sample:
 
     @classmethod
     def from_confusions(
-        cls, counts: Mapping[str | None, ConfusionCounts], files: Sequence[InputFile], roles: Input,
-        name: str, **more: Any,
-    ) -> Sample:  # fmt: skip
+        cls, slices: ConfusionSlices, files: Sequence[InputFile], roles: Input, **more: Any
+    ) -> Sample:
         """Build from counts of the whole table (None) and of slices, without predictions."""
         positive, negative = "positive", "negative"
         if roles.positive is not None:
             positive, negative = roles.positive, f"not {roles.positive}"
-        return cls(counts, tuple(files), positive, (negative,), roles, name, **more)
+        return cls(slices, tuple(files), positive, (negative,), roles, **more)
 
 
 def read_sample(opened: Predictions) -> Sample:
@@ -220,4 +218,4 @@ def _counts_table(opened: Predictions) -> Sample:
         else:
             runs[label.removeprefix(slice_label(keys, ("",)))] = part
     name = opened.files[0].name
-    return Sample.from_confusions(slices, files, roles, name, runs=runs, facets=facets)
+    return Sample.from_confusions(slices, files, roles, name=name, runs=runs, facets=facets)

@@ -185,8 +185,8 @@ def refuse_mixed_answers(settled: CountSettings, known: Sequence[str]) -> None:
     if not columns.answer:
         return
     names = [model.name for model in columns.models]
-    rows = settled.numbered_rows(m=column_as_text(str(columns.naming)),
-                                 a=column_as_text(columns.answer)).drop_nulls()  # fmt: skip
+    model, answer = column_as_text(str(columns.naming)), column_as_text(columns.answer)
+    rows = settled.numbered_rows(m=model, a=answer).drop_nulls()
     every = rows.group_by("m", maintain_order=True).agg(
         label=text.is_in(list(known)).all(), score=column_as_number("a").is_not_null().all()
     )
@@ -203,8 +203,8 @@ def refuse_mixed_answers(settled: CountSettings, known: Sequence[str]) -> None:
     fixes: dict[str, Any] = {"model": tuple(scores), "kind": "score"}
     if len(labels) > len(scores):
         fixes = {"model": tuple(labels), "kind": "label"}
-    raise DataError.new(what, "wrong-layout", settled.name, None, columns.answer, hint=hint,
-                       fixes=fixes)  # fmt: skip
+    problem = Problem(what, "wrong-layout", settled.name, None, columns.answer)
+    raise DataError([problem], hint=hint, fixes=fixes)
 
 
 def refuse_unbounded_scores(

@@ -251,9 +251,13 @@ def joint_counts(kept: EvaluatedRows) -> JointCounts:
 
 
 def list_exclusive(
-    kept: EvaluatedRows, kinds: Sequence[str], *, target: Target, rule: str,
+    kept: EvaluatedRows,
+    kinds: Sequence[str],
+    *,
+    target: Target,
+    rule: str,
     groups: Mapping[str, tuple[str, ...]],
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     """List the target rows that only one model detects (`found`) or misses (`missed`).
 
     A row names model, list and file, and its id or row. Missed: while every other model (rule

@@ -110,10 +110,8 @@ def group_rows(settled: CountSettings) -> RawPatterns:
             if settled.roles.several and settled.roles.positive is None:
                 known = sorted(settled.peeks[settled.columns.truth].texts, key=natural_sort_key)
                 refuse_class_columns_not_in_truth(settled.name, settled.columns.models, known)
-            what = (
-                f"model '{model.name}' has no probability column for the positive class "
-                f"'{settled.positive}'; it has {list_names(model.classes)}"
-            )
+            what = f"model '{model.name}' has no probability column for the positive class "
+            what += f"'{settled.positive}'; it has {list_names(model.classes)}"
             hint = f"add {format_option('--positive', model.classes[0])} to detect that class"
             raise DataError.new(what, "no-class-column", settled.name, hint=hint)
     modes: tuple[Mode, ...] = ("fast", "plain", "loose")

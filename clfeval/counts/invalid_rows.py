@@ -55,10 +55,13 @@ ROW_HINTS = HINTS | {
 }
 
 
+_OPTIONS = ("null_value", "classes")  # in hints, of the quoted value
+Looks = Iterable[tuple["pl.LazyFrame", Iterable[Check]]]
+
+
 def raise_found_problems(
-    files: Sequence[TableFile], looks: Iterable[tuple[pl.LazyFrame, Iterable[Check]]],
-    hints: Mapping[str, str], declared: tuple[str, ...] = (),
-) -> None:  # fmt: skip
+    files: Sequence[TableFile], looks: Looks, hints: Mapping[str, str], declared: Sequence[str] = ()
+) -> None:
     """Run the checks over numbered rows, in a second pass, and raise all problems.
 
     In the order of the files; `declared`: labels that are probably classes.
@@ -75,21 +78,19 @@ def raise_found_problems(
     first, fixes = problems[0], dict[str, Any]()
     codes = {problem.code for problem in problems}
     if declared and {*totals} == {"unknown-label"}:
-        fixes = {"classes": declared}
+        fixes = {"classes": tuple(declared)}
     elif codes != {"missing-value"} and codes <= {"missing-value", "bad-number", "unknown-label"}:
-        words = {_quoted_value(one) for one in problems if one.code != "missing-value"}
-        if all(map(missing_word_hint, words)):  # they cause all problems
-            fixes = {"null_value": tuple(sorted(words))}
+        quoted = {_quoted_value(one) for one in problems if one.code != "missing-value"}
+        if all(map(missing_word_hint, quoted)):  # they cause all problems
+            fixes = {"null_value": tuple(sorted(quoted))}
     value = _quoted_value(first)
     hint = missing_word_hint(value) if first.code == "unknown-label" else None
     if hint is None:
         comma = "decimal-comma" in hints and re.fullmatch(r"-?\d+,\d+", value)
-        hint = hints.get("decimal-comma" if comma else first.code, "").format(
-            value=value, point=value.replace(",", "."),
-            null_value=format_option("--null-value", value),
-            classes=format_option("--classes", value),
-            cluster=format_option("--cluster", str(first.column)),
-        )  # fmt: skip
+        words = {name: format_option(f"--{name.replace('_', '-')}", value) for name in _OPTIONS}
+        words |= {"value": value, "point": value.replace(",", ".")}
+        words["cluster"] = format_option("--cluster", str(first.column))
+        hint = hints.get("decimal-comma" if comma else first.code, "").format(**words)
     raise DataError(problems[:MAX_PROBLEMS], hint=hint or None, totals=totals, fixes=fixes)
 
 

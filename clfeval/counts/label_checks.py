@@ -25,16 +25,15 @@ MAX_LABELS_IN_HINT = 4  # labels in a hint
 
 
 def refuse_missing_words(
-    file: str, truth: str, classes: Mapping[str, int], roles: Input,
-    models: Iterable[ModelColumns], predicted: Collection[str],
-) -> None:  # fmt: skip
+    file: str, truth: str, classes: Mapping[str, int], said: set[str | None], predicted: set[str]
+) -> None:
     """Raise for a word for missing values that would be a third class.
 
-    Not if declared, positive, with a column of probabilities, or predicted among text labels.
+    Not if `said`: declared, positive, with a column of probabilities, or predicted among text
+    labels.
     """
-    said = {*roles.classes, roles.positive}.union(*(model.classes for model in models))
     if any(not missing_word_hint(name) and not is_score(name) for name in classes):
-        said |= {*predicted}
+        said = said | predicted
     words = [name for name in classes if missing_word_hint(name) and name not in said]
     if words and len(classes) - len(words) > 1:
         rows = join_texts([f"'{word}' ({classes[word]:,})" for word in words])
@@ -62,7 +61,8 @@ def refuse_similar_labels(
             hint = "name each one: " + " ".join(format_option("--classes", part) for part in parts)
             what = f"--classes {quote_word(label)} names one class, which truth does not have"
             raise bad_option(what, hint)
-    refuse_missing_words(file, truth, classes, roles, models, predicted)
+    said = {*roles.classes, roles.positive}.union(*(model.classes for model in models))
+    refuse_missing_words(file, truth, classes, said, {*predicted})
 
     def twins(labels: Iterable[str]) -> list[list[str]]:
         alike: dict[str, list[str]] = {}
@@ -113,12 +113,11 @@ def threshold_from_labels(
             found = collect(frame.group_by(label).agg(*ends)).rows(named=True)
         except engine_errors():
             return None
-        for row in found:
-            if is_missing(row[label]):
-                continue
-            labels.add(as_text(row[label]))
+        for row in (row for row in found if not is_missing(row[label])):
+            text = as_text(row[label])
+            labels.add(text)
             lowest = min(lowest, row["least"])
-            if as_text(row[label]) == positive:
+            if text == positive:
                 least = min(least, row["least"])
             else:
                 most = max(most, row["most"])
@@ -142,18 +141,16 @@ def check_labels_most_probable(
 ) -> None:
     """Raise DataError if a label next to class probabilities is not the most probable class."""
     label, chosen = str(model.beside), columns.readings("plain")
-    readings: dict[str, Reading] = {label: columns.label(label)}
-    readings |= {name: chosen[name] for name in model.columns}
+    readings: dict[str, Reading] = {name: chosen[name] for name in model.columns}
+    readings[label] = columns.label(label)
+    largest = nw.max_horizontal(*model.columns)
+    text, pairs = nw.col(label).cast(nw.String), zip(model.classes, model.columns, strict=True)
+    said = [(text == name) & (nw.col(column) >= largest) for name, column in pairs]
+    differ = (~nw.any_horizontal(*said, ignore_nulls=True)).cast(nw.Int64).sum()
     other = rows = 0
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
-        largest = nw.max_horizontal(*model.columns)
-        said = [
-            (nw.col(label).cast(nw.String) == name) & (nw.col(column) >= largest)
-            for name, column in zip(model.classes, model.columns, strict=True)
-        ]
         frame = frame.filter(~nw.col(label).is_null(), ~largest.is_null(), ~largest.is_nan())
-        differ = (~nw.any_horizontal(*said, ignore_nulls=True)).cast(nw.Int64).sum()
         try:
             found = collect(frame.select(differ.alias("other"), nw.len().alias("rows"))).row(0)
         except engine_errors():

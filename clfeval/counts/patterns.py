@@ -49,16 +49,11 @@ def weight_unit(frames: Sequence[Frame], column: str, *, most: int = MOST) -> fl
     weight, places = nw.col("w"), range(1, _PLACES + 1)
     # polars divides by a constant by multiplying with its inverse, which is not exact
     rounded = ((weight * 10.0**d).round(0) / (weight * 0.0 + 10.0**d) for d in places)
-    others = [
-        (back != weight).cast(nw.Int64).sum().alias(f"d{d}")
-        for d, back in zip(places, rounded, strict=True)
-    ]
-    most_of = nw.col("w").max().alias("greatest")
+    sums = {"rows": nw.len(), "greatest": weight.max()}
+    for d, back in zip(places, rounded, strict=True):
+        sums[f"d{d}"] = (back != weight).cast(nw.Int64).sum()
     picked = (frame.select(w=nw.col(column).cast(nw.Float64)) for frame in frames)
-    found = [
-        collect(frame.select(nw.len().alias("rows"), most_of, *others)).rows(named=True)[0]
-        for frame in picked
-    ]
+    found = [collect(frame.select(**sums)).rows(named=True)[0] for frame in picked]
     greatest = max(row["greatest"] or 0.0 for row in found)
     bound = greatest * sum(row["rows"] for row in found)
     for d in places:
@@ -347,8 +342,8 @@ class ConfusionCounts(WeightedCounts):
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of models."""
         numbers = zip(*(self.shown(name).tolist() for name in CELLS), strict=True)
-        lines = [f"{m!r} {' '.join(map(repr, n))}"
-                 for m, n in zip(self.models, numbers, strict=True)]  # fmt: skip
+        names = zip(self.models, numbers, strict=True)
+        lines = [f"{name!r} {' '.join(map(repr, cells))}" for name, cells in names]
         if self.sums is not None:
             lines = [f"{line} {one}" for line, one in zip(lines, self.sums.tolist(), strict=True)]
         return sha256("\n".join(sorted(lines)).encode()).hexdigest()

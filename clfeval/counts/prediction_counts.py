@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -161,27 +162,20 @@ class PredictionCounts:
     @property
     def confusions(self) -> Mapping[str | None, ConfusionCounts]:
         """The 2 x 2 tables of all models, for the whole table (None) and every slice."""
-        return self._once(
-            "confusions",
-            lambda: {name: ConfusionCounts.from_patterns(one) for name, one in self.slices.items()},
-            len,
-        )
+        build = ConfusionCounts.from_patterns
+        return self._once("confusions", lambda: {k: build(v) for k, v in self.slices.items()}, len)
 
     def joint(self, *, scores: bool) -> JointCounts:
         """Return the distinct rows of predictions, or (one more pass) of predictions and scores."""
-        if not scores or all(model.kind == "label" for model in self.models):
-            whole = self.patterns
-            sides = (whole.truth, whole.votes)
-            return JointCounts.from_rows(whole.models, *sides, None, whole.n, whole.unit)
-        return self._once("joint", lambda: joint_counts(self.kept), lambda found: len(found.n))
+        if scores and any(model.kind != "label" for model in self.models):
+            return self._once("joint", partial(joint_counts, self.kept), lambda found: len(found.n))
+        one = self.patterns
+        return JointCounts.from_rows(one.models, one.truth, one.votes, None, one.n, one.unit)
 
     def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
         """Return the score counts of model i, for the whole table and slices: one more pass."""
-        return self._once(
-            ("scores", i),
-            lambda: count_model_scores(self.kept, i),
-            lambda found: len(found[None].scores),
-        )
+        count = partial(count_model_scores, self.kept, i)
+        return self._once(("scores", i), count, lambda found: len(found[None].scores))
 
     def labels(self) -> Mapping[str | None, ClassPatterns]:
         """Return the labels of all models, for the whole table and every slice.
@@ -203,11 +197,8 @@ class PredictionCounts:
 
         Errors: ValueError for a model without them.
         """
-        return self._once(
-            ("class scores", i),
-            lambda: read_class_scores(self.kept, i, self.order),
-            lambda found: found[None].p.size,
-        )
+        count = partial(read_class_scores, self.kept, i, self.order)
+        return self._once(("class scores", i), count, lambda found: found[None].p.size)
 
     def class_rows(self, i: int) -> ProbabilityRows:
         """Return the class probabilities of model i row by row: one more pass."""

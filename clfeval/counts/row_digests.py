@@ -28,13 +28,10 @@ def truth_digest(sample: Sample) -> str | None:
     if counted is None and not sample.sampled:
         return None
     if counted is None:
-        parts = {
-            f"{label!r} {positives} {negatives}"
-            for label, one in (*sample.slices.items(), *sample.runs.items())
-            for positives, negatives in zip(
-                one.positives.tolist(), one.negatives.tolist(), strict=True
-            )
-        }
+        parts = set[str]()
+        for label, one in (*sample.slices.items(), *sample.runs.items()):
+            totals = zip(one.positives.tolist(), one.negatives.tolist(), strict=True)
+            parts |= {f"{label!r} {positives} {negatives}" for positives, negatives in totals}
         said = "\n".join(sorted(parts)).encode("utf-8", "surrogatepass")
         return f"counts:{sha256(said).hexdigest()}"
     columns, several = counted.kept.settled.columns, counted.several

@@ -279,14 +279,12 @@ def resolve_settings(opened: Predictions) -> CountSettings:
     for model in columns.models:
         if len(model.columns) > 2 and not roles.has_threshold(model.name):
             thresholds[model.name] = float("nan")
-    settled = CountSettings(
-        columns, str(positive), thresholds, roles, opened.layout, files, start_fingerprints(files),
-        opened.peeks,
-    )  # fmt: skip
+    opening = (opened.layout, files, start_fingerprints(files), opened.peeks)
+    settled = CountSettings(columns, str(positive), thresholds, roles, *opening)
     # scores that are integers may be classes that truth lacks in its first rows
     scored = [one for one in columns.models if one.kind == "score" and not roles.kind]
-    unsure = {one.name: texts for one in scored for texts in [settled.texts(one)]
-              if all(is_score(text) and float(text) % 1 == 0 for text in texts)}  # fmt: skip
+    texts = {one.name: settled.texts(one) for one in scored}
+    unsure = {name: some for name, some in texts.items() if all(map(_is_integer, some))}
     if positive and not (unsure or _strange_values(settled, tuple(found))):
         return settled
     reading = columns.readings("plain")[columns.truth]
@@ -298,7 +296,7 @@ def resolve_settings(opened: Predictions) -> CountSettings:
         fractions = any(one.kind == "score" and one.name not in unsure for one in columns.models)
         refuse_truth_of_values(settled.name, columns.truth, rows, roles, scored=fractions)
     strange = _strange_values(settled, classes)
-    whole: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
+    whole: dict[str, Kind] = {name: "label" for name, some in unsure.items() if some <= labels}
     settled = with_model_kinds(settled, whole)
     # labels that may be declared are reported first
     if classes and not (roles.several and declarable_labels(settled, strange)):
@@ -351,6 +349,10 @@ def with_model_kinds(settled: CountSettings, kinds: Mapping[str, Kind]) -> Count
         kinds = dict.fromkeys((model.name for model in columns.models), next(iter(kinds.values())))
     models = tuple(replace(one, kind=kinds.get(one.name, one.kind)) for one in columns.models)
     return replace(settled, columns=replace(columns, models=models))
+
+
+def _is_integer(text: str) -> bool:
+    return is_score(text) and float(text) % 1 == 0
 
 
 def _strange_values(settled: CountSettings, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:

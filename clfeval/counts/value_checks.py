@@ -81,14 +81,12 @@ def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck
         absent.append([value == none for value in values])
         if model.kind == "label" and (strange := distinct_texts(values) - known):
             unknown[model.name] = frozenset(strange)
-    probabilities = {model.name for model in models if model.kind == "classes"}
-    shares = {model.name for model in models if model.shares}
-    unbounded = {
-        name: (low, high)
-        for name, (low, high) in grouped.ranges.items()
-        if (low < 0 or (high > 1 and name not in shares))
-        and (name in probabilities or not roles.has_threshold(name))
-    }
+    unbounded = {}
+    for model in models:
+        low, high = grouped.ranges.get(model.name, (0.0, 1.0))
+        needed = model.kind == "classes" or not roles.has_threshold(model.name)
+        if needed and (low < 0 or (high > 1 and not model.shares)):
+            unbounded[model.name] = low, high
     empty = np.logical_and.reduce(absent)
     looks_blank = grouped.rows[empty].sum()
     blank = sum(map(count_blank, settled.files)) if looks_blank else 0

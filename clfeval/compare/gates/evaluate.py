@@ -92,11 +92,8 @@ def evaluate_limits(
     parts = [str(part) for part in dict.fromkeys(gate.slice for gate in found) if part in known]
     paired = list[float]()
     if beside is not None and any(one.limit.compares for one in targets):
-        paired = [
-            change.rows
-            for (*_, part), change in beside.shared.items()
-            if change.paired and part is None and change.rows is not None
-        ]
+        whole = [one for (*_, part), one in beside.shared.items() if one.paired and part is None]
+        paired = [change.rows for change in whole if change.rows is not None]
     with wrong.going_on():
         found += row_count_gates(result, gates, parts, min(paired, default=None))
     with wrong.going_on():
@@ -164,7 +161,16 @@ class _GateRows:
                 if model in wanted
             ]
         elif metric in self.result.summary and limit.model is None and limit.slices is None:
-            found = [self._summary(asked)]
+            value, where = self.result.summary[metric], (asked, None, None)
+            if not isinstance(value, (int, float)):
+                why = "is not a number" if value is not None else "differs between models"
+                raise UsageError.new(f"'{metric}' {why}", "bad-gate")
+            if limit.part != "value":
+                raise UsageError.new(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
+            if limit.kind == "max-drop" and self.beside is not None:
+                found = [drop_gate(*where, self.beside.change_of_summary(metric, value))]
+            else:
+                found = [value_gate(*where, value)]
         elif asked.slices is None:
             found = self._rows(asked, self.whole, None)
         else:
@@ -179,17 +185,6 @@ class _GateRows:
         for gate in found:
             worst[gate.model] = min(worst.get(gate.model, gate), gate, key=slack)
         return [replace(max(worst.values(), key=slack), among=len(worst))]
-
-    def _summary(self, asked: GateDraft) -> Gate:
-        value, limit, metric = self.result.summary[asked.metric], asked.limit, asked.metric
-        if not isinstance(value, (int, float)):
-            why = "is not a number" if value is not None else "differs between models"
-            raise UsageError.new(f"'{metric}' {why}", "bad-gate")
-        if limit.part != "value":
-            raise UsageError.new(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
-        if limit.kind == "max-drop" and self.beside is not None:
-            return drop_gate(asked, None, None, self.beside.change_of_summary(metric, value))
-        return value_gate(asked, None, None, value)
 
     def _rows(self, asked: GateDraft, rows: Mapping[str, Row], part: str | None) -> list[Gate]:
         limit, metric = asked.limit, asked.metric

@@ -103,8 +103,8 @@ def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> s
         close = close or threshold_hint(limit.metric)
         close = close or _other_command_hint(result.command, limit.metric)
     if not close:  # all names that a limit may use: of cells, and of what a report computes for it
-        more = [one.id for one in CATALOG.values()
-                if one.needs in LIMITED and result.command == REPORT]  # fmt: skip
+        limited = (one.id for one in CATALOG.values() if one.needs in LIMITED)
+        more = limited if result.command == REPORT else ()
         names = [*known, *all_spellings([*filter(CATALOG.get, known), *more])]
         close = suggestion(limit.metric, list(dict.fromkeys(names)))
     close = close or f"metrics: {list_names(known)}"

@@ -148,12 +148,10 @@ def read_history(name: str) -> HistoryLines:
         hint = "create one with clfeval report TABLE --append FILE.jsonl"
         raise UsageError.new("not a history file", CODE, name, hint=hint)
     known = {(one.command, one.label) for _, one in entries if isinstance(one, HistoryLine)}
-    problems += [
-        Problem(f"accepts '{one.accepted}', which has no line of {one.command}", CODE,
-                name, number)
-        for number, one in entries
-        if isinstance(one, AcceptedLabel) and (one.command, one.accepted) not in known
-    ]  # fmt: skip
+    for number, one in entries:
+        if isinstance(one, AcceptedLabel) and (one.command, one.accepted) not in known:
+            what = f"accepts '{one.accepted}', which has no line of {one.command}"
+            problems.append(Problem(what, CODE, name, number))
     if problems:
         alone = UPDATE if hints == {UPDATE} else REMOVE
         raise UsageError(problems, hint=MERGED if MERGED in hints else alone)

@@ -107,11 +107,9 @@ def result_lines(
 
     rows: of the models, as for gates. Measures are all cells with a value, an interval or a reason.
     """
-    errors = {
-        (row["model"], row["measure"]): se
-        for row in result.whole("measures")
-        if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se)
-    }
+    rows_with_model = (row for row in result.whole("measures") if "model" in row)
+    known = {(row["model"], row["measure"]): row.get("se") for row in rows_with_model}
+    errors = {key: se for key, se in known.items() if isinstance(se, (int, float)) and isfinite(se)}
     met: dict[str | None, dict[str, bool]] = {}
     for gate in result.gates:
         if gate.slice is None:  # of a slice it says nothing of the whole

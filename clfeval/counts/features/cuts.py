@@ -23,7 +23,7 @@ from clfeval.tables.cells import as_text, count_texts, distinct_texts, is_missin
 from clfeval.tables.input import Input
 from clfeval.tables.invalid_cells import Check, numbered_rows
 from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.scan import TableFile, collect
+from clfeval.tables.scan import Frame, TableFile, collect
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,8 @@ class ClassCounts(WeightedCounts):
 
 
 def count_classes(
-    file: str, frames: Sequence[nw.LazyFrame[Any]], truth: str, roles: Input, *,
-    column: str | None = None,
-) -> ClassCounts:  # fmt: skip
+    file: str, frames: Sequence[Frame], truth: str, roles: Input, *, column: str | None = None
+) -> ClassCounts:
     """Count the rows of each class; DataError for no rows or too many classes."""
     unit: float = 1
     tables = _by_class(frames, truth, roles.weight, unit)

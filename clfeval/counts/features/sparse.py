@@ -214,9 +214,9 @@ def _counts(
         pairs = zip(tp.tolist(), n.tolist(), strict=True)
         done = (Split(place, rule, hits, count - hits) for hits, count in pairs)
     texts = (str(as_text(name)) for name in feature[starts].to_list())
+    features = zip(texts, done, positives, negatives, missing, strict=True)
     return FeatureCounts.from_features(
-        (text, table.feature, "term", *rest)
-        for text, *rest in zip(texts, done, positives, negatives, missing, strict=True)
+        (text, table.feature, "term", *rest) for text, *rest in features
     )
 
 

@@ -368,7 +368,7 @@ def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sam
     _need_classes(confusions, "--counts", "both TP and FN, or both FP and TN, are 0")
     total = int((confusions.positives + confusions.negatives).max())
     files = [InputFile("--counts", None, total)]
-    return Sample.from_confusions({None: confusions}, files, roles, "--counts")
+    return Sample.from_confusions({None: confusions}, files, roles, name="--counts")
 
 
 def sample_from_rates(sensitivity: float | None, specificity: float | None, roles: Any) -> Sample:
@@ -386,7 +386,7 @@ def sample_from_rates(sensitivity: float | None, specificity: float | None, role
     confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, one, one)
     name = "--sensitivity --specificity"
     files = [InputFile(name, None, 0)]
-    return Sample.from_confusions({None: confusions}, files, roles, name, sampled=False)
+    return Sample.from_confusions({None: confusions}, files, roles, name=name, sampled=False)
 
 
 def _need_classes(
