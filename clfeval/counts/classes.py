@@ -14,7 +14,6 @@ from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.clusters_and_weights import (
     Owned,
     Owners,
-    concatenate_statistics,
     merge_equal_rows,
     pattern_entries,
     select_owners,
@@ -23,7 +22,7 @@ from clfeval.counts.evaluated_rows import EvaluatedRows, cluster_numbers
 from clfeval.counts.patterns import (
     PatternCounts,
     WeightedCounts,
-    common_unit,
+    add_statistics,
     from_units,
     order_by_name,
     squares_of,
@@ -80,13 +79,8 @@ class ClassPatterns(WeightedCounts):
 
     def __add__(self, other: ClassPatterns) -> ClassPatterns:
         """Add the counts of other rows of the same models and classes."""
-        if (self.models, self.classes) != (other.models, other.classes):
-            raise ValueError("different models, or different classes")
-        (truth, votes), n, owners = concatenate_statistics(self, other, "truth", "votes")
-        unit = common_unit(self, other)
-        return ClassPatterns.from_labels(
-            self.models, self.classes, truth, votes, n, unit, owners=owners
-        )
+        build = ClassPatterns.from_labels
+        return add_statistics(self, other, build, ("models", "classes"), "truth", "votes")
 
     @property
     def tables(self) -> Counts:
@@ -135,12 +129,8 @@ class ClassScores(WeightedCounts):
 
     def __add__(self, other: ClassScores) -> ClassScores:
         """Add the counts of other rows of the same classes."""
-        if self.classes != other.classes:
-            raise ValueError(f"different classes: {self.classes} and {other.classes}")
-        (truth, p), n, owners = concatenate_statistics(self, other, "truth", "p")
-        return ClassScores.from_probabilities(
-            self.classes, truth, p, n, common_unit(self, other), owners=owners
-        )
+        build = ClassScores.from_probabilities
+        return add_statistics(self, other, build, ("classes",), "truth", "p")
 
     def most_probable(self) -> ScoreCounts:
         """Return the largest probabilities as scores, with correct rows as positives."""

@@ -58,11 +58,8 @@ def refuse_stray_columns(
     if {model.name for model in rest} <= {*unbounded} and len(rest) <= len(bits):
         return
     scored = any(model.kind != "label" for model in rest)
-    strays = [
-        model.columns[0]
-        for model in columns.models
-        if model.name in bits and (scored or (rest and model.kind == "score"))
-    ]
+    binary = [model for model in columns.models if model.name in bits]
+    strays = [one.columns[0] for one in binary if scored or (rest and one.kind == "score")]
     if strays:
         others_have = "scores" if scored else "labels"
         what = f"has only 0 and 1, while other models have {others_have}: is it a model?"
@@ -216,11 +213,8 @@ def refuse_unbounded_scores(
     """
     models = settled.columns.models
     scaled = {model: found[model.name] for model in models if model.name in found}
-    problems = [
-        _out_of_range_problem(settled, model, ends)
-        for model, ends in scaled.items()
-        if model.kind == "classes"
-    ]
+    shares = [(model, ends) for model, ends in scaled.items() if model.kind == "classes"]
+    problems = [_out_of_range_problem(settled, *one) for one in shares]
     if problems:
         fixes = {} if min(low for low, _ in found.values()) < 0 else {"renormalize": True}
         hint = "probabilities must lie between 0 and 1"
@@ -244,11 +238,8 @@ def refuse_shared_threshold(settled: CountSettings, ranges: Mapping[str, Range])
     cut = cuts.get(None)
     if cut is None:
         return
-    found = {
-        model: ranges[model.name]
-        for model in settled.columns.models
-        if model.name in ranges and model.name not in cuts
-    }
+    free = [model for model in settled.columns.models if model.name not in cuts]
+    found = {model: ranges[model.name] for model in free if model.name in ranges}
     probable, scales = 0 < cut <= 1, set()
     for low, high in found.values():
         near = low >= 0 and high <= MAX_NEAR_PROBABILITY

@@ -90,14 +90,12 @@ class EvaluatedRows:
         if cluster and columns.cluster is not None:
             picked["c"] = nw.col(columns.cluster)
         found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
-        return [
-            self._among(frame, target).select(
-                t=_one_of(frame, columns.truth, self.positive_values),
-                **picked,
-                **self._said(frame, votes, scores, labels, shares),
-            )
-            for frame in found
-        ]
+        frames = []
+        for frame in found:
+            truth = _one_of(frame, columns.truth, self.positive_values)
+            said = self._said(frame, votes, scores, labels, shares)
+            frames.append(self._among(frame, target).select(t=truth, **picked, **said))
+        return frames
 
     def _said(
         self, frame: Frame, votes: bool, scores: Sequence[int], labels: Sequence[int],

@@ -273,11 +273,8 @@ def _all_bits(settled: CountSettings) -> bool:
     if settled.layout.gathers or columns.weight or columns.null_values or columns.bits:
         return False
     names = [columns.truth, *map(columns.source, columns.models)]
-    return (
-        all(file.head for file in settled.files)
-        and all(model.kind == "label" for model in columns.models)
-        and all(peeks[name].bit for name in names)
-    )
+    labels = all(model.kind == "label" for model in columns.models)
+    return labels and all(file.head for file in settled.files) and all(peeks[n].bit for n in names)
 
 
 def _single_bytes(settled: CountSettings, grouped: RawPatterns) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from math import floor, frexp, inf, log10
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from clfeval.tables.layouts.counts import CountsRow
 from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import Frame, collect
 
+S = TypeVar("S")
 _PLACES = 15  # decimal places tested
 _MAX_EXACT_UNITS = 2.0**50  # below it a test of weights for d decimal places is exact
 _FINEST = 1000  # binary places
@@ -117,6 +118,17 @@ def stack_arrays(one: Any, other: Any, *names: str) -> list[Counts]:
     return [np.concatenate([getattr(one, name), getattr(other, name)]) for name in names]
 
 
+def add_statistics(
+    one: S, other: S, build: Callable[..., S], given: Sequence[str], *columns: str
+) -> S:
+    """Return the counts of the rows of both; ValueError where the names in `given` differ."""
+    names, others = ([getattr(part, name) for name in given] for part in (one, other))
+    if names != others:
+        raise ValueError(f"different {' or '.join(given)}: {names} and {others}")
+    parts, n, owners = concatenate_statistics(one, other, *columns)
+    return build(*names, *parts, n, common_unit(one, other), owners=owners)
+
+
 def common_unit(one: Any, other: Any) -> float:
     """Return the common unit of two statistics; ValueError if their units differ."""
     unit: float = one.unit
@@ -153,11 +165,8 @@ class PatternCounts(WeightedCounts):
 
     def __add__(self, other: PatternCounts) -> PatternCounts:
         """Add the counts of two tables of the same models: files, shards or machines."""
-        if self.models != other.models:
-            raise ValueError(f"different models: {self.models} and {other.models}")
-        unit = common_unit(self, other)
-        (truth, votes), n, owners = concatenate_statistics(self, other, "truth", "votes")
-        return PatternCounts.from_votes(self.models, truth, votes, n, unit, owners=owners)
+        build = PatternCounts.from_votes
+        return add_statistics(self, other, build, ("models",), "truth", "votes")
 
     @property
     def rows(self) -> int | float:

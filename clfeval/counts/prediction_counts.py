@@ -93,14 +93,10 @@ class PredictionCounts:
             if model.kind != "label" and model.name not in uncut and np.isfinite(cut):
                 thresholds[model.name] = cut
         votes = zip(models, grouped.votes, strict=True)
-        kept = EvaluatedRows(
-            settled,
-            grouped.mode,
-            raw_values_of(grouped.truth, positive),
-            tuple(raw_values_of(v, positive) if m.kind == "label" else () for m, v in votes),
-            complete=not judged.missing.any(),
-            rows=sum(file.rows for file in files),
-        )
+        labels = tuple(raw_values_of(v, positive) if m.kind == "label" else () for m, v in votes)
+        truth, complete = raw_values_of(grouped.truth, positive), not judged.missing.any()
+        rows_in_all = sum(file.rows for file in files)
+        kept = EvaluatedRows(settled, grouped.mode, truth, labels, complete, rows_in_all)
         return cls(
             patterns_by_slice(judged, settled), files, positive, judged.classes, models, thresholds,
             {model: count for model, count in grouped.ties.items() if count}, judged.blank,

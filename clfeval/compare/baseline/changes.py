@@ -214,10 +214,6 @@ class Baseline:
         old = next((row[name] for name in equivalent_names(metric) if name in row), row.get(metric))
         return change_of_independent(NOT_THERE if old is None else old, now, level=self.level)
 
-    def change_of_summary(self, metric: str, now: float) -> Change:
-        """Return the change of a number of the whole table from the baseline."""
-        return change_of_independent(self.before.summary.get(metric), now, level=self.level)
-
     def gone(
         self, metric: str, model: str | None, part: str | None, here: Collection[str]
     ) -> list[str]:

@@ -218,12 +218,11 @@ def differing_settings(ours: Document, theirs: Document) -> dict[str, str]:
         {key: unquote(value) for key, _, value in (part.partition(":") for part in text.split("|"))}
         for text in (settings_of(one.signature) for one in (ours, theirs))
     )
-    return {
-        key: f"{SETTING_NAMES.get(key, f'--{key}')} {there.get(key, 'not given')} before, "
-        f"{here.get(key, 'not given')} now"
-        for key in here | there
-        if here.get(key) != there.get(key)
-    }
+    found = {}
+    for key in [key for key in here | there if here.get(key) != there.get(key)]:
+        before, now = (one.get(key, "not given") for one in (there, here))
+        found[key] = f"{SETTING_NAMES.get(key, f'--{key}')} {before} before, {now} now"
+    return found
 
 
 def check_comparable(

@@ -14,6 +14,7 @@ from clfeval.compare.baseline.read import (
     read_baseline,
     slice_names,
 )
+from clfeval.compare.change import change_of_independent
 from clfeval.compare.gates.limit_targets import (
     is_number,
     match_metric,
@@ -155,11 +156,8 @@ class _GateRows:
         limit, metric = asked.limit, asked.metric
         if limit.apart:
             wanted = match_models(self.whole, limit.model, limit.kind)
-            found = [
-                value_gate(asked, model, part, cell)
-                for model, part, cell in slice_gaps(self.result, limit, metric)
-                if model in wanted
-            ]
+            gaps = slice_gaps(self.result, limit, metric)
+            found = [value_gate(asked, *gap) for gap in gaps if gap[0] in wanted]
         elif metric in self.result.summary and limit.model is None and limit.slices is None:
             value, where = self.result.summary[metric], (asked, None, None)
             if not isinstance(value, (int, float)):
@@ -168,7 +166,8 @@ class _GateRows:
             if limit.part != "value":
                 raise UsageError.new(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
             if limit.kind == "max-drop" and self.beside is not None:
-                found = [drop_gate(*where, self.beside.change_of_summary(metric, value))]
+                old, level = self.beside.before.summary.get(metric), self.beside.level
+                found = [drop_gate(*where, change_of_independent(old, value, level=level))]
             else:
                 found = [value_gate(*where, value)]
         elif asked.slices is None:
