@@ -12,7 +12,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.clusters_and_weights import Owned, Owners, group_owners, merge_equal_rows
 from clfeval.counts.evaluated_rows import EvaluatedRows, cluster_numbers
 from clfeval.counts.patterns import order_by_name
-from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.scores import ScoreCounts, is_new_score
 from clfeval.counts.slices import slice_rows_of_tables
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import collect
@@ -88,10 +88,8 @@ class ScoredRows:
         x = self.scores[j]
         order = np.argsort(x)
         ordered = x[order]
-        new = np.ones(len(x), bool)
-        np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
         place = np.empty(len(x), np.int64)
-        place[order] = np.cumsum(new) - 1
+        place[order] = np.cumsum(is_new_score(ordered)) - 1
         n = None if self.weights is None else self.weights[order]
         counts = ScoreCounts.from_rows(ordered, self.truth[order], n, self.unit)
         return counts if self.alike else self._owned(counts, place, self.truth), place

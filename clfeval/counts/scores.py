@@ -216,7 +216,7 @@ class ScoreCounts(WeightedCounts):
         if (x[1:] < x[:-1]).any():
             order = np.argsort(x)
             x, truth = x[order], truth[order]
-        new = _is_new_score(x)
+        new = is_new_score(x)
         if new.all():
             positives = truth.astype(np.int64)
             return cls(x, positives, 1 - positives)
@@ -233,7 +233,7 @@ class ScoreCounts(WeightedCounts):
         if (scores[1:] < scores[:-1]).any():
             order = np.argsort(scores, kind="stable")
             scores, positives, negatives = scores[order], positives[order], negatives[order]
-        new = _is_new_score(scores)
+        new = is_new_score(scores)
         if new.all():
             return cls(scores, positives, negatives, unit)
         first = np.flatnonzero(new)
@@ -317,7 +317,7 @@ def _count_by_sorting(rows: Frame, score: str) -> ScoreCounts:
     return ScoreCounts.from_rows(scores, hits.view(np.bool_), None)
 
 
-def _is_new_score(scores: Floats) -> Bools:
+def is_new_score(scores: Floats) -> Bools:
     """Return where a score differs from the one before it."""
     new = np.ones(len(scores), bool)
     np.not_equal(scores[1:], scores[:-1], out=new[1:])

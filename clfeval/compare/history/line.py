@@ -107,9 +107,10 @@ def result_lines(
 
     rows: of the models, as for gates. Measures are all cells with a value, an interval or a reason.
     """
-    rows_with_model = (row for row in result.whole("measures") if "model" in row)
-    known = {(row["model"], row["measure"]): row.get("se") for row in rows_with_model}
-    errors = {key: se for key, se in known.items() if isinstance(se, (int, float)) and isfinite(se)}
+    errors = {}
+    for row in result.whole("measures"):
+        if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se):
+            errors[row["model"], row["measure"]] = se
     met: dict[str | None, dict[str, bool]] = {}
     for gate in result.gates:
         if gate.slice is None:  # of a slice it says nothing of the whole
@@ -119,8 +120,8 @@ def result_lines(
         found = {}
         for name, cell in row.items():
             if isinstance(cell, Estimate):
-                se = errors.get((model, name))
-                found[name] = HistoryMeasure(cell.value, cell.low, cell.high, se, cell.reason)
+                error = errors.get((model, name))
+                found[name] = HistoryMeasure(cell.value, cell.low, cell.high, error, cell.reason)
         yield HistoryLine(
             result.command, label, model, settings_of(result.signature), result.version, run,
             tuple(one.sha256 for one in result.inputs), result.truth, result.summary.get("rows"),
