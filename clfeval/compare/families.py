@@ -317,8 +317,9 @@ def slice_reference_rows(
     measure and slice. sizes: rows of a slice, and whether it is tested.
     """
     for metric, by_slice in inside.items():
-        one, of = whole[metric], reference
+        of = reference
         if reference == BEST:
+            one = whole[metric]
             of = one.models[int((one.sign * one.values).argmax())]
         found, changes = list[tuple[str, PairedEstimates, tuple[int, int]]](), list[Change]()
         for label, one in by_slice.items():
