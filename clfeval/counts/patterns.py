@@ -124,7 +124,8 @@ def add_statistics(
     """Return the counts of the rows of both; ValueError where the names in `given` differ."""
     names, others = ([getattr(part, name) for name in given] for part in (one, other))
     if names != others:
-        raise ValueError(f"different {' or '.join(given)}: {names} and {others}")
+        which = f": {names[0]} and {others[0]}" if len(given) == 1 else ""
+        raise ValueError(f"different {', or different '.join(given)}{which}")
     parts, n, owners = concatenate_statistics(one, other, *columns)
     return build(*names, *parts, n, common_unit(one, other), owners=owners)
 
