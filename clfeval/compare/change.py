@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,10 +42,16 @@ class Change:
 
     def turned(self) -> Change:
         """Return the reverse change, from new to old."""
-        ends = [None if one is None else _negated_estimate(one)
-                for one in (self.difference, self.simultaneous)]  # fmt: skip
-        return replace(self, old=self.new, new=self.old, difference=ends[0] or self.difference,
-                       simultaneous=ends[1])  # fmt: skip
+
+        def negated(one: Estimate) -> Estimate:
+            ends = (one.value, one.high, one.low)
+            value, low, high = (None if end is None else 0.0 - end for end in ends)
+            return Estimate(value, low, high, one.reason)
+
+        return replace(
+            self, old=self.new, new=self.old, difference=negated(self.difference),
+            simultaneous=None if self.simultaneous is None else negated(self.simultaneous),
+        )  # fmt: skip
 
     def significant(self, level: float) -> bool:
         """Return whether the difference is significant, adjusted for its family if there is one."""
@@ -64,10 +69,10 @@ class Change:
         best: the direction where the catalogue does not know the metric.
         Source: Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15:657.
         """
-        d = self.difference.value
+        d, aim = self.difference.value, direction(metric, best)
         if d is None:
             return None
-        sign = {"max": 1, "min": -1}.get(direction(metric, best), 0)
+        sign = {"max": 1, "min": -1}.get(aim, 0)
         ends = self.simultaneous or self.difference
         low, high = -math.inf, math.inf
         if sign and ends.low is not None and ends.high is not None:
@@ -75,13 +80,12 @@ class Change:
         if margin is not None and -margin < low and high < margin:
             return EQUIVALENT
         if self.significant(level):
-            farther = -sign * d if sign else self._farther(metric, best)
+            farther = -sign * d if sign else self._farther(AIMS.get(aim))
             return CHANGED if not farther else WORSE if farther > 0 else BETTER
         return NOT_WORSE if margin is not None and low > -margin else UNDECIDED
 
-    def _farther(self, metric: str, best: str | None) -> float:
+    def _farther(self, aim: float | None) -> float:
         """Return the increase of the distance from the target; 0 where it is not known."""
-        aim = AIMS.get(direction(metric, best))
         old, new, d = self.old.value, self.new.value, self.difference.value or 0.0
         if aim is None or old is None or new is None:
             return 0.0
@@ -107,19 +111,27 @@ def change_of_independent(old: Cell, new: Cell, *, level: float = 0.95, rho: flo
     difference = new - old   low = difference - sqrt((new - new.low)² + (old.high - old)²)
     high = difference + sqrt((new.high - new)² + (old - old.low)²)
 
-    No interval or p where one of the two has none; undefined where one is.
+    No interval or p where one of the two has none; infinite where one is, undefined where one is.
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693 (MOVER).
     """
-    was, now = (_estimate_of(one) for one in (old, new))
+    was, now = (
+        Estimate(one) if isinstance(one, (int, float)) else
+        one if isinstance(one, Estimate) else Estimate(None, reason=MISSING) for one in (old, new)
+    )  # fmt: skip
     if was.value is None or now.value is None:
-        return Change(was, now, _infinite_change(was, now))
+        ends = {"infinite": math.inf, "minus_infinite": -math.inf}
+        before, after = (ends.get(str(one.reason), one.value) for one in (was, now))
+        if before is None or after is None:
+            reason = (now if after is None else was).reason or "undefined"
+        else:
+            reason = {end: name for name, end in ends.items()}.get(after - before, "undefined")
+        return Change(was, now, Estimate(None, reason=reason))
     if None in (was.low, was.high, now.low, now.high):
         return Change(was, now, Estimate(now.value - was.value))
     d, low, high = square_and_add(values_and_limits([now]), values_and_limits([was]), rho)
     (p,) = p_from_limits(d, low, high, math.inf, level=level).tolist()
-    return Change(
-        was, now, estimate_or_none(float(d[0]), float(low[0]), float(high[0])), number_or_none(p)
-    )
+    difference = estimate_or_none(float(d[0]), float(low[0]), float(high[0]))
+    return Change(was, now, difference, number_or_none(p))
 
 
 def shared_correlation(change: Change, share: float) -> float:
@@ -188,8 +200,7 @@ def adjusted_fdr(changes: Sequence[Change]) -> Iterator[Change]:
 
 def values_and_limits(estimates: Sequence[Estimate]) -> Floats:
     """Return values and limits, (3, m); NaN for none."""
-    rows = [[math.nan if end is None else end for end in (one.value, one.low, one.high)]
-            for one in estimates]  # fmt: skip
+    rows = [(one.value, one.low, one.high) for one in estimates]
     return np.array(rows, np.float64).reshape(-1, 3).T
 
 
@@ -204,25 +215,3 @@ def estimate_or_none(value: float, low: float, high: float, reason: str | None =
 def number_or_none(number: float) -> float | None:
     """Return a number; None for NaN."""
     return None if math.isnan(number) else float(number)
-
-
-def _negated_estimate(one: Estimate) -> Estimate:
-    value, high, low = (None if x is None else 0.0 - x for x in (one.value, one.low, one.high))
-    return Estimate(value, low, high, one.reason)
-
-
-def _estimate_of(cell: Any) -> Estimate:
-    if isinstance(cell, Estimate):
-        return cell
-    return Estimate(cell) if isinstance(cell, (int, float)) else Estimate(None, reason=MISSING)
-
-
-def _infinite_change(old: Estimate, new: Estimate) -> Estimate:
-    """Return the change where a value is infinite or undefined: infinite, or undefined."""
-    endless = {"infinite": math.inf, "minus_infinite": -math.inf}
-    was, now = (one.value if one.value is not None else endless.get(str(one.reason))
-                for one in (old, new))  # fmt: skip
-    if was is None or now is None:
-        return Estimate(None, reason=(new if now is None else old).reason or "undefined")
-    reasons = {value: reason for reason, value in endless.items()}
-    return Estimate(None, reason=reasons.get(now - was, "undefined"))

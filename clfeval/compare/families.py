@@ -54,10 +54,8 @@ def family_pairs(reference: str | None, models: Sequence[str]) -> PairPlaces:
         at = {name.removeprefix(of): i for i, name in enumerate(models) if name.startswith(of)}
         tails = [name.partition(":")[2] for name in models]
         return [(i, at[tail]) for i, tail in enumerate(tails) if at.get(tail, i) != i]
-    if reference not in models:
-        return ()
-    place = list(models).index(reference)
-    return [(i, place) for i in range(len(models)) if i != place]
+    at = {name: i for i, name in enumerate(models) if name == reference}
+    return [(i, place) for place in at.values() for i in range(len(models)) if i != place]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,15 +93,16 @@ class PairFamily:
         own = [Estimate(value) for value in one.values.tolist()] if values is None else values
         d, low, high, _ = one.intervals(self.first, self.second, level=self.level)
         _, least, most, _ = one.intervals(self.first, self.second, level=self.each_level)
-        columns = zip(*(x.tolist() for x in (d, low, high, least, most, self.p, self.adjusted)),
-                      self.pairs, strict=True)  # fmt: skip
-        return [
-            Change(own[j], own[i], estimate_or_none(*ends), number_or_none(p),
-                   number_or_none(adjusted),
-                   estimate_or_none(ends[0], *together), paired=True, rows=rows)
-            for *numbers, p, adjusted, (i, j) in columns
-            for ends, together in [(numbers[:3], numbers[3:])]
-        ]  # fmt: skip
+        columns = (d, low, high, least, most, self.p, self.adjusted)
+        found = []
+        for (i, j), *row in zip(self.pairs, *(x.tolist() for x in columns), strict=True):
+            value, *ends, outer_low, outer_high, p, adjusted = row
+            found.append(Change(
+                own[j], own[i], estimate_or_none(value, *ends), number_or_none(p),
+                number_or_none(adjusted), estimate_or_none(value, outer_low, outer_high),
+                paired=True, rows=rows,
+            ))  # fmt: skip
+        return found
 
 
 def adjusted_family(
@@ -125,15 +124,13 @@ def adjusted_family(
         return None
     first, second = np.array(pairs, np.int64).T
     p = estimates.p_values(first, second)
-    tested = np.flatnonzero(~np.isnan(p) & ~((estimates.known.errors[first, second] == 0)
-                                             & (p == 1)))  # fmt: skip
     adjusted, each = p.copy(), 1 - (1 - level) / measures
     if not alone:
+        equal = (estimates.known.errors[first, second] == 0) & (p == 1)
+        tested = np.flatnonzero(~np.isnan(p) & ~equal)
         root, v, place = _by_name(estimates)
-        rng, (i, j) = (
-            random_stream(seed, f"family\0{estimates.metric}"),
-            place[[first, second]][:, tested],
-        )
+        rng = random_stream(seed, f"family\0{estimates.metric}")
+        i, j = place[[first, second]][:, tested]
         adjusted[tested], each = joint_maximum_p_values(
             p[tested], i, j, v, level=each, rng=rng, root=root
         )
@@ -232,9 +229,8 @@ def best_set(family: PairFamily | None, estimates: PairedEstimates, *, seed: int
                 worse[low, high] = True
     root, v, place = _by_name(estimates)
     draws = int(np.clip(_MOST // 20 // k, _MIN_DRAWS, DRAWS))
-    drawn = (
-        x + normal_draws(root, draws, random_stream(seed, f"best\0{estimates.metric}"))[:, place]
-    )
+    rng = random_stream(seed, f"best\0{estimates.metric}")
+    drawn = x + normal_draws(root, draws, rng)[:, place]
     at = drawn.argmax(axis=1)
     optimism = float((drawn[np.arange(draws), at] - x[at]).mean()) if k > 1 else 0.0
     step = _EQUAL * float(np.abs(drawn - drawn.mean(axis=0)).max(initial=0.0)) or 1.0
@@ -291,10 +287,9 @@ def reference_rows(
     With `best` only pairs with the leader, adjusted for all pairs. values: of the models, with
     their own intervals; rows: number compared.
     """
-    one, level = family.estimates, family.level
+    one, level, at = family.estimates, family.level, (family.first, family.second)
     leader = int((one.sign * one.values).argmax()) if reference == BEST else None
-    _, _, _, wide = one.intervals(family.first, family.second, level=level)
-    at = family.first, family.second
+    _, _, _, wide = one.intervals(*at, level=level)
     seen = detectable_difference(one.known.errors[at], level=level, df=one.known.df[at]).tolist()
     changes = zip(family.pairs, family.changes(values, rows), wide.tolist(), seen, strict=True)
     for (i, j), change, reaching, least in changes:
@@ -326,16 +321,14 @@ def slice_reference_rows(
         if reference == BEST:
             one = whole[metric]
             of = one.models[int((one.sign * one.values).argmax())]
-        found = list[tuple[str, PairFamily, tuple[int, int], Change]]()
+        found, changes = list[tuple[str, PairedEstimates, tuple[int, int]]](), list[Change]()
         for label, one in by_slice.items():
             pairs: PairPlaces = family_pairs(of, one.models) if sizes[label][1] else ()
             family = adjusted_family(one, pairs, level=level, seed=seed, alone=True)
             if family is not None:
-                both = zip(family.pairs, family.changes(None, sizes[label][0]), strict=True)
-                found += [(label, family, pair, change) for pair, change in both]
-        judged = adjusted_fdr([change for *_, change in found])
-        for (label, family, (i, j), _), change in zip(found, judged, strict=True):
-            one = family.estimates
+                found += [(label, one, pair) for pair in family.pairs]
+                changes += family.changes(None, sizes[label][0])
+        for (label, one, (i, j)), change in zip(found, adjusted_fdr(changes), strict=True):
             yield comparison_row("reference", metric, one.models[i], one.models[j], change, level,
                                  margin=margins.get(metric), part=label,
                                  method=one.method(i, j, wide=False))  # fmt: skip

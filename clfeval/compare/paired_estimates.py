@@ -97,10 +97,7 @@ class PairedEstimates:
         """
         d = self._apart(first, second)
         s, df = self.known.errors[first, second], self.known.df[first, second]
-        wide, most = (
-            np.zeros(len(d), bool),
-            no_differing_row_limit(self.steps, self.sizes, level)[first],
-        )
+        most = no_differing_row_limit(self.steps, self.sizes, level)[first]
         low, high = t_limits(d, s, df, most, level)
         if self.bootstrap is not None:
             free = np.where(df > 0, df, np.nan)
@@ -109,7 +106,9 @@ class PairedEstimates:
             same = (s == 0) & (d == 0)
             low = np.where(same, low, d - (d - ends[0]) * t / own)
             high = np.where(same, high, d + (ends[1] - d) * t / own)
-        elif self.measure.interval == "delong" or self._of_ranks:
+        ranks = self.measure.needs == "scores" and self.measure.scale == "logit"
+        wide = np.zeros(len(d), bool)
+        if self.bootstrap is None and (ranks or self.measure.interval == "delong"):
             low, high, wide = self._areas(first, second, low, high, level)
         return d, np.maximum(low, -self.span), np.minimum(high, self.span), wide
 
@@ -144,11 +143,6 @@ class PairedEstimates:
             return self.bootstrap.method.get((first, second), "bootstrap")
         plain = DELONG if self.measure.interval == "delong" else INFLUENCE_T
         return f"{plain}{REACHING}" if wide else plain
-
-    @property
-    def _of_ranks(self) -> bool:
-        """Whether the measure is an area under a curve of ranks."""
-        return self.measure.needs == "scores" and self.measure.scale == "logit"
 
     def _apart(self, first: Ints | int, second: Ints | int) -> Floats:
         """Return differences of values, 0 where only rounding differs."""
@@ -234,13 +228,12 @@ def errors_of_kinds(
     `errors_of_rows`.
     """
     total = float(n.sum())
-    if clusters is None:
-        return _difference_errors(list(f), n.astype(np.float64), total, total, fewest, flips)
+    parts, weights = (total, n.astype(np.float64)) if clusters is None else (clusters.size, None)
     if isinstance(clusters, ClusterCounts):
-        return _difference_errors(
-            list(clusters.totals(f)), None, total, clusters.size, fewest, flips
-        )
-    return _difference_errors(list(f), clusters.squares, total, clusters.size, fewest, flips)
+        f = clusters.totals(f)
+    elif clusters is not None:
+        weights = clusters.squares
+    return _difference_errors(list(f), weights, total, parts, fewest, flips)
 
 
 def errors_of_rows(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -13,23 +14,22 @@ from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.clusters_and_weights import (
     Owned,
     Owners,
-    concatenate_statistics,
-    group_owners,
+    merge_equal_rows,
     pattern_entries,
     select_owners,
 )
-from clfeval.counts.evaluated_rows import EvaluatedRows
+from clfeval.counts.evaluated_rows import EvaluatedRows, cluster_numbers
 from clfeval.counts.patterns import (
     PatternCounts,
     WeightedCounts,
-    common_unit,
+    add_statistics,
     from_units,
     order_by_name,
     squares_of,
 )
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings
-from clfeval.counts.slices import slice_rows
+from clfeval.counts.slices import slice_rows_of_tables
 from clfeval.counts.value_checks import PatternCheck
 from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural_sort_key
 from clfeval.tables.columns import ModelColumns
@@ -42,9 +42,8 @@ class ClassPatterns(WeightedCounts):
     """The sufficient statistic of labels of C classes: m distinct rows with the labels of k models.
 
     classes (C,): in order; truth (m,) and votes (m, k) are indices in it. n (m,): number of equal
-    rows, or their weight in units of 1 / `unit`. Rows are distinct and sorted by truth,
-    then the votes of the models in the order of their names. clusters: as of
-    `PatternCounts`.
+    rows, or their weight in units of 1 / `unit`. Rows are distinct and sorted by truth, then the
+    votes of the models in the order of their names. clusters: as of `PatternCounts`.
     """
 
     models: tuple[str, ...]
@@ -62,7 +61,7 @@ class ClassPatterns(WeightedCounts):
     ) -> ClassPatterns:  # fmt: skip
         """Merge equal rows, drop rows of count 0 and sort; owners: clusters or squared weights."""
         keys = [truth, *(votes[:, i] for i in order_by_name(models))]
-        first, total, clusters = _merge_equal_rows(keys, n, owners)
+        first, total, clusters = merge_equal_rows(keys, n, owners)
         names = tuple(models), tuple(classes)
         return cls(*names, truth[first], votes[first], total, unit, clusters)
 
@@ -80,13 +79,8 @@ class ClassPatterns(WeightedCounts):
 
     def __add__(self, other: ClassPatterns) -> ClassPatterns:
         """Add the counts of other rows of the same models and classes."""
-        if (self.models, self.classes) != (other.models, other.classes):
-            raise ValueError("different models, or different classes")
-        (truth, votes), n, owners = concatenate_statistics(self, other, "truth", "votes")
-        unit = common_unit(self, other)
-        return ClassPatterns.from_labels(
-            self.models, self.classes, truth, votes, n, unit, owners=owners
-        )
+        build = ClassPatterns.from_labels
+        return add_statistics(self, other, build, ("models", "classes"), "truth", "votes")
 
     @property
     def tables(self) -> Counts:
@@ -130,17 +124,13 @@ class ClassScores(WeightedCounts):
         owners: Owners | None = None,
     ) -> ClassScores:  # fmt: skip
         """Merge equal rows, drop rows of count 0 and sort."""
-        first, total, clusters = _merge_equal_rows([truth, *p.T], n, owners)
+        first, total, clusters = merge_equal_rows([truth, *p.T], n, owners)
         return cls(tuple(classes), truth[first], p[first], total, unit, clusters)
 
     def __add__(self, other: ClassScores) -> ClassScores:
         """Add the counts of other rows of the same classes."""
-        if self.classes != other.classes:
-            raise ValueError(f"different classes: {self.classes} and {other.classes}")
-        (truth, p), n, owners = concatenate_statistics(self, other, "truth", "p")
-        return ClassScores.from_probabilities(
-            self.classes, truth, p, n, common_unit(self, other), owners=owners
-        )
+        build = ClassScores.from_probabilities
+        return add_statistics(self, other, build, ("classes",), "truth", "p")
 
     def most_probable(self) -> ScoreCounts:
         """Return the largest probabilities as scores, with correct rows as positives."""
@@ -157,30 +147,6 @@ class ClassScores(WeightedCounts):
         return _digest(repr(self.classes), [self.truth, *self.p.T], self)
 
 
-def _merge_equal_rows(
-    keys: Sequence[Any], n: Counts, owners: Owners | None
-) -> tuple[Ints, Counts, Owned | None]:
-    """Return the first of each set of equal rows, in order, with counts and owners."""
-    keep = np.flatnonzero(n > 0)
-    kept = [key[keep] for key in keys]
-    order = np.lexsort(kept[::-1])
-    new = np.zeros(len(order), bool)
-    new[:1] = True
-    for key in kept:
-        new[1:] |= key[order][1:] != key[order][:-1]
-    starts = np.flatnonzero(new)
-    total = np.add.reduceat(n[keep][order], starts) if len(order) else n[keep]
-    if owners is None:
-        return keep[order[new]], total, None
-    place = np.empty(len(order), np.int64)
-    place[order] = np.cumsum(new) - 1
-    return (
-        keep[order[new]],
-        total,
-        group_owners(select_owners(owners, keep), place, n[keep], len(starts)),
-    )
-
-
 def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores) -> str:
     found = sha256(names.encode("utf-8", "surrogatepass"))
     for column in (*columns, from_units(one.n, one.unit)):
@@ -190,33 +156,22 @@ def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores
     return found.hexdigest()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelRows:
-    """Rows of labels as class indices, with counts.
+def label_patterns(
+    models: Sequence[str], classes: tuple[str, ...], labels: Sequence[Ints], n: Counts,
+    unit: float, slices: Mapping[str, Ints], owners: Owners | None,
+) -> dict[str | None, ClassPatterns]:  # fmt: skip
+    """Return the patterns of the whole table (None) and of each slice, from rows of labels.
 
-    slices: row indices of each; owners (m,): the cluster, or sum of squared weights, of each row,
-    or None.
+    labels: class indices (m,) of truth, then of each model; n (m,): counts; slices: row indices of
+    each; owners (m,): the cluster, or sum of squared weights, of each row, or None.
     """
+    truth, *said = labels
+    votes = np.column_stack(said) if said else np.zeros((len(n), 0), np.int64)
 
-    models: tuple[str, ...]
-    classes: tuple[str, ...]
-    truth: Ints
-    votes: Ints
-    n: Counts
-    unit: float
-    slices: Mapping[str, Ints]
-    owners: Owners | None
+    def counted(n: Counts) -> ClassPatterns:
+        return ClassPatterns.from_labels(models, classes, truth, votes, n, unit, owners=owners)
 
-    def patterns(self, label: str | None) -> ClassPatterns:
-        """Return the patterns of a slice, or of the whole table for None."""
-        n = self.n
-        if label is not None:
-            n = np.zeros_like(n)
-            n[self.slices[label]] = self.n[self.slices[label]]
-        names = self.models, self.classes
-        return ClassPatterns.from_labels(
-            *names, self.truth, self.votes, n, self.unit, owners=self.owners
-        )
+    return {None: counted(n)} | {label: counted(_only(n, rows)) for label, rows in slices.items()}
 
 
 def class_order(judged: PatternCheck, settled: CountSettings) -> tuple[str, ...]:
@@ -235,77 +190,53 @@ def class_order(judged: PatternCheck, settled: CountSettings) -> tuple[str, ...]
 
 def grouped_labels(
     judged: PatternCheck, settled: CountSettings, classes: tuple[str, ...]
-) -> LabelRows | None:
-    """Return the labels of more than two classes from grouped rows; None if a model has none."""
+) -> Callable[[], dict[str | None, ClassPatterns]] | None:
+    """Return the count of labels of more than two classes; None if a model has probabilities."""
     raw, models = judged.grouped, settled.columns.models
     if len(classes) < 3 or any(model.kind == "classes" for model in models):
         return None
-    kept = np.flatnonzero(~judged.missing)
-    rows = kept.tolist()
-    said = [(m.name, v) for m, v in zip(models, raw.votes, strict=True) if m.kind == "label"]
-    by = {name: [values[i] for i in rows]
-          for name, values in zip(settled.columns.by, raw.by, strict=True)}  # fmt: skip
-    return LabelRows(
-        tuple(name for name, _ in said), classes,
-        encode_classes([raw.truth[i] for i in rows], classes),
-        _columns([encode_classes([votes[i] for i in rows], classes) for _, votes in said],
-                 len(rows)),
-        raw.n[kept], settled.unit, slice_rows(settled.columns.facets, by),
-        raw.squares[kept] if raw.squares is not None
-        else None if raw.clusters is None else _texts([raw.clusters[i] for i in rows]),
-    )  # fmt: skip
+    kept, slices = judged.evaluated_slices(settled)
+    said = {m.name: v for m, v in zip(models, raw.votes, strict=True) if m.kind == "label"}
+    cells = ([column[i] for i in kept.tolist()] for column in (raw.truth, *said.values()))
+    labels, owners = [encode_classes(c, classes) for c in cells], select_owners(judged.owners, kept)
+    rows = (raw.n[kept], settled.unit, slices, owners)
+    return partial(label_patterns, [*said], classes, labels, *rows)
 
 
-def read_labels(kept: EvaluatedRows, classes: tuple[str, ...]) -> LabelRows:
+def read_labels(kept: EvaluatedRows, classes: tuple[str, ...]) -> dict[str | None, ClassPatterns]:
     """Count labels, or most probable classes (first of ties), of all models: one more pass."""
-    columns = kept.settled.columns
-    places = [i for i, model in enumerate(columns.models) if model.kind != "score"]
-    by = [f"b{j}" for j in range(len(columns.by))]
-    keys = ["y", *(f"y{i}" for i in places), *by]
-    table = _count_equal_rows(kept, keys, kept.frames(labels=places, by=True, cluster=True))
-    votes = []
-    for i in places:
-        model, said = columns.models[i], table[f"y{i}"].to_list()
-        if model.kind == "classes":
-            said = [model.classes[int(place)] for place in said]
-        votes.append(encode_classes(said, classes))
-    return LabelRows(
-        tuple(columns.models[i].name for i in places), classes,
-        encode_classes(table["y"].to_list(), classes), _columns(votes, len(table)),
-        table["w"].to_numpy().astype(np.int64), kept.settled.unit,
-        _slices(kept, table),
-        _cluster_names(table),
-    )  # fmt: skip
+    models = kept.settled.columns.models
+    places = [i for i, model in enumerate(models) if model.kind != "score"]
+    frames = kept.frames(labels=places, by=True, cluster=True)
+    keys = ["y", *(f"y{i}" for i in places)]
+    table, n, owners, slices = _count_equal_rows(kept, keys, frames)
+    said = (predicted_labels(models[i], table[f"y{i}"]) for i in places)
+    labels = [encode_classes(column, classes) for column in (table["y"].to_list(), *said)]
+    names = [models[i].name for i in places]
+    return label_patterns(names, classes, labels, n, kept.settled.unit, slices, owners)
 
 
 def read_class_scores(
     kept: EvaluatedRows, i: int, classes: tuple[str, ...]
 ) -> Mapping[str | None, ClassScores]:
     """Count the class probabilities of model i by slice: one pass; 0 for a missing column."""
-    model, columns = kept.settled.columns.models[i], kept.settled.columns
+    model = kept.settled.columns.models[i]
     if model.kind != "classes":
         raise ValueError(f"{model.name} has no class probabilities")
-    by = [f"b{j}" for j in range(len(columns.by))]
-    keys = ["y", *(f"p{k}" for k in range(len(model.classes))), *by]
-    table = _count_equal_rows(kept, keys, kept.frames(shares=i, by=True, cluster=True))
-    p = probabilities_by_class(table, model, classes)
-    truth, n = encode_classes(table["y"].to_list(), classes), table["w"].to_numpy().astype(np.int64)
-    owners = _cluster_names(table)
+    keys = ["y", *(f"p{k}" for k in range(len(model.classes)))]
+    frames = kept.frames(shares=i, by=True, cluster=True)
+    table, n, owners, slices = _count_equal_rows(kept, keys, frames)
+    p = _probabilities(table, model, classes)
+    truth = encode_classes(table["y"].to_list(), classes)
 
     def counted(n: Counts) -> ClassScores:
-        return ClassScores.from_probabilities(
-            classes, truth, p, n, kept.settled.unit, owners=owners
-        )
+        unit = kept.settled.unit
+        return ClassScores.from_probabilities(classes, truth, p, n, unit, owners=owners)
 
-    found: dict[str | None, ClassScores] = {None: counted(n)}
-    for label, rows in _slices(kept, table).items():
-        some = np.zeros_like(n)
-        some[rows] = n[rows]
-        found[label] = counted(some)
-    return found
+    return {None: counted(n)} | {label: counted(_only(n, rows)) for label, rows in slices.items()}
 
 
-def probabilities_by_class(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floats:
+def _probabilities(table: Any, model: ModelColumns, classes: Sequence[str]) -> Floats:
     """Return the probabilities p0, p1, ... of a model by class, (n, C); 0 for a missing column."""
     p = np.zeros((len(table), len(classes)), order="F")
     for k, label in enumerate(model.classes):
@@ -315,19 +246,29 @@ def probabilities_by_class(table: Any, model: ModelColumns, classes: Sequence[st
 
 def _count_equal_rows(
     kept: EvaluatedRows, keys: Sequence[str], frames: Sequence[Frame]
-) -> nw.DataFrame[Any]:
-    """Count equal rows as w, by cluster c if there are any, or with squared weights q."""
-    owned = ["c"] if kept.settled.columns.cluster is not None else []
+) -> tuple[nw.DataFrame[Any], Counts, Owners | None, dict[str, Ints]]:
+    """Return the distinct rows, with counts, clusters or squared weights, and slices."""
+    columns = kept.settled.columns
+    keys = [*keys, *(f"b{j}" for j in range(len(columns.by)))]
+    keys += ["c"] if columns.cluster is not None else []
     sums = [nw.col("w").sum()]
     if kept.settled.weighed:
         sums.append(squares_of("w").sum().alias("q"))
-    return collect(concatenate_frames(frames).group_by(*keys, *owned).agg(*sums))
+    table = collect(concatenate_frames(frames).group_by(*keys).agg(*sums))
+    owners: Owners | None = None
+    if kept.settled.weighed:
+        owners = np.asarray(table["q"].to_numpy(), np.float64)
+    elif columns.cluster is not None:
+        owners = [str(as_text(value)) for value in table["c"].to_list()]
+    slices = slice_rows_of_tables([table], columns.facets, columns.by)
+    return table, table["w"].to_numpy().astype(np.int64), owners, slices
 
 
-def _cluster_names(table: nw.DataFrame[Any]) -> Owners | None:
-    if "q" in table.columns:
-        return np.asarray(table["q"].to_numpy(), np.float64)
-    return _texts(table["c"].to_list()) if "c" in table.columns else None
+def _only(n: Counts, rows: Ints) -> Counts:
+    """Return counts that are 0 outside some rows."""
+    found = np.zeros_like(n)
+    found[rows] = n[rows]
+    return found
 
 
 def encode_classes(values: Sequence[Any], classes: Sequence[str]) -> Ints:
@@ -337,19 +278,10 @@ def encode_classes(values: Sequence[Any], classes: Sequence[str]) -> Ints:
     return np.array([known[value] for value in values], np.int64)
 
 
-def _columns(columns: Sequence[Ints], rows: int) -> Ints:
-    return np.column_stack(columns) if columns else np.zeros((rows, 0), np.int64)
-
-
-def _texts(values: Iterable[Any]) -> list[str]:
-    return [str(as_text(value)) for value in values]
-
-
-def _slices(kept: EvaluatedRows, table: nw.DataFrame[Any]) -> dict[str, Ints]:
-    """Return the row indices of each slice."""
-    columns = kept.settled.columns
-    by = {name: table[f"b{j}"].to_list() for j, name in enumerate(columns.by)}
-    return slice_rows(columns.facets, by)
+def predicted_labels(model: ModelColumns, column: Any) -> list[Any]:
+    """Return labels; of class probabilities the classes at the indices of the largest."""
+    said: list[Any] = column.to_list()
+    return [model.classes[int(k)] for k in said] if model.kind == "classes" else said
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -374,20 +306,13 @@ class ProbabilityRows:
 def read_probability_rows(kept: EvaluatedRows, i: int, classes: tuple[str, ...]) -> ProbabilityRows:
     """Read the evaluated rows with the class probabilities of model i, sorted by any ids."""
     columns = kept.settled.columns
+    named, model = columns.id is not None, columns.models[i]
     picked = ["y", *(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
-    picked += ["key"] if columns.id else []
-    table = nw.concat([
-        collect(frame.select(*picked, *(f"p{k}" for k in range(len(columns.models[i].columns)))))
-        for frame in kept.frames(shares=i, cluster=True, key=columns.id is not None)
-    ])  # fmt: skip
-    table = table.sort("key") if columns.id else table
-    owners = None
-    if columns.cluster:
-        texts = [as_text(value) for value in table["c"].to_list()]
-        _, owners = np.unique(np.array(texts, object), return_inverse=True)
-    return ProbabilityRows(
-        encode_classes(table["y"].to_list(), classes),
-        probabilities_by_class(table, columns.models[i], classes),
-        table["w"].to_numpy().astype(np.int64) if columns.weight else None,
-        owners,
-    )
+    picked += [*(["key"] if named else []), *(f"p{k}" for k in range(len(model.columns)))]
+    frames = kept.frames(shares=i, cluster=True, key=named)
+    table = nw.concat([collect(frame.select(*picked)) for frame in frames])
+    table = table.sort("key") if named else table
+    truth, p = encode_classes(table["y"].to_list(), classes), _probabilities(table, model, classes)
+    weights = table["w"].to_numpy().astype(np.int64) if columns.weight else None
+    owners = cluster_numbers([table]) if columns.cluster else None
+    return ProbabilityRows(truth, p, weights, owners)

@@ -36,24 +36,20 @@ class ClusterCounts:
     @classmethod
     def from_entries(cls, names: Sequence[str] | Counts, place: Ints, n: Counts) -> ClusterCounts:
         """Build from entries (r,) of clusters by name or number; equal entries are summed."""
-        if not isinstance(names, np.ndarray):
+        if isinstance(names, np.ndarray):
+            numbers, code = np.unique(names, return_inverse=True)
+            texts = [f"{number:019}" for number in numbers.tolist()]  # in the order of the numbers
+        else:
             known, code = np.unique(np.asarray(names, object), return_inverse=True)
-            return cls._from_codes(known.tolist(), code, place, n)
-        numbers, code = np.unique(names, return_inverse=True)
-        texts = [f"{number:019}" for number in numbers.tolist()]  # in the order of the numbers
+            texts = known.tolist()
         return cls._from_codes(texts, code, place, n)
 
     @classmethod
     def _from_codes(cls, names: Sequence[str], code: Ints, place: Ints, n: Counts) -> ClusterCounts:
         """Build from entries (r,) of clusters by index among sorted names."""
-        order = np.lexsort((place, code))
-        code, place, n = code[order], place[order], n[order]
-        new = np.ones(len(n), bool)
-        new[1:] = (code[1:] != code[:-1]) | (place[1:] != place[:-1])
-        first = np.flatnonzero(new)
-        n = np.add.reduceat(n, first) if len(n) else n
-        code, place = code[first], place[first]
-        return cls(tuple(names), place, n, np.searchsorted(code, np.arange(len(names))))
+        first, n, _ = merge_equal_rows([code, place], n)
+        starts = np.searchsorted(code[first], np.arange(len(names)))
+        return cls(tuple(names), place[first], n, starts)
 
     def __len__(self) -> int:
         """Return the number of clusters."""
@@ -141,9 +137,8 @@ class ClusterCounts:
 
     def shares(self, part: Bools, whole: Bools) -> Floats:
         """Return k, n, and the sums of k², k n, n² of s shares, (5, s): see `share_design`."""
-        hits, rows = np.broadcast_arrays(
-            *(self.totals(which.astype(np.float64)) for which in (part, whole))
-        )
+        totals = (self.totals(which.astype(np.float64)) for which in (part, whole))
+        hits, rows = np.broadcast_arrays(*totals)
         products = (hits, rows, hits * hits, hits * rows, rows * rows)
         return np.array([one.sum(axis=1) for one in products])
 
@@ -184,12 +179,10 @@ class ClusterCounts:
 
     def digest(self) -> str:
         """Return the sha256 of the counts in the clusters, independent of cluster names."""
-        ends = np.append(self.starts, len(self.place)).tolist()
-        place, n = self.place.tolist(), self.n.tolist()
-        lines = sorted(
-            " ".join(f"{place[i]}:{n[i]!r}" for i in range(start, end))
-            for start, end in pairwise(ends)
-        )
+        entries = zip(self.place.tolist(), self.n.tolist(), strict=True)
+        texts = [f"{place}:{n!r}" for place, n in entries]
+        ends = np.append(self.starts, len(texts)).tolist()
+        lines = sorted(" ".join(texts[start:end]) for start, end in pairwise(ends))
         return sha256("\n".join(lines).encode()).hexdigest()
 
 
@@ -245,9 +238,8 @@ class RowWeights:
 
     def placed(self, place: Ints, m: int = 0) -> RowWeights:
         """Return the weights with pattern i renumbered as place[i], of m; some may share one."""
-        return RowWeights.from_entries(
-            self.raw, place, self.n, max(m, int(place.max(initial=-1)) + 1)
-        )
+        m = max(m, int(place.max(initial=-1)) + 1)
+        return RowWeights.from_entries(self.raw, place, self.n, m)
 
     def products(self, weights: Floats) -> Floats:
         """Return sums over rows of products of two weighted influence values: (w, m): (w, w)."""
@@ -266,9 +258,8 @@ class RowWeights:
     def shares(self, part: Bools, whole: Bools) -> Floats:
         """Return k, n, and the sums of k², k n, n² of s shares, (5, s): see `share_design`."""
         one, both, all_of = (which.astype(np.float64) for which in (part, part & whole, whole))
-        squares = self.squares
-        found = (one @ self.n, all_of @ self.n,
-                 one @ squares, both @ squares, all_of @ squares)  # fmt: skip
+        n, squares = self.n, self.squares
+        found = (one @ n, all_of @ n, one @ squares, both @ squares, all_of @ squares)
         return np.array(np.broadcast_arrays(*found))
 
     def drawn(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
@@ -295,6 +286,33 @@ def group_owners(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned
     if isinstance(owners, np.ndarray) and owners.dtype.kind == "f":
         return RowWeights.from_entries(owners, place, n, m)
     return ClusterCounts.from_entries(owners, place, n)
+
+
+def merge_equal_rows(
+    keys: Sequence[Any], n: Counts, owners: Owners | None = None
+) -> tuple[Ints, Counts, Owned | None]:
+    """Return the first of each set of equal rows of count > 0, sorted, with counts and owners.
+
+    Rows are equal where all keys (r,) are, and sorted by these; n (r,): their numbers or weight.
+    """
+    keep = np.arange(len(n))
+    if not (n > 0).all():
+        keep = np.flatnonzero(n > 0)
+        keys, n, owners = [key[keep] for key in keys], n[keep], select_owners(owners, keep)
+    order = np.lexsort(keys[::-1])
+    new = np.zeros(len(order), bool)
+    new[:1] = True
+    for key in keys:
+        ordered = key[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    starts = np.flatnonzero(new)
+    total = np.add.reduceat(n[order], starts) if len(order) else n
+    clusters = None
+    if owners is not None:
+        place = np.empty(len(order), np.int64)
+        place[order] = np.cumsum(new) - 1
+        clusters = group_owners(owners, place, n, len(starts))
+    return keep[order[starts]], total, clusters
 
 
 def pattern_entries(one: Any, *names: str) -> tuple[list[Any], Counts, Owners | None]:
@@ -329,24 +347,19 @@ def subtract_part(one: T, part: T, *names: str) -> T:
     here, there = np.split(group.ravel(), [len(whole.n)])
     at = np.empty(len(here), np.int64)
     at[here] = np.arange(len(here))
-    n = whole.n.copy()
-    n[at[there]] -= some.n
-    return cast(
-        "T", replace(whole, n=n, clusters=subtract_owners(whole.clusters, some.clusters, at[there]))
-    )
+    n, place = whole.n.copy(), at[there]
+    n[place] -= some.n
+    left = subtract_owners(whole.clusters, some.clusters, place)
+    return cast("T", replace(whole, n=n, clusters=left))
 
 
 def subtract_owners(one: Owned | None, part: Owned | None, place: Ints) -> Owned | None:
     """Return cluster counts or row weights without those of a part with patterns at `place`."""
-    if isinstance(one, ClusterCounts) and isinstance(part, ClusterCounts):
-        return one.less(part, place)
-    if isinstance(one, RowWeights) and isinstance(part, RowWeights):
-        return one.less(part, place)
-    return None
+    return None if one is None or part is None else cast("Any", one).less(part, place)
 
 
 def select_owners(owners: Owners | None, which: Ints) -> Owners | None:
     """Return the owners of some entries."""
-    if owners is None or isinstance(owners, np.ndarray):
-        return None if owners is None else owners[which]
-    return [owners[i] for i in which.tolist()]
+    if owners is None:
+        return None
+    return owners[which] if isinstance(owners, np.ndarray) else [owners[i] for i in which.tolist()]

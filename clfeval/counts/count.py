@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.group_rows import group_rows
 from clfeval.counts.invalid_rows import refuse_invalid_rows, refuse_rows_without_run
-from clfeval.counts.label_checks import refuse_similar_labels
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_error, weight_unit
 from clfeval.counts.prediction_counts import PredictionCounts, TopRows
 from clfeval.counts.scores import parse_top_count, read_scores, top_cuts
@@ -52,9 +52,8 @@ def count_predictions(
         if top is None:
             return counted
         table, _ = read_scores(counted.kept, "all")
-        rows = parse_top_count(top, counted.patterns.rows)
+        rows, settled = parse_top_count(top, counted.patterns.rows), counted.kept.settled
         cuts, taken = top_cuts(table, rows)
-        settled = counted.kept.settled
         settled = replace(settled, thresholds={**settled.thresholds, **cuts})
         return _count_patterns(settled, any_range=True, top=TopRows(rows, taken))
     except engine_errors() as error:
@@ -66,17 +65,7 @@ def _count_patterns(
 ) -> PredictionCounts:
     if settled.strange:
         check_structure(settled.files, settled.tasks)
-        strange = {settled.column(model): labels for model, labels in settled.strange.items()}
-        classes = dict.fromkeys(settled.classes, 0)
-        refuse_similar_labels(
-            settled.name,
-            settled.columns.truth,
-            classes,
-            settled.roles,
-            settled.columns.models,
-            strange,
-            settled.predicted,
-        )
+        settled.refuse_similar_labels(dict.fromkeys(settled.classes, 0), settled.strange)
         refuse_invalid_rows(settled, settled.classes, settled.strange)
     while True:
         if settled.related is None:
@@ -88,10 +77,12 @@ def _count_patterns(
             break
         settled = better
     refuse_invalid_patterns(judged, settled, any_range=any_range)
-    sampling = settled.columns.weight is not None and settled.roles.sampling_weights
-    if sampling or judged.grouped.n.dtype.kind == "f":  # fractional weights, counted in whole units
-        unit, off = _weight_unit_and_error(settled)
-        settled = replace(settled, unit=unit, rounding=off)
+    weight, nulls = settled.columns.weight, settled.columns.null_values
+    sampling = settled.roles.sampling_weights or judged.grouped.n.dtype.kind == "f"
+    if weight is not None and sampling:  # fractional weights, counted in whole units
+        scans = [scan(file, {weight: "loose"}, null_values=nulls) for file in settled.files]
+        unit = weight_unit(scans, weight)
+        settled = replace(settled, unit=unit, rounding=rounding_error(scans, weight, unit))
         judged = check_patterns(group_rows(settled), settled)
     counted = PredictionCounts.from_patterns(judged, settled, top)
     check_thresholds(settled)
@@ -100,11 +91,7 @@ def _count_patterns(
     return counted
 
 
-def _weight_unit_and_error(settled: CountSettings) -> tuple[float, float]:
-    weight, nulls = str(settled.columns.weight), settled.columns.null_values
-    scans = [scan(file, {weight: "loose"}, null_values=nulls) for file in settled.files]
-    unit = weight_unit(scans, weight)
-    return unit, rounding_error(scans, weight, unit)
+ConfusionSlices = Mapping[str | None, ConfusionCounts]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +101,7 @@ class Sample:
     counted: the predictions, or None for tables of counts. sampled: counts of rows, not rates.
     """
 
-    slices: Mapping[str | None, ConfusionCounts]
+    slices: ConfusionSlices
     files: tuple[InputFile, ...]
     positive: str
     negative: tuple[str, ...]
@@ -129,22 +116,18 @@ class Sample:
     @property
     def facts(self) -> Facts:
         """Facts on the counts: rows, models, thresholds, slices."""
-        counts = self.slices[None]
+        counts, counted = self.slices[None], self.counted
         found: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
         if dropped := sum(file.dropped for file in self.files):
             found["rows dropped"] = dropped
-        sides = {
-            "positive": ((self.positive,), counts.shown("positives")),
-            "negative": (self.negative, counts.shown("negatives")),
-        }
-        if self.counted is not None and self.counted.several:
-            found["classes"] = f"{len(self.counted.order)}: {list_names(self.counted.order)}"
-            sides = {}
-        for word, (names, totals) in sides.items():
-            numbers = sorted({*totals.tolist()})
-            ends = dict.fromkeys((numbers[0], numbers[-1]))
-            said = " to ".join(f"{number:,.10g}" for number in ends)
-            found[f"{word}: {list_names(names)}"] = said
+        if counted is not None and counted.several:
+            found["classes"] = f"{len(counted.order)}: {list_names(counted.order)}"
+        else:
+            for word, names in (("positive", (self.positive,)), ("negative", self.negative)):
+                totals = counts.shown(f"{word}s")
+                ends = dict.fromkeys((totals.min().item(), totals.max().item()))
+                said = " to ".join(f"{number:,.10g}" for number in ends)
+                found[f"{word}: {list_names(names)}"] = said
         found["models"] = len(counts.models)
         whole = self.patterns.get(None)
         if whole is not None and isinstance(whole.clusters, ClusterCounts):
@@ -169,40 +152,26 @@ class Sample:
             prefix = slice_label((counted.roles.run,), ("",))
             runs = {str(name).removeprefix(prefix): one for name, one in slices.items() if name}
             slices = {None: slices[None]}
-        return cls(
-            slices=slices,
-            files=counted.files,
-            positive=counted.positive,
-            negative=counted.negative,
-            roles=counted.roles,
-            name=counted.name,
-            runs=runs,
-            thresholds=counted.thresholds,
-            counted=counted,
-            facets=counted.kept.settled.columns.facets,
-        )
+        table = (counted.files, counted.positive, counted.negative, counted.roles, counted.name)
+        facets = counted.kept.settled.columns.facets
+        return cls(slices, *table, runs, counted.thresholds, counted, facets=facets)
 
     @classmethod
     def from_confusions(
-        cls, counts: ConfusionCounts, file: InputFile, roles: Input, *, sampled: bool = True
+        cls, slices: ConfusionSlices, files: Sequence[InputFile], roles: Input, **more: Any
     ) -> Sample:
-        """Build from counts that are not in a table; sampled: counts of rows, not rates."""
-        return cls({None: counts}, (file,), *_class_names(roles), roles, file.name, sampled=sampled)
+        """Build from counts of the whole table (None) and of slices, without predictions."""
+        positive, negative = "positive", "negative"
+        if roles.positive is not None:
+            positive, negative = roles.positive, f"not {roles.positive}"
+        return cls(slices, tuple(files), positive, (negative,), roles, **more)
 
 
 def read_sample(opened: Predictions) -> Sample:
     """Count predictions, or read a counts table."""
-    return (
-        Sample.from_predictions(count_predictions(opened))
-        if opened.layout.expand is None
-        else _counts_table(opened)
-    )
-
-
-def _class_names(roles: Input) -> tuple[str, tuple[str, ...]]:
-    if roles.positive is None:
-        return "positive", ("negative",)
-    return roles.positive, (f"not {roles.positive}",)
+    if opened.layout.expand is None:
+        return Sample.from_predictions(count_predictions(opened))
+    return _counts_table(opened)
 
 
 def _counts_table(opened: Predictions) -> Sample:
@@ -240,18 +209,13 @@ def _counts_table(opened: Predictions) -> Sample:
             totals[row.keys] = max(total, totals.get(row.keys, 0))
         files.append(input_file(file, task, sum(totals.values())))
     columns = {name: [row.keys[i] for row in rows] for i, name in enumerate(keys)}
-    places = slice_rows(facets, columns)
-    if roles.run is not None:
-        prefix = slice_label(keys, ("",))
-        places = {label.removeprefix(prefix): some for label, some in places.items()}
-    parts = {
-        label: ConfusionCounts.from_rows([rows[i] for i in some.tolist()])
-        for label, some in places.items()
-    }
     slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.from_rows(rows)}
-    runs = {} if roles.run is None else parts
-    if not runs:
-        slices.update(parts)
-    return Sample(
-        slices, tuple(files), *_class_names(roles), roles, opened.files[0].name, runs, facets=facets
-    )
+    runs: dict[str, ConfusionCounts] = {}
+    for label, some in slice_rows(facets, columns).items():
+        part = ConfusionCounts.from_rows([rows[i] for i in some.tolist()])
+        if roles.run is None:
+            slices[label] = part
+        else:
+            runs[label.removeprefix(slice_label(keys, ("",)))] = part
+    name = opened.files[0].name
+    return Sample.from_confusions(slices, files, roles, name=name, runs=runs, facets=facets)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from clfeval.counts.settings import CountSettings, refuse_class_columns_not_in_truth
@@ -14,7 +13,7 @@ from clfeval.formatting import format_count
 from clfeval.tables.cells import as_text
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.input import DEFAULT_THRESHOLD, ColumnNames, find_column
-from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text, numbered_rows
+from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
 from clfeval.tables.lazy_imports import pl
 
 if TYPE_CHECKING:
@@ -23,67 +22,49 @@ if TYPE_CHECKING:
 FEW = 0.1  # share of the scores that may be mistaken
 MAX_VALUES_IN_HINT = 3  # different values in a hint
 ROUNDED = 1e-3  # beyond 0..1 by rounding, in as many rows as there are
-VALUE = "__clfeval_value"
 
 
 def refuse_stray_scores(settled: CountSettings, models: Iterable[ModelColumns]) -> None:
     """Raise for scores that are probabilities except for a few, with the first of those."""
-    problems, hint, cuts = [], "", {}
+    problems, hint, cuts, naming = [], "", {}, settled.columns.naming
+    score = pl.col("number")
     for model in models:
         column = settled.columns.source(model)
         if model.kind != "score" or settled.peeks[column].whole:
             continue
         number = column_as_number(column, settled.columns.written)
-        mine = pl.lit(value=True)
-        if settled.columns.naming:
-            mine = pl.col(settled.columns.naming) == model.name
-        rows = pl.concat(
-            numbered_rows(file, settled.columns.null_values)
-            .filter(mine & number.is_not_nan())
-            .select(FILE, ROW, pl.col(column).alias(VALUE), number.alias("number"))
-            for file in settled.files
-        ).collect()
-        beyond = rows.filter((pl.col("number") < 0) | (pl.col("number") > 1))
-        rounded = beyond.filter(~pl.col("number").is_between(-ROUNDED, 1 + ROUNDED)).is_empty()
+        mine = pl.col(naming) == model.name if naming else pl.lit(value=True)
+        frame = settled.numbered_rows(
+            FILE, ROW, value=pl.col(column), number=number, mine=mine & number.is_not_nan()
+        )
+        rows = frame.filter("mine").collect()
+        beyond = rows.filter((score < 0) | (score > 1))
+        rounded = beyond.filter(~score.is_between(-ROUNDED, 1 + ROUNDED)).is_empty()
         if not 0 < len(beyond) < len(rows) or not (rounded or len(beyond) <= FEW * len(rows)):
             continue
-        file, row, value, _ = beyond.row(0)
-        text = str(as_text(value))
+        file, row, value, *_ = beyond.row(0)
         more = f" and {len(beyond) - 1:,} more lie" if len(beyond) > 1 else " lies"
         inside = format_count(len(rows) - len(beyond), "score")
-        what = f"{text}{more} outside 0 to 1; {inside} lie inside"
+        what = f"{as_text(value)}{more} outside 0 to 1; {inside} lie inside"
         problems.append(Problem(what, "needs-threshold", file, row, column))
         cuts[model.name] = DEFAULT_THRESHOLD
-        cut = format_option("--threshold", f"{model.name}={DEFAULT_THRESHOLD}")
-        hint = hint or (
-            f"correct the values outside{_left_out(beyond[VALUE])}; if these scores are not "
-            f"probabilities, add {cut}"
-        )
+        if not hint:
+            values = beyond["value"].unique(maintain_order=True)[: MAX_VALUES_IN_HINT + 1]
+            texts = [str(as_text(one)) for one in values]
+            flags = " ".join(format_option("--null-value", text) for text in texts)
+            few = f", or drop their rows with {flags} --missing drop"
+            cut = format_option("--threshold", f"{model.name}={DEFAULT_THRESHOLD}")
+            hint = f"correct the values outside{few if len(texts) <= MAX_VALUES_IN_HINT else ''}"
+            hint += f"; if these scores are not probabilities, add {cut}"
     if problems:
         raise DataError(problems, hint=hint, fixes={"threshold": cuts})
-
-
-def _left_out(values: pl.Series) -> str:
-    """Return the option that drops rows with a few distinct values; "" for more of them."""
-    texts = [
-        str(as_text(value))
-        for value in values.unique(maintain_order=True)[: MAX_VALUES_IN_HINT + 1]
-    ]
-    flags = " ".join(format_option("--null-value", text) for text in texts)
-    return (
-        f", or drop their rows with {flags} --missing drop"
-        if len(texts) <= MAX_VALUES_IN_HINT
-        else ""
-    )
 
 
 MAX_NEAR_PROBABILITY = 1.5  # numbers up to it are probabilities beyond 1 by rounding or by mistake
 PERCENT = 50.0  # midpoint of percentages
 RATED = 20  # numbers up to it are ratings, not percentages
-MEASUREMENT_SPREAD, MANY_MEASUREMENTS = (
-    2,
-    10,
-)  # ranges of measurements differ by this factor, or there are this many
+# ranges of measurements differ by this factor, or there are this many
+MEASUREMENT_SPREAD, MANY_MEASUREMENTS = 2, 10
 Range = tuple[float, float]
 Guess = tuple[str, dict[str, Any]]  # a hint, and the options it proposes
 
@@ -115,8 +96,8 @@ def scale_midpoint(low: float, high: float) -> float | None:
 def guess_score_scale(settled: CountSettings, found: Mapping[ModelColumns, Range]) -> Guess:
     """Return a hint on models with scores outside 0..1, and the options it proposes."""
     wide, others = not settled.columns.answer, settled.columns.models
-    inside = [m for m in others if m.kind != "label" and m not in found]
-    labels = [m for m in others if m.kind == "label"]
+    inside = any(m.kind != "label" and m not in found for m in others)
+    labels = sum(m.kind == "label" for m in others)
     cuts = {model: scale_midpoint(*ends) for model, ends in found.items()}
     first, names = next(iter(found)), [model.columns[0] for model in found]
     whole = [n for m, n in zip(found, names, strict=True)
@@ -124,7 +105,7 @@ def guess_score_scale(settled: CountSettings, found: Mapping[ModelColumns, Range
     percent = {*cuts.values()} == {PERCENT}
     if not (inside or (len(whole) < len(names) and not percent)):
         whole = []
-    if wide and len(labels) >= len(found):
+    if wide and labels >= len(found):
         whole = names
     cut = f"{format_option('--threshold', f'{first.name}=T')} with its threshold T"
     fixes: dict[str, Any] = {}
@@ -138,30 +119,28 @@ def guess_score_scale(settled: CountSettings, found: Mapping[ModelColumns, Range
     scores = {m: c for m, c in cuts.items() if m.columns[0] not in whole and c is not None}
     if scores:
         alone = not (inside or whole) and len({*scores.values()}) == 1 and len(scores) == len(found)
-        middle = next(iter(scores.values()))
+        model, middle = next(iter(scores.items()))
         fixes["threshold"] = {None: middle} if alone else {m.name: c for m, c in scores.items()}
-        one = f"{next(iter(scores)).name}={middle:g}"
+        one = f"{model.name}={middle:g}"
         said = f"--threshold {middle:g}" if alone else format_option("--threshold", one)
-        over = any(found[model][1] > 1 for model in scores)
-        kind = {PERCENT: "percentages", 0.0: "log-odds or margins"}.get(
-            middle, "probabilities with rounding errors" if over else "probabilities"
-        )
+        kind = {PERCENT: "percentages", 0.0: "log-odds or margins"}.get(middle, "probabilities")
+        if kind == "probabilities" and any(found[model][1] > 1 for model in scores):
+            kind += " with rounding errors"
         divided = " or divide them by 100" if percent and alone else ""
         hint = f"if they are {kind}, add {said}{divided}; otherwise add {cut}"
     elif not whole:
         hint = f"add {cut}, or --classes CLASS for each value if the values are classes"
     highs = [max(abs(end) for end in ends) for ends in found.values()]
-    apart = max(highs) > MEASUREMENT_SPREAD * min(highs) or (
-        len(found) >= MANY_MEASUREMENTS and not percent
-    )
-    if wide and len(found) > 2 and apart:
+    apart = max(highs) > MEASUREMENT_SPREAD * min(highs)
+    many = len(found) >= MANY_MEASUREMENTS and not percent
+    if wide and len(found) > 2 and (apart or many):
         hint = f"if the columns are features, run phidelta with --features; {hint}"
         fixes["features"] = True
         fixes.pop("threshold", None)
     return hint, fixes
 
 
-SEPARATORS, COMMAS = re.compile(r"\s*[;|,]\s*"), re.compile(",")
+SEPARATORS = re.compile(r"\s*[;|,]\s*")
 RECIPE = (
     "write one row per label, with columns row, label, truth and prediction (1 where the label "
     "applies), then add --by label --cluster row --positive 1"
@@ -186,39 +165,26 @@ def refuse_multilabel_cells(
     roles, columns = settled.roles, settled.columns
     models = [model for model in columns.models if model.kind == "label"]
     every = {*classes}.union(*others, *(settled.texts(model) for model in models))
-    meant = {*roles.classes, roles.positive}
-    cells = {
-        name: {*_split_labels(name)}
-        for name in sorted(every)
-        if _split_labels(name) and name not in meant
-    }
+    cells = {}
+    for name in sorted(every - {*roles.classes, roles.positive}):
+        parts = [part for part in SEPARATORS.split(name.strip()) if part]
+        if len(parts) > 1:
+            cells[name] = parts
     known = every - cells.keys()
-    held = Counter(chain.from_iterable(p for name, p in cells.items() if not COMMAS.search(name)))
-    known |= {part for part, times in held.items() if times > 1}
-    joined = [name for name, parts in cells.items() if parts <= known]
+    repeated = Counter[str]()
+    for name, parts in cells.items():
+        repeated.update(() if "," in name else {*parts})
+    known |= {part for part, times in repeated.items() if times > 1}
+    joined = [name for name, parts in cells.items() if {*parts} <= known]
     if joined:
-        names = [columns.truth, *(columns.source(model) for model in models)]
-        file, row, column = _first(settled, joined, list(dict.fromkeys(names)))
-        labels = list_names(_split_labels(joined[0]), 3)
-        what = f"{list_names(joined, 3)}: a cell has several classes ({labels})"
-        raise DataError.new(what, "multi-label", file, row, column, hint=RECIPE)
-
-
-def _split_labels(name: str) -> Sequence[str]:
-    """Return the labels in a cell with several, else none."""
-    parts = [part for part in SEPARATORS.split(name.strip()) if part]
-    return parts if len(parts) > 1 else ()
-
-
-def _first(
-    settled: CountSettings, names: Sequence[str], columns: Sequence[str]
-) -> tuple[str, int | None, str]:
-    """Return file, row and column of the first cell with one of the names."""
-    wanted = [name.strip() for name in names]
-    for column in columns:
-        text = column_as_text(column).str.strip_chars()
-        for file in settled.files:
-            frame = numbered_rows(file, settled.columns.null_values).filter(text.is_in(wanted))
-            for place in frame.select(FILE, ROW).head(1).collect().rows():
-                return (*place, column)
-    return settled.name, None, columns[0]
+        names = dict.fromkeys([columns.truth, *(columns.source(model) for model in models)])
+        what = f"{list_names(joined, 3)}: a cell has several classes "
+        what += f"({list_names(cells[joined[0]], 3)})"
+        wanted, place = [name.strip() for name in joined], (settled.name, None, columns.truth)
+        for column in names:  # the first cell with one of them
+            found = column_as_text(column).str.strip_chars().is_in(wanted)
+            rows = settled.numbered_rows(FILE, ROW, found=found).filter("found").head(1).collect()
+            if len(rows):
+                place = (*rows.row(0)[:2], column)
+                break
+        raise DataError.new(what, "multi-label", *place, hint=RECIPE)

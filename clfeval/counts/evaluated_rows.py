@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.clusters_and_weights import merge_equal_rows
 from clfeval.counts.group_rows import (
     lacks_score,
     most_probable_class,
@@ -89,14 +90,12 @@ class EvaluatedRows:
         if cluster and columns.cluster is not None:
             picked["c"] = nw.col(columns.cluster)
         found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
-        return [
-            self._among(frame, target).select(
-                t=_one_of(frame, columns.truth, self.positive_values),
-                **picked,
-                **self._said(frame, votes, scores, labels, shares),
-            )
-            for frame in found
-        ]
+        frames = []
+        for frame in found:
+            truth = _one_of(frame, columns.truth, self.positive_values)
+            said = self._said(frame, votes, scores, labels, shares)
+            frames.append(self._among(frame, target).select(t=truth, **picked, **said))
+        return frames
 
     def _said(
         self, frame: Frame, votes: bool, scores: Sequence[int], labels: Sequence[int],
@@ -126,13 +125,11 @@ class EvaluatedRows:
         rows = collect(concatenate_frames(self.frames(key=True, by=True)).select("key", "b0", "t"))
         truths = rows.group_by("key").agg(nw.col("t").n_unique()).filter(nw.col("t") > 1)
         if len(truths):
-            columns = self.settled.columns
             what = f"'{truths['key'].min()}' has a different truth in another run"
             what += f", as have {len(truths):,} ids in all" if len(truths) > 1 else ""
-            hint = "all rows of an id must have the same truth"
-            raise DataError.new(
-                what, "conflicting-truth", self.settled.name, None, columns.id, hint=hint
-            )
+            hint, column = "all rows of an id must have the same truth", self.settled.columns.id
+            name = self.settled.name
+            raise DataError.new(what, "conflicting-truth", name, None, column, hint=hint)
         return rows["key"].n_unique(), rows.group_by("b0").agg(nw.len())["len"].to_list()
 
     def shared(self) -> str | None:
@@ -140,9 +137,8 @@ class EvaluatedRows:
         settled, columns = self.settled, self.settled.columns
         used = {columns.id, columns.naming, columns.answer, *columns.constants}
         used |= {name for model in columns.models for name in model.columns}
-        name = find_column(
-            [name for name in settled.peeks if name not in used], ColumnNames.CLUSTER
-        )
+        unused = [name for name in settled.peeks if name not in used]
+        name = find_column(unused, ColumnNames.CLUSTER)
         each = len(columns.models) if settled.layout.models else 1  # rows of an observation
         seen = min(self.rows, SAMPLE_ROWS // each)
         alike = name is not None and len(settled.peeks[name].texts) < _DISTINCT * seen
@@ -174,6 +170,12 @@ def _one_of(frame: Frame, column: str, values: tuple[Any, ...]) -> nw.Expr:
     return nw.col(column).is_in(list(values)) if values else nw.col(column).is_null()
 
 
+def cluster_numbers(tables: Sequence[nw.DataFrame[Any]]) -> Ints:
+    """Return the cluster of each row of some tables, column c, numbered from 0."""
+    texts = [as_text(value) for table in tables for value in table["c"].to_list()]
+    return np.asarray(np.unique(np.array(texts, object), return_inverse=True)[1])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class JointCounts(WeightedCounts):
     """The sufficient statistic of several models evaluated together: m distinct rows of a table.
@@ -201,13 +203,7 @@ class JointCounts(WeightedCounts):
         keys: list[Any] = [truth, *(votes[:, i] for i in places)]
         if scores is not None:  # NaN fills whole columns, which do not distinguish rows
             keys += [scores[:, i] for i in places if not np.isnan(scores[:, i]).all()]
-        order = np.lexsort(keys[::-1])
-        new = np.zeros(len(n), bool)
-        new[:1] = True
-        for key in keys:
-            new[1:] |= key[order][1:] != key[order][:-1]
-        first = order[new]
-        merged = np.add.reduceat(n[order], np.flatnonzero(new)) if len(n) else n
+        first, merged, _ = merge_equal_rows(keys, n)
         scores = None if scores is None else scores[first]
         return cls(models, truth[first], votes[first], scores, merged, unit)
 
@@ -248,8 +244,7 @@ def joint_counts(kept: EvaluatedRows) -> JointCounts:
         votes[:, i] = table[f"v{i}"].to_numpy()
     for i in scored:
         scores[:, i] = table[f"s{i}"].to_numpy()
-    n = table["w"].to_numpy().astype(np.int64)
-    truth = table["t"].to_numpy().astype(bool)
+    truth, n = table["t"].to_numpy().astype(bool), table["w"].to_numpy().astype(np.int64)
     return JointCounts(models, truth, votes, scores, n, kept.settled.unit)
 
 
@@ -277,10 +272,8 @@ def list_exclusive(
     for file, frame in zip(settled.files, frames, strict=not settled.layout.gathers):
         table = collect(frame)
         votes = np.column_stack([table[f"v{i}"].to_numpy() for i in range(len(models))])
-        keys, hits = (
-            table["key"].to_numpy(),
-            merge_member_votes(votes == (target == "positive"), together),
-        )
+        keys, hits = table["key"].to_numpy(), votes == (target == "positive")
+        hits = merge_member_votes(hits, together)
         finders = hits.sum(axis=1)
         enough = finders == others if rule == "all" else finders > 0
         for j, model in enumerate(together):
@@ -288,11 +281,10 @@ def list_exclusive(
                 alone = hits[:, j] & (finders == 1)
                 if kind == "missed":
                     alone = ~hits[:, j] & enough & (others > 0)
-                listed[model, kind] += [
-                    {"model": model, "list": kind, "file": file.shown, key: name}
-                    for value in keys[alone].tolist()
-                    for name in [int(value) if key == "row" else as_text(value) or ""]
-                ]
+                for value in keys[alone].tolist():
+                    name = int(value) if key == "row" else as_text(value) or ""
+                    row = {"model": model, "list": kind, "file": file.shown, key: name}
+                    listed[model, kind].append(row)
     if settled.layout.gathers:  # a long table has no order of its observations
         for rows in listed.values():
             rows.sort(key=lambda row: natural_sort_key(row["id"]))

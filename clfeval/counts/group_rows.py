@@ -93,23 +93,14 @@ class RawPatterns:
                 if least:
                     ranges[model.name] = (min(least), max(most))
         return cls(
-            truth=column("t"),
-            by=tuple(column(f"b{i}") for i in range(len(what.by))),
+            truth=column("t"), by=tuple(column(f"b{i}") for i in range(len(what.by))),
             votes=tuple(column(f"v{i}") for i in range(len(what.models))),
-            rows=rows,
-            n=n,
-            bad_weights=total("x"),
-            wrong=total(WRONG),
-            ranges=ranges,
-            off=off,
-            ties=ties,
-            text_bytes=total(TEXT_BYTES),
-            no_tail=total(NO_TAIL),
+            rows=rows, n=n, bad_weights=total("x"), wrong=total(WRONG),
+            ranges=ranges, off=off, ties=ties, text_bytes=total(TEXT_BYTES), no_tail=total(NO_TAIL),
             origin=np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
             clusters=None if what.cluster is None else column("c"),
-            squares=np.array(column("q"), np.float64) if settled.weighed else None,
-            mode=mode,
-        )
+            squares=np.array(column("q"), np.float64) if settled.weighed else None, mode=mode,
+        )  # fmt: skip
 
 
 def group_rows(settled: CountSettings) -> RawPatterns:
@@ -119,10 +110,8 @@ def group_rows(settled: CountSettings) -> RawPatterns:
             if settled.roles.several and settled.roles.positive is None:
                 known = sorted(settled.peeks[settled.columns.truth].texts, key=natural_sort_key)
                 refuse_class_columns_not_in_truth(settled.name, settled.columns.models, known)
-            what = (
-                f"model '{model.name}' has no probability column for the positive class "
-                f"'{settled.positive}'; it has {list_names(model.classes)}"
-            )
+            what = f"model '{model.name}' has no probability column for the positive class "
+            what += f"'{settled.positive}'; it has {list_names(model.classes)}"
             hint = f"add {format_option('--positive', model.classes[0])} to detect that class"
             raise DataError.new(what, "no-class-column", settled.name, hint=hint)
     modes: tuple[Mode, ...] = ("fast", "plain", "loose")
@@ -229,21 +218,16 @@ def most_probable_class(model: ModelColumns) -> nw.Expr:
 def predicts_positive(model: ModelColumns, settled: CountSettings, types: Types) -> nw.Expr:
     """True where score >= threshold; for NaN, where the positive class is most probable."""
     threshold = settled.thresholds[model.name]
+    name = score_column_name(model, settled.positive)
     if threshold == threshold:
         if model.shares:
             return score_column(model, settled.positive, types) >= threshold
-        name = score_column_name(model, settled.positive)
         single = types[name] == nw.Float32
-        return nw.col(name).cast(nw.Float64) >= (
-            float32_threshold(threshold) if single else threshold
-        )
-    index = model.classes.index(settled.positive)
-    own = nw.col(model.columns[index])
-    beaten = [
-        own <= nw.col(other) if position < index else own < nw.col(other)
-        for position, other in enumerate(model.columns)
-        if position != index
-    ]
+        cut = float32_threshold(threshold) if single else threshold
+        return nw.col(name).cast(nw.Float64) >= cut
+    own, index = nw.col(name), model.columns.index(name)
+    beaten = [own <= nw.col(other) for other in model.columns[:index]]
+    beaten += [own < nw.col(other) for other in model.columns[index + 1 :]]
     return ~nw.any_horizontal(*beaten, ignore_nulls=True)
 
 
@@ -274,12 +258,9 @@ def weight_sums(column: str, unit: float = 1) -> dict[str, nw.Expr]:
     weight = nw.col(column)
     good = ~_is_missing_score(weight) & (weight >= 0) & (weight < float("inf"))
     number = weight.cast(nw.Float64)
-    broken = good & (number.round(0) != number)
-    return {
-        "w": nw.when(good).then(in_units(number, unit)),
-        "x": (~good).cast(nw.Int64),
-        "y": broken.cast(nw.Int64),
-    }
+    broken = (good & (number.round(0) != number)).cast(nw.Int64)
+    sums = nw.when(good).then(in_units(number, unit))
+    return {"w": sums, "x": (~good).cast(nw.Int64), "y": broken}
 
 
 def _is_missing_score(score: nw.Expr) -> nw.Expr:
@@ -292,11 +273,8 @@ def _all_bits(settled: CountSettings) -> bool:
     if settled.layout.gathers or columns.weight or columns.null_values or columns.bits:
         return False
     names = [columns.truth, *map(columns.source, columns.models)]
-    return (
-        all(file.head for file in settled.files)
-        and all(model.kind == "label" for model in columns.models)
-        and all(peeks[name].bit for name in names)
-    )
+    labels = all(model.kind == "label" for model in columns.models)
+    return labels and all(file.head for file in settled.files) and all(peeks[n].bit for n in names)
 
 
 def _single_bytes(settled: CountSettings, grouped: RawPatterns) -> bool:

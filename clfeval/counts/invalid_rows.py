@@ -55,31 +55,49 @@ ROW_HINTS = HINTS | {
 }
 
 
+_OPTIONS = ("null_value", "classes")  # in hints, of the quoted value
+Looks = Iterable[tuple["pl.LazyFrame", Iterable[Check]]]
+
+
 def raise_found_problems(
-    files: Sequence[TableFile],
-    looks: Iterable[tuple[pl.LazyFrame, Iterable[Check]]],
-    hints: Mapping[str, str],
-    more: Iterable[Problem] = (),
-    declared: tuple[str, ...] = (),
+    files: Sequence[TableFile], looks: Looks, hints: Mapping[str, str], declared: Sequence[str] = ()
 ) -> None:
     """Run the checks over numbered rows, in a second pass, and raise all problems.
 
-    In the order of the files; `more`: further problems; `declared`: labels that are probably
-    classes.
+    In the order of the files; `declared`: labels that are probably classes.
     """
-    problems = list(more)
-    totals = Counter(problem.code for problem in problems)
+    problems, totals = list[Problem](), Counter[str]()
     for frame, checks in looks:
         found, counts = run_checks(frame, checks)
         problems += found
         totals += counts
-    if problems:
-        order = [file.name for file in files]
-        problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
-        hint, fixes = _hint(problems[0], hints), _null_value_fix(problems)
-        if declared and {*totals} == {"unknown-label"}:
-            fixes = {"classes": declared}
-        raise DataError(problems[:MAX_PROBLEMS], hint=hint, totals=totals, fixes=fixes)
+    if not problems:
+        return
+    order = [file.name for file in files]
+    problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
+    first, fixes = problems[0], dict[str, Any]()
+    codes = {problem.code for problem in problems}
+    if declared and {*totals} == {"unknown-label"}:
+        fixes = {"classes": tuple(declared)}
+    elif codes != {"missing-value"} and codes <= {"missing-value", "bad-number", "unknown-label"}:
+        quoted = {_quoted_value(one) for one in problems if one.code != "missing-value"}
+        if all(map(missing_word_hint, quoted)):  # they cause all problems
+            fixes = {"null_value": tuple(sorted(quoted))}
+    value = _quoted_value(first)
+    hint = missing_word_hint(value) if first.code == "unknown-label" else None
+    if hint is None:
+        comma = "decimal-comma" in hints and re.fullmatch(r"-?\d+,\d+", value)
+        words = {name: format_option(f"--{name.replace('_', '-')}", value) for name in _OPTIONS}
+        words |= {"value": value, "point": value.replace(",", ".")}
+        words["cluster"] = format_option("--cluster", str(first.column))
+        hint = hints.get("decimal-comma" if comma else first.code, "").format(**words)
+    raise DataError(problems[:MAX_PROBLEMS], hint=hint or None, totals=totals, fixes=fixes)
+
+
+def _quoted_value(problem: Problem) -> str:
+    """Return the value that a problem quotes."""
+    found = re.match(r"'(.*?)' (?:is|already|differs) ", problem.what, re.DOTALL)
+    return found[1] if found else ""
 
 
 def refuse_invalid_rows(
@@ -100,39 +118,6 @@ def refuse_invalid_rows(
     raise_found_problems(settled.files, looks, hints, declared=declarable_labels(settled, unknown))
 
 
-def _null_value_fix(problems: Sequence[Problem]) -> dict[str, Any]:
-    """Return the null values that fix all problems, if words for missing values cause them all."""
-    codes = {problem.code for problem in problems}
-    if codes == {"missing-value"}:
-        return {}
-    words = {_value(problem) for problem in problems if problem.code != "missing-value"}
-    if codes <= {"missing-value", "bad-number", "unknown-label"} and all(
-        map(missing_word_hint, words)
-    ):
-        return {"null_value": tuple(sorted(words))}
-    return {}
-
-
-def _value(problem: Problem) -> str:
-    """Return the value that a problem quotes."""
-    found = re.match(r"'(.*?)' (?:is|already|differs) ", problem.what, re.DOTALL)
-    return found[1] if found else ""
-
-
-def _hint(first: Problem, hints: Mapping[str, str]) -> str | None:
-    value = _value(first)
-    if first.code == "unknown-label" and (hint := missing_word_hint(value)):
-        return hint
-    comma = "decimal-comma" in hints and re.fullmatch(r"-?\d+,\d+", value)
-    hint = hints.get("decimal-comma" if comma else first.code, "")
-    words = {
-        "null_value": format_option("--null-value", value),
-        "classes": format_option("--classes", value),
-        "cluster": format_option("--cluster", str(first.column)),
-    }
-    return hint.format(value=value, point=value.replace(",", "."), **words) or None
-
-
 def refuse_rows_without_run(settled: CountSettings) -> None:
     """Raise for the rows without a run."""
     hints = {"missing-value": "every row needs a run"}
@@ -149,13 +134,14 @@ def check_ids(
     run: str | None = None, hints: Mapping[str, str] = HINTS,
 ) -> None:  # fmt: skip
     """Raise if an id occurs in more than one row of the files, or of one run."""
-    if not all_distinct(files, column, null_values, peek.texts if peek else ()):
-        row = [column] if run is None else [column, run]
-        wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
-        frame = pl.concat([numbered_rows(file, null_values).select(wanted) for file in files])
-        if len(files) > 1 and run is None:
-            refuse_same_rows(files, column, frame)
-        raise_found_problems(files, [(frame, [duplicate_id(*row)])], hints)
+    if all_distinct(files, column, null_values, peek.texts if peek else ()):
+        return
+    row = [column] if run is None else [column, run]
+    wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
+    frame = pl.concat([numbered_rows(file, null_values).select(wanted) for file in files])
+    if len(files) > 1 and run is None:
+        refuse_same_rows(files, column, frame)
+    raise_found_problems(files, [(frame, [duplicate_id(*row)])], hints)
 
 
 def refuse_same_rows(files: Sequence[TableFile], column: str, frame: pl.LazyFrame) -> None:

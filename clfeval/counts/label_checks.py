@@ -25,21 +25,15 @@ MAX_LABELS_IN_HINT = 4  # labels in a hint
 
 
 def refuse_missing_words(
-    file: str,
-    truth: str,
-    classes: Mapping[str, int],
-    roles: Input,
-    models: Iterable[ModelColumns],
-    predicted: Collection[str],
+    file: str, truth: str, classes: Mapping[str, int], said: set[str | None], predicted: set[str]
 ) -> None:
     """Raise for a word for missing values that would be a third class.
 
-    Not if declared, positive, with a column of probabilities, or predicted among text labels.
+    Not if `said`: declared, positive, with a column of probabilities, or predicted among text
+    labels.
     """
-    named = {name for name in classes if not missing_word_hint(name) and not is_score(name)}
-    said = {*roles.classes, roles.positive, *(predicted if named else ())}.union(
-        *(model.classes for model in models)
-    )
+    if any(not missing_word_hint(name) and not is_score(name) for name in classes):
+        said = said | predicted
     words = [name for name in classes if missing_word_hint(name) and name not in said]
     if words and len(classes) - len(words) > 1:
         rows = join_texts([f"'{word}' ({classes[word]:,})" for word in words])
@@ -49,17 +43,6 @@ def refuse_missing_words(
         hint = f"add {gap} if it is missing, or {flags} if it is a class"
         fixes = {"null_value": tuple(words)}
         raise DataError.new(what, "missing-word", file, None, truth, hint=hint, fixes=fixes)
-
-
-def refuse_comma_joined_classes(classes: Collection[str], roles: Input) -> None:
-    """Raise UsageError for `--classes a,b,c` if it is not a class, but several parts are."""
-    for label in roles.classes:
-        parts = [part.strip() for part in label.split(",")]
-        if label not in classes and len({*parts} & {*classes}) > 1:
-            hint = "name each one: " + " ".join(format_option("--classes", part) for part in parts)
-            raise bad_option(
-                f"--classes {quote_word(label)} names one class, which truth does not have", hint
-            )
 
 
 def refuse_similar_labels(
@@ -72,27 +55,29 @@ def refuse_similar_labels(
     Not if all are declared. classes: rows of each label of truth; others: further labels by column.
     predicted: labels that some model predicts.
     """
-    refuse_comma_joined_classes(classes, roles)
-    refuse_missing_words(file, truth, classes, roles, models, predicted)
+    for label in roles.classes:  # `--classes a,b,c` if it is not a class, but several parts are
+        parts = [part.strip() for part in label.split(",")]
+        if label not in classes and len({*parts} & {*classes}) > 1:
+            hint = "name each one: " + " ".join(format_option("--classes", part) for part in parts)
+            what = f"--classes {quote_word(label)} names one class, which truth does not have"
+            raise bad_option(what, hint)
+    said = {*roles.classes, roles.positive}.union(*(model.classes for model in models))
+    refuse_missing_words(file, truth, classes, said, {*predicted})
 
     def twins(labels: Iterable[str]) -> list[list[str]]:
         alike: dict[str, list[str]] = {}
         for label in labels:
             alike.setdefault(label.strip().lower(), []).append(label)
-        return [
-            same for same in alike.values() if len(same) > 1 and not {*same} <= {*roles.classes}
-        ]
+        declared = {*roles.classes}
+        return [same for same in alike.values() if len(same) > 1 and not {*same} <= declared]
 
     found = [
         (truth, join_texts([f"'{label}' ({classes[label]:,})" for label in same]), same)
         for same in twins(classes)
     ]
     for column, strange in (others or {}).items():
-        found += [
-            (column, list_names(same), same)
-            for same in twins([*classes, *sorted(strange)])
-            if {*same} & {*strange}
-        ]
+        mixed = [same for same in twins([*classes, *sorted(strange)]) if {*same} & {*strange}]
+        found += [(column, list_names(same), same) for same in mixed]
     if not found:
         return
     what = "labels differ only in case or outer spaces: "
@@ -128,33 +113,26 @@ def threshold_from_labels(
             found = collect(frame.group_by(label).agg(*ends)).rows(named=True)
         except engine_errors():
             return None
-        for row in found:
-            if is_missing(row[label]):
-                continue
-            labels.add(as_text(row[label]))
+        for row in (row for row in found if not is_missing(row[label])):
+            text = as_text(row[label])
+            labels.add(text)
             lowest = min(lowest, row["least"])
-            if as_text(row[label]) == positive:
+            if text == positive:
                 least = min(least, row["least"])
             else:
                 most = max(most, row["most"])
+    sure = lowest >= DEFAULT_THRESHOLD
     if labels and not labels & {*known}:
-        what = (
-            f"its values ({list_names(sorted(map(str, labels)), 3)}) are not classes of truth "
-            f"({list_names(sorted(known), 3)})"
-        )
-        sure = lowest >= DEFAULT_THRESHOLD
+        what = f"its values ({list_names(sorted(map(str, labels)), 3)}) are not classes of truth "
+        what += f"({list_names(sorted(known), 3)})"
         what += "; none of the scores is below 0.5: are they of the predicted class?" * sure
         raise _labels_differ_error(what, model, files[0].name, sure=sure, code="unknown-label")
     if most >= least:
-        cuts = write(least, most)
-        what = (
-            f"no single threshold on '{score}' gives its labels: '{positive}' has scores from "
-            f"{cuts[0]}, other labels have scores up to {cuts[1]}"
-        )
-        sure = lowest >= DEFAULT_THRESHOLD or len(labels) > 2
-        if lowest >= DEFAULT_THRESHOLD:
-            what += "; none is below 0.5: are they probabilities of the predicted class?"
-        raise _labels_differ_error(what, model, files[0].name, sure=sure)
+        low, high = write(least, most)
+        what = f"no single threshold on '{score}' gives its labels: '{positive}' has scores from "
+        what += f"{low}, other labels have scores up to {high}"
+        what += "; none is below 0.5: are they probabilities of the predicted class?" * sure
+        raise _labels_differ_error(what, model, files[0].name, sure=sure or len(labels) > 2)
     return _shortest_number_between(most, least), most, least
 
 
@@ -163,18 +141,16 @@ def check_labels_most_probable(
 ) -> None:
     """Raise DataError if a label next to class probabilities is not the most probable class."""
     label, chosen = str(model.beside), columns.readings("plain")
-    readings: dict[str, Reading] = {label: columns.label(label)}
-    readings |= {name: chosen[name] for name in model.columns}
+    readings: dict[str, Reading] = {name: chosen[name] for name in model.columns}
+    readings[label] = columns.label(label)
+    largest = nw.max_horizontal(*model.columns)
+    text, pairs = nw.col(label).cast(nw.String), zip(model.classes, model.columns, strict=True)
+    said = [(text == name) & (nw.col(column) >= largest) for name, column in pairs]
+    differ = (~nw.any_horizontal(*said, ignore_nulls=True)).cast(nw.Int64).sum()
     other = rows = 0
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
-        largest = nw.max_horizontal(*model.columns)
-        said = [
-            (nw.col(label).cast(nw.String) == name) & (nw.col(column) >= largest)
-            for name, column in zip(model.classes, model.columns, strict=True)
-        ]
         frame = frame.filter(~nw.col(label).is_null(), ~largest.is_null(), ~largest.is_nan())
-        differ = (~nw.any_horizontal(*said, ignore_nulls=True)).cast(nw.Int64).sum()
         try:
             found = collect(frame.select(differ.alias("other"), nw.len().alias("rows"))).row(0)
         except engine_errors():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from math import floor, frexp, inf, log10
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,13 +16,13 @@ from clfeval.counts.clusters_and_weights import (
     Owned,
     Owners,
     concatenate_statistics,
-    group_owners,
-    select_owners,
+    merge_equal_rows,
 )
 from clfeval.tables.layouts.counts import CountsRow
 from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import Frame, collect
 
+S = TypeVar("S")
 _PLACES = 15  # decimal places tested
 _MAX_EXACT_UNITS = 2.0**50  # below it a test of weights for d decimal places is exact
 _FINEST = 1000  # binary places
@@ -50,16 +50,11 @@ def weight_unit(frames: Sequence[Frame], column: str, *, most: int = MOST) -> fl
     weight, places = nw.col("w"), range(1, _PLACES + 1)
     # polars divides by a constant by multiplying with its inverse, which is not exact
     rounded = ((weight * 10.0**d).round(0) / (weight * 0.0 + 10.0**d) for d in places)
-    others = [
-        (back != weight).cast(nw.Int64).sum().alias(f"d{d}")
-        for d, back in zip(places, rounded, strict=True)
-    ]
-    most_of = nw.col("w").max().alias("greatest")
+    sums = {"rows": nw.len(), "greatest": weight.max()}
+    for d, back in zip(places, rounded, strict=True):
+        sums[f"d{d}"] = (back != weight).cast(nw.Int64).sum()
     picked = (frame.select(w=nw.col(column).cast(nw.Float64)) for frame in frames)
-    found = [
-        collect(frame.select(nw.len().alias("rows"), most_of, *others)).rows(named=True)[0]
-        for frame in picked
-    ]
+    found = [collect(frame.select(**sums)).rows(named=True)[0] for frame in picked]
     greatest = max(row["greatest"] or 0.0 for row in found)
     bound = greatest * sum(row["rows"] for row in found)
     for d in places:
@@ -74,13 +69,10 @@ def rounding_error(frames: Sequence[Frame], column: str, unit: float) -> float:
     if unit == 1 or log10(unit).is_integer():
         return 0.0
     weight = nw.col(column).cast(nw.Float64)
-    least = [
-        value
-        for frame in frames
-        for value in collect(frame.select(w=weight).filter(nw.col("w") > 0).select(
-            nw.col("w").min()))["w"].to_list()
-        if value is not None
-    ]  # fmt: skip
+    least = []
+    for frame in frames:
+        some = frame.select(w=weight).filter(nw.col("w") > 0)
+        least += collect(some.select(nw.col("w").min()))["w"].drop_nulls().to_list()
     return 0.5 / (min(least) * unit) if least else 0.0
 
 
@@ -126,6 +118,18 @@ def stack_arrays(one: Any, other: Any, *names: str) -> list[Counts]:
     return [np.concatenate([getattr(one, name), getattr(other, name)]) for name in names]
 
 
+def add_statistics(
+    one: S, other: S, build: Callable[..., S], given: Sequence[str], *columns: str
+) -> S:
+    """Return the counts of the rows of both; ValueError where the names in `given` differ."""
+    names, others = ([getattr(part, name) for name in given] for part in (one, other))
+    if names != others:
+        which = f": {names[0]} and {others[0]}" if len(given) == 1 else ""
+        raise ValueError(f"different {', or different '.join(given)}{which}")
+    parts, n, owners = concatenate_statistics(one, other, *columns)
+    return build(*names, *parts, n, common_unit(one, other), owners=owners)
+
+
 def common_unit(one: Any, other: Any) -> float:
     """Return the common unit of two statistics; ValueError if their units differ."""
     unit: float = one.unit
@@ -138,10 +142,9 @@ def common_unit(one: Any, other: Any) -> float:
 class PatternCounts(WeightedCounts):
     """The sufficient statistic of MARS: m distinct patterns over k models.
 
-    truth (m,) and votes (m, k) are True for the positive class; n (m,) is the number of rows
-    with the pattern, or their weight in units of 1 / `unit`. Patterns are distinct and sorted.
-    clusters: frequencies by cluster, or sums of squared weights; None for independent unweighted
-    rows.
+    truth (m,) and votes (m, k) are True for the positive class; n (m,) is the number of rows with
+    the pattern, or their weight in units of 1 / `unit`. Patterns are distinct and sorted. clusters:
+    frequencies by cluster, or sums of squared weights; None for independent unweighted rows.
     """
 
     models: tuple[str, ...]
@@ -157,27 +160,14 @@ class PatternCounts(WeightedCounts):
         owners: Owners | None = None,
     ) -> PatternCounts:  # fmt: skip
         """Merge equal patterns, drop those of count 0 and sort; owners: as in `clusters`."""
-        names, keep = tuple(models), np.flatnonzero(n > 0)
-        table, owners = np.column_stack([truth[keep], votes[keep]]), select_owners(owners, keep)
-        if not len(table):
-            none = group_owners(owners, np.zeros(0, np.int64), n[:0], 0)
-            return cls(names, truth[:0], votes[:0].reshape(0, len(names)), n[:0], unit, none)
-        packed = np.packbits(table, axis=1)
-        _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        group = group.ravel()
-        total = np.zeros(len(first), n.dtype)
-        np.add.at(total, group, n[keep])
-        clusters = group_owners(owners, group, n[keep], len(first))
-        return cls(names, table[first, 0], table[first, 1:], total, unit, clusters)
+        packed = np.packbits(np.column_stack([truth, votes]), axis=1)
+        first, total, clusters = merge_equal_rows([*packed.T], n, owners)
+        return cls(tuple(models), truth[first], votes[first], total, unit, clusters)
 
     def __add__(self, other: PatternCounts) -> PatternCounts:
         """Add the counts of two tables of the same models: files, shards or machines."""
-        if self.models != other.models:
-            raise ValueError(f"different models: {self.models} and {other.models}")
-        unit, ((truth, votes), n, owners) = (
-            common_unit(self, other), concatenate_statistics(self, other, "truth", "votes")
-        )  # fmt: skip
-        return PatternCounts.from_votes(self.models, truth, votes, n, unit, owners=owners)
+        build = PatternCounts.from_votes
+        return add_statistics(self, other, build, ("models",), "truth", "votes")
 
     @property
     def rows(self) -> int | float:
@@ -188,26 +178,16 @@ class PatternCounts(WeightedCounts):
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of rows and columns."""
         order = order_by_name(self.models)
-        lines = sorted(
-            f"{t:d}{''.join('1' if v else '0' for v in row)} {count!r}"
-            for t, row, count in zip(
-                self.truth.tolist(),
-                self.votes[:, order].tolist(),
-                from_units(self.n, self.unit).tolist(),
-                strict=True,
-            )
-        )
-        names = [self.models[index] for index in order]
-        more = [] if self.clusters is None else [self._by_name(order).digest()]
-        return sha256("\n".join([repr(names), *lines, *more]).encode()).hexdigest()
-
-    def _by_name(self, order: Sequence[int]) -> Owned:
-        """Return the clusters with patterns in an order independent of that of the models."""
-        assert self.clusters is not None
-        keys = [*(self.votes[:, i] for i in reversed(order)), self.truth]
-        place = np.empty(len(self.n), np.int64)
-        place[np.lexsort(keys)] = np.arange(len(self.n))
-        return self.clusters.placed(place)
+        columns = (self.truth, self.votes[:, order], from_units(self.n, self.unit))
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        lines = sorted(f"{t:d}{''.join('01'[v] for v in row)} {count!r}" for t, row, count in rows)
+        lines.insert(0, repr([self.models[index] for index in order]))
+        if self.clusters is not None:  # patterns in an order independent of that of the models
+            keys = [*(self.votes[:, i] for i in reversed(order)), self.truth]
+            place = np.empty(len(self.n), np.int64)
+            place[np.lexsort(keys)] = np.arange(len(self.n))
+            lines.append(self.clusters.placed(place).digest())
+        return sha256("\n".join(lines).encode()).hexdigest()
 
     def products(self) -> Floats | None:
         """Return sums over clusters, or weighted rows, of products of two counts.
@@ -224,10 +204,8 @@ class PatternCounts(WeightedCounts):
         """Replace each group by one model that detects what any member does."""
         if not groups:
             return self
-        together = group_members(self.models, groups)
-        votes = merge_member_votes(self.votes ^ (target == "negative"), together) ^ (
-            target == "negative"
-        )
+        together, turned = group_members(self.models, groups), target == "negative"
+        votes = merge_member_votes(self.votes ^ turned, together) ^ turned
         return replace(self, models=tuple(together), votes=votes)
 
     def targets(self, target: str) -> TargetCounts:
@@ -374,11 +352,8 @@ class ConfusionCounts(WeightedCounts):
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of models."""
         numbers = zip(*(self.shown(name).tolist() for name in CELLS), strict=True)
-        sums = [""] * len(self.models)
+        names = zip(self.models, numbers, strict=True)
+        lines = [f"{name!r} {' '.join(map(repr, cells))}" for name, cells in names]
         if self.sums is not None:
-            sums = [f" {one}" for one in self.sums.tolist()]
-        lines = sorted(
-            f"{m!r} {' '.join(map(repr, n))}{more}"
-            for m, n, more in zip(self.models, numbers, sums, strict=True)
-        )
-        return sha256("\n".join(lines).encode()).hexdigest()
+            lines = [f"{line} {one}" for line, one in zip(lines, self.sums.tolist(), strict=True)]
+        return sha256("\n".join(sorted(lines)).encode()).hexdigest()

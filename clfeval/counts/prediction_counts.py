@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,7 +12,6 @@ import numpy as np
 from clfeval.counts.classes import (
     ClassPatterns,
     ClassScores,
-    LabelRows,
     ProbabilityRows,
     class_order,
     grouped_labels,
@@ -50,8 +50,8 @@ class PredictionCounts:
     thresholds: in force by model, None for labels and for predictions of the most probable class.
     uncut: the range of scores of models without a threshold, whose votes are meaningless. reread:
     models whose first rows looked like labels and which hold scores. order: the classes of truth,
-    --classes and columns, as declared, else in natural order. labelled: the labels of more than two
-    classes, None where no model holds any, or one holds probabilities.
+    --classes and columns, as declared, else in natural order. labelled: counts the labels of more
+    than two classes, None where a model holds probabilities.
     """
 
     slices: Mapping[str | None, PatternCounts]
@@ -66,7 +66,7 @@ class PredictionCounts:
     roles: Input
     kept: EvaluatedRows
     order: tuple[str, ...] = ()
-    labelled: LabelRows | None = None
+    labelled: Callable[[], dict[str | None, ClassPatterns]] | None = None
     top: TopRows | None = None
     uncut: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -76,51 +76,33 @@ class PredictionCounts:
         cls, judged: PatternCheck, settled: CountSettings, top: TopRows | None = None
     ) -> PredictionCounts:
         """Build from checked patterns."""
-        grouped, models = judged.grouped, settled.columns.models
+        grouped, models, positive = judged.grouped, settled.columns.models, settled.positive
         out = judged.missing & ~judged.excused
-        by_file = [
-            (grouped.rows * (grouped.origin == index)) for index in range(len(settled.files))
-        ]
         tasks, files = iter(settled.tasks), tuple[InputFile, ...]()
-        for file, rows in zip(settled.files, by_file, strict=True):
-            kept, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
+        for index, file in enumerate(settled.files):
+            rows = grouped.rows * (grouped.origin == index)
+            evaluated, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
             first, *others = file.files  # rows of several files are counted in the first
-            files += (input_file(first, next(tasks), kept, lost),)
+            files += (input_file(first, next(tasks), evaluated, lost),)
             files += tuple(input_file(one, next(tasks), 0) for one in others)
-        slices, order = patterns_by_slice(judged, settled), class_order(judged, settled)
+        order = class_order(judged, settled)
         uncut = judged.unbounded if settled.roles.ranks else {}
+        thresholds: dict[str, float | None] = dict.fromkeys(model.name for model in models)
+        for model in models:
+            cut = settled.thresholds[model.name]
+            if model.kind != "label" and model.name not in uncut and np.isfinite(cut):
+                thresholds[model.name] = cut
+        votes = zip(models, grouped.votes, strict=True)
+        labels = tuple(raw_values_of(v, positive) if m.kind == "label" else () for m, v in votes)
+        truth, complete = raw_values_of(grouped.truth, positive), not judged.missing.any()
+        rows_in_all = sum(file.rows for file in files)
+        kept = EvaluatedRows(settled, grouped.mode, truth, labels, complete, rows_in_all)
         return cls(
-            slices=slices,
-            files=files,
-            positive=settled.positive,
-            classes=judged.classes,
-            models=models,
-            thresholds={
-                model.name: cut if cuts and np.isfinite(cut) else None
-                for model in models
-                for cut in [settled.thresholds[model.name]]
-                for cuts in [model.kind != "label" and model.name not in uncut]
-            },
-            ties={model: count for model, count in grouped.ties.items() if count},
-            blank_rows=judged.blank,
-            reread=tuple(sorted(settled.reread)),
-            roles=settled.roles,
-            kept=EvaluatedRows(
-                settled=settled,
-                mode=grouped.mode,
-                positive_values=raw_values_of(grouped.truth, settled.positive),
-                vote_values=tuple(
-                    raw_values_of(votes, settled.positive) if model.kind == "label" else ()
-                    for model, votes in zip(models, grouped.votes, strict=True)
-                ),
-                complete=not judged.missing.any(),
-                rows=sum(file.rows for file in files),
-            ),
-            order=order,
-            labelled=grouped_labels(judged, settled, order),
-            top=top,
-            uncut=uncut,
-        )
+            patterns_by_slice(judged, settled), files, positive, judged.classes, models, thresholds,
+            {model: count for model, count in grouped.ties.items() if count}, judged.blank,
+            tuple(sorted(settled.reread)), settled.roles, kept, order,
+            grouped_labels(judged, settled, order), top, uncut,
+        )  # fmt: skip
 
     @property
     def name(self) -> str:
@@ -176,57 +158,43 @@ class PredictionCounts:
     @property
     def confusions(self) -> Mapping[str | None, ConfusionCounts]:
         """The 2 x 2 tables of all models, for the whole table (None) and every slice."""
-        return self._once(
-            "confusions",
-            lambda: {name: ConfusionCounts.from_patterns(one) for name, one in self.slices.items()},
-            len,
-        )
+        build = ConfusionCounts.from_patterns
+        return self._once("confusions", lambda: {k: build(v) for k, v in self.slices.items()}, len)
 
     def joint(self, *, scores: bool) -> JointCounts:
         """Return the distinct rows of predictions, or (one more pass) of predictions and scores."""
-        if not scores or all(model.kind == "label" for model in self.models):
-            whole = self.patterns
-            sides = (whole.truth, whole.votes)
-            return JointCounts.from_rows(whole.models, *sides, None, whole.n, whole.unit)
-        return self._once("joint", lambda: joint_counts(self.kept), lambda found: len(found.n))
+        if scores and any(model.kind != "label" for model in self.models):
+            return self._once("joint", partial(joint_counts, self.kept), lambda found: len(found.n))
+        one = self.patterns
+        return JointCounts.from_rows(one.models, one.truth, one.votes, None, one.n, one.unit)
 
     def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
         """Return the score counts of model i, for the whole table and slices: one more pass."""
-        return self._once(
-            ("scores", i),
-            lambda: count_model_scores(self.kept, i),
-            lambda found: len(found[None].scores),
-        )
+        count = partial(count_model_scores, self.kept, i)
+        return self._once(("scores", i), count, lambda found: len(found[None].scores))
 
     def labels(self) -> Mapping[str | None, ClassPatterns]:
         """Return the labels of all models, for the whole table and every slice.
 
         One more pass with class probabilities. Of many classes without models of one score.
         """
-        return self._once(
-            "labels", self._labels, lambda found: sum(len(one.n) for one in found.values())
-        )
 
-    def _labels(self) -> dict[str | None, ClassPatterns]:
-        if len(self.order) == 2:
-            two = (self.order, self.positive)
-            return {
-                name: ClassPatterns.from_binary_patterns(one, *two)
-                for name, one in self.slices.items()
-            }
-        rows = self.labelled or read_labels(self.kept, self.order)
-        return {name: rows.patterns(name) for name in self.slices}
+        def count() -> dict[str | None, ClassPatterns]:
+            if len(self.order) > 2:
+                return self.labelled() if self.labelled else read_labels(self.kept, self.order)
+            build = ClassPatterns.from_binary_patterns
+            parts = self.slices.items()
+            return {name: build(one, self.order, self.positive) for name, one in parts}
+
+        return self._once("labels", count, lambda found: sum(len(one.n) for one in found.values()))
 
     def class_scores(self, i: int) -> Mapping[str | None, ClassScores]:
         """Return the class probabilities of model i, for the whole table and slices: one more pass.
 
         Errors: ValueError for a model without them.
         """
-        return self._once(
-            ("class scores", i),
-            lambda: read_class_scores(self.kept, i, self.order),
-            lambda found: found[None].p.size,
-        )
+        count = partial(read_class_scores, self.kept, i, self.order)
+        return self._once(("class scores", i), count, lambda found: found[None].p.size)
 
     def class_rows(self, i: int) -> ProbabilityRows:
         """Return the class probabilities of model i row by row: one more pass."""

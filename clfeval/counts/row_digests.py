@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import product
 
-from clfeval.counts.classes import encode_classes
+from clfeval.counts.classes import encode_classes, predicted_labels
 from clfeval.counts.count import Sample
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.document import Row
 from clfeval.tables.cells import as_text, natural_sort_key
-from clfeval.tables.columns import ModelColumns
 from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import collect, concatenate_frames
 
@@ -25,27 +24,21 @@ def truth_digest(sample: Sample) -> str | None:
     `rows:` of the same without ids, in the order of the table. `counts:` of a table of counts:
     positives and negatives of each slice.
     """
-    if sample.counted is not None:
-        return _of_rows(sample.counted)
-    if not sample.sampled:
+    counted = sample.counted
+    if counted is None and not sample.sampled:
         return None
-    parts = {
-        f"{label!r} {positives} {negatives}"
-        for label, one in (*sample.slices.items(), *sample.runs.items())
-        for positives, negatives in zip(one.positives.tolist(), one.negatives.tolist(), strict=True)
-    }
-    said = "\n".join(sorted(parts)).encode("utf-8", "surrogatepass")
-    return f"counts:{sha256(said).hexdigest()}"
-
-
-def _of_rows(counted: PredictionCounts) -> str:
+    if counted is None:
+        parts = set[str]()
+        for label, one in (*sample.slices.items(), *sample.runs.items()):
+            totals = zip(one.positives.tolist(), one.negatives.tolist(), strict=True)
+            parts |= {f"{label!r} {positives} {negatives}" for positives, negatives in totals}
+        said = "\n".join(sorted(parts)).encode("utf-8", "surrogatepass")
+        return f"counts:{sha256(said).hexdigest()}"
     columns, several = counted.kept.settled.columns, counted.several
     named = columns.id is not None
     frames = counted.kept.frames(key=named, cluster=True, labels=(0,) if several else ())
-    names = [
-        *(["key"] if named else []), "y" if several else "t", *(["w"] if columns.weight else []),
-        *(["c"] if columns.cluster else []),
-    ]  # fmt: skip
+    names = [*(["key"] if named else []), "y" if several else "t"]
+    names += [*(["w"] if columns.weight else []), *(["c"] if columns.cluster else [])]
     rows = collect(concatenate_frames([frame.select(names) for frame in frames]))
     if named or counted.kept.settled.layout.gathers:
         rows = rows.sort(*names)
@@ -122,30 +115,18 @@ def _two_classes(
 
 def _other_classes(counted: PredictionCounts, i: int, j: int) -> Iterator[_Change]:
     """Yield the rows that only one of two models predicts correctly, of more than two classes."""
-    kept, models = counted.kept, counted.kept.settled.columns.models
+    kept, names = counted.kept, counted.order
     frames = kept.frames(labels=(i, j), key=True)
     for file, frame in zip(kept.settled.files, frames, strict=not kept.settled.layout.gathers):
         table = collect(frame.select("key", "y", f"y{i}", f"y{j}"))
-        truth, *said = (
-            encode_classes(table["y"].to_list(), counted.order),
-            *(
-                encode_classes(_labels(table[f"y{k}"].to_list(), models[k]), counted.order)
-                for k in (i, j)
-            ),
+        keys, truth = table["key"].to_list(), encode_classes(table["y"].to_list(), names)
+        after, before = (
+            encode_classes(predicted_labels(kept.settled.columns.models[k], table[f"y{k}"]), names)
+            for k in (i, j)
         )
-        keys, names = table["key"].to_list(), counted.order
-        after, before = said
-        for at in (
-            ((after != before) & ((after == truth) | (before == truth))).nonzero()[0].tolist()
-        ):
+        differ = (after != before) & ((after == truth) | (before == truth))
+        for at in differ.nonzero()[0].tolist():
             yield (
                 file.shown, bool(after[at] == truth[at]), names[truth[at]], keys[at],
                 names[before[at]], names[after[at]],
             )  # fmt: skip
-
-
-def _labels(said: Sequence[object], model: ModelColumns) -> Sequence[object]:
-    """Return labels; for class probabilities the classes at the indices of the largest."""
-    if model.kind != "classes":
-        return said
-    return [model.classes[int(str(place))] for place in said]

@@ -9,12 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.counts.clusters_and_weights import Owned, Owners, group_owners
-from clfeval.counts.evaluated_rows import EvaluatedRows
+from clfeval.counts.clusters_and_weights import Owned, Owners, group_owners, merge_equal_rows
+from clfeval.counts.evaluated_rows import EvaluatedRows, cluster_numbers
 from clfeval.counts.patterns import order_by_name
-from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.scores import ScoreCounts, is_new_score
 from clfeval.counts.slices import slice_rows_of_tables
-from clfeval.tables.cells import as_text
 from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import collect
 
@@ -42,21 +41,9 @@ class DistinctRows:
         owners: Ints | None, *, weighed: bool,
     ) -> DistinctRows:  # fmt: skip
         """Count equal rows of columns (n,); weighed: weights are sampling weights, not counts."""
-        order = np.lexsort(columns[::-1])
-        new = np.ones(len(order), bool)
-        new[1:] = False
-        for column in columns:
-            ordered = column[order]
-            new[1:] |= ordered[1:] != ordered[:-1]
-        starts, each = np.flatnonzero(new), np.ones(len(order), np.int64)
-        each = each if weights is None else weights
-        n = np.add.reduceat(each[order], starts) if len(order) else each
-        clusters = None
-        if owners is not None or weighed:
-            place = np.empty(len(order), np.int64)
-            place[order] = np.cumsum(new) - 1
-            clusters = group_owners(_row_owners(each, owners), place, each, len(starts))
-        return cls(order[starts], n, clusters)
+        n = np.ones(len(columns[0]), np.int64) if weights is None else weights
+        owned = owners is not None or weighed
+        return cls(*merge_equal_rows(columns, n, _row_owners(n, owners) if owned else None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,10 +88,8 @@ class ScoredRows:
         x = self.scores[j]
         order = np.argsort(x)
         ordered = x[order]
-        new = np.ones(len(x), bool)
-        np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
         place = np.empty(len(x), np.int64)
-        place[order] = np.cumsum(new) - 1
+        place[order] = np.cumsum(is_new_score(ordered)) - 1
         n = None if self.weights is None else self.weights[order]
         counts = ScoreCounts.from_rows(ordered, self.truth[order], n, self.unit)
         return counts if self.alike else self._owned(counts, place, self.truth), place
@@ -167,11 +152,7 @@ def read_scored_rows(kept: EvaluatedRows) -> ScoredRows:
     scores = [concatenate_column(tables, f"s{i}") for i in scored]
     truth = concatenate_column(tables, "t").astype(bool)
     weights = concatenate_column(tables, "w").astype(np.int64) if columns.weight else None
-
-    owners = None
-    if owned:
-        texts = [as_text(value) for table in tables for value in table["c"].to_list()]
-        _, owners = np.unique(np.array(texts, object), return_inverse=True)
+    owners = cluster_numbers(tables) if owned else None
     named = order_by_name([columns.models[i].name for i in scored])
     order = canonical_order(
         [truth, *(scores[j] for j in named), *(one for one in (weights, owners) if one is not None)]
@@ -179,15 +160,10 @@ def read_scored_rows(kept: EvaluatedRows) -> ScoredRows:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     slices = slice_rows_of_tables(tables, columns.facets, columns.by)
-    return ScoredRows(
-        scored,
-        tuple(one[order] for one in scores),
-        truth[order],
-        None if weights is None else weights[order],
-        {label: np.sort(place[rows]) for label, rows in slices.items()},
-        None if owners is None else owners[order],
-        kept.settled.unit,
-    )
+    weights, owners = (None if one is None else one[order] for one in (weights, owners))
+    slices = {label: np.sort(place[rows]) for label, rows in slices.items()}
+    ordered = tuple(one[order] for one in scores)
+    return ScoredRows(scored, ordered, truth[order], weights, slices, owners, kept.settled.unit)
 
 
 def concatenate_column(tables: Sequence[nw.DataFrame[Any]], name: str) -> Floats:

@@ -51,23 +51,25 @@ class ScoreTable:
 
 def read_scores(kept: EvaluatedRows, target: Target) -> tuple[ScoreTable, dict[str, Bools]]:
     """Read the scores of all rows or of one class, with a mask of the rows of each slice."""
-    _need_scores(kept)
-    names = tuple(model.name for model in kept.settled.columns.models)
+    settled, columns = kept.settled, kept.settled.columns
+    if labels := [model.name for model in columns.models if model.kind == "label"]:
+        have = "has" if len(labels) == 1 else "have"
+        what = f"scores are needed, but {list_names(labels)} {have} labels"
+        hint = "add --model NAME for each model with scores, or use a table of scores"
+        raise UsageError.new(what, "needs-scores", settled.name, hint=hint)
+    names = tuple(model.name for model in columns.models)
     found = kept.frames(scores=range(len(names)), by=True, target=target)
     tables = [collect(frame) for frame in found]
 
     def column(name: str, kind: type[np.generic] = np.float64) -> Counts:
         return np.concatenate([table[name].to_numpy().astype(kind) for table in tables])
 
-    columns = tuple(column(f"s{i}") for i in range(len(names)))
-    scores = ScoreTable(names, columns, column("w", np.int64), kept.settled.unit)
-    masks = dict[str, Bools]()
-    for label, rows in slice_rows_of_tables(
-        tables, kept.settled.columns.facets, kept.settled.columns.by
-    ).items():
-        masks[label] = np.zeros(len(scores.n), bool)
+    scores = tuple(column(f"s{i}") for i in range(len(names)))
+    n, masks = column("w", np.int64), dict[str, Bools]()
+    for label, rows in slice_rows_of_tables(tables, columns.facets, columns.by).items():
+        masks[label] = np.zeros(len(n), bool)
         masks[label][rows] = True
-    return scores, masks
+    return ScoreTable(names, scores, n, settled.unit), masks
 
 
 def parse_top_count(text: str, rows: int | float) -> float:
@@ -118,12 +120,11 @@ def rank_scores(everything: ScoreTable, target: ScoreTable) -> ScoreTable:
 
     The rank is 1 + the rows scoring strictly higher.
     """
-    pairs = zip(everything.scores, target.scores, strict=True)
-    columns = (
-        -(from_units(weight_above(column, everything.n, mine), target.unit) + 1.0)
-        for column, mine in pairs
-    )
-    return replace(target, scores=tuple(columns))
+    ranks = []
+    for column, mine in zip(everything.scores, target.scores, strict=True):
+        above = from_units(weight_above(column, everything.n, mine), target.unit)
+        ranks.append(-(above + 1.0))
+    return replace(target, scores=tuple(ranks))
 
 
 def merge_group_scores(
@@ -136,15 +137,6 @@ def merge_group_scores(
     return ScoreTable(tuple(together), tuple(columns), table.n, table.unit)
 
 
-def _need_scores(kept: EvaluatedRows) -> None:
-    labels = [m.name for m in kept.settled.columns.models if m.kind == "label"]
-    if labels:
-        have = "has" if len(labels) == 1 else "have"
-        what = f"scores are needed, but {list_names(labels)} {have} labels"
-        hint = "add --model NAME for each model with scores, or use a table of scores"
-        raise UsageError.new(what, "needs-scores", kept.settled.name, hint=hint)
-
-
 _PIECE = 2**20  # numbers converted to bytes at a time
 _MOST_SORTED = 2**25  # rows sorted in memory, at most
 
@@ -154,8 +146,7 @@ class ScoreCounts(WeightedCounts):
     """Counts of distinct scores by class, sufficient for rankings and for numeric features.
 
     scores: m distinct ones, ascending; positives and negatives (m,): rows of each, or their weight
-    in units of 1 / `unit`. clusters: of these 2 m counts, positives first, as of
-    `PatternCounts`.
+    in units of 1 / `unit`. clusters: of these 2 m counts, positives first, as of `PatternCounts`.
     """
 
     scores: Floats
@@ -178,13 +169,11 @@ class ScoreCounts(WeightedCounts):
     def digest(self) -> str:
         """Return the sha256 of scores and counts."""
         found = sha256()
-        for column, unit in (
-            (self.scores, 1), (self.positives, self.unit), (self.negatives, self.unit),
-        ):  # fmt: skip
+        units = (1, self.unit, self.unit)
+        for column, unit in zip((self.scores, self.positives, self.negatives), units, strict=True):
             for start in range(0, len(column), _PIECE):
-                found.update(
-                    from_units(column[start : start + _PIECE], unit).astype("<f8").tobytes()
-                )
+                piece = from_units(column[start : start + _PIECE], unit)
+                found.update(piece.astype("<f8").tobytes())
         if self.clusters is not None:
             found.update(self.clusters.digest().encode())
         return found.hexdigest()
@@ -203,9 +192,7 @@ class ScoreCounts(WeightedCounts):
         if len(first) == m:
             return self
         low = m - np.append(first[1:], m)[::-1]  # ascending
-        positives, negatives = (
-            np.add.reduceat(part, low) for part in (self.positives, self.negatives)
-        )
+        positives, negatives = (np.add.reduceat(n, low) for n in (self.positives, self.negatives))
         group = np.searchsorted(low, np.arange(m), side="right") - 1
         both = np.concatenate([group, group + len(low)])
         owned = None if self.clusters is None else self.clusters.placed(both)
@@ -224,22 +211,19 @@ class ScoreCounts(WeightedCounts):
     @classmethod
     def from_rows(cls, x: Counts, truth: Bools, n: Counts | None, unit: float = 1) -> ScoreCounts:
         """Count rows: values x, classes truth, weights n, all (rows,); n None for one each."""
-        if n is not None or (x[1:] < x[:-1]).any():
+        if n is not None:
+            return cls.from_scores(x, np.where(truth, n, 0), np.where(truth, 0, n), unit)
+        if (x[1:] < x[:-1]).any():
             order = np.argsort(x)
-            x, truth, n = x[order], truth[order], None if n is None else n[order]
-        new = _is_new_score(x)
-        if n is None and new.all():
+            x, truth = x[order], truth[order]
+        new = is_new_score(x)
+        if new.all():
             positives = truth.astype(np.int64)
             return cls(x, positives, 1 - positives)
         starts = np.flatnonzero(new)
-        if n is None:
-            # the same bytes as integers: summing booleans takes five times as long
-            positives = np.add.reduceat(truth.view(np.int8), starts, dtype=np.int64)
-            return cls(x[starts], positives, np.diff(starts, append=len(x)) - positives)
-        hits, others = (
-            np.add.reduceat(np.where(truth == one, n, 0), starts) for one in (True, False)
-        )
-        return cls(x[starts], hits, others, unit)
+        # the same bytes as integers: summing booleans takes five times as long
+        positives = np.add.reduceat(truth.view(np.int8), starts, dtype=np.int64)
+        return cls(x[starts], positives, np.diff(starts, append=len(x)) - positives)
 
     @classmethod
     def from_scores(
@@ -249,7 +233,7 @@ class ScoreCounts(WeightedCounts):
         if (scores[1:] < scores[:-1]).any():
             order = np.argsort(scores, kind="stable")
             scores, positives, negatives = scores[order], positives[order], negatives[order]
-        new = _is_new_score(scores)
+        new = is_new_score(scores)
         if new.all():
             return cls(scores, positives, negatives, unit)
         first = np.flatnonzero(new)
@@ -284,10 +268,10 @@ def count_model_scores(kept: EvaluatedRows, i: int) -> Mapping[str | None, Score
 
     With --missing drop, of the rows where no model's prediction is missing.
     """
-    by, score, unit = kept.settled.columns.by, f"s{i}", kept.settled.unit
+    columns, score, unit = kept.settled.columns, f"s{i}", kept.settled.unit
     rows = concatenate_frames(kept.frames(scores=(i,), by=True, cluster=True))
-    owned = kept.settled.columns.cluster is not None
-    plain = not (by or owned) and kept.settled.columns.weight is None
+    by, owned = columns.by, columns.cluster is not None
+    plain = not (by or owned) and columns.weight is None
     if plain and _mostly_distinct(kept, i):
         return {None: _count_by_sorting(rows, score)}
     keys = [score, *(f"b{j}" for j in range(len(by))), *(["c"] if owned else [])]
@@ -313,13 +297,11 @@ def count_model_scores(kept: EvaluatedRows, i: int) -> Mapping[str | None, Score
         parts = np.concatenate([hits[mask], (n - hits)[mask]])
         both, some = np.concatenate([place, place + m]), np.flatnonzero(parts)
         rows = np.arange(2 * len(n)).reshape(2, -1)[:, mask].ravel()[some]
-        return replace(
-            made, clusters=group_owners(select_owners(owners, rows), both[some], parts[some], 2 * m)
-        )
+        units = group_owners(select_owners(owners, rows), both[some], parts[some], 2 * m)
+        return replace(made, clusters=units)
 
-    found: dict[str | None, ScoreCounts] = {None: counted(slice(None))}
-    parts = slice_rows_of_tables([table], kept.settled.columns.facets, by)
-    return found | {label: counted(some) for label, some in parts.items()}
+    slices = slice_rows_of_tables([table], columns.facets, by)
+    return {None: counted(slice(None))} | {name: counted(some) for name, some in slices.items()}
 
 
 def _mostly_distinct(kept: EvaluatedRows, i: int) -> bool:
@@ -335,7 +317,7 @@ def _count_by_sorting(rows: Frame, score: str) -> ScoreCounts:
     return ScoreCounts.from_rows(scores, hits.view(np.bool_), None)
 
 
-def _is_new_score(scores: Floats) -> Bools:
+def is_new_score(scores: Floats) -> Bools:
     """Return where a score differs from the one before it."""
     new = np.ones(len(scores), bool)
     np.not_equal(scores[1:], scores[:-1], out=new[1:])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
@@ -28,7 +28,8 @@ from clfeval.tables.cells import (
 from clfeval.tables.columns import Columns, Layout, ModelColumns
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.input import Input, Kind
-from clfeval.tables.lazy_imports import nw
+from clfeval.tables.invalid_cells import numbered_rows
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.peek import ColumnPeek, is_score
 from clfeval.tables.recognition import Predictions
 from clfeval.tables.scan import (
@@ -61,45 +62,40 @@ def resolve_positive(
             raise DataError.new(what, "unknown-positive", file, hint=hint)
         return roles.positive
     if is_multiclass(classes, roles, models):
-        columns = [{*model.classes} for model in models if model.kind == "classes"]
-        return min(
-            classes,
-            key=lambda name: (sum(name not in one for one in columns), natural_sort_key(name)),
-        )
+        columns = [model.classes for model in models if model.kind == "classes"]
+        lacking = {name: sum(name not in one for one in columns) for name in classes}
+        return min(classes, key=lambda name: (lacking[name], natural_sort_key(name)))
     default = default_positive(classes)
-    if default is None:
-        rows = (f"'{name}' ({format_count(count, 'row')})" for name, count in classes.items())
-        codes = [name for name in classes if len(classes) > 2 and name in MISSING_CODES]
-        likely = {name: n for name, n in classes.items() if name not in codes}
-        guess, _ = guess_positive(likely or classes)
-        what = f"which class is positive? truth has {join_texts(list(rows))}"
-        hint = f"add {format_option('--positive', guess, bare=True)} if '{guess}' is the class to "
-        hint += "detect; all other classes are then negative"
-        fixes = {"positive": guess}
-        if codes:
-            null = format_option("--null-value", codes[0], bare=True)
-            hint, fixes = f"if '{codes[0]}' means missing, add {null}; otherwise {hint}", {}
-        raise DataError.new(what, "positive-needed", file, hint=hint, fixes=fixes)
-    return default
+    if default is not None:
+        return default
+    rows = [f"'{name}' ({format_count(count, 'row')})" for name, count in classes.items()]
+    codes = [name for name in classes if len(classes) > 2 and name in MISSING_CODES]
+    likely = {name: n for name, n in classes.items() if name not in codes}
+    guess, _ = guess_positive(likely or classes)
+    what = f"which class is positive? truth has {join_texts(rows)}"
+    hint = f"add {format_option('--positive', guess, bare=True)} if '{guess}' is the class to "
+    hint += "detect; all other classes are then negative"
+    fixes = {"positive": guess}
+    if codes:
+        null = format_option("--null-value", codes[0], bare=True)
+        hint, fixes = f"if '{codes[0]}' means missing, add {null}; otherwise {hint}", {}
+    raise DataError.new(what, "positive-needed", file, hint=hint, fixes=fixes)
 
 
-def refuse_numeric_truth(
-    file: str, truth: str, classes: Sequence[str], roles: Input, *, scored: bool = False
+def refuse_truth_of_values(
+    file: str, truth: str, rows: Mapping[str, int], roles: Input, *, scored: bool
 ) -> None:
-    """Raise for a truth of many distinct numbers, as in regression.
+    """Raise for a truth of many distinct numbers, as in regression, of ids, or of many classes.
 
-    scored: models predict fractions.
+    rows: of each value. scored: models predict fractions.
     """
-    numbers = [float(name) for name in classes if is_score(name)]
+    numbers = [float(name) for name in rows if is_score(name)]
     many = scored or 2 * sum(number % 1 != 0 for number in numbers) > MAX_NUMERIC_CLASSES
-    if roles.positive is None and len(numbers) == len(classes) > MAX_NUMERIC_CLASSES and many:
-        what = f"truth has {len(classes):,} different numbers, but clfeval evaluates classifiers"
+    hint = None
+    if roles.positive is None and len(numbers) == len(rows) > MAX_NUMERIC_CLASSES and many:
+        what = f"truth has {len(rows):,} different numbers, but clfeval evaluates classifiers"
         hint = "replace the numbers with classes, such as 1 at or above a threshold and 0 below"
         raise DataError.new(what, "truth-of-numbers", file, None, truth, hint=hint)
-
-
-def refuse_id_truth(file: str, truth: str, rows: Mapping[str, int], roles: Input) -> None:
-    """Raise for a truth of ids, or with too many classes."""
     if roles.positive is not None or {*rows} <= {*roles.classes}:
         return
     if len(rows) > MAX_NUMERIC_CLASSES and max(rows.values()) == 1:
@@ -153,17 +149,10 @@ def raw_values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
 Tasks: TypeAlias = "Sequence[FingerprintTask | None]"
 
 
-def underlying_files(files: Iterable[TableFile]) -> Iterator[TableFile]:
-    """Yield files, with joined ones replaced by their parts."""
-    for file in files:
-        yield from file.files
-
-
 def start_fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
-    """Start hashing the bytes of every file, in parallel with the counting."""
-    return tuple(
-        start_fingerprint(one.source) if one.source else None for one in underlying_files(files)
-    )
+    """Start hashing the bytes of every file, of joined ones each, in parallel with the counting."""
+    sources = [part.source for file in files for part in file.files]
+    return tuple(start_fingerprint(source) if source else None for source in sources)
 
 
 def input_file(
@@ -180,7 +169,8 @@ def check_structure(
 
     `short_rows`: whether some row lacks its last field; None if unknown.
     """
-    for file, task in zip(underlying_files(files), tasks, strict=False):
+    parts = [part for file in files for part in file.files]
+    for file, task in zip(parts, tasks, strict=False):
         if file.head is None or file.source is None or task is None:
             continue
         seen, short = task.result(), short_rows
@@ -196,9 +186,9 @@ def check_structure(
 
 def explain_read_error(files: Sequence[TableFile], error: Exception) -> DataError:
     """Convert a reader's error into one with the invalid rows, or with the file and the reason."""
-    for file in underlying_files(files):
-        if file.head and file.source:
-            inspect_structure(file.source, file.columns)
+    for part in (part for file in files for part in file.files):
+        if part.head and part.source:
+            inspect_structure(part.source, part.columns)
     if files[0].source:
         return unreadable_error(files[0].name, files[0].source.format, error)
     return DataError.new(f"cannot be read: {error}", "bad-file", files[0].name)
@@ -261,6 +251,21 @@ class CountSettings:
         """Return the distinct values of a model's predictions in the first rows."""
         return self.peeks[self.columns.source(model)].texts
 
+    def numbered_rows(self, *columns: str, **named: pl.Expr) -> pl.LazyFrame:
+        """Return columns of the rows of all files, with their numbers: see `numbered_rows`."""
+        frames = [numbered_rows(file, self.columns.null_values) for file in self.files]
+        return pl.concat([frame.select(*columns, **named) for frame in frames])
+
+    def refuse_similar_labels(
+        self, rows: Mapping[str, int], unknown: Mapping[str, Collection[str]] | None = None
+    ) -> None:
+        """Raise for labels that differ only in case or spaces; unknown: labels not in truth."""
+        others = {self.column(model): labels for model, labels in (unknown or {}).items()}
+        columns = self.columns
+        refuse_similar_labels(
+            self.name, columns.truth, rows, self.roles, columns.models, others, self.predicted
+        )
+
 
 def resolve_settings(opened: Predictions) -> CountSettings:
     """Resolve settings that the first rows leave open, reading the whole truth column if needed."""
@@ -270,50 +275,31 @@ def resolve_settings(opened: Predictions) -> CountSettings:
     found = opened.peeks[columns.truth].texts
     positive = roles.positive or default_positive(found)
     # with more than two classes the most probable is predicted, unless a threshold is given
-    thresholds = {
-        model.name: float("nan")
-        if len(model.columns) > 2 and not roles.has_threshold(model.name)
-        else roles.threshold_of(model.name)
-        for model in columns.models
-    }
-    settled = CountSettings(
-        columns=columns,
-        positive=str(positive),
-        thresholds=thresholds,
-        roles=roles,
-        layout=opened.layout,
-        files=files,
-        tasks=start_fingerprints(files),
-        peeks=opened.peeks,
-    )
+    thresholds = {model.name: roles.threshold_of(model.name) for model in columns.models}
+    for model in columns.models:
+        if len(model.columns) > 2 and not roles.has_threshold(model.name):
+            thresholds[model.name] = float("nan")
+    opening = (opened.layout, files, start_fingerprints(files), opened.peeks)
+    settled = CountSettings(columns, str(positive), thresholds, roles, *opening)
     # scores that are integers may be classes that truth lacks in its first rows
-    unsure = {
-        model.name: settled.texts(model)
-        for model in (() if roles.kind else columns.models)
-        if model.kind == "score"
-        and all(is_score(text) and float(text) % 1 == 0 for text in settled.texts(model))
-    }
+    scored = [one for one in columns.models if one.kind == "score" and not roles.kind]
+    texts = {one.name: settled.texts(one) for one in scored}
+    unsure = {name: some for name, some in texts.items() if all(map(_is_integer, some))}
     if positive and not (unsure or _strange_values(settled, tuple(found))):
         return settled
     reading = columns.readings("plain")[columns.truth]
     everywhere = count_distinct_values(files, columns.truth, columns.null_values, reading)
-    classes = tuple(sorted(everywhere, key=natural_sort_key))
-    rows = {name: everywhere[name] for name in classes}
+    rows = {name: everywhere[name] for name in sorted(everywhere, key=natural_sort_key)}
+    classes, labels = tuple(rows), known_labels(rows, roles)
     if classes:
-        refuse_similar_labels(
-            settled.name, columns.truth, rows, roles, columns.models, predicted=settled.predicted
-        )
-        kinds = {model.name: model.kind for model in columns.models}
-        scored = any(kind == "score" and name not in unsure for name, kind in kinds.items())
-        refuse_numeric_truth(settled.name, columns.truth, classes, roles, scored=scored)
-        refuse_id_truth(settled.name, columns.truth, rows, roles)
-    labels = known_labels(classes, roles)
+        settled.refuse_similar_labels(rows)
+        fractions = any(one.kind == "score" and one.name not in unsure for one in columns.models)
+        refuse_truth_of_values(settled.name, columns.truth, rows, roles, scored=fractions)
     strange = _strange_values(settled, classes)
-    whole: dict[str, Kind] = {name: "label" for name, texts in unsure.items() if texts <= labels}
+    whole: dict[str, Kind] = {name: "label" for name, some in unsure.items() if some <= labels}
     settled = with_model_kinds(settled, whole)
-    if classes and not (
-        roles.several and declarable_labels(settled, strange)
-    ):  # then these are reported
+    # labels that may be declared are reported first
+    if classes and not (roles.several and declarable_labels(settled, strange)):
         sure = resolve_positive(settled.name, rows, roles, settled.columns.models)
         settled = replace(settled, positive=sure)
     return replace(settled, classes=classes, strange=strange)
@@ -337,26 +323,20 @@ def declarable_labels(
 
 def with_label_thresholds(settled: CountSettings) -> CountSettings:
     """Return the settings with thresholds at which scores reproduce labels; or DataError."""
-    columns, cuts = settled.columns, dict(settled.thresholds)
-    related = {}
+    columns, cuts, related = settled.columns, dict(settled.thresholds), {}
+    known = known_labels(settled.classes or settled.peeks[columns.truth].texts, settled.roles)
     for model in columns.models:
         if model.beside and isnan(cuts[model.name]):
             check_labels_most_probable(settled.files, columns, model)
         elif model.beside and not settled.roles.has_threshold(model.name):
             classes = dict(zip(model.classes, model.columns, strict=False))
-            score = classes.get(settled.positive, model.columns[0])
+            score, write = classes.get(settled.positive, model.columns[0]), settled.ends
             found = threshold_from_labels(
-                settled.files,
-                columns,
-                model,
-                score,
-                settled.positive,
-                partial(settled.ends, model),
-                known_labels(settled.classes or settled.peeks[columns.truth].texts, settled.roles),
+                settled.files, columns, model, score, settled.positive, partial(write, model), known
             )
             if found is not None:
-                cuts[model.name], above, up_to = found
-                related[model.name] = above, up_to
+                cuts[model.name], *ends = found
+                related[model.name] = ends[0], ends[1]
     return replace(settled, thresholds=cuts, related=related)
 
 
@@ -367,11 +347,12 @@ def with_model_kinds(settled: CountSettings, kinds: Mapping[str, Kind]) -> Count
     columns = settled.columns
     if columns.answer:
         kinds = dict.fromkeys((model.name for model in columns.models), next(iter(kinds.values())))
-    models = tuple(
-        replace(model, kind=kinds[model.name]) if model.name in kinds else model
-        for model in columns.models
-    )
+    models = tuple(replace(one, kind=kinds.get(one.name, one.kind)) for one in columns.models)
     return replace(settled, columns=replace(columns, models=models))
+
+
+def _is_integer(text: str) -> bool:
+    return is_score(text) and float(text) % 1 == 0
 
 
 def _strange_values(settled: CountSettings, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:

@@ -37,10 +37,9 @@ def slice_rows(facets: Facets, columns: Mapping[str, Sequence[Any]]) -> dict[str
     def of_each() -> Iterator[tuple[list[str], Ints]]:
         for names in facets:
             combined = list(zip(*(columns[name] for name in names), strict=True))
-            found = list(dict.fromkeys(combined))
-            number = {values: i for i, values in enumerate(found)}
+            number = {values: i for i, values in enumerate(dict.fromkeys(combined))}
             code = np.fromiter(map(number.__getitem__, combined), np.int64, len(combined))
-            yield [slice_label(names, values) for values in found], code
+            yield [slice_label(names, values) for values in number], code
 
     return _rows_by_label(of_each())
 

@@ -16,12 +16,10 @@ from clfeval.counts.doubtful_columns import (
     refuse_probability_sums,
     refuse_shared_threshold,
     refuse_stray_columns,
-    refuse_threshold_of_other_scale,
     refuse_unbounded_scores,
 )
 from clfeval.counts.group_rows import MISSING, RawPatterns
 from clfeval.counts.invalid_rows import ROW_HINTS, check_ids, refuse_invalid_rows, refuse_same_rows
-from clfeval.counts.label_checks import refuse_similar_labels
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settings import CountSettings, raw_values_of, resolve_positive, with_model_kinds
 from clfeval.counts.slices import slice_rows
@@ -34,8 +32,7 @@ from clfeval.tables.cells import (
     natural_sort_key,
 )
 from clfeval.tables.input import ColumnNames, find_column
-from clfeval.tables.invalid_cells import FILE, count_blank, numbered_rows
-from clfeval.tables.lazy_imports import pl
+from clfeval.tables.invalid_cells import FILE, count_blank
 from clfeval.tables.peek import is_score
 
 MOST_SLICES = 1000
@@ -59,29 +56,37 @@ class PatternCheck:
         counts = count_texts(self.grouped.truth, self.grouped.rows.tolist())
         return {name: counts[name] for name in self.classes}
 
+    @property
+    def owners(self) -> Owners | None:
+        """The cluster of each pattern, or its sum of squared weights."""
+        clusters = self.grouped.clusters
+        return self.grouped.squares if clusters is None else list(map(str, map(as_text, clusters)))
+
+    def evaluated_slices(self, settled: CountSettings) -> tuple[Ints, dict[str, Ints]]:
+        """Return the indices of the evaluated patterns, and those of each slice among them."""
+        kept, columns = np.flatnonzero(~self.missing), settled.columns
+        by = {name: [values[i] for i in kept.tolist()]
+              for name, values in zip(columns.by, self.grouped.by, strict=True)}  # fmt: skip
+        return kept, slice_rows(columns.facets, by)
+
 
 def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck:
     """Check the distinct raw values against the roles of their columns."""
     roles, models = settled.roles, settled.columns.models
     classes = tuple(sorted(distinct_texts(grouped.truth), key=natural_sort_key))
     known = known_labels(classes, roles)
-    absent = [[value is None for value in grouped.truth]]
-    unknown = {}
+    absent, unknown = [[value is None for value in grouped.truth]], {}
     for model, values in zip(models, grouped.votes, strict=True):
-        if model.kind == "label":
-            absent.append([value is None for value in values])
-            if strange := distinct_texts(values) - known:
-                unknown[model.name] = frozenset(strange)
-        else:
-            absent.append([value == MISSING for value in values])
-    probabilities = {model.name for model in models if model.kind == "classes"}
-    shares = {model.name for model in models if model.shares}
-    unbounded = {
-        name: limits
-        for name, limits in grouped.ranges.items()
-        if (limits[0] < 0 or (limits[1] > 1 and name not in shares))
-        and (name in probabilities or not roles.has_threshold(name))
-    }
+        none = None if model.kind == "label" else MISSING
+        absent.append([value == none for value in values])
+        if model.kind == "label" and (strange := distinct_texts(values) - known):
+            unknown[model.name] = frozenset(strange)
+    unbounded = {}
+    for model in models:
+        low, high = grouped.ranges.get(model.name, (0.0, 1.0))
+        needed = model.kind == "classes" or not roles.has_threshold(model.name)
+        if needed and (low < 0 or (high > 1 and not model.shares)):
+            unbounded[model.name] = low, high
     empty = np.logical_and.reduce(absent)
     looks_blank = grouped.rows[empty].sum()
     blank = sum(map(count_blank, settled.files)) if looks_blank else 0
@@ -93,26 +98,17 @@ def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck
 
 def corrected_settings(judged: PatternCheck, settled: CountSettings) -> CountSettings | None:
     """Return corrected settings to count again: another positive class, or scores for labels."""
-    scores = set()
+    scores, positive, models = set[str](), settled.positive, settled.columns.models
     if settled.roles.kind is None:
         scores = {name for name, values in judged.unknown.items() if all(map(is_score, values))}
-    positive = settled.positive
     if judged.classes:
-        models = settled.columns.models
-        refuse_similar_labels(
-            settled.name,
-            settled.columns.truth,
-            judged.rows,
-            settled.roles,
-            models,
-            predicted=settled.predicted,
-        )
+        settled.refuse_similar_labels(judged.rows)
         positive = resolve_positive(settled.name, judged.rows, settled.roles, models)
     if not scores and positive == settled.positive:
         return None
-    settled = with_model_kinds(settled, dict.fromkeys(scores, "score"))
     # another class: other thresholds relate labels to scores
     related = settled.related if positive == settled.positive else None
+    settled = with_model_kinds(settled, dict.fromkeys(scores, "score"))
     return replace(settled, positive=positive, reread=settled.reread | scores, related=related)
 
 
@@ -120,27 +116,16 @@ def refuse_invalid_patterns(
     judged: PatternCheck, settled: CountSettings, *, any_range: bool
 ) -> None:
     """Raise all problems of the rows, named in a second pass if needed."""
-    grouped, name = judged.grouped, settled.name
-    strict = settled.roles.missing == "error"
-    missing = bool((judged.missing & ~judged.excused).any())
-    lost = _lacks_cluster(judged)
-    surely = bool(judged.unknown or grouped.wrong or grouped.bad_weights or lost)
-    refuse_stray_columns(
-        settled,
-        [
-            votes if model.kind == "label" else settled.texts(model)
-            for model, votes in zip(settled.columns.models, grouped.votes, strict=True)
-        ],
-        judged.unbounded,
-    )
+    grouped, name, columns = judged.grouped, settled.name, settled.columns
+    refuse_stray_columns(settled, grouped.votes, judged.unbounded)
     refuse_binary_predictions(settled, judged.classes)
     refuse_complements(settled)
-    refuse_similar_labels(
-        name, settled.columns.truth, judged.rows, settled.roles, settled.columns.models,
-        {settled.column(model): labels for model, labels in judged.unknown.items()},
-        settled.predicted,
-    )  # fmt: skip
-    if surely or (missing and (strict or grouped.mode == "loose")):
+    settled.refuse_similar_labels(judged.rows, judged.unknown)
+    owners, evaluated = grouped.clusters, np.flatnonzero(~judged.missing)
+    lost = owners is not None and any(owners[i] is None for i in evaluated.tolist())
+    surely = bool(judged.unknown or grouped.wrong or grouped.bad_weights or lost)
+    missing = bool((judged.missing & ~judged.excused).any())
+    if surely or (missing and (settled.roles.missing == "error" or grouped.mode == "loose")):
         wrong, weights = grouped.wrong > 0, grouped.bad_weights > 0
         refuse_invalid_rows(
             settled, judged.classes, judged.unknown, wrong=wrong, weights=weights, lost=lost
@@ -150,70 +135,45 @@ def refuse_invalid_patterns(
     refuse_unbounded_scores(settled, judged.unbounded, any_range=any_range)
     if not any_range:
         refuse_shared_threshold(settled, grouped.ranges)
-        refuse_threshold_of_other_scale(settled, grouped.ranges)
     refuse_probability_sums(settled, judged.classes, grouped.off)
-    if not grouped.n[~judged.missing].sum() > 0:
+    if not grouped.n[evaluated].sum() > 0:
         hint = HEADER_ONLY
-        if grouped.rows.sum() > judged.blank or settled.columns.weight:
+        if grouped.rows.sum() > judged.blank or columns.weight:
             hint = "every row has a missing value or weight 0"
         raise DataError.new("no rows to evaluate", "empty-table", name, hint=hint)
-    row_id = settled.columns.id
-    if not settled.layout.gathers and row_id is not None:
-        nulls, run = settled.columns.null_values, settled.columns.run
-        check_ids(settled.files, row_id, nulls, settled.peeks[row_id], run, ROW_HINTS)
-    cluster = settled.columns.cluster
-    if (
-        cluster
-        and len(settled.files) > 1
-        and find_column([cluster], ColumnNames.ID)
-        and row_id is None
-    ):
-        nulls = settled.columns.null_values
-        frames = [numbered_rows(file, nulls).select(FILE, cluster) for file in settled.files]
-        refuse_same_rows(settled.files, cluster, pl.concat(frames))
-
-
-def _lacks_cluster(judged: PatternCheck) -> bool:
-    """Return whether an evaluated row has no cluster."""
-    clusters = judged.grouped.clusters
-    if clusters is None:
-        return False
-    return any(clusters[i] is None for i in np.flatnonzero(~judged.missing).tolist())
+    if columns.id is not None and not settled.layout.gathers:
+        peek = settled.peeks[columns.id]
+        check_ids(settled.files, columns.id, columns.null_values, peek, columns.run, ROW_HINTS)
+    several = len(settled.files) > 1 and columns.id is None
+    if columns.cluster and several and find_column([columns.cluster], ColumnNames.ID):
+        rows = settled.numbered_rows(FILE, columns.cluster)
+        refuse_same_rows(settled.files, columns.cluster, rows)
 
 
 def patterns_by_slice(
     judged: PatternCheck, settled: CountSettings
 ) -> dict[str | None, PatternCounts]:
     """Return the pattern counts of the kept rows: of the whole table (None) and every slice."""
-    raw, positive = judged.grouped, settled.positive
-    models = settled.columns.models
-    names = tuple(model.name for model in models)
+    raw, positive, columns = judged.grouped, settled.positive, settled.columns
+    names = tuple(model.name for model in columns.models)
     truth = _is_label(raw.truth, positive)
-    votes = np.column_stack(
-        [
-            _is_label(values, positive) if model.kind == "label" else np.array(values) == 1
-            for model, values in zip(models, raw.votes, strict=True)
-        ]
-    )
-
-    owners: Owners | None = raw.squares
-    if raw.clusters is not None:
-        owners = list(map(str, map(as_text, raw.clusters)))
+    said = zip(columns.models, raw.votes, strict=True)
+    votes = [
+        _is_label(values, positive) if model.kind == "label" else np.array(values) == 1
+        for model, values in said
+    ]
+    table, owners = np.column_stack(votes), judged.owners
 
     def patterns(rows: Ints) -> PatternCounts:
-        of = select_owners(owners, rows)
+        n, some = raw.n[rows], select_owners(owners, rows)
         return PatternCounts.from_votes(
-            names, truth[rows], votes[rows], raw.n[rows], settled.unit, owners=of
+            names, truth[rows], table[rows], n, settled.unit, owners=some
         )
 
-    kept = np.flatnonzero(~judged.missing)
-    rows = kept.tolist()
-    by = {name: [values[i] for i in rows]
-          for name, values in zip(settled.columns.by, raw.by, strict=True)}  # fmt: skip
-    found = slice_rows(settled.columns.facets, by)
+    kept, found = judged.evaluated_slices(settled)
     if len(found) > MOST_SLICES:
-        option = "--by" if settled.columns.run is None else "--run"
-        what = f"{option} {list_names(by)} gives {len(found):,} groups"
+        option = "--by" if columns.run is None else "--run"
+        what = f"{option} {list_names(columns.by)} gives {len(found):,} groups"
         hint = f"use a column with at most {MOST_SLICES} values"
         raise UsageError.new(what, "too-many-slices", hint=hint)
     return {None: patterns(kept)} | {label: patterns(kept[some]) for label, some in found.items()}
@@ -226,16 +186,14 @@ def _is_label(values: list[Any], label: str) -> Bools:
 
 def check_thresholds(settled: CountSettings) -> None:
     """Raise UsageError for thresholds of unknown models, or of models with labels."""
-    models = {model.name: model for model in settled.columns.models}
+    kinds = {model.name: model.kind for model in settled.columns.models}
     given = settled.roles.threshold
     for name in given:
-        if name is None:
-            continue
-        if name not in models:
-            raise unknown_model("--threshold", name, models)
-        if models[name].kind == "label":
+        if name is not None and name not in kinds:
+            raise unknown_model("--threshold", name, kinds)
+        if name is not None and kinds[name] == "label":
             raise UsageError.new(f"--threshold names '{name}', which has no scores", "needs-scores")
-    if given and all(model.kind == "label" for model in models.values()):
+    if given and {*kinds.values()} == {"label"}:
         what = "--threshold needs scores, but all models have labels"
         hint = "leave it out, or use a table of scores"
         raise UsageError.new(what, "needs-scores", hint=hint)

@@ -61,34 +61,29 @@ def change_answers(
     """
     tested = [row for row in rows if row["p_adjusted"] is not None]
     start = f"Compared with {name}{how}"
+    differences = [as_estimate(row["difference"]).value for row in rows]
     if not tested:
-        known = any(as_estimate(row["difference"]).value is not None for row in rows)
-        why = (
-            "no intervals were computed"
-            if known
-            else "no model has a value in both; --join compares models of several files"
-        )
+        why = "no model has a value in both; --join compares models of several files"
+        if any(one is not None for one in differences):
+            why = "no intervals were computed"
         yield Answer(CODE, f"{start}, nothing is tested: {why}.")
         return
-    told = [row for row in tested if row["verdict"] in SIGNIFICANT]
     every = dict.fromkeys(str(row["model"]) for row in tested)
-    models = [*dict.fromkeys(str(row["model"]) for row in told)]
+    told = dict.fromkeys(str(row["model"]) for row in tested if row["verdict"] in SIGNIFICANT)
+    models = [*told]
     if not models:
         who = join_names([*every]) if len(every) < 3 else f"{len(every)} models"
-        text = f"no measure of {who} changed significantly"
-        if not any(as_estimate(row["difference"]).value for row in rows):
-            yield Answer(CODE, f"{start}, all measures of {who} are identical.", (), lead)
-            return
-        yield Answer(
-            CODE, f"{start}, {text} ({format_count(len(tested), 'adjusted test')}).", (), lead
-        )
+        text = f"all measures of {who} are identical"
+        if any(differences):
+            tests = format_count(len(tested), "adjusted test")
+            text = f"no measure of {who} changed significantly ({tests})"
+        yield Answer(CODE, f"{start}, {text}.", (), lead)
         return
     for place, model in enumerate(models[:MODELS]):
         mine = [row for row in tested if row["model"] == model]
-        yield _model_answer(
-            mine, f"{start}, {quoted_name(model)}" if not place else quoted_name(model), lead
-        )
-    also, others = models[MODELS:], [one for one in every if one not in models]
+        subject = quoted_name(model) if place else f"{start}, {quoted_name(model)}"
+        yield _model_answer(mine, subject, lead)
+    also, others = models[MODELS:], [one for one in every if one not in told]
     parts = [f"{join_names(also)} also changed significantly"] if also else []
     parts += [f"{join_names(others)} did not change significantly in any measure"] if others else []
     if parts:
@@ -97,27 +92,23 @@ def change_answers(
 
 def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
     """Return the sentence on the measures by which a model changed, the largest changes first."""
-    kinds = {kind: [row for row in rows if row["verdict"] == kind] for kind in SIGNIFICANT}
-    said, most = list[str](), SPELT_OUT
-    for kind, some in kinds.items():
-        parts = []
+    said, most, first = list[str](), SPELT_OUT, list[Row]()
+    for kind in SIGNIFICANT:
+        some, parts = [row for row in rows if row["verdict"] == kind], list[str]()
         for row in some[:most]:
-            old, new = (
-                format_number(as_estimate(row[side]).value or 0.0) for side in ("old", "new")
-            )
+            old, new = (format_number(as_estimate(row[one]).value or 0.0) for one in ("old", "new"))
             p = format_p_value(float(str(row["p_adjusted"])))
             parts.append(f"{sentence_title(str(row['measure']))} ({new}, was {old}, {p})")
         if len(some) > most:
             parts.append(format_count(len(some) - most, "more measure"))
         if some:
             said.append(f"{kind} in {join_words(parts)}")
-            most = SPELT_OUT_TOO
+            most, first = SPELT_OUT_TOO, first or some
     said[0] = f"{start} is significantly {said[0]}"
     said += [f"{sentence_title(str(row['measure']))} did not change significantly" for row in rows
              if row["measure"] == lead and row["verdict"] not in SIGNIFICANT]  # fmt: skip
-    first = next(some[0] for some in kinds.values() if some)
-    d = as_estimate(first["difference"])
-    return Answer(CODE, f"{'; '.join(said)}.", (str(rows[0]["model"]),), str(first["measure"]),
+    d = as_estimate(first[0]["difference"])
+    return Answer(CODE, f"{'; '.join(said)}.", (str(rows[0]["model"]),), str(first[0]["measure"]),
                   d.value, d.low, d.high)  # fmt: skip
 
 
@@ -135,16 +126,15 @@ def rows_answer(
         was = "as before" if sizes[0] == sizes[1] else f"was {sizes[0]}"
         facts.append(f"{sizes[1]} rows ({was})")
     for title, change in described.items():
-        d = change.difference
-        if d.value is not None:
-            old, new = (format_number(one.value or 0.0) for one in (change.old, change.new))
-            ends = ""
-            if d.low is not None and d.high is not None:
-                low, high = (format_number(end) for end in (d.low, d.high))
-                ends = f", {100 * level:g}% CI of the change {low} to {high}"
-                ends = ", not significant" if d.low <= 0 <= d.high else ends
-            was = f"was {old}{ends}" if d.value else "as before"
-            facts.append(f"{title} {new} ({was})")
+        d, ends = change.difference, ""
+        if d.value is None:
+            continue
+        old, new = (format_number(one.value or 0.0) for one in (change.old, change.new))
+        if d.low is not None and d.high is not None:
+            low, high = format_number(d.low), format_number(d.high)
+            ends = f", {100 * level:g}% CI of the change {low} to {high}"
+            ends = ", not significant" if d.low <= 0 <= d.high else ends
+        facts.append(f"{title} {new} ({f'was {old}{ends}' if d.value else 'as before'})")
     parts = [f"The table has {join_words(facts)}"] if facts else []
     then, now = classes
     for some, others, word in ((now, then, "new"), (then, now, "missing")):
@@ -152,10 +142,9 @@ def rows_answer(
             are = "class {} is" if len(left) == 1 else "classes {} are"
             parts.append(f"{are.format(join_names(left))} {word}")
     if parts:
-        d = next(iter(described.values())).difference
-        text = ". ".join([*same, "; ".join(parts)])
-        yield Answer(ROWS_CODE, f"{text}.", (), next(iter(described)), d.value, d.low,
-                     d.high)  # fmt: skip
+        title, change = next(iter(described.items()))
+        d, text = change.difference, ". ".join([*same, "; ".join(parts)])
+        yield Answer(ROWS_CODE, f"{text}.", (), title, d.value, d.low, d.high)
 
 
 LEVEL = 0.95  # default of results without one
@@ -193,8 +182,7 @@ class Baseline:
         before, name, known = earlier
         notes = [*check_comparable(result, before, but)]
         was, is_ = rows_by_label(before), rows_by_label(result)
-        gone, new = ([one for one in mine if one not in other]
-                     for mine, other in ((was, is_), (is_, was)))  # fmt: skip
+        gone, new = [one for one in was if one not in is_], [one for one in is_ if one not in was]
         names: dict[str, str] = {}
         for label in new:
             alike = [one for one in gone if _identical_measures(was[one], is_[label])]
@@ -208,9 +196,8 @@ class Baseline:
             "models only in the baseline": sorted({*gone} - {*names.values()}),
             "models only in this result": [one for one in new if one not in names],
         }
-        if was and (
-            said := [f"{what}: {list_names(some)}" for what, some in sides.items() if some]
-        ):
+        said = [f"{what}: {list_names(some)}" for what, some in sides.items() if some]
+        if was and said:
             notes.append(ResultNote("baseline-models", "; ".join(said)))
         level = result.parameters.get("level") or LEVEL
         return cls(before, name, names=names, notes=(*notes, *known), level=level, **more)
@@ -226,10 +213,6 @@ class Baseline:
         metric = key[1]
         old = next((row[name] for name in equivalent_names(metric) if name in row), row.get(metric))
         return change_of_independent(NOT_THERE if old is None else old, now, level=self.level)
-
-    def change_of_summary(self, metric: str, now: float) -> Change:
-        """Return the change of a number of the whole table from the baseline."""
-        return change_of_independent(self.before.summary.get(metric), now, level=self.level)
 
     def gone(
         self, metric: str, model: str | None, part: str | None, here: Collection[str]
@@ -253,17 +236,27 @@ class Baseline:
         lead = next((one.measure for one in first if one.measure is not None), None)
         models = [model for one in first for model in one.models if model in now]
         leader = next(iter([*models, *now]), "")
-        counts = [one.summary.get("rows") for one in (self.before, result)]
-        cells = before.get(self.names.get(leader, leader), {}), now.get(leader, {})
-        same = [f"T{one.message[1:]}" for one in self.notes if one.code == "baseline-same-rows"]
-        described, told = self._described(result, leader, *cells), rows
+        old, new = before.get(self.names.get(leader, leader), {}), now.get(leader, {})
+        mean = self._change((leader, "mean_score", None), old, new.get("mean_score"))
+        if mean.paired and mean.rows != result.summary.get("rows"):  # for the means of all rows
+            mean = change_of_independent(
+                old.get("mean_score"), new.get("mean_score"), level=self.level
+            )
+        then, there = _prevalence(self.before, old), _prevalence(result, new)
+        described = {
+            "prevalence": change_of_independent(then, there, level=self.level),
+            f"mean score of {quoted_name(leader)}": mean,
+        }
+        told = rows
         if described["prevalence"].significant(self.level):  # what depends on it comes later
             told = sorted(rows, key=lambda row: str(row["measure"]) not in UNMOVED)
+        same = [f"T{one.message[1:]}" for one in self.notes if one.code == "baseline-same-rows"]
+        counts = [one.summary.get("rows") for one in (self.before, result)]
+        classes = [_class_names(one) for one in (self.before, result)]
         said = [
             *change_answers(told, self.name, self.how, lead),
-            *rows_answer(same, counts, described,
-                         [_class_names(one) for one in (self.before, result)], self.level),
-        ]  # fmt: skip
+            *rows_answer(same, counts, described, classes, self.level),
+        ]
         return replace(result, tables=tables, answer=(*said, *result.answer),
                        warnings=tuple(dict.fromkeys((*result.warnings, *self.notes))))  # fmt: skip
 
@@ -278,19 +271,6 @@ class Baseline:
                     found[model, name] = self._change((model, name, None), old, new.get(name))
         return change_rows("baseline", found, command, lambda _: (self.name, self.level))
 
-    def _described(self, result: Document, leader: str, old: Row, new: Row) -> dict[str, Change]:
-        """Return the changes of the share of positives and of the mean score of a model."""
-        then, now = (_prevalence(*one) for one in ((self.before, old), (result, new)))
-        mean = self._change((leader, "mean_score", None), old, new.get("mean_score"))
-        if mean.paired and mean.rows != result.summary.get("rows"):  # for the means of all rows
-            mean = change_of_independent(
-                old.get("mean_score"), new.get("mean_score"), level=self.level
-            )
-        return {
-            "prevalence": change_of_independent(then, now, level=self.level),
-            f"mean score of {quoted_name(leader)}": mean,
-        }  # fmt: skip
-
 
 def change_rows(
     against: str, changes: Mapping[ChangeKey, Change], command: str,
@@ -299,28 +279,27 @@ def change_rows(
     """Return rows of `comparisons`, the worst change first.
 
     Measures of the first screen are adjusted by Benjamini and Hochberg's rule. side: what a model
-    is compared with, and the level of its intervals.
+    is compared with, and the level of its intervals. Order: measures of the first screen, then
+    worse ones, then the largest changes.
     """
     screen = tested_measures(command)
     tested = [key for key in changes if key[1] in screen]
     judged = dict(zip(tested, adjusted_fdr([changes[key] for key in tested]), strict=True))
     rows = []
-    for key, change in {**changes, **judged}.items():
-        (model, metric), (name, level) = key, side(key[0])
+    for (model, metric), change in {**changes, **judged}.items():
+        name, level = side(model)
         rows.append(comparison_row(against, metric, model, name, change, level,
                                    best=better_direction(command, metric)))  # fmt: skip
-    return sorted(rows, key=_severity)
 
+    def severity(row: Row) -> tuple[bool, int, float]:
+        d, verdict, size = as_estimate(row["difference"]), row["verdict"], 0.0
+        if d.value and d.low is not None and d.high is not None:
+            reach = d.value - d.low if d.value > 0 else d.high - d.value
+            size = abs(d.value) / reach if reach else math.inf
+        place = SIGNIFICANT.index(str(verdict)) if verdict in SIGNIFICANT else len(SIGNIFICANT)
+        return row["p_adjusted"] is None, place, -size
 
-def _severity(row: Row) -> tuple[bool, int, float]:
-    """Return a sort key: first-screen measures, then worse ones, then the largest changes."""
-    d, verdict = as_estimate(row["difference"]), row["verdict"]
-    size = 0.0
-    if d.value and d.low is not None and d.high is not None:
-        reach = d.value - d.low if d.value > 0 else d.high - d.value
-        size = abs(d.value) / reach if reach else math.inf
-    place = SIGNIFICANT.index(str(verdict)) if verdict in SIGNIFICANT else len(SIGNIFICANT)
-    return row["p_adjusted"] is None, place, -size
+    return sorted(rows, key=severity)
 
 
 def _prevalence(result: Document, row: Row) -> Cell:

@@ -36,10 +36,16 @@ Labelled = Mapping[str, Row]
 
 def rows_by_label(result: Document, part: str | None = None) -> Labelled:
     """Return the rows of models, or of features, by label; part: of a slice."""
-    rows, tidy = (
-        _of_slice(result, table, part)
-        for table in ("models" if "models" in result.tables else "features", "measures")
-    )
+
+    def table_rows(table: str) -> Rows:
+        if part is None:
+            return result.whole(table)
+        rows = [row for row in result.tables.get(table, ()) if row.get("slice") == part]
+        return whole_table_rows(
+            [{name: cell for name, cell in row.items() if name != "slice"} for row in rows]
+        )
+
+    rows = table_rows("models" if "models" in result.tables else "features")
     several = bool(len(rows)) and rows[0].get("population") == POPULATIONS[0]
     found = {
         f"{subject_name(row)} at {row['odds']}" if several else subject_name(row): row
@@ -48,7 +54,10 @@ def rows_by_label(result: Document, part: str | None = None) -> Labelled:
     if len(found) < len(rows):
         twice = Counter(map(subject_name, rows)).most_common(1)[0][0]
         raise UsageError.new(f"the result contains '{twice}' twice", "baseline")
-    more = _by_measure(tidy)
+    more: dict[str, dict[str, Cell]] = {}  # by measure with its parameters
+    for row in table_rows("measures"):
+        if "model" in row:  # other tables of that name are about measures alone
+            more.setdefault(str(row["model"]), {}).setdefault(str(row["measure"]), row["value"])
     return {label: {**more.get(label, {}), **row} for label, row in found.items()}
 
 
@@ -56,24 +65,6 @@ def slice_names(result: Document) -> list[str]:
     """Return the names of the slices, in their order."""
     rows = result.tables.get("models", ())
     return [*dict.fromkeys(str(row["slice"]) for row in rows if row.get("slice") is not None)]
-
-
-def _of_slice(result: Document, table: str, part: str | None) -> Rows:
-    if part is None:
-        return result.whole(table)
-    rows = [row for row in result.tables.get(table, ()) if row.get("slice") == part]
-    return whole_table_rows(
-        [{name: cell for name, cell in row.items() if name != "slice"} for row in rows]
-    )
-
-
-def _by_measure(tidy: Rows) -> dict[str, dict[str, Cell]]:
-    """Return the values of a long table by model, then by measure with its parameters."""
-    found: dict[str, dict[str, Cell]] = {}
-    for row in tidy:
-        if "model" in row:  # other tables of that name are about measures alone
-            found.setdefault(str(row["model"]), {}).setdefault(str(row["measure"]), row["value"])
-    return found
 
 
 def subject_name(row: Row) -> str:
@@ -141,14 +132,14 @@ def baseline_kind(name: str | PathLike[str]) -> BaselineKind | None:
         return None
     if path.endswith(".json"):
         return "result"
-    if path.endswith((".jsonl", ".ndjson")):
-        try:
-            with open(path, encoding="utf-8", errors="replace") as stream:
-                start = stream.read(LONG)
-        except OSError as error:
-            raise _unreadable_error(path, error) from error
-        return "history" if _HISTORY.search(start) or not start.strip() else "table"
-    return "table"
+    if not path.endswith((".jsonl", ".ndjson")):
+        return "table"
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            start = stream.read(LONG)
+    except OSError as error:
+        raise _unreadable_error(path, error) from error
+    return "history" if _HISTORY.search(start) or not start.strip() else "table"
 
 
 def is_history(baseline: Any) -> bool:
@@ -166,8 +157,6 @@ def read_baseline(
     if isinstance(baseline, Document):
         return EarlierResult(baseline, "the baseline")
     name, kind = fspath(baseline), baseline_kind(baseline)
-    if kind is None:
-        return None
     if kind == "history":
         asked = baseline if isinstance(baseline, HistoryBaseline) else HistoryBaseline(name)
         return _of_lines(asked, result)
@@ -175,6 +164,8 @@ def read_baseline(
         hint = f"give the result of clfeval.{result.command.replace('-', '_')}() for this table"
         what = "the baseline is a table, and it is unknown how to read it"
         raise UsageError.new(what, "baseline", name, hint=hint)
+    if kind is None:
+        return None
     found = read_result(name, "save a result as the baseline: --save RESULT.json", "the baseline")
     return EarlierResult(found, os.path.basename(name))
 
@@ -195,13 +186,12 @@ def _of_lines(asked: HistoryBaseline, result: Document) -> EarlierResult | None:
             raise UsageError.new(what + "; ".join(others), "baseline", asked.path, hint=hint)
     if not kept:
         return None
-    labels = list(dict.fromkeys(line.label for line in kept.values()))
+    labels, notes = list(dict.fromkeys(line.label for line in kept.values())), []
     name = f"{join_names(labels)} of {os.path.basename(asked.path)}"
-    notes = []
     if same:
-        there = [one for one in same if one in labels] or same[-1:]
-        text = f"the rows are the same as in {join_names(there)}"
-        text += "" if {*same} & {*labels} else f"; they are compared with {name}"
+        there = [one for one in same if one in labels]
+        text = f"the rows are the same as in {join_names(there or same[-1:])}"
+        text += "" if there else f"; they are compared with {name}"
         notes = [ResultNote("baseline-same-rows", text)]
     return EarlierResult(lines_to_result(kept), name, tuple(notes))
 
@@ -228,24 +218,23 @@ def differing_settings(ours: Document, theirs: Document) -> dict[str, str]:
         {key: unquote(value) for key, _, value in (part.partition(":") for part in text.split("|"))}
         for text in (settings_of(one.signature) for one in (ours, theirs))
     )
-    return {
-        key: f"{SETTING_NAMES.get(key, f'--{key}')} {there.get(key, 'not given')} before, "
-        f"{here.get(key, 'not given')} now"
-        for key in here | there
-        if here.get(key) != there.get(key)
-    }
+    found = {}
+    for key in [key for key in here | there if here.get(key) != there.get(key)]:
+        before, now = (one.get(key, "not given") for one in (there, here))
+        found[key] = f"{SETTING_NAMES.get(key, f'--{key}')} {before} before, {now} now"
+    return found
 
 
 def check_comparable(
     result: Document, baseline: Document, but: Collection[str] = ()
 ) -> Iterator[ResultNote]:
     """Refuse a baseline with other settings, except `but`; yield warnings on random numbers."""
-    every = {
-        key: one for key, one in differing_settings(result, baseline).items() if key not in but
-    }
-    if refused := [one for key, one in every.items() if key not in FREE]:
+    settings = differing_settings(result, baseline)
+    if refused := [one for key, one in settings.items() if key not in (*FREE, *but)]:
         what = f"the baseline has other settings: {'; '.join(refused)}"
         hint = "make the baseline with the same options"
         raise UsageError.new(what, "baseline", hint=hint)
-    for one in (every[key] for key in _RANDOM_SETTINGS if key in every):
-        yield ResultNote("baseline-seed", f"{one}; this alone changes bootstrap intervals")
+    for key in _RANDOM_SETTINGS:
+        if key in settings and key not in but:
+            text = f"{settings[key]}; this alone changes bootstrap intervals"
+            yield ResultNote("baseline-seed", text)

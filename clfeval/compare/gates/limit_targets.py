@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from clfeval import COMMANDS
 from clfeval.compare.baseline.read import Labelled, rows_by_label, slice_names, subject_name
 from clfeval.compare.gates.limits import Limit
-from clfeval.document import Cell, Document, Estimate, Row
+from clfeval.document import Cell, Document, Estimate
 from clfeval.errors import UsageError, list_names, suggestion
 from clfeval.gate import PARTS
 from clfeval.measures.catalog import (
@@ -28,14 +28,24 @@ REPORT = "report"
 DIFFERENCE_SUFFIX = "_difference"  # behind a measure: the model's value less the reference's
 
 
-def whole_table_rows(result: Document) -> dict[str, Row]:
+def whole_table_rows(result: Document) -> Labelled:
     """Return the rows of the whole table by label, with differences from the reference."""
-    return _add_differences(result, rows_by_label(result), None)
+    return slice_rows(result, None)
 
 
-def slice_rows(result: Document, part: str) -> dict[str, Row]:
-    """Return the rows of one slice by label, with differences from the reference."""
-    return _add_differences(result, rows_by_label(result, part), part)
+def slice_rows(result: Document, part: str | None) -> Labelled:
+    """Return the rows of one slice by label, with differences from the reference if there is one.
+
+    part: the slice; None for the whole table.
+    """
+    found = dict(rows_by_label(result, part))
+    if result.parameters.get("reference") == "all-pairs":
+        return found
+    for row in result.tables.get(COMPARISONS, ()):
+        label, name = str(row["model"]), f"{row['measure']}{DIFFERENCE_SUFFIX}"
+        if row["against"] in ("reference", "run") and row["slice"] == part and label in found:
+            found[label] = {**found[label], name: row["difference"]}
+    return found
 
 
 def match_slices(limit: Limit, known: Sequence[str]) -> list[str]:
@@ -50,8 +60,10 @@ def match_slices(limit: Limit, known: Sequence[str]) -> list[str]:
     return found
 
 
-def match_models(rows: Labelled, model: str, kind: str) -> dict[str, Row]:
-    """Return the rows of a model, or of the models that match a pattern."""
+def match_models(rows: Labelled, model: str | None, kind: str) -> Labelled:
+    """Return the rows of a model, or of the models that match a pattern; all rows for None."""
+    if model is None:
+        return rows
     found = {k: row for k, row in rows.items() if model in (k, subject_name(row))}
     found = found or {k: row for k, row in rows.items() if fnmatchcase(subject_name(row), model)}
     if not found:
@@ -75,24 +87,26 @@ def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> s
         if found:
             return found[0]
     known = [name for name, cell in cells.items() if is_number(cell)]
-    alike = [
-        name for name in known if _name_and_parameters(name) == _name_and_parameters(limit.metric)
-    ]
-    if alike:
+    wanted = _name_and_parameters(limit.metric)
+    if alike := [name for name in known if _name_and_parameters(name) == wanted]:
         return alike[0]
     what = f"--{limit.kind}: no metric '{limit.metric}'"
     model, dot, rest = limit.metric.partition(".")
     if dot and any(row.get("model") == model for row in result.tables.get("models", ())):
         raise UsageError.new(what, "unknown-metric", hint=f"write '{model}:{rest}'")
-    close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
-    if end and {*equivalent_names(stem)} & {*known}:
-        close = close or f"add --reference MODEL and --measure {stem}"
     if stem.casefold() in TWO_AREAS:
-        close = "write average_precision (steps) or pr_auc (trapezoids)"
-    close = (
-        close or threshold_hint(limit.metric) or _other_command_hint(result.command, limit.metric)
-    )
-    close = close or suggestion(limit.metric, _limitable_names(result, known))
+        close: str | None = "write average_precision (steps) or pr_auc (trapezoids)"
+    else:
+        close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
+        if end and {*equivalent_names(stem)} & {*known}:
+            close = close or f"add --reference MODEL and --measure {stem}"
+        close = close or threshold_hint(limit.metric)
+        close = close or _other_command_hint(result.command, limit.metric)
+    if not close:  # all names that a limit may use: of cells, and of what a report computes for it
+        limited = (one.id for one in CATALOG.values() if one.needs in LIMITED)
+        more = limited if result.command == REPORT else ()
+        names = [*known, *all_spellings([*filter(CATALOG.get, known), *more])]
+        close = suggestion(limit.metric, list(dict.fromkeys(names)))
     close = close or f"metrics: {list_names(known)}"
     raise UsageError.new(what, "unknown-metric", hint=close)
 
@@ -133,21 +147,6 @@ def is_number(cell: Cell) -> bool:
     return isinstance(cell, (Estimate, int, float)) and not isinstance(cell, bool)
 
 
-def _add_differences(result: Document, rows: Labelled, part: str | None) -> dict[str, Row]:
-    """Return the rows with the difference of each model from the reference, where it exists."""
-    found = dict(rows)
-    if result.parameters.get("reference") == "all-pairs":
-        return found
-    for row in result.tables.get(COMPARISONS, ()):
-        label = str(row["model"])
-        if row["against"] in ("reference", "run") and row["slice"] == part and label in found:
-            found[label] = {
-                **found[label],
-                f"{row['measure']}{DIFFERENCE_SUFFIX}": row["difference"],
-            }
-    return found
-
-
 def _other_command_hint(command: str, metric: str) -> str | None:
     """Return the hint on other commands that compute a measure, or None."""
     names = {metric, *equivalent_names(metric)}
@@ -156,12 +155,6 @@ def _other_command_hint(command: str, metric: str) -> str | None:
     ]
     named = " or ".join(filter(None, (", ".join(others[:-1]), *others[-1:])))
     return f"{command} does not compute it; use {named}" if others else None
-
-
-def _limitable_names(result: Document, known: Sequence[str]) -> list[str]:
-    """Return all names that a limit may use: of cells, and of what a report computes for it."""
-    more = [one.id for one in CATALOG.values() if one.needs in LIMITED and result.command == REPORT]
-    return list(dict.fromkeys([*known, *all_spellings([*filter(CATALOG.get, known), *more])]))
 
 
 def _left_out(result: Document, metric: str) -> str | None:

@@ -21,19 +21,31 @@ NOT_THERE, NOT_SIGNIFICANT = "not_in_baseline", "not_significant"
 ABSENT = (NOT_THERE, MISSING)  # of a value that the baseline does not have
 UNDEFINED_THEN = "undefined_in_baseline"
 NO_INTERVAL = "no_interval"
+ENDLESS = {"infinite": math.inf, "minus_infinite": -math.inf}
 
 
 @dataclass(frozen=True, slots=True)
 class GateDraft:
-    """The fields of a gate before its test; shares: limits relative to the baseline's value."""
+    """A limit before its test, with its measure, models and slices in a result.
+
+    best: the better direction; shares: limits relative to the baseline's value.
+    """
 
     limit: Limit
     metric: str
+    models: tuple[str, ...]
+    slices: tuple[str, ...] | None
     best: str
     severity: Severity
     shares: Sequence[float] = ()
     significant: bool = False
     level: float = 0.95
+
+    @property
+    def subject(self) -> tuple[object, ...]:
+        """All but the limit's number."""
+        one = self.limit
+        return one.kind, one.any, one.part, self.metric, self.models, self.slices
 
     def gate(self, model: str | None, part: str | None) -> Gate:
         """Return the gate, as one that is not met."""
@@ -112,32 +124,25 @@ def _with_chance(gate: Gate, change: Change, *, significant: bool) -> Gate:
 
 def estimate_part(cell: Cell, part: str) -> tuple[float | None, str | None]:
     """Return a value or a confidence limit, infinite ones included; or None and the reason."""
+    if not isinstance(cell, Estimate):
+        return (cell, None) if isinstance(cell, (int, float)) else (None, "undefined")
     part = part if part in ("low", "high") else "value"
-    if isinstance(cell, Estimate):
-        number: float | None = getattr(cell, part)
-        endless = {"infinite": math.inf, "minus_infinite": -math.inf}.get(str(cell.reason))
-        if number is None and part == "value":
-            number = endless
-        elif number is None and part == "low" and cell.high is not None:
-            number = -math.inf  # an interval that lacks an end has none on that side
-        elif number is None and part == "high" and cell.low is not None:
-            number = math.inf
-        reason = cell.reason if part == "value" or endless is None else None
-        return number, reason or (None if number is not None else NO_INTERVAL)
-    if isinstance(cell, (int, float)):
-        return cell, None
-    return None, "undefined"
+    number: float | None = getattr(cell, part)
+    endless = ENDLESS.get(str(cell.reason))
+    if number is None and part == "value":
+        number = endless
+    elif number is None and (cell.high if part == "low" else cell.low) is not None:
+        # an interval that lacks an end has none on that side
+        number = -math.inf if part == "low" else math.inf
+    reason = cell.reason if part == "value" or endless is None else None
+    return number, reason or (None if number is not None else NO_INTERVAL)
 
 
 def slack(gate: Gate) -> tuple[bool, float]:
     """Return whether a gate is met, and its margin, as a sort key."""
-    if gate.value is None:
-        endless = {"infinite": math.inf, "minus_infinite": -math.inf}.get(str(gate.reason))
-        if endless is None:
-            return gate.passed, -math.inf
-        value = endless
-    else:
-        value = gate.value
+    value = ENDLESS.get(str(gate.reason)) if gate.value is None else gate.value
+    if value is None:
+        return gate.passed, -math.inf
     return gate.passed, value - gate.limit if gate.kind.endswith("-under") else gate.limit - value
 
 
@@ -158,7 +163,7 @@ def row_count_gates(
     result: Document, gates: Gates, slices: Iterable[str], paired: float | None = None
 ) -> Iterator[Gate]:
     """Yield gates for the rows of the table and of each slice; paired: rows of changes."""
-    for name, least in gates.least:
+    for name, least in gates.least.items():
         kind = f"min-{name}"
         if name not in result.summary:
             what = f"--{kind}: {result.command} does not count {name} here"
@@ -176,10 +181,14 @@ def row_count_gates(
 def _rows_of(result: Document, name: str, part: str) -> float | None:
     """Return the number of rows of a slice, the fewest of any model; None where unknown."""
     found: list[float] = []
-    for table in ("models", "slices"):
-        for row in result.tables.get(table, ()):
-            if row.get("slice") == part:
-                found += _row_count(row, name)
+    for row in (*result.tables.get("models", ()), *result.tables.get("slices", ())):
+        if row.get("slice") == part:  # its own number, or the sum of its cells
+            own, cells = row.get(name), [row.get(cell) for cell in CELLS[name]]
+            known = [cell for cell in cells if isinstance(cell, (int, float))]
+            if isinstance(own, (int, float)):
+                found.append(own)
+            elif len(known) == len(cells):
+                found.append(sum(known))
     if not found:  # of several classes
         each: dict[Cell, float] = {}
         for row in result.tables.get("confusion", ()):
@@ -188,16 +197,6 @@ def _rows_of(result: Document, name: str, part: str) -> float | None:
                 each[row["model"]] = each.get(row["model"], 0) + cast("float", row["rows"])
         found = [*each.values()]
     return min(found, default=None)
-
-
-def _row_count(row: Row, name: str) -> list[float]:
-    """Return the rows of a table's row: its own number, or the sum of its cells; else nothing."""
-    own = row.get(name)
-    if isinstance(own, (int, float)):
-        return [own]
-    cells = [row.get(cell) for cell in CELLS[name]]
-    known = [cell for cell in cells if isinstance(cell, (int, float))]
-    return [sum(known)] if len(known) == len(cells) else []
 
 
 def still_best_gates(result: Document, models: Sequence[str]) -> Iterator[Gate]:
@@ -213,19 +212,14 @@ def still_best_gates(result: Document, models: Sequence[str]) -> Iterator[Gate]:
         few = bool(colon) and which in ("any", "all") and text not in rows
         lead = str(best[0]["measure"])
         may = {row["model"]: row["tied"] for row in best if row["measure"] == lead}
-        found = [
-            _still_best_gate(lead, name, may.get(name))
-            for name in match_models(rows, model if few else text, "still-best")
-        ]
+        found = []
+        for name in match_models(rows, model if few else text, "still-best"):
+            tied = may.get(name)
+            value, reason = (float(tied), None) if isinstance(tied, bool) else (None, "undefined")
+            found.append(Gate("still-best", lead, name, 1.0, value, tied is True, reason))
         if few and which == "any":
             found = [replace(max(found, key=lambda gate: gate.passed), among=len(found))]
         yield from found
-
-
-def _still_best_gate(lead: str, model: str, may: Cell) -> Gate:
-    known = isinstance(may, bool)
-    return Gate("still-best", lead, model, 1.0, float(bool(may)) if known else None, may is True,
-                None if known else "undefined")  # fmt: skip
 
 
 ADD = "add --baseline FILE: an earlier table or a saved result"
@@ -244,34 +238,26 @@ def check_ranges(limits: Iterable[Limit]) -> None:
 
 def check_limit(limit: Limit, metric: str) -> None:
     """Refuse a drop of a measure without a direction, and a limit outside its range."""
-    name = metric.partition(":")[0]
-    if limit.kind == "max-drop":
-        _check_drop(limit, name)
-    if name not in CATALOG or limit.share:
+    known, named, flag = CATALOG.get(metric.partition(":")[0]), limit.metric, f"--{limit.kind}"
+    if limit.kind == "max-drop" and limit.part not in VALUES:
+        what = f"{flag}: '{named}.{limit.part}' is not a value that can drop"
+        hint = f"use --fail-under '{named}.{limit.part}=VALUE', or --fail-over"
+        raise UsageError.new(what, "bad-gate", hint=hint)
+    if limit.kind == "max-drop" and known is not None and known.best == "none":
+        what = f"{flag}: neither low nor high values of '{named}' are worse"
+        hint = f"limit its change: --fail-under {named}.change=VALUE, or --fail-over"
+        raise UsageError.new(what, "bad-gate", hint=hint)
+    if known is None or limit.share:
         return
-    low, high = CATALOG[name].low, CATALOG[name].high
-    where = f"the range of '{limit.metric}'"
+    low, high, where = known.low, known.high, f"the range of '{named}'"
     if limit.compares or limit.part not in VALUES:
         low, high = low - high, high - low
-        where = f"the range of {'gaps' if limit.apart else 'changes'} in '{limit.metric}'"
+        where = f"the range of {'gaps' if limit.apart else 'changes'} in '{named}'"
     if not low <= limit.limit <= high:
-        part, share = limit.limit / 100, 1 < limit.limit <= 100
-        hint = f"write {part:g} for {limit.limit:g}%" if share else None
-        what = f"--{limit.kind}: {limit.limit:g} is outside {where}: {low:g} to {high:g}"
-        raise UsageError.new(what, "bad-gate", hint=hint)
-
-
-def _check_drop(limit: Limit, name: str) -> None:
-    """Refuse drops of measures without a worse direction."""
-    flag, metric, part = f"--{limit.kind}", limit.metric, limit.part
-    if part not in VALUES:
-        what = f"{flag}: '{metric}.{part}' is not a value that can drop"
-        hint = f"use --fail-under '{metric}.{part}=VALUE', or --fail-over"
-        raise UsageError.new(what, "bad-gate", hint=hint)
-    if name in CATALOG and CATALOG[name].best == "none":
-        what = f"{flag}: neither low nor high values of '{metric}' are worse"
-        hint = f"limit its change: --fail-under {metric}.change=VALUE, or --fail-over"
-        raise UsageError.new(what, "bad-gate", hint=hint)
+        hint = f"write {limit.limit / 100:g} for {limit.limit:g}%"
+        what = f"{flag}: {limit.limit:g} is outside {where}: {low:g} to {high:g}"
+        share = 1 < limit.limit <= 100
+        raise UsageError.new(what, "bad-gate", hint=hint if share else None)
 
 
 def check_compared(limit: Limit) -> None:

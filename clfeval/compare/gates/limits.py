@@ -92,19 +92,18 @@ def _limit_texts(flag: str, given: Any) -> tuple[str, ...]:
     if given is None:
         return ()
     if isinstance(given, Mapping):
+        texts = []
         for name, limits in given.items():
             if not as_list(limits):
                 raise bad_option(f"{flag}: '{name}' has no limit", f"{{{name!r}: 0.8}}")
-        given = [
-            f"{name}={one if isinstance(one, str) else repr(one)}"
-            for name, limits in given.items()
-            for one in as_list(limits)
-        ]
-    texts = as_list(given)
-    for text in texts:
+            numbers = (one if isinstance(one, str) else repr(one) for one in as_list(limits))
+            texts += [f"{name}={one}" for one in numbers]
+        given = texts
+    given = as_list(given)
+    for text in given:
         if not isinstance(text, str):
             raise bad_option(f"{flag} {text!r:.60} is not METRIC=VALUE")
-    return tuple(texts)
+    return tuple(given)
 
 
 def _as_given(flag: str, given: Any) -> Any:
@@ -121,6 +120,11 @@ GATES = "Gates"  # panel
 def _limit_option(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Opt:
     return Opt(words, GATES, metavar=metavar, completes="metric", accept=_limit_texts, takes=Bounds,
                shell=shell)  # fmt: skip
+
+
+def _least_option(what: str) -> Opt:
+    words = f"Exit 1 if the table, or a slice with a gate, has fewer {what}."
+    return Opt(words, GATES, least=1, shell=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -140,20 +144,8 @@ class Gates:
         tuple[str, ...], _limit_option("Warn if above VALUE; repeat.", shell=False)
     ] = ()
     strict: Annotated[bool, Opt("Treat warnings as missed gates.", GATES, shell=False)] = False
-    min_rows: Annotated[
-        int | None,
-        Opt("Exit 1 if the table, or a slice with a gate, has fewer rows.", GATES,
-            least=1, shell=False),
-    ] = None  # fmt: skip
-    min_positives: Annotated[
-        int | None,
-        Opt(
-            "Exit 1 if the table, or a slice with a gate, has fewer positives.",
-            GATES,
-            least=1,
-            shell=False,
-        ),
-    ] = None
+    min_rows: Annotated[int | None, _least_option("rows")] = None
+    min_positives: Annotated[int | None, _least_option("positives")] = None
     still_best: Annotated[
         tuple[str, ...],
         Opt("Exit 1 if this model is significantly worse than the best; repeat.", GATES,
@@ -198,16 +190,15 @@ class Gates:
         return found
 
     @property
-    def least(self) -> Iterator[tuple[str, int]]:
-        """Yield the required numbers of rows and of positives."""
-        for name, number in (("rows", self.min_rows), ("positives", self.min_positives)):
-            if number is not None:
-                yield name, number
+    def least(self) -> dict[str, int]:
+        """The required numbers of rows and of positives."""
+        numbers = {"rows": self.min_rows, "positives": self.min_positives}
+        return {name: number for name, number in numbers.items() if number is not None}
 
     @property
     def any(self) -> bool:
         """Whether any limit is set."""
-        return bool(self.limits or [*self.least] or self.still_best)
+        return bool(self.limits or self.least or self.still_best)
 
     def severity(self, kind: str) -> Severity:
         """Return the severity of a missed limit of this kind."""

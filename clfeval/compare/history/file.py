@@ -84,10 +84,13 @@ class HistoryLines:
         for entry in entries:
             if isinstance(entry, HistoryLine):
                 lines[series_key(entry), entry.label] = entry
-            else:
-                accepted |= _lines_with_label(entry, lines.values()) or _lines_with_label(
-                    entry, every
-                )
+                continue
+            wanted = (entry.command, entry.accepted)
+            above, anywhere = (
+                {series_key(one): one for one in some if (one.command, one.label) == wanted}
+                for some in (lines.values(), every)
+            )
+            accepted |= above or anywhere
         return cls(name, sha256, tuple(entries), tuple(lines.values()), accepted)
 
     def of(self, command: str) -> list[HistoryLine]:
@@ -121,13 +124,6 @@ def series_key(line: HistoryLine) -> SeriesKey:
     return line.command, line.run, line.model
 
 
-def _lines_with_label(
-    entry: AcceptedLabel, lines: Iterable[HistoryLine]
-) -> dict[SeriesKey, HistoryLine]:
-    wanted = entry.command, entry.accepted
-    return {series_key(line): line for line in lines if (line.command, line.label) == wanted}
-
-
 def read_history(name: str) -> HistoryLines:
     """Return a history; UsageError names every invalid line and its problem."""
     try:
@@ -152,12 +148,10 @@ def read_history(name: str) -> HistoryLines:
         hint = "create one with clfeval report TABLE --append FILE.jsonl"
         raise UsageError.new("not a history file", CODE, name, hint=hint)
     known = {(one.command, one.label) for _, one in entries if isinstance(one, HistoryLine)}
-    problems += [
-        Problem(f"accepts '{one.accepted}', which has no line of {one.command}", CODE,
-                name, number)
-        for number, one in entries
-        if isinstance(one, AcceptedLabel) and (one.command, one.accepted) not in known
-    ]  # fmt: skip
+    for number, one in entries:
+        if isinstance(one, AcceptedLabel) and (one.command, one.accepted) not in known:
+            what = f"accepts '{one.accepted}', which has no line of {one.command}"
+            problems.append(Problem(what, CODE, name, number))
     if problems:
         alone = UPDATE if hints == {UPDATE} else REMOVE
         raise UsageError(problems, hint=MERGED if MERGED in hints else alone)

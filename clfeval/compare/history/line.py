@@ -107,30 +107,26 @@ def result_lines(
 
     rows: of the models, as for gates. Measures are all cells with a value, an interval or a reason.
     """
-    errors = {
-        (row["model"], row["measure"]): se
-        for row in result.whole("measures")
-        if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se)
-    }
-    held: dict[str | None, dict[str, bool]] = {}
+    errors = {}
+    for row in result.whole("measures"):
+        if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se):
+            errors[row["model"], row["measure"]] = se
+    met: dict[str | None, dict[str, bool]] = {}
     for gate in result.gates:
-        if gate.slice is not None:  # which says nothing of the whole
-            continue
-        mine = held.setdefault(gate.model, {})
-        mine[gate.measure] = mine.get(gate.measure, True) and not gate.failed
+        if gate.slice is None:  # of a slice it says nothing of the whole
+            mine = met.setdefault(gate.model, {})
+            mine[gate.measure] = mine.get(gate.measure, True) and not gate.failed
     for model, row in rows.items():
-        found = {
-            name: HistoryMeasure(
-                cell.value, cell.low, cell.high, errors.get((model, name)), cell.reason
-            )
-            for name, cell in row.items()
-            if isinstance(cell, Estimate)
-        }
+        found = {}
+        for name, cell in row.items():
+            if isinstance(cell, Estimate):
+                error = errors.get((model, name))
+                found[name] = HistoryMeasure(cell.value, cell.low, cell.high, error, cell.reason)
         yield HistoryLine(
             result.command, label, model, settings_of(result.signature), result.version, run,
             tuple(one.sha256 for one in result.inputs), result.truth, result.summary.get("rows"),
             result.summary.get("positives"), result.parameters.get("level"), found,
-            held.get(model, {}),
+            met.get(model, {}),
         )  # fmt: skip
 
 
@@ -144,9 +140,7 @@ def same_rows(one: HistoryLine, other: HistoryLine) -> bool | None:
         return digests[0] == digests[1]
     if (one.rows, one.positives) != (other.rows, other.positives):
         return False
-    if one.data and None not in one.data and one.data == other.data:
-        return True
-    return None
+    return True if one.data and None not in one.data and one.data == other.data else None
 
 
 def same_values(one: HistoryLine, other: HistoryLine) -> bool:
@@ -183,21 +177,17 @@ def parse_line(text: str) -> HistoryEntry:
     for name in ("command", *least):
         if name not in said:
             raise ValueError(f"lacks the key '{name}'")
-    wanted: tuple[tuple[str, type], ...] = (("data", list), ("measures", dict), ("gates", dict))
-    for name, of in wanted:
+    wanted: dict[str, type] = {"data": list, "measures": dict, "gates": dict}
+    for name, of in wanted.items():
         if not isinstance(said.get(name, of()), of):
             raise ValueError(f"'{name}' is {said[name]!r:.40}")
     try:
         parts = dict(said)
         if record is HistoryLine:
-            parts |= {
-                "data": tuple(said.get("data", ())),
-                "settings": settings_of(said.get("settings", "")),
-                "measures": {
-                    name: read_record(HistoryMeasure, one) for name,
-                    one in said["measures"].items()
-                },
-            }  # fmt: skip
+            parts["data"] = tuple(said.get("data", ()))
+            parts["settings"] = settings_of(said.get("settings", ""))
+            measures = said["measures"].items()
+            parts["measures"] = {name: read_record(HistoryMeasure, one) for name, one in measures}
             if any(type(one) is not bool for one in said.get("gates", {}).values()):
                 raise TypeError("'gates' must hold true or false only")
         return read_record(record, parts)
@@ -207,19 +197,17 @@ def parse_line(text: str) -> HistoryEntry:
 
 def lines_to_result(lines: Mapping[str, HistoryLine]) -> Document:
     """Return lines of one run, by model, as a saved result with tables `models` and `metrics`."""
-    first = next(iter(lines.values()))
-    models: list[Row] = [
-        {"model": name, **{measure: one.estimate for measure, one in line.measures.items()}}
-        for name, line in lines.items()
-    ]
-    metrics: list[Row] = [
-        {"model": name, "measure": measure, "value": one.estimate, "se": one.se}
-        for name, line in lines.items()
-        for measure, one in line.measures.items()
-    ]
+    first, models, measures = next(iter(lines.values())), list[Row](), list[Row]()
+    for name, line in lines.items():
+        cells = {measure: one.estimate for measure, one in line.measures.items()}
+        models.append({"model": name, **cells})
+        measures += [
+            {"model": name, "measure": measure, "value": one.estimate, "se": one.se}
+            for measure, one in line.measures.items()
+        ]
     return Document(
         command=first.command, signature=first.settings, inputs=(), version=first.version,
         parameters={} if first.level is None else {"level": first.level},
         summary={"rows": first.rows, "positives": first.positives},
-        tables={"models": models, "measures": metrics}, truth=first.truth,
+        tables={"models": models, "measures": measures}, truth=first.truth,
     )  # fmt: skip

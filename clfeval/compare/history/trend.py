@@ -37,19 +37,17 @@ def line_changes(lines: Sequence[HistoryLine]) -> list[tuple[str, ...]]:
 
     Rows changed where their digest did; the model where only a value did.
     """
-    return [(), *(_changes_since(*pair) for pair in pairwise(lines))]
-
-
-def _changes_since(before: HistoryLine, now: HistoryLine) -> tuple[str, ...]:
-    settings = (SETTINGS,) if before.settings != now.settings else ()
-    same = same_rows(before, now)
-    if same is False:
-        return (*settings, ROWS)
-    if settings or same_values(now, before):
-        return settings
-    if same is None:
-        return (EITHER,)
-    return (MODEL,) if before.version == now.version else (PROGRAM,)
+    found: list[tuple[str, ...]] = [()]
+    for before, now in pairwise(lines):
+        settings, same = before.settings != now.settings, same_rows(before, now)
+        changed: tuple[str, ...] = (SETTINGS,) if settings else ()
+        if same is False:
+            changed += (ROWS,)
+        elif not settings and not same_values(now, before):
+            model = MODEL if before.version == now.version else PROGRAM
+            changed = (EITHER if same is None else model,)
+        found.append(changed)
+    return found
 
 
 def measure_changes(
@@ -73,11 +71,19 @@ def measure_changes(
         "label", found, command,
         lambda name: (sides[name].label, series[name][-1].level or LEVEL),
     )  # fmt: skip
-    told = [row for row in rows if row["p_adjusted"] is not None and row["verdict"] in SIGNIFICANT]
-    return rows, [_step_row(row,
-                            lines_since_accepted(series[str(row["model"])],
-                                                 sides[str(row["model"])]))
-                  for row in told]  # fmt: skip
+    steps = list[Row]()
+    for row in rows:
+        if row["p_adjusted"] is None or row["verdict"] not in SIGNIFICANT:
+            continue
+        model, measure = str(row["model"]), str(row["measure"])
+        base, labels = sides[model], [line.label for line in series[model]]
+        after = labels.index(base.label) + 1 if base.label in labels else 0
+        path = [base, *(series[model][after:] or series[model][-1:])]
+        at = change_point(path, measure)
+        since = None if at is None else path[at].label
+        cause = "" if at is None else ", ".join(line_changes(path)[at])
+        steps.append({"model": model, "measure": measure, "since": since, "cause": cause})
+    return rows, steps
 
 
 def change_between(base: HistoryLine, now: HistoryLine, measure: str) -> Change:
@@ -88,21 +94,6 @@ def change_between(base: HistoryLine, now: HistoryLine, measure: str) -> Change:
     if base.settings != now.settings:
         return Change(change.old, change.new, Estimate(None, reason="other_settings"))
     return change
-
-
-def _step_row(row: Row, path: Sequence[HistoryLine]) -> Row:
-    """Return the label of the change point of a measure, and what changed there."""
-    at = change_point(path, str(row["measure"]))
-    cause = "" if at is None else ", ".join(line_changes(path)[at])
-    return {"model": row["model"], "measure": row["measure"],
-            "since": None if at is None else path[at].label, "cause": cause}  # fmt: skip
-
-
-def lines_since_accepted(lines: Sequence[HistoryLine], base: HistoryLine) -> list[HistoryLine]:
-    """Return the line that was accepted and those of later labels."""
-    labels = [line.label for line in lines]
-    after = labels.index(base.label) + 1 if base.label in labels else 0
-    return [base, *(lines[after:] or lines[-1:])]
 
 
 def change_point(path: Sequence[HistoryLine], measure: str) -> int | None:
@@ -145,25 +136,33 @@ def trend_answer(
     labels: Sequence[str], order: Sequence[str],
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Return at most five sentences: on changes of measures first, then on labels of changes."""
-    last, other = labels[-1], {str(row["model"]) for row in changes
+    other = {str(row["model"]) for row in changes
              if as_estimate(row["difference"]).reason == "other_settings"}  # fmt: skip
     same = [row for row in changes if row["model"] not in other]
     said = list[Answer]()
     if same:
-        names = dict.fromkeys(_reference_name(row, accepted) for row in same)
-        rows = [
-            *_prevalence_answer(
-                same, next(line.level for line in series[str(same[0]["model"])]) or LEVEL
-            )
-        ]
+        references = dict[str, None]()
+        for row in same:
+            line, label = accepted.get(str(row["model"])), str(row["reference"])
+            mark = " (accepted)" if line is not None and line.label == label else ""
+            references[f"{quoted_name(label)}{mark}"] = None
+        level = series[str(same[0]["model"])][0].level or LEVEL
+        rows = [*_prevalence_answer(same, level)]
         if rows:  # measures that depend on prevalence come later
             same.sort(key=lambda row: str(row["measure"]) not in UNMOVED)
-        said += change_answers(same, join_words([*names]), lead=next(iter(order), None))
+        said += change_answers(same, join_words([*references]), lead=next(iter(order), None))
         said += rows
     other_rows = [*_events_answer(events, labels)]
-    said += [*_since_answer(steps, always=not events or other_rows[:1] == [ROWS_DIFFER_EACH_LABEL])]
-    said += [*_nothing_compared_answer(changes, sorted(other), accepted, last), *other_rows]
-    said += [*_absent_models_answer(series, labels), *_unpaired_answer(series, same, accepted)]
+    always = not events or other_rows[:1] == [ROWS_DIFFER_EACH_LABEL]
+    for row in [row for row in steps if row["since"] is not None][:1]:
+        cause, model = str(row["cause"]), str(row["model"])
+        why = WHY.get(cause, f", where {cause} changed" if cause else "")
+        why = "" if always and cause == ROWS else why
+        text = f"{sentence_title(str(row['measure']))} of {quoted_name(model)} changed at "
+        text += f"{quoted_name(str(row['since']))}{why}."
+        said.append(Answer("since", text, (model,), str(row["measure"])))
+    said += [*_nothing_compared_answer(changes, sorted(other), accepted, labels[-1]), *other_rows]
+    said += _models_answer(series, same, accepted, labels)
     return tuple(said[:MAX_SENTENCES])
 
 
@@ -171,32 +170,15 @@ def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]
     """Yield the sentence on prevalence and mean score, if prevalence changed significantly."""
     model = str(changes[0]["model"])
     titles = {"prevalence": "prevalence", "mean_score": f"mean score of {quoted_name(model)}"}
-    found = {
-        titles[str(row["measure"])]: Change(
-            as_estimate(row["old"]), as_estimate(row["new"]), as_estimate(row["difference"]),
-            cell_value(row["p"]))
-        for row in changes if row["model"] == model and row["measure"] in titles
-    }  # fmt: skip
-    described = {title: found[title] for title in titles.values() if title in found}
+    rows = {str(row["measure"]): row for row in changes if row["model"] == model}
+    found = dict[str, Change]()
+    for measure, title in titles.items():
+        if measure in rows:
+            row = rows[measure]
+            old, new, d = (as_estimate(row[name]) for name in ("old", "new", "difference"))
+            found[title] = Change(old, new, d, cell_value(row["p"]))
     if "prevalence" in found and found["prevalence"].significant(level):
-        yield from rows_answer((), (), described, ((), ()), level)
-
-
-def _reference_name(row: Row, accepted: Mapping[str, HistoryLine]) -> str:
-    held, label = accepted.get(str(row["model"])), str(row["reference"])
-    mark = " (accepted)" if held is not None and held.label == label else ""
-    return f"{quoted_name(label)}{mark}"
-
-
-def _since_answer(steps: Sequence[Row], *, always: bool) -> Iterator[Answer]:
-    """Yield the sentence on the label of the largest change, and its cause; always: rows change."""
-    for row in [row for row in steps if row["since"] is not None][:1]:
-        cause, model = str(row["cause"]), str(row["model"])
-        why = WHY.get(cause, f", where {cause} changed" if cause else "")
-        why = "" if always and cause == ROWS else why
-        text = f"{sentence_title(str(row['measure']))} of {quoted_name(model)} changed at "
-        yield Answer("since", f"{text}{quoted_name(str(row['since']))}{why}.", (model,),
-                     str(row["measure"]))  # fmt: skip
+        yield from rows_answer((), (), found, ((), ()), level)
 
 
 def _nothing_compared_answer(
@@ -230,10 +212,11 @@ def _events_answer(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Ans
         yield Answer("events", f"{join_words(parts)}.", tuple(models))
 
 
-def _absent_models_answer(
-    series: Mapping[str, Sequence[HistoryLine]], labels: Sequence[str]
-) -> Iterator[Answer]:
-    """Yield the sentences on models without a line at the last label, or only there."""
+def _models_answer(
+    series: Mapping[str, Sequence[HistoryLine]], changes: Sequence[Row],
+    accepted: Mapping[str, HistoryLine], labels: Sequence[str],
+) -> Iterator[Answer]:  # fmt: skip
+    """Yield sentences on models with no line at the last label, or only there, or the same rows."""
     last = labels[-1]
     gone = [name for name, lines in series.items() if lines[-1].label != last]
     new = [name for name, lines in series.items() if lines[0].label == last and len(labels) > 1]
@@ -242,21 +225,11 @@ def _absent_models_answer(
             verb = "has" if len(names) == 1 else "have"
             text = f"{join_names(names)} {verb} no line {where} {quoted_name(last)}."
             yield Answer(code, text, tuple(names))
-
-
-def _unpaired_answer(
-    series: Mapping[str, Sequence[HistoryLine]],
-    changes: Sequence[Row],
-    accepted: Mapping[str, HistoryLine],
-) -> Iterator[Answer]:
-    """Yield the sentence on where a paired comparison would be more precise."""
-    models = dict.fromkeys(str(row["model"]) for row in changes if row["verdict"] == UNDECIDED)
-    same = [
-        name
-        for name in models
-        for lines in [series[name]]
-        if same_rows(lines[-1], accepted.get(name, lines[-2] if len(lines) > 1 else lines[-1]))
-    ]
+    same = []
+    for name in dict.fromkeys(str(row["model"]) for row in changes if row["verdict"] == UNDECIDED):
+        before, now = series[name][-2:][0], series[name][-1]
+        if same_rows(now, accepted.get(name, before)):
+            same.append(name)
     if same:
         text = "Both labels have the same rows: a paired comparison with the earlier table " \
                "(--baseline TABLE) has narrower intervals."  # fmt: skip
@@ -280,30 +253,30 @@ def trend_result(past: HistoryLines, command: str) -> Document:
     for line in sorted(lines, key=lambda line: labels.index(line.label)):
         series.setdefault(line.name, []).append(line)
     accepted = {one.name: one for key, one in past.accepted.items() if key[0] == command}
-    marks = {
-        (line.name, line.label): mark
-        for mine in series.values()
-        for line, mark in zip(mine, line_changes(mine), strict=True)
-    }
-    order = _in_order(command, series)
+    marks = dict[tuple[str, str], Sequence[str]]()
+    for name, mine in series.items():
+        marks |= zip([(name, line.label) for line in mine], line_changes(mine), strict=True)
+    # the measures with a value in the last lines: in the page's order, then by name
+    ends = [cell for mine in series.values() for cell in mine[-1].measures.items()]
+    known = {name for name, cell in ends if cell.value is not None}
+    usual = [name for name in gateable_names(page_of(command)) if name in known]
+    order = list(dict.fromkeys([*usual, *sorted(known)]))
     changes, steps = measure_changes(series, accepted, labels[-1], command)
     ordered = [line for label in labels for mine in series.values() for line in mine
                if line.label == label]  # fmt: skip
+    changed = [(line, what) for line in ordered for what in marks[line.name, line.label]]
     events: list[Row] = [
-        {"label": line.label, "model": line.name, "changed": what}
-        for line in ordered
-        for what in marks[line.name, line.label]
+        {"label": line.label, "model": line.name, "changed": what} for line, what in changed
     ]
-    leading = _leading_measures(order, series, steps)
-    held = {one.label for one in accepted.values()}
+    kept = {one.label for one in accepted.values()}
     return Document(
         command=HISTORY,
         signature=f"cmd:{HISTORY}|of:{command}|data:{past.sha256[:8]}|clfeval:{__version__}",
         inputs=(InputFile(os.path.basename(past.name), past.sha256, len(lines)),),
         parameters={
-            "of": command, "accepted": [label for label in labels if label in held],
+            "of": command, "accepted": [label for label in labels if label in kept],
             "last": labels[-1], "level": next((o.level for o in reversed(lines) if o.level), LEVEL),
-            "leading": leading,
+            "leading": _leading_measures(order, series, steps),
         },
         summary={"labels": len(labels), "models": len(series)},
         tables={
@@ -319,13 +292,10 @@ def _history_rows(
     accepted: Mapping[str, HistoryLine], marks: Mapping[tuple[str, str], Sequence[str]],
 ) -> Iterator[Row]:  # fmt: skip
     """Yield a row for each line and measure."""
-    befores = {
-        (line.name, line.label): before
-        for mine in series.values()
-        for before, line in zip([None, *mine], mine, strict=False)
-    }
+    pairs = [pair for mine in series.values() for pair in pairwise(mine)]
+    befores = {(line.name, line.label): before for before, line in pairs}
     for line in lines:
-        before = befores[line.name, line.label]
+        before = befores.get((line.name, line.label))
         for measure, cell in line.measures.items():
             change = Estimate(None, reason="first")
             if before is not None:
@@ -336,14 +306,6 @@ def _history_rows(
                 "marks": list(marks[line.name, line.label]),
                 "accepted": accepted.get(line.name) == line, "met": line.gates.get(measure),
             }  # fmt: skip
-
-
-def _in_order(command: str, series: Mapping[str, Sequence[HistoryLine]]) -> list[str]:
-    """Return the measures with a value in the last lines: in the page's order, then by name."""
-    ends = [lines[-1].measures.items() for lines in series.values()]
-    known = {name for end in ends for name, cell in end if cell.value is not None}
-    usual = [name for name in gateable_names(page_of(command)) if name in known]
-    return list(dict.fromkeys([*usual, *sorted(known)]))
 
 
 def _leading_measures(

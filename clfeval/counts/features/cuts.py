@@ -23,7 +23,7 @@ from clfeval.tables.cells import as_text, count_texts, distinct_texts, is_missin
 from clfeval.tables.input import Input
 from clfeval.tables.invalid_cells import Check, numbered_rows
 from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.scan import TableFile, collect
+from clfeval.tables.scan import Frame, TableFile, collect
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,8 @@ class ClassCounts(WeightedCounts):
             raise ValueError(f"different classes: {self.positive} and {other.positive}")
         added = ("values", "positives", "negatives", "rows", "missing", "bad_weights")
         sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in added}
-        return replace(
-            self,
-            classes=tuple(sorted({*self.classes, *other.classes}, key=natural_sort_key)),
-            unit=common_unit(self, other),
-            **sums,
-        )
+        classes = tuple(sorted({*self.classes, *other.classes}, key=natural_sort_key))
+        return replace(self, classes=classes, unit=common_unit(self, other), **sums)
 
     def is_positive(self, truth: str, frame: int = 0) -> nw.Expr:
         """Return 1 for positive rows and 0 for negative ones of a frame."""
@@ -62,12 +58,7 @@ class ClassCounts(WeightedCounts):
 
 
 def count_classes(
-    file: str,
-    frames: Sequence[nw.LazyFrame[Any]],
-    truth: str,
-    roles: Input,
-    *,
-    column: str | None = None,
+    file: str, frames: Sequence[Frame], truth: str, roles: Input, *, column: str | None = None
 ) -> ClassCounts:
     """Count the rows of each class; DataError for no rows or too many classes."""
     unit: float = 1
@@ -87,26 +78,20 @@ def count_classes(
     of_class = {name: counts[name] for name in classes}
     refuse_similar_labels(file, column or truth, of_class, roles)
     positive = resolve_positive(file, of_class, roles)
-    totals = {True: 0.0, False: 0.0}
-    for row in found:
-        if not is_missing(row["t"]):
-            totals[as_text(row["t"]) == positive] += row.get("w", row["rows"])
-
-    def rows(*, absent: bool) -> tuple[int, ...]:
-        kept = ([row for row in table if is_missing(row["t"]) == absent] for table in tables)
-        return tuple(sum(row["rows"] for row in table) for table in kept)
-
-    return ClassCounts(
-        classes=classes,
-        positive=positive,
-        values=tuple(raw_values_of((row["t"] for row in table), positive) for table in tables),
-        positives=int(totals[True]),
-        negatives=int(totals[False]),
-        rows=rows(absent=False),
-        missing=rows(absent=True),
-        bad_weights=sum(row.get("x", 0) for row in found),
-        unit=unit,
-    )
+    totals, rows = {True: 0.0, False: 0.0}, {True: list[int](), False: list[int]()}
+    for table in tables:
+        by_absence = {True: 0, False: 0}
+        for row in table:
+            absent = is_missing(row["t"])
+            by_absence[absent] += row["rows"]
+            if not absent:
+                totals[as_text(row["t"]) == positive] += row.get("w", row["rows"])
+        for absent, number in by_absence.items():
+            rows[absent].append(number)
+    values = tuple(raw_values_of((row["t"] for row in table), positive) for table in tables)
+    sums, wrong = (int(totals[True]), int(totals[False])), sum(row.get("x", 0) for row in found)
+    sizes = tuple(rows[False]), tuple(rows[True])
+    return ClassCounts(classes, positive, values, *sums, *sizes, wrong, unit)
 
 
 def _by_class(
@@ -150,12 +135,11 @@ def split_feature(given: ScoreCounts, cut: Cut) -> Split:
     """Dichotomise a numeric feature.
 
     `median` and `mean`: true above the median or mean of all rows (at the median where nothing is
-    above it); a number: true at or above it;
-    `best`: true at or above the value of largest |tp - fp| (shares), which is the two-sample
-    Kolmogorov-Smirnov distance; of equal ones the least biased (|tp + fp - 1|), then the lowest.
-    `soft`: no cut, votes are values scaled to 0..1 by the least and greatest one.
-    Two values are split at the greater one, except where the cut is a number or soft.
-    One value is constant: never true by a median or mean, and without a soft vote.
+    above it); a number: true at or above it; `best`: true at or above the value of largest |tp -
+    fp| (shares), which is the two-sample Kolmogorov-Smirnov distance; of equal ones the least
+    biased (|tp + fp - 1|), then the lowest. `soft`: no cut, votes are values scaled to 0..1 by the
+    least and greatest one. Two values are split at the greater one, except where the cut is a
+    number or soft. One value is constant: never true by a median or mean, and without a soft vote.
     """
     values, positives, negatives = given.scores, given.positives, given.negatives
     if not len(values):
@@ -193,7 +177,9 @@ def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
     rows, nor on repeating instead of weighting them.
     """
     sortless = isinstance(cut, float) or (cut == "median" and n is None)
-    if not sortless or _is_two_valued(x):
+    if sortless and len(np.unique(x[:100])) <= 2:  # two values in all?
+        sortless = bool(len(x)) and not ((x == x.min()) | (x == x.max())).all()
+    if not sortless:
         return split_feature(ScoreCounts.from_rows(x, truth, n), cut)
     rule: Rule = ">"
     if isinstance(cut, float):
@@ -210,12 +196,6 @@ def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
 def mask_weight(rows: Bools, n: Counts | None) -> Any:
     """Return the number of rows in a mask, or their total weight."""
     return int(np.count_nonzero(rows)) if n is None else n[rows].sum().item()
-
-
-def _is_two_valued(x: Floats) -> bool:
-    return len(np.unique(x[:100])) <= 2 and (
-        not len(x) or bool(((x == x.min()) | (x == x.max())).all())
-    )
 
 
 def _mean(values: Floats, weights: Counts) -> float:
@@ -250,14 +230,13 @@ Feature = tuple[str, str, str, Split, Any, Any, Any]
 class FeatureCounts:
     """The sufficient statistic of k features, all fields of length k.
 
-    names, columns (where they come from), kinds (binary, numeric, category, term).
-    cuts and rules: a numeric feature is true where its value is `rule` (`>=` or `>`) its cut; cuts
-    are NaN and rules None for features that need none, and for `soft` votes.
-    tp, fp: positives and negatives for which the feature is true (sums of votes when soft);
-    positives, negatives: those whose value is not missing; missing: rows without a value.
-    A feature that is constant has no soft votes: NaN. Weights are in units of 1 / `unit`.
-    held_tp, held_fp: see `cross_fitted_counts`, NaN where cuts do not depend on classes, else
-    `UNDEALT`.
+    names, columns (where they come from), kinds (binary, numeric, category, term). cuts and rules:
+    a numeric feature is true where its value is `rule` (`>=` or `>`) its cut; cuts are NaN and
+    rules None for features that need none, and for `soft` votes. tp, fp: positives and negatives
+    for which the feature is true (sums of votes when soft); positives, negatives: those whose value
+    is not missing; missing: rows without a value. A feature that is constant has no soft votes:
+    NaN. Weights are in units of 1 / `unit`. held_tp, held_fp: see `cross_fitted_counts`, NaN where
+    cuts do not depend on classes, else `UNDEALT`.
     """
 
     names: tuple[str, ...]
@@ -283,36 +262,26 @@ class FeatureCounts:
         """Build the counts from single features."""
         parts = list(zip(*features, strict=True)) or [()] * 7
         names, columns, kinds, splits, positives, negatives, missing = parts
-        nowhere = (np.nan, np.nan)
         # cross-fitting splits whole rows, which fractional weights are not
         dealt = (one.held if unit == 1 or one.held is None else UNDEALT for one in splits)
-        held = [one or nowhere for one in dealt]
+        held = np.array([one or (np.nan, np.nan) for one in dealt], np.float64).reshape(-1, 2)
+        held_tp, held_fp = held.T
         return cls(
-            names,
-            columns,
-            kinds,
+            names, columns, kinds,
             np.array([one.cut for one in splits], np.float64),
             tuple(one.rule for one in splits),
-            np.array([one.tp for one in splits]),
-            np.array([one.fp for one in splits]),
-            np.array(positives),
-            np.array(negatives),
-            np.array(missing),
-            np.array([tp for tp, _ in held], np.float64),
-            np.array([fp for _, fp in held], np.float64),
-            unit,
-        )
+            np.array([one.tp for one in splits]), np.array([one.fp for one in splits]),
+            np.array(positives), np.array(negatives), np.array(missing), held_tp, held_fp, unit,
+        )  # fmt: skip
 
     @classmethod
     def concatenate(cls, parts: Sequence[FeatureCounts]) -> FeatureCounts:
         """Concatenate several sets of features."""
-        columns: dict[str, Any] = {
-            name: [getattr(part, name) for part in parts] for name in (*_TEXTS, *_ARRAYS)
+        fields: dict[str, Any] = {
+            name: tuple(chain(*(getattr(part, name) for part in parts))) for name in _TEXTS
         }
-        fields: dict[str, Any] = {name: tuple(chain(*columns[name])) for name in _TEXTS}
-        fields |= {name: np.concatenate(columns[name]) for name in _ARRAYS}
-        fields["unit"] = parts[0].unit
-        return cls(**fields)
+        fields |= {name: np.concatenate([getattr(one, name) for one in parts]) for name in _ARRAYS}
+        return cls(**fields, unit=parts[0].unit)
 
     def __add__(self, other: FeatureCounts) -> FeatureCounts:
         """Add the counts of other rows of the same features with the same thresholds."""
@@ -334,11 +303,10 @@ class FeatureCounts:
         """Return the sha256 of the counts, independent of the order of features."""
         columns = (self.tp, self.fp, self.positives, self.negatives)
         numbers = zip(*(from_units(column, self.unit).tolist() for column in columns), strict=True)
+        features = zip(self.names, self.cuts.tolist(), self.rules, numbers, strict=True)
         lines = sorted(
             f"{name!r} {cut!r} {rule} {' '.join(map(repr, row))}"
-            for name, cut, rule, row in zip(
-                self.names, self.cuts.tolist(), self.rules, numbers, strict=True
-            )
+            for name, cut, rule, row in features
         )
         return sha256("\n".join(lines).encode()).hexdigest()
 

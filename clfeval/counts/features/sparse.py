@@ -73,11 +73,20 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, C
     if not len(grouped):
         raise DataError.new("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
     if table.classes is not None and grouped["unknown"].sum():
-        check = _unknown_rows(table.row, table.classes)
+        apart, row = table.classes, column_as_text(table.row)
+        texts = [numbered_rows(file).select(column_as_text(apart.row)) for file in apart.files]
+        known = pl.concat(texts).collect().to_series().implode()
+        what, bad = "row '{value}' has no class", ~row.is_in(known) & row.is_not_null()
+        check = Check(table.row, "unknown-row", what, bad)
         raise_problems(table.files, [check], table.roles.null_value)
     absent = grouped[FEATURE].is_null()
     nameless = int(grouped.filter(absent)["entries"].sum() + grouped["rowless"].sum())
-    if (strict and (nameless or grouped["gap"].sum())) or not _pairs_differ(plain):
+    pairs: pl.LazyFrame = plain.select(ROW, FEATURE).drop_nulls().to_native()
+    hashed = pairs.select(pl.struct(ROW, FEATURE).hash().alias("h"))
+    hashes = hashed.collect(engine="streaming")["h"].to_numpy(writable=True)
+    hashes.sort()  # needs half the memory of a set
+    twice = (hashes[1:] == hashes[:-1]).any()  # or a hash collision, to be checked
+    if (strict and (nameless or grouped["gap"].sum())) or twice:
         check_sparse_rows(table)
     kept = grouped.filter(~absent).filter(nw.col("kept") > 0)
     counts = _counts(kept.sort(*_keys(cut)), classes, table, cut)
@@ -128,9 +137,8 @@ def _without_blank(frame: Frame) -> Frame:
 def _with_owners(entries: Frame, owners: Frame) -> Frame:
     """Add the class of its row to every entry; KNOWN is missing if the row has none."""
     if entries.collect_schema()[ROW] != owners.collect_schema()[ROW]:
-        entries, owners = (
-            frame.with_columns(nw.col(ROW).cast(nw.String)) for frame in (entries, owners)
-        )
+        text = nw.col(ROW).cast(nw.String)
+        entries, owners = entries.with_columns(text), owners.with_columns(text)
     return entries.join(owners.with_columns(nw.lit(1).alias(KNOWN)), on=ROW, how="left")
 
 
@@ -171,16 +179,10 @@ def _sum_entries(
     few = entries.select(*keys, **kinds).group_by(*keys, *kinds).agg(nw.len().alias("entries"))
     rowless, positive = nw.col("rowless"), classes.is_positive("class") == 1
     owned = ~rowless & ~nw.col("class").is_null()
-    sums = {
-        "entries": nw.lit(True),
-        "rowless": rowless,
-        "unknown": unknown & ~rowless,
-        "kept": owned,
-        "gap": owned & gap,
-        "gap_tp": owned & gap & positive,
-        "n": owned & ~gap & shown,
-        "tp": owned & ~gap & shown & positive,
-    }
+    true = owned & ~gap & shown
+    sums = {"entries": nw.lit(True), "rowless": rowless, "unknown": unknown & ~rowless}
+    sums |= {"kept": owned, "gap": owned & gap, "gap_tp": owned & gap & positive}
+    sums |= {"n": true, "tp": true & positive}
     n = nw.col("entries").cast(nw.Int64)
     picked = few.select(*keys, **{name: nw.when(kind).then(n) for name, kind in sums.items()})
     return collect(picked.group_by(*keys).agg(nw.col(*sums).sum()))
@@ -212,9 +214,9 @@ def _counts(
         pairs = zip(tp.tolist(), n.tolist(), strict=True)
         done = (Split(place, rule, hits, count - hits) for hits, count in pairs)
     texts = (str(as_text(name)) for name in feature[starts].to_list())
+    features = zip(texts, done, positives, negatives, missing, strict=True)
     return FeatureCounts.from_features(
-        (text, table.feature, "term", *rest)
-        for text, *rest in zip(texts, done, positives, negatives, missing, strict=True)
+        (text, table.feature, "term", *rest) for text, *rest in features
     )
 
 
@@ -228,15 +230,6 @@ def _with_zeros(
     if sum(rest):
         columns = [np.append(column, zeros) for column, zeros in zip(columns, rest, strict=True)]
     return ScoreCounts.from_scores(*columns)
-
-
-def _pairs_differ(entries: Frame) -> bool:
-    """Return whether no row has a feature twice; False may be a hash collision, to be checked."""
-    native: pl.LazyFrame = entries.select(ROW, FEATURE).drop_nulls().to_native()
-    hashed = native.select(pl.struct(ROW, FEATURE).hash().alias("h"))
-    hashes = hashed.collect(engine="streaming")["h"].to_numpy(writable=True)
-    hashes.sort()  # needs half the memory of a set
-    return not (hashes[1:] == hashes[:-1]).any()
 
 
 def check_sparse_rows(table: FeatureTable) -> None:
@@ -259,15 +252,3 @@ def check_sparse_rows(table: FeatureTable) -> None:
         bad = (truth != known) & pl.col(row).is_not_null()
         checks.append(Check(table.truth, "conflicting-truth", what, bad, known))
     raise_problems(table.files, checks, table.roles.null_value)
-
-
-def _unknown_rows(row: str, classes: ClassTable) -> Check:
-    """Return the check for entries whose row is not in the table of classes."""
-    known = pl.concat(
-        [numbered_rows(file).select(column_as_text(classes.row)) for file in classes.files]
-    )
-    bad = (
-        ~column_as_text(row).is_in(known.collect().to_series().implode())
-        & pl.col(row).is_not_null()
-    )
-    return Check(row, "unknown-row", "row '{value}' has no class", bad)

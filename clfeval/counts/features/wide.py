@@ -89,14 +89,15 @@ def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCoun
     try:
         numeric = [column for column, kind in kinds.items() if kind == "numeric"]
         categories = [column for column, kind in kinds.items() if kind == "category"]
-        found = [*count_numbers(numeric, rows, cut), *count_categories(categories, rows)]
+        found = [*count_numbers(numeric, rows, cut)]
+        for block, frame in rows.blocks(categories, "text"):
+            found += [one for column in block for one in _categories(column, frame, name)]
     except engine_errors():
         check_wide_rows(table, kinds)
         raise
     parts += [FeatureCounts.from_features(found, classes.unit)] if found else []
     counts = FeatureCounts.concatenate(parts)
-    nulls = table.roles.null_value
-    doubled = table.id is not None and not all_distinct(table.files, table.id, nulls)
+    doubled = table.id is not None and not all_distinct(table.files, table.id, roles.null_value)
     if doubled or (strict and counts.missing.any()):
         check_wide_rows(table, kinds)
     refuse_single_class(name, classes, truth)
@@ -105,25 +106,23 @@ def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCoun
 
 def count_numbers(columns: Sequence[str], rows: WideRowReader, cut: Cut) -> Iterator[Feature]:
     """Yield the features of numeric columns, block by block, dichotomised at the threshold."""
+    file = rows.table.files[0].name
+
+    def count(name: str, x: Floats, truth: Bools, n: Counts | None) -> Feature:
+        absent = np.isnan(x)
+        missing = mask_weight(absent, n)
+        if missing:
+            x, truth, n = x[~absent], truth[~absent], None if n is None else n[~absent]
+        refuse_infinite(x, cut, file, name)
+        done = split_rows(x, truth, n, cut)
+        return name, name, "numeric", done, mask_weight(truth, n), mask_weight(~truth, n), missing
+
     for block, table in rows.blocks(columns, "number"):
         truth = table[POSITIVE].to_numpy() == 1
         n = table[WEIGHT].to_numpy() if WEIGHT in table.columns else None
-        count = partial(_number, truth=truth, n=n, cut=cut, file=rows.table.files[0].name)
         numbers = (table[name].cast(nw.Float64).to_numpy() for name in block)
         with ThreadPoolExecutor(pl.thread_pool_size()) as pool:  # numpy sorts in parallel
-            yield from pool.map(count, block, numbers)
-
-
-def _number(
-    name: str, x: Floats, *, truth: Bools, n: Counts | None, cut: Cut, file: str
-) -> Feature:
-    absent = np.isnan(x)
-    missing = mask_weight(absent, n)
-    if missing:
-        x, truth, n = x[~absent], truth[~absent], None if n is None else n[~absent]
-    refuse_infinite(x, cut, file, name)
-    done = split_rows(x, truth, n, cut)
-    return name, name, "numeric", done, mask_weight(truth, n), mask_weight(~truth, n), missing
+            yield from pool.map(partial(count, truth=truth, n=n), block, numbers)
 
 
 def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
@@ -134,14 +133,8 @@ def refuse_infinite(x: Floats, cut: Cut, file: str, column: str) -> None:
         raise DataError.new(what, "infinite-value", file, None, column, hint=hint)
 
 
-def count_categories(columns: Sequence[str], rows: WideRowReader) -> Iterator[Feature]:
-    """Yield the features of text columns, block by block: one for each distinct text."""
-    for block, table in rows.blocks(columns, "text"):
-        for name in block:
-            yield from _categories(name, table, rows.table.files[0].name)
-
-
 def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Feature]:
+    """Return the features of a text column: one for each distinct text."""
     weight = nw.col(WEIGHT) if WEIGHT in table.columns else nw.lit(1).cast(nw.Int64)
     positive = nw.col(POSITIVE)
     sides = [(weight * positive).alias(HITS), (weight * (1 - positive)).alias(MISSES)]
@@ -157,13 +150,13 @@ def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Featur
         what = f"{len(sums):,} different texts are an id or free text, not a feature"
         hint = "name the id with --id, or the features with --feature (Python, batches)"
         raise DataError.new(what, "too-many-categories", file, None, column, hint=hint)
-    features = {f"{column}={text}": ("category", sums[text]) for text in sorted(sums, key=str)}
+    kind, features = "category", {f"{column}={text}": sums[text] for text in sorted(sums, key=str)}
     words = {str(text).casefold(): pair for text, pair in sums.items()}
     if sums and len(words) == len(sums) and set(words) <= {"true", "false"}:
-        features = {column: ("binary", words.get("true", (0, 0)))}
+        kind, features = "binary", {column: words.get("true", (0, 0))}
     return [
         (name, column, kind, Split(np.nan, None, *pair), positives, negatives, missing)
-        for name, (kind, pair) in (features or {column: ("category", (0, 0))}).items()
+        for name, pair in (features or {column: (0, 0)}).items()
     ]
 
 
@@ -223,12 +216,11 @@ def count_binary(
     columns: Sequence[str], rows: WideRowReader, reading: Reading
 ) -> tuple[FeatureCounts, Bools, int | None]:
     """Count 0/1 columns (k,); return also which are valid, and the rows without last field."""
-    classes = rows.classes
-    weighted, drop = rows.table.roles.weight is not None, rows.table.roles.missing == "drop"
+    classes, roles, k = rows.classes, rows.table.roles, len(columns)
+    weighted, drop = roles.weight is not None, roles.missing == "drop"
     frames = rows.frames(columns, reading, watch=True)
     found = [_sums(frame, columns, weighted=weighted, drop=drop) for frame in frames]
     parts, tails = zip(*found, strict=True)
-    k, kind = len(columns), np.int64
 
     def total(name: str) -> NDArray[Any]:
         return np.asarray(sum(part.get(name, np.zeros(k)) for part in parts))
@@ -241,21 +233,15 @@ def count_binary(
     if drop:  # missing values are counted by weight
         positives, known = total("known_positive"), total("known")
         missing = everybody - known
-    counts = FeatureCounts(
-        names=tuple(columns),
-        columns=tuple(columns),
-        kinds=("binary",) * k,
-        cuts=np.full(k, np.nan),
-        rules=(None,) * k,
-        tp=hits.astype(kind),
-        fp=np.maximum(total("all") - hits, 0).astype(kind),
-        positives=positives.astype(kind),
-        negatives=np.maximum(known - positives, 0).astype(kind),
-        missing=missing.astype(kind),
-        held_tp=np.full(k, np.nan),
-        held_fp=np.full(k, np.nan),
-        unit=classes.unit,
+    fp, negatives = np.maximum(total("all") - hits, 0), np.maximum(known - positives, 0)
+    tp, fp, positives, negatives, missing = (
+        one.astype(np.int64) for one in (hits, fp, positives, negatives, missing)
     )
+    nowhere, names = np.full(k, np.nan), tuple(columns)
+    counts = FeatureCounts(
+        names, names, ("binary",) * k, nowhere, (None,) * k, tp, fp, positives, negatives, missing,
+        nowhere, nowhere, classes.unit,
+    )  # fmt: skip
     binary = ~((low < 0) | (high > 1) | (total("squares") != total("plain")))
     known_tails = [tail for tail in tails if tail is not None]
     return counts, binary, sum(known_tails) if known_tails else None
@@ -273,13 +259,8 @@ def _sums(
     values, known = many, (~many.is_null()).cast(nw.Int8)
     if weighted:
         values, known = values * nw.col(WEIGHT), known * nw.col(WEIGHT)
-    wanted = {
-        "all": values.sum(),
-        "positive": (values * positive).sum(),
-        "low": many.min(),
-        "high": many.max(),
-        "missing": many.null_count(),
-    }
+    wanted = {"all": values.sum(), "positive": (values * positive).sum()}
+    wanted |= {"low": many.min(), "high": many.max(), "missing": many.null_count()}
     # between 0 and 1 only these equal their squares; integers need no such check
     if any(schema[name].is_float() for name in columns):
         wanted |= {"squares": (many**2).sum(), "plain": many.sum()}

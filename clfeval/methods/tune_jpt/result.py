@@ -329,7 +329,8 @@ def sample_from_counts(counts: Mapping[str, Sequence[float]], roles: Any) -> Sam
     confusions = ConfusionCounts.from_cells(list(counts), cells)
     _need_classes(confusions, "--counts", "both TP and FN, or both FP and TN, are 0")
     total = int((confusions.positives + confusions.negatives).max())
-    return Sample.from_confusions(confusions, InputFile("--counts", None, total), roles)
+    files = [InputFile("--counts", None, total)]
+    return Sample.from_confusions({None: confusions}, files, roles, name="--counts")
 
 
 def sample_from_rates(sensitivity: float | None, specificity: float | None, roles: Any) -> Sample:
@@ -345,8 +346,9 @@ def sample_from_rates(sensitivity: float | None, specificity: float | None, role
     tp, tn = (np.array([float(rate or 0.0)]) for rate in rates.values())
     one = np.ones(1)
     confusions = ConfusionCounts(("model",), tp, 1 - tn, 1 - tp, tn, one, one)
-    files = InputFile("--sensitivity --specificity", None, 0)
-    return Sample.from_confusions(confusions, files, roles, sampled=False)
+    name = "--sensitivity --specificity"
+    files = [InputFile(name, None, 0)]
+    return Sample.from_confusions({None: confusions}, files, roles, name=name, sampled=False)
 
 
 def _need_classes(
