@@ -34,16 +34,17 @@ SUMMED = ("rows", "positives", "negatives", "found", "missed_by_all", "models", 
 def pending_gates(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
     """Return the gates of a run before evaluation, and their texts."""
     gates = build_group(Gates, run.options)
-    found = []
-    for limit, text in parse_limits(gates):
-        part = "" if limit.part == "value" else f".{limit.part}"
-        severity = gates.severity(limit.kind)
-        one = Gate(limit.kind, f"{limit.metric}{part}", limit.model, limit.limit, None, True,
-                   severity=severity, slice=limit.slices)  # fmt: skip
-        found.append((one, f"{limit.kind} {text}"))
+    gate = partial(Gate, value=None, passed=True, run=run.name)
+    found, texts = [], [f"{kind} {text}" for kind, text in gates.written]
+    for limit in gates.limits:
+        metric = limit.metric if limit.part == "value" else f"{limit.metric}.{limit.part}"
+        grade = gates.severity(limit.kind)
+        found.append(
+            gate(limit.kind, metric, limit.model, limit.limit, severity=grade, slice=limit.slices)
+        )
     for name, least in gates.least.items():
-        kind = f"min-{name}"
-        found.append((Gate(kind, name, None, least, None, True), f"{kind} {least:,}"))
+        found.append(gate(f"min-{name}", name, None, least))
+        texts.append(f"min-{name} {least:,}")
     for model in gates.still_best:
         found.append(gate("still-best", "still-best", model, 1.0))
         texts.append(f"still-best {model}")
