@@ -11,7 +11,8 @@ __version__ = "0.1.0"
 COMMANDS = ("report", "mars", "phidelta", "tune-jpt", "mlcps")
 FUNCTIONS = tuple(name.replace("-", "_") for name in COMMANDS)  # typed in the stub
 _HOMES = {
-    **{name: f"clfeval.api.{name}" for name in FUNCTIONS},
+    **dict.fromkeys(FUNCTIONS, "clfeval.api.commands"),
+    "mlcps": "clfeval.api.mlcps",
     "Result": "clfeval.api.result",
     "Estimate": "clfeval.document",
     "ClfevalError": "clfeval.errors",

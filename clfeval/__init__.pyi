@@ -9,7 +9,7 @@ from clfeval.document import Estimate as Estimate
 from clfeval.errors import ClfevalError as ClfevalError
 from clfeval.errors import DataError as DataError
 from clfeval.errors import UsageError as UsageError
-from clfeval.tables.peek import Read
+from clfeval.tables.columns import Read
 
 __version__: str
 COMMANDS: tuple[str, ...]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
+
+from clfeval.records import dataclass
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from enum import IntEnum
 from shlex import quote
 from typing import Any, Self
+
+from clfeval.records import dataclass, field
 
 MAX_PRINTED_PROBLEMS = 5  # problems printed without --verbose
 HEADER_ONLY = "the table has a header but no rows"

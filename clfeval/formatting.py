@@ -170,3 +170,12 @@ def describe_reference(model: str, given: str) -> str:
     if given.endswith(NAMESAKES):
         return f"the models with these names in {quoted_name(given.removesuffix(NAMESAKES))}"
     return quoted_name(model)
+
+
+def format_deciding_digits(value: float, limit: float) -> str:
+    """Write a number with three digits, or as many as distinguish it from its limit."""
+    for digits in range(3, 17):
+        near = float(f"{value:.{digits}g}")
+        if isinstance(value, float) and abs(near - value) <= abs(value - limit) / 2:
+            return repr(near)
+    return repr(value)

@@ -6,7 +6,6 @@ By it editors and type checkers know every keyword of the public functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -29,7 +28,7 @@ from clfeval.document import Estimate as Estimate
 from clfeval.errors import ClfevalError as ClfevalError
 from clfeval.errors import DataError as DataError
 from clfeval.errors import UsageError as UsageError
-from clfeval.tables.peek import Read
+from clfeval.tables.columns import Read
 
 __version__: str
 COMMANDS: tuple[str, ...]
@@ -75,8 +74,7 @@ def _spelled(kind: Any) -> str:
 
 def main() -> None:
     """Write the stub anew."""
-    homes = (import_module(f"clfeval.api.{name}") for name in FUNCTIONS)
-    commands = [getattr(home, name).command for home, name in zip(homes, FUNCTIONS, strict=True)]
+    commands = [getattr(clfeval, name).command for name in FUNCTIONS]
     STUB.write_text(stub_of(commands), encoding="utf-8")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clfeval.schema import COMMON, Column, Json, Page, Table
+from clfeval.pages.schema import COMMON, Column, Json, Page, Table
 
 
 def json_schema(page: Page) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 import clfeval
 from clfeval.errors import ClfevalError, Problem, UsageError
-from clfeval.options.dialect import reword_error, yaml_dialect
+from clfeval.options.syntax import reword_error, yaml_dialect
 from clfeval.tables.input import command_of
 from clfeval.tables.yaml import read_yaml
 from tests.shell import at_shell

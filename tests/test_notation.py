@@ -6,7 +6,7 @@ import pytest
 
 from clfeval.errors import UsageError
 from clfeval.measures.population import Population
-from clfeval.options import values as notation
+from clfeval.options import syntax as notation
 
 
 @pytest.mark.parametrize(

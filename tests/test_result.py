@@ -17,7 +17,7 @@ from clfeval.api.result import Result
 from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import parse_limit
 from clfeval.document import SCHEMA, SCHEMA_VERSION, Estimate, Gate, InputFile, ResultNote, Row
-from clfeval.lazy_rows import LazyRows
+from clfeval.document.rows import LazyRows
 from tests.thoroughness import examples
 
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import clfeval
-from clfeval.schema import CHANGES, COMPARISONS
+from clfeval.pages.schema import CHANGES, COMPARISONS
 from tests.test_schema import FIXTURES, SCHEMA, VALIDATOR, changed, wrong_with
 
 TEST, TRAIN, CV = "metrics/test.csv", "metrics/train.csv", "metrics/cv_results.csv"

@@ -6,13 +6,13 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from os import PathLike, fspath
 from os.path import basename
 from typing import Any, cast
 
+import clfeval
+from clfeval.api.commands import add_gate_measures, report
 from clfeval.api.questions import Offer, OnOpen
-from clfeval.api.report import add_gate_measures, report
 from clfeval.compare.baseline.changes import LEVEL, Baseline
 from clfeval.compare.baseline.read import (
     EarlierResult,
@@ -31,8 +31,8 @@ from clfeval.errors import DataError, UsageError, bad_option, format_option, lis
 from clfeval.formatting import NAMESAKES
 from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.options.declaration import Command, as_list
-from clfeval.schema import MOST_CHANGES
-from clfeval.tables.peek import Read
+from clfeval.pages.schema import MOST_CHANGES
+from clfeval.tables.columns import Read
 from clfeval.tables.recognition import Predictions
 
 
@@ -104,8 +104,7 @@ def compute_with_gates(
     on_open: of the table, and of a baseline that is a table. label: of the lines that will be
     appended to a history, if any. run: of a batch. dry: check the limits of gates only.
     """
-    name = command.name.replace("-", "_")
-    function = getattr(import_module(f"clfeval.api.{name}"), name)
+    function = getattr(clfeval, command.name.replace("-", "_"))
     heard: list[Read] = []
 
     def hear(one: Read) -> None:

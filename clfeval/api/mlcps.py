@@ -23,7 +23,7 @@ from clfeval.options.declaration import changed_options
 from clfeval.tables.input import Input, with_input
 from clfeval.tables.metric.sheet import Sheet, not_transposed_error
 from clfeval.tables.metric.table import MetricTable, read_metrics
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 from clfeval.tables.source import table_paths
 
 FEW = 1000  # names examined, at most

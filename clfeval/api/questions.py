@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from typing import Any
 
 from clfeval import __version__
@@ -14,8 +13,9 @@ from clfeval.errors import MAX_PRINTED_PROBLEMS, ClfevalError, DataError, Proble
 from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Option, as_list, changed_options, format_value
 from clfeval.pages import DRY_RUN
+from clfeval.records import dataclass, replace
 from clfeval.tables.cells import FRAME
-from clfeval.tables.peek import Facts, Read
+from clfeval.tables.columns import Facts, Read
 from clfeval.tables.source import display_name, reading_pipes_once, table_paths
 
 

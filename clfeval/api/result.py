@@ -12,12 +12,11 @@ from typing import Any, Literal, Self, get_args
 
 from clfeval import COMMANDS
 from clfeval.compare.gates.limits import Gates
-from clfeval.document import Document
+from clfeval.document import Bounds, Document
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.formatting import MOST_DIGITS, format_count
-from clfeval.gate import Bounds
 from clfeval.options.declaration import build_group, options_of
-from clfeval.options.dialect import PYTHON, reword_error, reword_for_python
+from clfeval.options.syntax import PYTHON, reword_error, reword_for_python
 from clfeval.tables.input import command_of
 from clfeval.views.files import OutputRequest, SavedFiles, check_names, table_or_first
 
@@ -58,7 +57,7 @@ class Result(Document):
         A measure has four columns: `recall`, `recall_low`, `recall_high` and `recall_reason`.
         Raises UsageError for an unknown table or a library that is not installed.
         """
-        from clfeval.views.data_files import table_columns, text_columns
+        from clfeval.views.files import table_columns, text_columns
 
         if backend not in get_args(Backend):
             raise bad_option(f"backend '{backend}' is not one of {', '.join(get_args(Backend))}")

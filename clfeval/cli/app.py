@@ -13,20 +13,22 @@ from typer.core import TyperGroup
 
 from clfeval import COMMANDS, __version__
 from clfeval.cli.command import OTHERS, build_typer_command, find_declaration, find_option
-from clfeval.cli.error_output import (
-    bug_line,
-    error_from_typer,
-    last_option_value,
-    print_error,
-    wants_json,
-)
 from clfeval.cli.help_texts import (
     guide_names,
     print_guide,
     refuse_unknown_command,
     suggest_other_commands,
 )
-from clfeval.cli.output import ASCII_HANDLER, abandon_stream, print_notes
+from clfeval.cli.output import (
+    ASCII_HANDLER,
+    abandon_stream,
+    bug_line,
+    error_from_typer,
+    last_option_value,
+    print_error,
+    print_notes,
+    wants_json,
+)
 from clfeval.errors import ClfevalError, ExitCode, UsageError, bad_option
 
 HEAD = "Evaluate classifiers from a table of predictions."

@@ -29,7 +29,7 @@ from clfeval.tables.source import split_path
 
 if TYPE_CHECKING:
     from clfeval.document import Document
-    from clfeval.tables.peek import Read
+    from clfeval.tables.columns import Read
 
 KIND = Parameter.POSITIONAL_OR_KEYWORD
 RESULT_GROUPS = (Output, Gates, HistoryOptions)  # option groups on the result, for every command

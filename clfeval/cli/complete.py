@@ -51,7 +51,7 @@ def complete_class(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the metrics a gate can limit, up to the equals sign."""
     from clfeval.pages import page_of
-    from clfeval.schema import gateable_names
+    from clfeval.pages.schema import gateable_names
 
     metrics = gateable_names(page_of(str(ctx.info_name)))
     return _with_prefix((f"{name}=" for name in metrics), incomplete)

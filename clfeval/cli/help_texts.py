@@ -26,7 +26,7 @@ from clfeval.errors import (
     suggestion,
 )
 from clfeval.options.declaration import Command, Option, options_of
-from clfeval.options.dialect import MEANT
+from clfeval.options.syntax import MEANT
 from clfeval.output_files import Draft
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
     from clfeval.pages.explain import ALL, explain_page, explainable_names, find_terms
 
     if name == MEASURES:
-        from clfeval.methods.measurement.metrics import list_measures
+        from clfeval.methods.measurement.measure_rows import list_measures
 
         lines = list_measures(str(ctx.info_name), askable_measures(str(ctx.info_name)))
         print_result([f"{line}\n" for line in lines], for_people=True)
@@ -193,7 +193,7 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
 def askable_measures(command: str) -> AvailableMeasures:
     """Return the measures that can be requested from a command."""
     if command == "tune-jpt":
-        from clfeval.methods.tune_jpt.requested_measures import TUNE_JPT_MEASURES
+        from clfeval.methods.tune_jpt.options import TUNE_JPT_MEASURES
 
         return TUNE_JPT_MEASURES
     if command == "mlcps":

@@ -6,29 +6,26 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from clfeval.cli.error_output import (
-    annotate,
-    bug_line,
-    capture_engine_output,
-    error_lines,
-    gate_lines,
-    wants_json,
-)
 from clfeval.cli.output import (
     Output,
     Screen,
+    annotate,
+    bug_line,
+    capture_engine_output,
     detect_screen,
+    error_lines,
+    gate_lines,
     print_notes,
     print_result,
     requested_output,
     show_spinner,
     stdout_pieces,
+    wants_json,
 )
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions, append_entries, check_target
@@ -36,7 +33,8 @@ from clfeval.errors import ExitCode, bad_option
 from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Opt, build_group
 from clfeval.pages import DRY_RUN, HISTORY, SUITE, page_of
-from clfeval.tables.lazy_imports import defer_parts_of_numpy
+from clfeval.records import dataclass, replace
+from clfeval.tables.foreign_files import defer_parts_of_numpy
 from clfeval.tables.source import split_path
 from clfeval.views.files import SavedFiles, table_or_first
 
@@ -70,7 +68,7 @@ def run_command(
     with SavedFiles(output.save, inputs=read, gates=gates.any or batch, said="--save ") as files:
         watched = nullcontext() if batch else show_spinner(tables)
         with nullcontext() if output.verbose else capture_engine_output(), watched:
-            import clfeval.tables.prediction  # noqa: F401  # first, or polars undoes the next line
+            import clfeval.tables.prediction_files  # noqa: F401  # first, or polars undoes the next line
 
             if hasattr(signal, "siginterrupt"):  # else Ctrl-C does not end a blocking read
                 signal.siginterrupt(signal.SIGINT, True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +14,7 @@ from clfeval.inference.distributions import student_quantile, student_tail
 from clfeval.inference.influence import measure_difference
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import AIMS
+from clfeval.records import dataclass, replace
 
 BETTER, WORSE, EQUIVALENT = "better", "worse", "equivalent"
 NOT_WORSE, UNDECIDED, CHANGED = "not worse", "undecided", "changed"
@@ -191,7 +191,7 @@ def comparison_row(
 
 def adjusted_fdr(changes: Sequence[Change]) -> Iterator[Change]:
     """Yield changes with p adjusted over all of them by Benjamini and Hochberg's rule."""
-    from clfeval.inference.p_values import benjamini_hochberg
+    from clfeval.inference.hypothesis_tests import benjamini_hochberg
 
     p = np.array([math.nan if one.p is None else one.p for one in changes])
     for one, q in zip(changes, benjamini_hochberg(p).tolist(), strict=True):

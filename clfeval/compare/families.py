@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from math import ceil, erf, sqrt
@@ -24,6 +23,7 @@ from clfeval.document import Estimate, Row
 from clfeval.formatting import NAMESAKES
 from clfeval.inference.distributions import critical_value, normal_quantile_array, student_quantile
 from clfeval.inference.resampling import random_stream
+from clfeval.records import dataclass
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
 EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared

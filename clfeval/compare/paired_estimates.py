@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from clfeval.inference.influence import (
 )
 from clfeval.inference.proportions import ENOUGH, MIN_ERRORS_FROM_END
 from clfeval.measures.record import Measure
+from clfeval.records import dataclass, field
 
 DELONG, INFLUENCE_T, NO_ROW = "DeLong, t", "influence, t", "exact 0-of-n limit: no row differs"
 UNKNOWN = "none: all differences are equal"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints, divide
@@ -18,6 +16,7 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.influence import partial_derivatives
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
+from clfeval.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -18,7 +17,8 @@ from clfeval.counts.clusters_and_weights import (
     pattern_entries,
     select_owners,
 )
-from clfeval.counts.evaluated_rows import EvaluatedRows, cluster_numbers
+from clfeval.counts.evaluated_rows import EvaluatedRows, cluster_numbers, slice_rows_of_tables
+from clfeval.counts.invalid_rows import PatternCheck
 from clfeval.counts.patterns import (
     PatternCounts,
     WeightedCounts,
@@ -29,11 +29,10 @@ from clfeval.counts.patterns import (
 )
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings
-from clfeval.counts.slices import slice_rows_of_tables
-from clfeval.counts.value_checks import PatternCheck
+from clfeval.records import dataclass
 from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural_sort_key
 from clfeval.tables.columns import ModelColumns
-from clfeval.tables.lazy_imports import nw
+from clfeval.tables.foreign_files import nw
 from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 

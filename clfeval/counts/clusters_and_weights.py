@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any, TypeVar, cast
@@ -18,6 +17,7 @@ from clfeval.inference.resampling import (
     resampled_counts,
     resampled_weights,
 )
+from clfeval.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

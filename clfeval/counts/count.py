@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clfeval.counts.clusters_and_weights import ClusterCounts
+from clfeval.counts.evaluated_rows import Facets, slice_label, slice_rows
 from clfeval.counts.group_rows import group_rows
-from clfeval.counts.invalid_rows import refuse_invalid_rows, refuse_rows_without_run
+from clfeval.counts.invalid_rows import (
+    check_patterns,
+    check_thresholds,
+    corrected_settings,
+    refuse_invalid_patterns,
+    refuse_invalid_rows,
+    refuse_rows_without_run,
+)
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_error, weight_unit
 from clfeval.counts.prediction_counts import PredictionCounts, TopRows
 from clfeval.counts.scores import parse_top_count, read_scores, top_cuts
@@ -21,18 +28,12 @@ from clfeval.counts.settings import (
     start_fingerprints,
     with_label_thresholds,
 )
-from clfeval.counts.slices import Facets, slice_label, slice_rows
-from clfeval.counts.value_checks import (
-    check_patterns,
-    check_thresholds,
-    corrected_settings,
-    refuse_invalid_patterns,
-)
 from clfeval.document import InputFile
 from clfeval.errors import DataError, UsageError, bad_option, join_texts, list_names
+from clfeval.records import dataclass, field, replace
+from clfeval.tables.columns import Facts
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
-from clfeval.tables.layouts.counts import CountsRow, read_confusions
-from clfeval.tables.peek import Facts
+from clfeval.tables.layouts.long import CountsRow, read_confusions
 from clfeval.tables.recognition import Predictions
 from clfeval.tables.scan import engine_errors, scan
 

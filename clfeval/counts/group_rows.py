@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
@@ -19,9 +18,10 @@ from clfeval.counts.settings import (
     refuse_class_columns_not_in_truth,
 )
 from clfeval.errors import DataError, format_option, list_names
+from clfeval.records import dataclass
 from clfeval.tables.cells import is_missing, natural_sort_key
 from clfeval.tables.columns import WRONG, Mode, ModelColumns
-from clfeval.tables.lazy_imports import nw
+from clfeval.tables.foreign_files import nw
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
 
 _PLAIN = {str, int, bool, type(None)}  # cells of these types need no conversion

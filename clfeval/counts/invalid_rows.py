@@ -1,4 +1,4 @@
-"""The second pass over the rows after an error: the invalid rows, with a hint."""
+"""Errors of rows and values: invalid labels, scores out of range, rows without a value."""
 
 from __future__ import annotations
 
@@ -7,28 +7,66 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from clfeval.arrays import Bools, Ints
+from clfeval.counts.clusters_and_weights import Owners, select_owners
 from clfeval.counts.doubtful_columns import (
+    refuse_binary_predictions,
+    refuse_complements,
     refuse_disjoint_labels,
     refuse_mixed_answers,
+    refuse_probability_sums,
+    refuse_shared_threshold,
+    refuse_stray_columns,
     refuse_text_columns,
+    refuse_unbounded_scores,
 )
 from clfeval.counts.doubtful_scores import refuse_multilabel_cells
-from clfeval.counts.settings import CountSettings, declarable_labels
-from clfeval.errors import MAX_PROBLEMS, DataError, Problem, format_option
-from clfeval.tables.cells import known_labels, missing_word_hint, natural_sort_key
+from clfeval.counts.evaluated_rows import slice_rows
+from clfeval.counts.group_rows import MISSING, RawPatterns
+from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.settings import (
+    CountSettings,
+    declarable_labels,
+    raw_values_of,
+    resolve_positive,
+    with_model_kinds,
+)
+from clfeval.errors import (
+    HEADER_ONLY,
+    MAX_PROBLEMS,
+    DataError,
+    Problem,
+    UsageError,
+    format_option,
+    list_names,
+    unknown_model,
+)
+from clfeval.records import dataclass, replace
+from clfeval.tables.cells import (
+    as_text,
+    count_texts,
+    distinct_texts,
+    known_labels,
+    missing_word_hint,
+    natural_sort_key,
+)
+from clfeval.tables.columns import ColumnPeek, is_score
+from clfeval.tables.foreign_files import pl
+from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.invalid_cells import (
     FILE,
     PLACE,
     ROW,
     Check,
     Suspicion,
+    count_blank,
     duplicate_id,
     missing_cell,
     numbered_rows,
     run_checks,
 )
-from clfeval.tables.lazy_imports import pl
-from clfeval.tables.peek import ColumnPeek
 from clfeval.tables.scan import TableFile, all_distinct
 
 # by the code of the first problem; {value} is the quoted value, the others are options with it
@@ -160,3 +198,167 @@ def refuse_same_rows(files: Sequence[TableFile], column: str, frame: pl.LazyFram
 
 
 MOST_SHARED = 0.5  # of the ids
+
+
+MOST_SLICES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PatternCheck:
+    """Missing and invalid values among the distinct patterns; blank: blank lines of the files."""
+
+    grouped: RawPatterns
+    classes: tuple[str, ...]
+    missing: Bools  # per raw pattern: truth or some prediction is missing
+    excused: Bools  # of these, blank lines
+    unknown: Mapping[str, frozenset[str]]  # per label model: values that are not classes
+    unbounded: Mapping[str, tuple[float, float]]  # score models without threshold outside 0..1
+    blank: int
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Number of rows of each class."""
+        counts = count_texts(self.grouped.truth, self.grouped.rows.tolist())
+        return {name: counts[name] for name in self.classes}
+
+    @property
+    def owners(self) -> Owners | None:
+        """The cluster of each pattern, or its sum of squared weights."""
+        clusters = self.grouped.clusters
+        return self.grouped.squares if clusters is None else list(map(str, map(as_text, clusters)))
+
+    def evaluated_slices(self, settled: CountSettings) -> tuple[Ints, dict[str, Ints]]:
+        """Return the indices of the evaluated patterns, and those of each slice among them."""
+        kept, columns = np.flatnonzero(~self.missing), settled.columns
+        by = {name: [values[i] for i in kept.tolist()]
+              for name, values in zip(columns.by, self.grouped.by, strict=True)}  # fmt: skip
+        return kept, slice_rows(columns.facets, by)
+
+
+def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck:
+    """Check the distinct raw values against the roles of their columns."""
+    roles, models = settled.roles, settled.columns.models
+    classes = tuple(sorted(distinct_texts(grouped.truth), key=natural_sort_key))
+    known = known_labels(classes, roles)
+    absent, unknown = [[value is None for value in grouped.truth]], {}
+    for model, values in zip(models, grouped.votes, strict=True):
+        none = None if model.kind == "label" else MISSING
+        absent.append([value == none for value in values])
+        if model.kind == "label" and (strange := distinct_texts(values) - known):
+            unknown[model.name] = frozenset(strange)
+    unbounded = {}
+    for model in models:
+        low, high = grouped.ranges.get(model.name, (0.0, 1.0))
+        needed = model.kind == "classes" or not roles.has_threshold(model.name)
+        if needed and (low < 0 or (high > 1 and not model.shares)):
+            unbounded[model.name] = low, high
+    empty = np.logical_and.reduce(absent)
+    looks_blank = grouped.rows[empty].sum()
+    blank = sum(map(count_blank, settled.files)) if looks_blank else 0
+    # rows without any value are blank lines, unless there are more of them than blank lines
+    excused = empty & (looks_blank <= blank)
+    missing = np.logical_or.reduce(absent)
+    return PatternCheck(grouped, classes, missing, excused, unknown, unbounded, blank)
+
+
+def corrected_settings(judged: PatternCheck, settled: CountSettings) -> CountSettings | None:
+    """Return corrected settings to count again: another positive class, or scores for labels."""
+    scores, positive, models = set[str](), settled.positive, settled.columns.models
+    if settled.roles.kind is None:
+        scores = {name for name, values in judged.unknown.items() if all(map(is_score, values))}
+    if judged.classes:
+        settled.refuse_similar_labels(judged.rows)
+        positive = resolve_positive(settled.name, judged.rows, settled.roles, models)
+    if not scores and positive == settled.positive:
+        return None
+    # another class: other thresholds relate labels to scores
+    related = settled.related if positive == settled.positive else None
+    settled = with_model_kinds(settled, dict.fromkeys(scores, "score"))
+    return replace(settled, positive=positive, reread=settled.reread | scores, related=related)
+
+
+def refuse_invalid_patterns(
+    judged: PatternCheck, settled: CountSettings, *, any_range: bool
+) -> None:
+    """Raise all problems of the rows, named in a second pass if needed."""
+    grouped, name, columns = judged.grouped, settled.name, settled.columns
+    refuse_stray_columns(settled, grouped.votes, judged.unbounded)
+    refuse_binary_predictions(settled, judged.classes)
+    refuse_complements(settled)
+    settled.refuse_similar_labels(judged.rows, judged.unknown)
+    owners, evaluated = grouped.clusters, np.flatnonzero(~judged.missing)
+    lost = owners is not None and any(owners[i] is None for i in evaluated.tolist())
+    surely = bool(judged.unknown or grouped.wrong or grouped.bad_weights or lost)
+    missing = bool((judged.missing & ~judged.excused).any())
+    if surely or (missing and (settled.roles.missing == "error" or grouped.mode == "loose")):
+        wrong, weights = grouped.wrong > 0, grouped.bad_weights > 0
+        refuse_invalid_rows(
+            settled, judged.classes, judged.unknown, wrong=wrong, weights=weights, lost=lost
+        )
+        if surely:
+            raise DataError.new("invalid values in unknown rows", "bad-values", name)
+    refuse_unbounded_scores(settled, judged.unbounded, any_range=any_range)
+    if not any_range:
+        refuse_shared_threshold(settled, grouped.ranges)
+    refuse_probability_sums(settled, judged.classes, grouped.off)
+    if not grouped.n[evaluated].sum() > 0:
+        hint = HEADER_ONLY
+        if grouped.rows.sum() > judged.blank or columns.weight:
+            hint = "every row has a missing value or weight 0"
+        raise DataError.new("no rows to evaluate", "empty-table", name, hint=hint)
+    if columns.id is not None and not settled.layout.gathers:
+        peek = settled.peeks[columns.id]
+        check_ids(settled.files, columns.id, columns.null_values, peek, columns.run, ROW_HINTS)
+    several = len(settled.files) > 1 and columns.id is None
+    if columns.cluster and several and find_column([columns.cluster], ColumnNames.ID):
+        rows = settled.numbered_rows(FILE, columns.cluster)
+        refuse_same_rows(settled.files, columns.cluster, rows)
+
+
+def patterns_by_slice(
+    judged: PatternCheck, settled: CountSettings
+) -> dict[str | None, PatternCounts]:
+    """Return the pattern counts of the kept rows: of the whole table (None) and every slice."""
+    raw, positive, columns = judged.grouped, settled.positive, settled.columns
+    names = tuple(model.name for model in columns.models)
+    truth = _is_label(raw.truth, positive)
+    said = zip(columns.models, raw.votes, strict=True)
+    votes = [
+        _is_label(values, positive) if model.kind == "label" else np.array(values) == 1
+        for model, values in said
+    ]
+    table, owners = np.column_stack(votes), judged.owners
+
+    def patterns(rows: Ints) -> PatternCounts:
+        n, some = raw.n[rows], select_owners(owners, rows)
+        return PatternCounts.from_votes(
+            names, truth[rows], table[rows], n, settled.unit, owners=some
+        )
+
+    kept, found = judged.evaluated_slices(settled)
+    if len(found) > MOST_SLICES:
+        option = "--by" if columns.run is None else "--run"
+        what = f"{option} {list_names(columns.by)} gives {len(found):,} groups"
+        hint = f"use a column with at most {MOST_SLICES} values"
+        raise UsageError.new(what, "too-many-slices", hint=hint)
+    return {None: patterns(kept)} | {label: patterns(kept[some]) for label, some in found.items()}
+
+
+def _is_label(values: list[Any], label: str) -> Bools:
+    same = set(raw_values_of(values, label))
+    return np.array([value in same for value in values], bool)
+
+
+def check_thresholds(settled: CountSettings) -> None:
+    """Raise UsageError for thresholds of unknown models, or of models with labels."""
+    kinds = {model.name: model.kind for model in settled.columns.models}
+    given = settled.roles.threshold
+    for name in given:
+        if name is not None and name not in kinds:
+            raise unknown_model("--threshold", name, kinds)
+        if name is not None and kinds[name] == "label":
+            raise UsageError.new(f"--threshold names '{name}', which has no scores", "needs-scores")
+    if given and {*kinds.values()} == {"label"}:
+        what = "--threshold needs scores, but all models have labels"
+        hint = "leave it out, or use a table of scores"
+        raise UsageError.new(what, "needs-scores", hint=hint)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from math import floor, frexp, inf, log10
@@ -18,8 +17,9 @@ from clfeval.counts.clusters_and_weights import (
     concatenate_statistics,
     merge_equal_rows,
 )
-from clfeval.tables.layouts.counts import CountsRow
-from clfeval.tables.lazy_imports import nw
+from clfeval.records import dataclass, replace
+from clfeval.tables.foreign_files import nw
+from clfeval.tables.layouts.long import CountsRow
 from clfeval.tables.scan import Frame, collect
 
 S = TypeVar("S")

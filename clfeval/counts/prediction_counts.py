@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,14 +19,15 @@ from clfeval.counts.classes import (
     read_probability_rows,
 )
 from clfeval.counts.evaluated_rows import EvaluatedRows, JointCounts, joint_counts
+from clfeval.counts.invalid_rows import PatternCheck, patterns_by_slice
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts, count_model_scores
 from clfeval.counts.settings import CountSettings, input_file, is_multiclass, raw_values_of
-from clfeval.counts.value_checks import PatternCheck, patterns_by_slice
 from clfeval.document import InputFile
+from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ModelColumns
+from clfeval.tables.foreign_files import nw
 from clfeval.tables.input import Input
-from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import collect
 
 S = TypeVar("S")

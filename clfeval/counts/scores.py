@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import reduce
 from hashlib import sha256
 
@@ -18,7 +17,7 @@ from clfeval.counts.clusters_and_weights import (
     select_owners,
     subtract_owners,
 )
-from clfeval.counts.evaluated_rows import EvaluatedRows, Target
+from clfeval.counts.evaluated_rows import EvaluatedRows, Target, slice_rows_of_tables
 from clfeval.counts.patterns import (
     WeightedCounts,
     common_unit,
@@ -27,11 +26,11 @@ from clfeval.counts.patterns import (
     squares_of,
     stack_arrays,
 )
-from clfeval.counts.slices import slice_rows_of_tables
 from clfeval.errors import UsageError, list_names
+from clfeval.records import dataclass, replace
 from clfeval.tables.cells import as_text
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.lazy_imports import nw
+from clfeval.tables.foreign_files import nw
 from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 

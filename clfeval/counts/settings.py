@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
 from typing import Any, TypeAlias
@@ -17,6 +16,7 @@ from clfeval.counts.label_checks import (
 from clfeval.document import InputFile
 from clfeval.errors import DataError, Problem, format_option, join_texts, list_names, suggestion
 from clfeval.formatting import format_count
+from clfeval.records import dataclass, replace
 from clfeval.tables.cells import (
     as_text,
     default_positive,
@@ -25,12 +25,11 @@ from clfeval.tables.cells import (
     missing_word_hint,
     natural_sort_key,
 )
-from clfeval.tables.columns import Columns, Layout, ModelColumns
+from clfeval.tables.columns import ColumnPeek, Columns, Layout, ModelColumns, is_score
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
+from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.invalid_cells import numbered_rows
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.peek import ColumnPeek, is_score
 from clfeval.tables.recognition import Predictions
 from clfeval.tables.scan import (
     NO_TAIL,

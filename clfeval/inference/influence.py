@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Bools, Floats, Influence, divide
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.region_intervals import OfProportions
+from clfeval.records import dataclass
 
 _BLOCK = 2**16  # kinds of rows per block, few enough to stay in the cache
 

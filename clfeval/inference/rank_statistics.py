@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +12,7 @@ from clfeval.inference.clusters import sum_variance_factor
 from clfeval.inference.distributions import critical_value, student_quantile, tail_probability
 from clfeval.inference.influence import SamplingUnits, degrees_of_freedom
 from clfeval.inference.proportions import ENOUGH, MIN_ERRORS_FROM_END
+from clfeval.records import dataclass, replace
 
 LOGIT = "DeLong, logit"
 OUTER = "DeLong, logit, and Newcombe's score interval"

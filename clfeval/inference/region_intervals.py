@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.inference.distributions import bisect, critical_value
 from clfeval.inference.proportions import Parts, part_of_sum, score_parts, score_spread
+from clfeval.records import dataclass
 
 OfShares = Callable[[Floats, Floats, Floats], Floats]  # of p1, p2 and the share of the first class
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.inference.influence import CovarianceEstimate, degrees_of_freedom, mean_covariance
 from clfeval.inference.rank_statistics import AucInterval, auc_interval
+from clfeval.records import dataclass
 
 _MAX_TWICE_PAIRS = 2**53  # twice the pairs of rows that floats count
 _BLOCK = 2**16  # scores per block, few enough to stay in the cache

@@ -11,7 +11,6 @@ from typing import Any
 from clfeval.arrays import Floats, divide
 from clfeval.measures import (
     calibration,
-    class_averages,
     confusion,
     decisions,
     desirability,
@@ -22,6 +21,7 @@ from clfeval.measures import (
     probability,
     ranking,
 )
+from clfeval.measures import multiclass_table as class_averages
 from clfeval.measures.record import Measure, Needs
 
 _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"

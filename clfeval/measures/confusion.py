@@ -6,13 +6,13 @@ Measures broadcast, are unchanged by a common factor of all cells, NaN where 0/0
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Number, divide
 from clfeval.measures.record import CLASS_REASONS, IntervalKind, Measure
+from clfeval.records import dataclass
 
 _SMALL, _TERMS = 0.1, 18  # where a series replaces the logarithm
 _FAR = 1e100  # times as much as expected, compared with which 1 is negligible

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -25,6 +24,7 @@ from clfeval.measures.confusion import (
     specificity,
 )
 from clfeval.measures.record import CLASS_REASONS, Measure
+from clfeval.records import dataclass
 
 
 def epa(t: Confusion) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from typing import Any, Literal
@@ -11,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Influence
+from clfeval.records import dataclass, replace
 
 Needs = Literal["confusion", "classes", "scores", "probabilities", "patterns", "metrics"]
 _OfCounts = Literal["share", "linear", "logit", "ratio", "log", "region", "derived"]

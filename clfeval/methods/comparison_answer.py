@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from clfeval.compare.change import (
     BETTER,
@@ -46,6 +45,7 @@ from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.comparisons import OPERATING_POINT
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
+from clfeval.records import dataclass
 
 SEED = 0  # of the draws that adjust p-values
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from clfeval.inference.influence import influence_covariance
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.multiclass_table import accuracy_influence
 from clfeval.measures.record import Measure
+from clfeval.records import dataclass
 
 if TYPE_CHECKING:
     from clfeval.methods.estimates import Cells

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from math import inf, isfinite, nan
 from typing import Any, TypeVar
 
@@ -29,6 +28,7 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import Measure, undefined_reason
 from clfeval.methods.design_effects import effective_share_counts
+from clfeval.records import dataclass, fields, replace
 
 _BLOCK = 256  # score regions per block
 Estimates = list[Estimate]

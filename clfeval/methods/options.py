@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval.errors import bad_option, not_a_table
 from clfeval.options.declaration import Opt, as_list, to_float, to_mapping
-from clfeval.options.values import parse_count_or_all, parse_margins, parse_one_column, parse_words
+from clfeval.options.syntax import parse_count_or_all, parse_margins, parse_one_column, parse_words
+from clfeval.records import dataclass
 
 if TYPE_CHECKING:
     from clfeval.measures.population import Population

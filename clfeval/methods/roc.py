@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from clfeval.inference.rank_statistics import AucInterval, clustered_auc, delong
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import phi_delta
 from clfeval.methods.estimates import make_estimate
+from clfeval.records import dataclass
 
 _FEW = 64  # points up to which the plain chain is faster than a pass
 _PAYS = 16  # a pass is worthwhile while it drops one point in this number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from math import e, isfinite
 
 import numpy as np
@@ -21,8 +20,9 @@ from clfeval.methods.estimates import make_estimate
 from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.resampled_limits import redraw_rows
+from clfeval.methods.measurement.score_measures import redraw_rows
 from clfeval.methods.roc import RocPoints, candidate_points, hull_places, roc_points
+from clfeval.records import dataclass, replace
 
 DRAWS = 400  # bootstrap tables
 GROUPS = 2**9  # groups of scores on bootstrap tables

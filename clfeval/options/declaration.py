@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache, cached_property
 from keyword import iskeyword
 from operator import index
@@ -17,6 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from clfeval.errors import bad_option
+from clfeval.records import MISSING, dataclass, field, fields, replace
 
 G = TypeVar("G")
 READING, COLUMNS = "Input", "Columns"  # the panels of every command

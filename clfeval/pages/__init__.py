@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from clfeval import COMMANDS
-from clfeval.schema import Page
+from clfeval.pages.schema import Page
 
 DRY_RUN = "dry-run"  # a result of every command
 HISTORY = "history"  # likewise, of the lines of earlier runs

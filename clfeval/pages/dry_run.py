@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clfeval.document import Document
-from clfeval.schema import Page, Table, TableView, cols
+from clfeval.pages.schema import Page, Table, TableView, cols
 
 READING = {"column": "column", "read as": "taken", "reason": "why"}
 TABLES = (

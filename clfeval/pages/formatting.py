@@ -9,7 +9,7 @@ from clfeval import formatting
 from clfeval.document import Cell, Document, Estimate, Row
 from clfeval.formatting import DIGITS, format_count, format_number
 from clfeval.measures.catalog import CATALOG, measure_title
-from clfeval.schema import Column, Write
+from clfeval.pages.schema import Column, Write
 
 T = TypeVar("T")
 ABSENT = "–"

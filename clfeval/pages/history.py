@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clfeval.document import Cell, Document, Row, cell_value
 from clfeval.formatting import format_count
-from clfeval.schema import (
+from clfeval.pages.schema import (
     Axis,
     Chart,
     Column,

@@ -19,16 +19,7 @@ from clfeval.pages.formatting import (
     threshold_note,
 )
 from clfeval.pages.glossary import MARS, MARS_HEADINGS
-from clfeval.pages.shared_columns import (
-    CELLS,
-    MEASURED,
-    MODEL,
-    SLICE,
-    difference_tables,
-    existing_tables,
-    measure_tables,
-)
-from clfeval.schema import (
+from clfeval.pages.schema import (
     Axis,
     Chart,
     Column,
@@ -40,6 +31,15 @@ from clfeval.schema import (
     TableView,
     cols,
     is_present,
+)
+from clfeval.pages.shared_columns import (
+    CELLS,
+    MEASURED,
+    MODEL,
+    SLICE,
+    difference_tables,
+    existing_tables,
+    measure_tables,
 )
 
 PAIRS = 10  # that are listed before the matrices

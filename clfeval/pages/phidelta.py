@@ -19,6 +19,7 @@ from clfeval.pages.formatting import (
     threshold_note,
 )
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
+from clfeval.pages.schema import Column, Page, Source, Table, TableView, cols
 from clfeval.pages.shared_columns import (
     CELLS,
     MAX_ROWS,
@@ -30,7 +31,6 @@ from clfeval.pages.shared_columns import (
     measure_tables,
     sort_by_column,
 )
-from clfeval.schema import Column, Page, Source, Table, TableView, cols
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
 CORNERS = tuple(odds.CORNERS)

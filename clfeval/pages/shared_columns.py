@@ -8,7 +8,7 @@ from clfeval.document import Cell, Document, Row, as_estimate, cell_value, sort_
 from clfeval.formatting import format_class_ratio, format_close, format_share, quoted_name
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.formatting import INFINITE, REASONS
-from clfeval.schema import (
+from clfeval.pages.schema import (
     BASELINE,
     CHANGES,
     MOST_CHANGES,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
-from clfeval.document import Document
+from clfeval.document import Document, GateState, Severity
 from clfeval.formatting import format_count
-from clfeval.gate import GateState, Severity
 from clfeval.pages.dry_run import READING
-from clfeval.schema import Column, Page, Source, Table, TableView, cols
+from clfeval.pages.schema import Column, Page, Source, Table, TableView, cols
 
 STATES = (
     "computed", "gates met", "gate missed", "not computed", "left out", "ready", "ambiguous",

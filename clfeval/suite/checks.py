@@ -9,21 +9,22 @@ from fnmatch import fnmatchcase
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 
-from clfeval.compare.gates.limit_targets import (
+from clfeval.compare.gates.limit_tests import check_compared, check_ranges, still_best_gates
+from clfeval.compare.gates.limits import (
     DIFFERENCE_SUFFIX,
+    Gates,
+    Limit,
     match_metric,
     match_models,
     match_slices,
 )
-from clfeval.compare.gates.limit_tests import check_compared, check_ranges, still_best_gates
-from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.document import Cell, Document, Gate, Row
 from clfeval.errors import ErrorCollector, UsageError, list_names, suggestion
 from clfeval.measures.catalog import CATALOG
 from clfeval.options.declaration import as_list, build_group
-from clfeval.options.dialect import reword_error, yaml_dialect
+from clfeval.options.syntax import reword_error, yaml_dialect
 from clfeval.pages import page_of
-from clfeval.suite.entries import BatchErrors, Node
+from clfeval.suite.reading import BatchErrors, Node
 from clfeval.suite.runs import Run, RunLink
 from clfeval.views.files import check_names
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from glob import escape, has_magic
 from itertools import product
@@ -19,9 +18,9 @@ from clfeval.compare.gates.limits import Gates, LimitKind
 from clfeval.errors import ClfevalError, UsageError, list_names, say_which_have_it, suggestion
 from clfeval.measures.catalog import find_measure
 from clfeval.options.declaration import Command, Option, build_group, convert_value, options_of
-from clfeval.options.dialect import MEANT, reword_error, yaml_dialect
-from clfeval.suite.entries import BatchErrors, FilledText, Node
-from clfeval.suite.reading import TOP, path_beside_file
+from clfeval.options.syntax import MEANT, reword_error, yaml_dialect
+from clfeval.records import dataclass
+from clfeval.suite.reading import TOP, BatchErrors, FilledText, Node, path_beside_file
 from clfeval.tables.cells import as_text
 from clfeval.tables.input import command_of
 from clfeval.tables.yaml import plain_scalar_value

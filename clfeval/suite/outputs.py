@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from clfeval.compare.history.file import check_target
 from clfeval.errors import ClfevalError, UsageError, bad_option, suggestion
 from clfeval.output_files import ProtectedFiles
-from clfeval.suite.entries import BatchErrors, Node
-from clfeval.suite.reading import path_beside_file
+from clfeval.records import dataclass
+from clfeval.suite.reading import BatchErrors, Node, path_beside_file
 from clfeval.views.files import format_of_file
 
 LONGEST = 120  # characters of a run's name in a file name, at most

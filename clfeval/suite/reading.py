@@ -1,17 +1,223 @@
-"""Reading of batch files, merged in order: a later value of a run's key replaces an earlier one."""
+"""Reading of batch files: YAML, includes, and the entries of a mapping with their places."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from clfeval.document import InputFile
-from clfeval.errors import UsageError, suggestion
-from clfeval.suite.entries import BatchErrors, Filler, Node, check_used, variables_from_file
-from clfeval.tables.yaml import YamlFile, read_yaml
+from clfeval.errors import ClfevalError, Problem, UsageError, list_names, suggestion
+from clfeval.records import dataclass, field, replace
+from clfeval.tables.yaml import CODE, Value, YamlFile, read_yaml
+
+_PLACE = re.compile(r"(.*):(\d+):(\d+)", re.DOTALL)
+MAX_ERRORS = 20  # errors listed one by one with their hints, at most
+
+Keypath: TypeAlias = "tuple[str | int, ...]"
+
+
+class FilledText(str):
+    """A text that is a single `${name}`, filled in: it becomes a number if one is needed."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value in a YAML file, with its file and path of keys."""
+
+    value: Value
+    file: YamlFile
+    path: Keypath
+
+    @property
+    def place(self) -> str:
+        """Place of its key: `file:line:column`."""
+        return self.file.place(*self.path)
+
+    @property
+    def written(self) -> str | None:
+        """Its text in the file, if it is an unquoted scalar."""
+        return self.file.written(*self.path)
+
+    def inside(self) -> Iterator[tuple[str | int, Node]]:
+        """Yield the entries of a mapping or list; none for other values."""
+        value: Any = self.value
+        if isinstance(value, (dict, list)):
+            for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+                yield key, replace(self, value=one, path=(*self.path, key))
+
+    def pairs(self) -> Iterator[tuple[str, Node]]:
+        """Yield the entries of a mapping."""
+        return ((key, one) for key, one in self.inside() if isinstance(key, str))
+
+    def meant(self) -> Iterator[tuple[str, Node]]:
+        """Yield the entries of a mapping, except keys for anchors, which begin with `x-`."""
+        return ((key, one) for key, one in self.pairs() if not key.startswith("x-"))
+
+
+@dataclass(slots=True)
+class BatchErrors:
+    """The errors in the files of a batch, without repetitions."""
+
+    parts: list[UsageError] = field(default_factory=list)
+    times: int = 0  # number of errors reported, repetitions included
+    told: set[tuple[str | None, str]] = field(default_factory=set)
+    closed: set[str] = field(default_factory=set)  # places without further errors
+
+    def say(self, where: Node | str, what: str, hint: str | None = None) -> None:
+        """Report an error at a place."""
+        place = where if isinstance(where, str) else where.place
+        self.take(UsageError.new(what, CODE, place, hint=hint))
+
+    def take(self, error: ClfevalError, where: Node | None = None) -> None:
+        """Collect an error; where: the node for problems without a place."""
+        self.times += 1
+        fresh: list[Problem] = []
+        for one in error.problems:
+            problem = with_place(one, where.place) if where else one
+            line = problem.file, problem.what
+            if line not in self.told and problem.file not in self.closed:
+                self.told.add(line)
+                fresh.append(problem)
+        if fresh:
+            self.parts.append(UsageError(fresh, hint=error.hint))
+
+    def stop(self) -> None:
+        """Raise UsageError with all errors, if there are any."""
+        parts = sorted(self.parts, key=_error_position)
+        if left := [problem for part in parts[MAX_ERRORS:] for problem in part.problems]:
+            parts[MAX_ERRORS:] = [UsageError(left)]
+        if parts:
+            raise parts[0] if len(parts) == 1 else UsageError.from_errors(parts)
+
+
+def with_place(problem: Problem, place: str) -> Problem:
+    """Return a problem with a place in a YAML file, added if it has none."""
+    if _PLACE.fullmatch(problem.file or ""):
+        return problem
+    named = f"{problem.file}: " if problem.file else ""
+    return replace(problem, file=place, what=f"{named}{problem.what}")
+
+
+def _error_position(error: UsageError) -> tuple[str, int, int]:
+    """Return the place of an error's first problem, for sorting."""
+    found = _PLACE.fullmatch(error.problems[0].file or "")
+    return (found[1], int(found[2]), int(found[3])) if found else ("", 0, 0)
+
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_MARK = re.compile(r"\$\$|\$\{(?P<name>[^{}$]*)\}|(?P<open>\$\{)")
+LONGEST = 4096  # characters of a variable
+MOST = 1 << 22  # characters of all texts with variables, after filling in
+
+
+def variables_from_shell(texts: Sequence[str]) -> dict[str, str]:
+    """Return the variables of `--set NAME=VALUE`, the last of repeated ones; UsageError."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not NAME.fullmatch(name):
+            hint = "write, for example, --set date=2026-11-22"
+            raise UsageError.new(f"--set '{text}' is not NAME=VALUE", "bad-option", hint=hint)
+        if fault := _value_fault(value):
+            raise UsageError.new(f"--set {name}: {fault}", "bad-option")
+        found[name] = value
+    return found
+
+
+def variables_from_file(variables: Mapping[str, Node], wrong: BatchErrors) -> dict[str, str]:
+    """Return the variables of `set:` as text as written."""
+    found = {}
+    for name, given in variables.items():
+        if not NAME.fullmatch(name):
+            wrong.say(given, f"'{name}' is not a variable name: use letters, digits, _ and -")
+        elif isinstance(given.value, (list, dict)) or given.value is None:
+            wrong.say(given, f"{name}: a variable must be a text or a number")
+        else:
+            written = given.written
+            found[name] = str(given.value) if written is None else written
+            if fault := _value_fault(found[name]):
+                wrong.say(given, f"{name}: {fault}")
+    return found
+
+
+def _value_fault(value: str) -> str | None:
+    if "${" in value:
+        return "a variable cannot contain another variable"
+    return f"longer than {LONGEST:,} characters" if len(value) > LONGEST else None
+
+
+def check_used(given: Iterable[str], known: Collection[str], wrong: BatchErrors) -> None:
+    """Report variables of the shell that no file uses."""
+    for name in given:
+        if name not in known:
+            what = f"--set {name}: the files do not use this variable"
+            there = f"variables: {list_names(sorted(known))}" if known else f"write ${{{name}}}"
+            wrong.take(UsageError.new(what, "bad-option", hint=suggestion(name, known) or there))
+
+
+@dataclass(slots=True)
+class Filler:
+    """Fills in variables; left: characters that may still be written; used: names used."""
+
+    variables: Mapping[str, str]
+    wrong: BatchErrors
+    left: int = MOST
+    used: set[str] = field(default_factory=set)
+
+    def fill(self, given: Node) -> Node:
+        """Return a node with variables filled in, in all texts but not in keys."""
+        value: Any = given.value
+        if isinstance(value, str):
+            value = self._text(given, value)
+        elif isinstance(value, list):
+            value = [self.fill(one).value for _, one in given.inside()]
+        elif isinstance(value, dict):
+            value = {key: self.fill(one).value for key, one in given.inside()}
+        return replace(given, value=value)
+
+    def _text(self, given: Node, text: str) -> str:
+        if "$" not in text:
+            return text
+        parts, end = [], 0
+        for found in _MARK.finditer(text):
+            parts += [text[end : found.start()], self._filled(given, found)]
+            end = found.end()
+            self.left -= len(parts[-1]) + len(parts[-2])
+            if self.left < 0:
+                what = f"the texts with variables exceed {MOST:,} characters"
+                raise UsageError.new(what, "configuration", given.place)
+        whole = _MARK.fullmatch(text)
+        made = "".join([*parts, text[end:]])
+        return FilledText(made) if whole and whole["name"] is not None else made
+
+    def _filled(self, given: Node, found: re.Match[str]) -> str:
+        name = found["name"]
+        if found["open"]:
+            hint = "write ${name} for a variable, $${ for the two characters"
+            self._refuse(given, "'${' starts a variable without a closing brace", hint)
+        elif name is None:
+            return "$"
+        elif name in self.variables:
+            self.used.add(name)
+            return self.variables[name]
+        else:
+            there = f"variables: {list_names(self.variables)}" if self.variables else None
+            close = suggestion(name, self.variables) or there
+            way = f"add set: {{{name}: ...}}, or --set {name}=..."
+            self._refuse(given, f"the variable ${{{name}}} is undefined", close or way)
+        return ""
+
+    def _refuse(self, given: Node, what: str, hint: str) -> None:
+        """Report a variable that cannot be filled in, and suppress further errors at its place."""
+        self.wrong.say(given, what, hint)
+        self.wrong.closed.add(given.place)
+
 
 VERSION = 1
 TOP = ("version", "set", "defaults", "runs", "history")

@@ -6,7 +6,6 @@ import os
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from json import dumps
 from pathlib import Path
@@ -31,6 +30,7 @@ from clfeval.pages.suite import (
     WAITS,
     WARNED,
 )
+from clfeval.records import dataclass, field, replace
 from clfeval.suite.checks import (
     check_limits_fit_table,
     check_links,
@@ -39,14 +39,20 @@ from clfeval.suite.checks import (
     pending_gates,
     select_runs,
 )
-from clfeval.suite.entries import BatchErrors, Node, variables_from_shell, with_place
 from clfeval.suite.keys import reword_for_yaml
 from clfeval.suite.outputs import HistoryTarget, check_overwrites, read_history_target
-from clfeval.suite.reading import input_files, read_declaration
+from clfeval.suite.reading import (
+    BatchErrors,
+    Node,
+    input_files,
+    read_declaration,
+    variables_from_shell,
+    with_place,
+)
 from clfeval.suite.runs import Run, RunLink, build_runs
 from clfeval.tables.cells import FRAME
+from clfeval.tables.columns import Read
 from clfeval.tables.input import Input
-from clfeval.tables.peek import Read
 from clfeval.tables.source import display_name, split_path
 from clfeval.views.files import OutputRequest, SavedFiles, table_or_first
 

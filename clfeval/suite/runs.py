@@ -6,7 +6,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from clfeval.compare.gates.limits import Gates
 from clfeval.errors import suggestion
 from clfeval.options.declaration import READING, as_list, options_of
 from clfeval.output_files import target_path
-from clfeval.suite.entries import BatchErrors, Node
+from clfeval.records import dataclass, replace
 from clfeval.suite.keys import (
     LIMITS,
     MOST,
@@ -32,7 +31,7 @@ from clfeval.suite.keys import (
     too_many_runs,
 )
 from clfeval.suite.outputs import output_paths, safe_file_name
-from clfeval.suite.reading import BatchDeclaration
+from clfeval.suite.reading import BatchDeclaration, BatchErrors, Node
 from clfeval.tables.input import Input
 from clfeval.tables.source import split_path
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem
+from clfeval.records import dataclass, field, replace
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.lazy_imports import pl
+from clfeval.tables.foreign_files import pl
 from clfeval.tables.scan import Origin, Reading, engine_errors, in_polars, scan, unreadable_error
 
 if TYPE_CHECKING:
-    from clfeval.tables.join import JoinedFile
+    from clfeval.tables.prediction_files import JoinedFile
 
 ID, ROW = "__clfeval_id", "__clfeval_row"
 EXACT = 2**53  # below it whole numbers in a column of floats are exact

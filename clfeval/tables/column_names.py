@@ -8,8 +8,8 @@ from itertools import product
 
 from clfeval.errors import DataError, Problem, format_option, list_names
 from clfeval.tables.cells import COMMA, comma_hint, known_labels
+from clfeval.tables.columns import ColumnPeek
 from clfeval.tables.input import IF_MODEL, ColumnNames, Input, find_column, is_index_name
-from clfeval.tables.peek import ColumnPeek
 
 MOST_CLASSES = 20  # of a column that may be truth
 # other names of truth, likeliest first

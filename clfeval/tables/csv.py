@@ -9,12 +9,12 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem
+from clfeval.records import dataclass, replace
 from clfeval.tables.source import SourceFile
 
 if TYPE_CHECKING:

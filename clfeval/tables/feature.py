@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from clfeval.errors import DataError, UsageError, format_option, list_names, unknown_column
+from clfeval.records import dataclass, replace
 from clfeval.tables.column_names import likely_truth
+from clfeval.tables.columns import ColumnRole, peek_columns
+from clfeval.tables.foreign_files import nw
 from clfeval.tables.input import (
     ColumnNames,
     Input,
@@ -16,11 +18,9 @@ from clfeval.tables.input import (
     match_names,
     refuse_ignored_columns,
 )
-from clfeval.tables.lazy_imports import nw
-from clfeval.tables.peek import ColumnRole, peek_columns
-from clfeval.tables.prediction import open_files
+from clfeval.tables.invalid_cells import with_delimiter_hint
+from clfeval.tables.prediction_files import open_files
 from clfeval.tables.scan import TableFile, in_polars
-from clfeval.tables.unreadable_text import with_delimiter_hint
 
 # binary    0 and 1, or booleans: true is 1
 # numeric   numbers, dichotomised at a threshold

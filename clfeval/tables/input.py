@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
@@ -13,7 +12,8 @@ from typing import Annotated, Any, Literal
 
 from clfeval.errors import UsageError, bad_option, format_option, list_names, suggestion
 from clfeval.options.declaration import COLUMNS, READING, Command, Opt, as_list, to_float
-from clfeval.options.values import parse_thresholds
+from clfeval.options.syntax import parse_thresholds
+from clfeval.records import dataclass, field, replace
 
 Kind = Literal["label", "score"]
 Missing = Literal["error", "drop"]

@@ -1,16 +1,46 @@
-"""The second pass over invalid rows, run only when the counts show problems, to name the rows."""
+"""Errors of cells: invalid numbers, missing values, text that is not UTF-8, with their rows."""
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from clfeval.errors import MAX_PROBLEMS, Problem, list_names, quote_name
-from clfeval.tables.input import FILE_NAME
-from clfeval.tables.lazy_imports import pl
-from clfeval.tables.scan import TableFile, fold_text, parse_number_text, recode_bits, scan
+from clfeval.errors import (
+    MAX_PROBLEMS,
+    ClfevalError,
+    DataError,
+    Problem,
+    UsageError,
+    format_option,
+    list_names,
+    quote_name,
+)
+from clfeval.records import dataclass
+from clfeval.tables.csv import (
+    HEAD_BYTES,
+    TRIED,
+    CsvHead,
+    inspect_structure,
+    other_delimiter,
+    read_csv_head,
+    skip_comments,
+)
+from clfeval.tables.foreign_files import pl
+from clfeval.tables.input import FILE_NAME, ColumnNames, find_column
+from clfeval.tables.scan import (
+    TableFile,
+    engine_errors,
+    fold_text,
+    open_typed,
+    parse_number_text,
+    recode_bits,
+    scan,
+    unreadable_error,
+)
+from clfeval.tables.source import SourceFile
 
 if TYPE_CHECKING:
     from clfeval.tables.columns import Columns
@@ -164,3 +194,162 @@ def run_checks(frame: pl.LazyFrame, checks: Iterable[Check]) -> tuple[list[Probl
             what = check.what.format(value="" if text is None else text, extra=more)
             problems.append(Problem(what, check.code, file, row, check.column))
     return problems, +totals
+
+
+def with_delimiter(error: DataError, other: str, columns: Sequence[str]) -> DataError:
+    """Return an error with the hint to use another delimiter; columns: of a metric table."""
+    shown = r"\t" if other == "\t" else other
+    found = "there is only one column; " if len(columns) == 1 else ""
+    hint = f"{found}if the delimiter is different, add {format_option('--delimiter', shown)}"
+    return DataError(error.problems, hint=hint, totals=error.totals, fixes={"delimiter": shown})
+
+
+def read_head(source: SourceFile) -> tuple[SourceFile, CsvHead]:
+    """Read the header of a text below its comments, returned in the source; DataError."""
+    source = skip_comments(source)
+    try:
+        return source, read_csv_head(source)
+    except DataError as error:
+        raise title_error(source) or error from error
+
+
+def check_same_columns(files: Sequence[TableFile]) -> None:
+    """Raise DataError for files whose columns differ from those of the first."""
+    first = files[0]
+    for other in files[1:]:
+        if first.columns != other.columns and (apart := _delimiters_differ(first, other)):
+            raise apart
+        ours, theirs = set(first.columns), set(other.columns)
+        missing = [name for name in first.columns if name not in theirs]
+        extra = [name for name in other.columns if name not in ours]
+        if missing or extra:
+            parts = [f"has no column {list_names(missing)}"] if missing else []
+            parts += [f"has columns that {first.name} lacks: {list_names(extra)}"] if extra else []
+            hint = "files read as one table need the same columns; to join files of one model each "
+            hint += "by row id, add --join COLUMN"
+            common = [name for name in first.columns if name in theirs]
+            named = (name for name in common if name.endswith("_id"))
+            key = find_column(common, ColumnNames.ID) or next(named, None)
+            fixes = {"join": key} if key else {}
+            what = "; ".join(parts)
+            raise DataError.new(what, "different-columns", other.name, hint=hint, fixes=fixes)
+
+
+def _delimiters_differ(first: TableFile, other: TableFile) -> DataError | None:
+    """Return the error of two files with different delimiters, None if they have the same."""
+    texts = [file.source for file in (first, other) if file.source and file.source.text]
+    if len(texts) < 2:
+        return None
+    found = [other_delimiter(file.source, file.columns) for file in (first, other) if file.source]
+    if found[0] == found[1]:
+        return None
+    ours, theirs = (sign or text.delimiter for sign, text in zip(found, texts, strict=True))
+    mine, its = ("a tab" if sign == "\t" else f"'{sign}'" for sign in (theirs, ours))
+    what = f"its delimiter is {mine}, but that of {first.name} is {its}"
+    hint = "files read as one table need the same delimiter; .tsv files are read with tabs"
+    return DataError.new(what, "different-columns", other.name, hint=hint)
+
+
+def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
+    """Return an error with the delimiter, title or single column that probably causes it."""
+    if not file.source or not file.source.text:
+        return error
+    other = other_delimiter(file.source, file.columns)
+    if other is not None:
+        return with_delimiter(error, other, ())
+    if title := title_error(file.source):
+        return title
+    if len(file.columns) == 1:
+        hint = f"there is only one column: {list_names(file.columns)}"
+        return DataError(error.problems, hint=error.hint or hint, fixes=error.fixes)
+    return error
+
+
+def title_error(source: SourceFile) -> DataError | None:
+    """Return the error of a text with a title or comments above its header; None if it has none."""
+    with source.path.open("rb") as stream:
+        data = stream.read(HEAD_BYTES)
+    lines = data.decode("utf-8-sig", errors="replace").splitlines()[:TRIED]
+    for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
+        records = list(_records(lines, delimiter))
+        heads = [  # several names, not a comment
+            n for n, (_, cells) in enumerate(records)
+            if sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")
+        ]  # fmt: skip
+        lengths = [len(cells) for _, cells in records]
+        if delimiter == source.delimiter and heads[:1] == [0] and len({*lengths}) == 1:
+            return None
+        if not heads or heads[0] == 0 or len(records) < heads[0] + 2:
+            continue
+        row, _ = records[heads[0]]
+        if len({*lengths[heads[0] :]}) == 1:
+            title_row, cells = records[0]
+            what = f"{quote_name(next(filter(None, cells)))} is a title or comment, not a header"
+            hint = f"the column names are in row {row}: tail -n +{row} FILE > NEW"
+            return DataError.new(what, "no-header", source.name, title_row, hint=hint)
+    return None
+
+
+def _records(lines: Sequence[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield reader.line_num, cells
+    except csv.Error:
+        return
+
+
+FEWER = "raise the limit (ulimit -u), or use fewer threads: POLARS_MAX_THREADS=1 clfeval ..."
+# messages of Python and of the engine when a thread cannot start
+_NO_THREAD = ("can't start new thread", "Resource temporarily unavailable", "WouldBlock")
+_OURS = (ClfevalError, KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+@contextmanager
+def converting_engine_errors(sources: Sequence[SourceFile]) -> Iterator[None]:
+    """Convert errors (and panics) of the engine into DataError if a file is the cause."""
+    try:
+        yield
+    except _OURS:
+        raise
+    except BaseException as error:
+        if any(sign in str(error) for sign in _NO_THREAD):
+            what = "the system cannot start more threads"
+            raise UsageError.new(what, "no-threads", hint=FEWER) from error
+        if isinstance(error, (*engine_errors(), pl.exceptions.PanicException, RecursionError)):
+            for source in sources:
+                found = _find_damage(source, error)
+                if found is not None:
+                    raise found from error
+        raise
+
+
+def _find_damage(source: SourceFile, error: BaseException) -> DataError | None:
+    """Return the error of a damaged file, read again by itself; None if it is valid."""
+    if isinstance(error, RecursionError):
+        if source.format not in ("json", "ndjson"):
+            return None
+        return unreadable_error(source.name, source.format, "nested too deeply")
+    try:
+        if source.text:
+            inspect_structure(source, read_csv_head(source).columns)
+            return None
+        native = open_typed(source).native
+        assert native is not None
+        frame: pl.LazyFrame = native.to_native()
+        flat = [name for name, kind in frame.collect_schema().items() if not kind.is_nested()]
+        # counting nulls does not read the values, hashing does
+        frame.select(pl.all().null_count()).collect(engine="streaming")
+        frame.select(pl.col(flat).hash().sum()).collect(engine="streaming")
+    except DataError as found:
+        return found
+    except BaseException as found:
+        if isinstance(found, (*engine_errors(), OSError)):
+            return unreadable_error(source.name, source.format, found)
+        if not isinstance(found, pl.exceptions.PanicException):
+            raise
+        what = f"the {source.format} data is damaged and cannot be read to the end"
+        hint = "write or copy the file again"
+        return DataError.new(what, "damaged-file", source.name, hint=hint)
+    return None

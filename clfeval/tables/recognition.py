@@ -1,23 +1,28 @@
-"""Which layout a prediction table has, and which column is what: recognised from the first rows."""
+"""Recognition of prediction tables: the layouts in order, and the roles of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import cast
 
 from clfeval.errors import DataError, bad_option, list_names, unknown_column
+from clfeval.records import dataclass, replace
 from clfeval.tables.cells import known_labels, spell_as_truth
 from clfeval.tables.column_names import refuse_decimal_commas
-from clfeval.tables.columns import Columns, Layout
+from clfeval.tables.columns import ColumnPeek, ColumnRole, Columns, Layout
 from clfeval.tables.input import FILE_NAME, Input, match_names, parse_facets, refuse_ignored_columns
-from clfeval.tables.layouts import layouts
-from clfeval.tables.peek import ColumnPeek, ColumnRole
+from clfeval.tables.invalid_cells import read_head
 from clfeval.tables.row_selection import filter_columns, refuse_score_slices
 from clfeval.tables.scan import Reading, TableFile, check_names, open_typed
 from clfeval.tables.source import SourceFile
-from clfeval.tables.unreadable_text import read_head
+
+
+def layouts() -> tuple[Layout, ...]:
+    """Return the layouts in order of recognition, imported on first use."""
+    from clfeval.tables.layouts import long, wide
+
+    return (long.COUNTS_LAYOUT, long.LAYOUT, wide.PROBABILITIES, wide.LAYOUT)
 
 
 def open_source(source: SourceFile) -> TableFile:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
@@ -20,10 +19,11 @@ from clfeval.errors import (
     join_texts,
     unknown_column,
 )
+from clfeval.records import dataclass, field, replace
+from clfeval.tables.columns import ColumnPeek
+from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.peek import ColumnPeek
 from clfeval.tables.scan import TableFile, count_distinct_values, in_polars, scan
 
 _TOKEN = re.compile(

@@ -7,20 +7,18 @@ from ast import literal_eval
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby, pairwise
 from numbers import Number
 from typing import Any, Literal, TypeAlias
 
 from clfeval.errors import DataError, Problem, not_a_table
+from clfeval.records import dataclass, replace
 from clfeval.tables.cells import count_texts
 from clfeval.tables.csv import NAMES_HINT, CsvHead
-from clfeval.tables.foreign_files import refuse_result
+from clfeval.tables.foreign_files import nw, pl, refuse_result
 from clfeval.tables.input import FILE_NAME
-from clfeval.tables.json_records import first_record, json_frame, order_columns
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.source import SourceFile
+from clfeval.tables.source import SourceFile, first_record, json_frame, order_columns
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns invalid numbers into null, for the pass that names bad rows;

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import glob
+import io
+import json
 import os
+import re
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, get_args
 
-from clfeval.errors import DataError, UsageError, list_names, not_a_table, suggestion
+from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table, suggestion
 from clfeval.output_files import ReadOnceCopy
-from clfeval.tables.foreign_files import FIRST, refuse_foreign_file
+from clfeval.records import dataclass, replace
+from clfeval.tables.foreign_files import FIRST, pl, refuse_foreign_file
 from clfeval.tables.input import Format, Input
 
 CHUNK = 1 << 20
@@ -325,3 +328,57 @@ def _by_magic(magic: bytes) -> Format:
     if start[:1] == b"[" and start[1:].lstrip()[:1] in (b"", b"{", b"]"):
         return "json"
     return "ndjson" if start[:1] == b"{" else "csv"
+
+
+_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")
+_SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\[')
+
+
+def first_record(source: SourceFile) -> dict[str, Any]:
+    """Return the object in the first line that is not blank; {} if that is not an object."""
+    with source.path.open("rb") as stream:
+        first = next((line.strip() for line in stream if line.strip()), b"")
+    if not first.startswith(b"{"):
+        return {}
+    try:
+        return dict(json.loads(first))
+    except ValueError:
+        return {}
+
+
+def order_columns(columns: Iterable[str], first: Iterable[str]) -> list[str]:
+    """Order columns as in the first record; keys of later records follow by name."""
+    place = {key: i for i, key in enumerate(first)}
+    return sorted(columns, key=lambda name: (place.get(name, len(place)), name))
+
+
+def json_frame(source: SourceFile) -> pl.DataFrame:
+    """Read a list of records, columns in the order of the first; PolarsError for invalid JSON."""
+    data = source.path.read_bytes()
+    if _SPLIT.match(data):
+        frame = _split_frame(data)
+        if frame is not None:
+            return frame
+    if not _LIST.match(data):
+        raise DataError(
+            Problem("is not a list of records", "wrong-format", source.name),
+            hint="write one object per row, as pandas does with orient='records' or 'split', "
+            "or one object per line in a file named .ndjson",
+        )
+    frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
+    if not frame.columns:
+        hint = "the list is empty"
+        raise DataError.new("no rows to evaluate", "empty-table", source.name, hint=hint)
+    text = data.decode("utf-8-sig")
+    first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+    return frame.select(order_columns(frame.columns, first))
+
+
+def _split_frame(data: bytes) -> pl.DataFrame | None:
+    """Read columns and rows of pandas' orient='split'; None if the data is not of that form."""
+    try:
+        found = json.loads(data.decode("utf-8-sig"))
+        names, rows = [str(name) for name in found["columns"]], found["data"]
+        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+        return None

@@ -10,11 +10,11 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from clfeval.errors import Problem, UsageError, quote_name, suggestion
+from clfeval.records import dataclass, field, replace
 
 CODE = "configuration"
 MOST_VALUES = 100_000  # with every alias written out

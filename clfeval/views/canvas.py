@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby, pairwise, zip_longest
 from math import ceil, floor
 
 from rich.cells import cell_len, set_cell_size
 
 from clfeval.formatting import printable
-from clfeval.schema import Point
+from clfeval.pages.schema import Point
+from clfeval.records import dataclass, field
 
 GAP = 3
 FEW = 8  # entries that stand in one column

@@ -6,19 +6,18 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
-from clfeval.document import Document, Gate, InputFile, Row, as_estimate
+from clfeval.document import Document, Gate, GateState, InputFile, Row, as_estimate
 from clfeval.errors import ClfevalError, ExitCode
 from clfeval.formatting import printable
-from clfeval.gate import GateState
 from clfeval.pages import SUITE
 from clfeval.pages.formatting import format_cell, format_interval
+from clfeval.pages.schema import BASELINE, comparison_rows
 from clfeval.pages.suite import COMPUTED, FAILED, LEFT_OUT
-from clfeval.schema import BASELINE, comparison_rows
+from clfeval.records import dataclass, replace
 
 Weight = Literal["error", "warning"]
 MAX_ANNOTATIONS = 10  # of each level, that GitHub shows of one step

@@ -10,7 +10,7 @@ from itertools import zip_longest
 
 from clfeval.document import Document, settings_of
 from clfeval.formatting import DIGITS, escape_control_characters, format_count
-from clfeval.schema import PLOTS, TableView
+from clfeval.pages.schema import PLOTS, TableView
 from clfeval.views.table_layout import (
     BEST,
     GATE_SIGNS,

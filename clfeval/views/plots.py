@@ -14,7 +14,7 @@ from clfeval.document import Document
 from clfeval.formatting import DIGITS, format_count, format_number, printable
 from clfeval.pages import page_of
 from clfeval.pages.formatting import draw_bar
-from clfeval.schema import ALL, FEW_NAMED_CURVES, MOST_NAMED, PLOTS, Chart, Point, Series
+from clfeval.pages.schema import ALL, FEW_NAMED_CURVES, MOST_NAMED, PLOTS, Chart, Point, Series
 from clfeval.views.canvas import (
     TIE,
     Canvas,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import get_args
 
 from clfeval import COMMANDS
-from clfeval.document import Cell, Document, Estimate, Gate, Row
+from clfeval.document import Cell, Document, Estimate, Gate, GateState, Row
 from clfeval.errors import UsageError, list_names
 from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
-from clfeval.gate import GateState
-from clfeval.options.dialect import reword_for_python
+from clfeval.options.syntax import reword_for_python
 from clfeval.pages import SUITE, page_of
 from clfeval.pages.formatting import (
     ABSENT,
@@ -25,8 +23,7 @@ from clfeval.pages.formatting import (
     format_interval,
     independence_note,
 )
-from clfeval.pages.shared_columns import baseline_tables
-from clfeval.schema import (
+from clfeval.pages.schema import (
     ALL,
     BASELINE,
     GATE_CODES,
@@ -37,6 +34,8 @@ from clfeval.schema import (
     Source,
     TableView,
 )
+from clfeval.pages.shared_columns import baseline_tables
+from clfeval.records import dataclass, replace
 from clfeval.tables.input import command_of
 
 GATES = 50  # gates shown one by one

@@ -16,10 +16,17 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.requested_measures import REFUSED
 from clfeval.pages import HISTORY, page_of
 from clfeval.pages.codes import ANSWERS, ERRORS, WARNINGS
-from clfeval.pages.explain import explainable_names, find_terms, heading_on_one_line, page_terms
+from clfeval.pages.explain import (
+    EVERYWHERE,
+    NAMES_BY_COMMAND,
+    WORDS,
+    explainable_names,
+    find_terms,
+    heading_on_one_line,
+    page_terms,
+)
+from clfeval.pages.schema import COMMON
 from clfeval.pages.shared_columns import SHARED
-from clfeval.pages.show_names import EVERYWHERE, NAMES_BY_COMMAND, WORDS
-from clfeval.schema import COMMON
 from clfeval.views import terminal
 from clfeval.views.table_layout import TextTable, layout_table
 from tests.cli.golden import CALLS, ROOT

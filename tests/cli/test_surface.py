@@ -8,7 +8,7 @@ import pytest
 
 from clfeval import COMMANDS
 from clfeval.cli.command import OTHERS, find_option
-from clfeval.options.dialect import MEANT
+from clfeval.options.syntax import MEANT
 from tests.process.program import clfeval
 from tests.texts import problem_places
 

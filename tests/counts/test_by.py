@@ -10,7 +10,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.counts.slices import facet_of, slice_rows
+from clfeval.counts.evaluated_rows import facet_of, slice_rows
 from clfeval.errors import ClfevalError
 from clfeval.tables.input import Input, parse_facets
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.counts import row_digests as changes
+from clfeval.counts import rows as changes
 
 
 @pytest.mark.parametrize("first", [1, 4, 6, 7, 100])

@@ -21,7 +21,7 @@ from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.count import count_predictions
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 from tests.engines import ENGINES
 from tests.texts import check_text
 from tests.thoroughness import examples

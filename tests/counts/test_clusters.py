@@ -11,7 +11,7 @@ from clfeval.counts.count import count_predictions
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 from tests.engines import ENGINES
 
 

@@ -16,7 +16,7 @@ from clfeval.counts.count import count_predictions
 from clfeval.counts.evaluated_rows import JointCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 from tests.engines import ENGINES
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables

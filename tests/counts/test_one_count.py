@@ -18,7 +18,7 @@ from clfeval.methods.phidelta.result import classifier_result
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 from tests.shell import at_shell
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -16,7 +16,7 @@ import clfeval
 from clfeval.counts.count import count_predictions
 from clfeval.counts.patterns import PatternCounts
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 from tests.reference import Row
 from tests.strategies import counts_of, tables
 from tests.thoroughness import examples

@@ -13,9 +13,9 @@ import pytest
 
 import clfeval
 from clfeval.counts.group_rows import MISSING, RawPatterns, group_frame
+from clfeval.counts.invalid_rows import check_patterns, patterns_by_slice
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.settings import CountSettings
-from clfeval.counts.value_checks import check_patterns, patterns_by_slice
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.input import Input
 from clfeval.tables.layouts import wide

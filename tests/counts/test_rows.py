@@ -10,7 +10,7 @@ from clfeval.counts.count import count_predictions
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import read_scored_rows
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 
 
 def table(rows: int = 300, seed: int = 0) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from clfeval.counts import scores as score_counts
 from clfeval.counts.count import count_predictions
 from clfeval.counts.scores import ScoreCounts, read_scores
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 from tests.engines import ENGINES
 from tests.reference import ScoredRow
 from tests.strategies import frame_of, scored_tables

@@ -22,7 +22,7 @@ from clfeval.counts.scores import (
     top_cuts,
 )
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 from tests import reference as ref
 from tests.engines import ENGINES
 from tests.reference import ScoredRow

@@ -10,7 +10,7 @@ from clfeval.counts.count import Sample, count_predictions
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.errors import DataError
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 
 THREE = "truth,m\na,a\nb,c\nc,c\na,b\n"
 LONG = "id,model,prediction,truth\n1,m,a,a\n2,m,c,b\n3,m,c,c\n"

@@ -11,8 +11,8 @@ import statsmodels.api as sm
 from scipy.stats import chi2, f
 
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
-from clfeval.inference.calibration_tests import (
-    DRAWS,
+from clfeval.inference.hypothesis_tests import (
+    CALIBRATION_DRAWS,
     ScoreTests,
     clustered_score_tests,
     score_tests,
@@ -94,7 +94,7 @@ def test_p_of_eight_rows_is_that_of_all_outcomes(seed: int) -> None:
     drawn = outcome(p, y)
     np.testing.assert_allclose(drawn.statistic, found, rtol=1e-12)
     assert drawn.method == "simulation"
-    np.testing.assert_allclose(drawn.p, expected, atol=4 * 0.5 / DRAWS**0.5)
+    np.testing.assert_allclose(drawn.p, expected, atol=4 * 0.5 / CALIBRATION_DRAWS**0.5)
 
 
 def test_p_of_many_rows_is_that_of_chi_square() -> None:
@@ -114,7 +114,7 @@ def test_beyond_all_draws_p_falls_on() -> None:
     less, more = (outcome(1 / (1 + np.exp(-by * logit(p))), y).p for by in (2, 2.5))
     assert (more < less).all()
     assert (more > 0).all()
-    assert (less < 1 / (1 + DRAWS)).all()
+    assert (less < 1 / (1 + CALIBRATION_DRAWS)).all()
 
 
 def of_parts(p: Arrays, y: Arrays, w: Arrays, owners: Arrays | None) -> ScoreTests:

@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp, kstwobign
 from statsmodels.stats.multitest import multipletests
 
-from clfeval.inference.p_values import benjamini_hochberg, proportions_p_value, smirnov_p_value
+from clfeval.inference.hypothesis_tests import (
+    benjamini_hochberg,
+    proportions_p_value,
+    smirnov_p_value,
+)
 from clfeval.inference.proportions import combine_proportions
 from tests.thoroughness import examples
 

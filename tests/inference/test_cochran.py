@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import cochrans_q
 
-from clfeval.inference.p_values import cochran_q
+from clfeval.inference.hypothesis_tests import cochran_q
 
 
 @pytest.mark.parametrize(("k", "m"), [(3, 20), (5, 200), (2, 40)])

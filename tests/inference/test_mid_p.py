@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from clfeval.inference.p_values import mid_p
+from clfeval.inference.hypothesis_tests import mid_p
 from clfeval.inference.proportions import sign_test
 
 

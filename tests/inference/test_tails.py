@@ -104,12 +104,12 @@ def test_many_coins_are_scipys() -> None:
 
 @pytest.mark.parametrize(("n", "p"), [(1, 0.3), (7, 0.02), (40, 0.5), (200, 0.9), (5, 0.0)])
 def test_binomial_draws_have_the_shares_of_their_outcomes(n: int, p: float) -> None:
-    from clfeval.inference.calibration_tests import DRAWS, _draw_binomials
+    from clfeval.inference.hypothesis_tests import CALIBRATION_DRAWS, _draw_binomials
 
     rng = np.random.default_rng(7)
     found = np.array([_draw_binomials(np.array([n, n]), np.array([p, p]), rng) for _ in range(30)])
     draws = found.size
-    assert found.shape == (30, 2, DRAWS)
+    assert found.shape == (30, 2, CALIBRATION_DRAWS)
     for k in range(n + 1):
         share = float(stats.binom.pmf(k, n, p))
         assert (found == k).mean() == pytest.approx(share, abs=5 * (share / draws) ** 0.5)

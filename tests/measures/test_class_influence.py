@@ -11,7 +11,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 
 from clfeval.arrays import Counts, Floats
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.class_averages import Average, average_influence, class_average
+from clfeval.measures.multiclass_table import Average, average_influence, class_average
 from tests.measures.test_classes import DICE
 
 Of = Callable[[Counts], Floats]

@@ -13,13 +13,13 @@ from sklearn import metrics
 
 from clfeval.arrays import Counts, Floats
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.class_averages import (
+from clfeval.measures.confusion import Confusion
+from clfeval.measures.multiclass_table import (
     Average,
     class_average,
     measure_by_class,
     one_vs_rest_tables,
 )
-from clfeval.measures.confusion import Confusion
 
 # Kuhn and Johnson, Applied Machine Learning for Tabular Data: Table 15.5 has rows predicted
 # and columns truth: 2, 3, 4, 5, 6, X; X is never true nor predicted

@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from clfeval.api.phidelta import phidelta
+from clfeval.api.commands import phidelta, tune_jpt
 from clfeval.api.result import Result
-from clfeval.api.tune_jpt import tune_jpt
 from clfeval.document import Estimate
 from tests.methods.patients import ends, shared_rows
 from tests.texts import check_text, numbers_in

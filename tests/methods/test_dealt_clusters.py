@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars, tune_jpt
 from clfeval.api.result import Result
-from clfeval.api.tune_jpt import tune_jpt
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.document import Estimate, whole_table_rows
 

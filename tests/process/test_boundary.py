@@ -25,7 +25,7 @@ def broken(error: Exception) -> Callable[..., None]:
 
 
 def test_lack_of_memory_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clfeval.api.mars.mars.asked", broken(MemoryError()))
+    monkeypatch.setattr("clfeval.api.commands.mars.asked", broken(MemoryError()))
     done = clfeval("mars", "t.csv")
     assert (done.code, done.out, problem_places(done.err)) == (2, "", ["[memory]"])
     check_text(done.err)
@@ -38,7 +38,7 @@ def test_lack_of_memory_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bug_exits_70_with_a_traceback_and_where_to_report(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clfeval.api.mars.mars.asked", broken(error))
+    monkeypatch.setattr("clfeval.api.commands.mars.asked", broken(error))
     done = clfeval("mars", "t.csv", "-f", "csv")
     assert (done.code, done.out) == (70, "")
     assert "Traceback (most recent call last):" in done.err
@@ -47,9 +47,9 @@ def test_a_bug_exits_70_with_a_traceback_and_where_to_report(
 
 
 BUG = """
-import clfeval.api.mars
+import clfeval.api.commands
 from clfeval.cli.app import main
-clfeval.api.mars.mars = None
+clfeval.api.commands.mars = None
 main()
 """
 

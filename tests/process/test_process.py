@@ -109,7 +109,7 @@ def test_a_bad_table_leaves_stdout_empty_and_exits_3(name: str) -> None:
 AS_NOBODY = """
 import os, sys, polars, scipy.special
 from clfeval.cli import app
-import clfeval.api.mars, clfeval.views.terminal
+import clfeval.api.commands, clfeval.views.terminal
 if os.getuid() == 0:
     os.seteuid(65534)
 app.main()

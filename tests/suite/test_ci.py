@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from tests.process.program import clfeval
 from tests.suite.door import written
 from tests.texts import check_text, numbers_in, problem_places

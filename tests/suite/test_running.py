@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clfeval import COMMANDS
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from clfeval.api.result import Result
 from clfeval.cli.output import Output
 from clfeval.errors import ExitCode

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from clfeval.api.result import Result
 from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.tables.recognition import Predictions

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from clfeval.errors import ClfevalError
 from tests.process.program import clfeval as program
 from tests.tables.door import Confusion, confusion, counted, opened, refusal, spots, write

@@ -8,10 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars, phidelta, tune_jpt
 from clfeval.api.mlcps import mlcps
-from clfeval.api.phidelta import phidelta
-from clfeval.api.tune_jpt import tune_jpt
 from clfeval.errors import UsageError
 from tests.tables.door import counted, places, refusal, told, write
 from tests.texts import check_text

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from clfeval.api.result import Result
 from clfeval.document import Row
 from tests.process.program import clfeval as program

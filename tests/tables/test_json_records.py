@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from tests.tables.door import EXPECTED, FRAME, counted, opened, packed, refusal, told, write
 
 CONTENT = json.dumps(FRAME.to_dicts()).encode()

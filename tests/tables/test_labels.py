@@ -10,10 +10,10 @@ import re
 
 import pytest
 
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from clfeval.api.result import Result
-from clfeval.views.data_files import csv_lines
 from clfeval.views.documents import GAP, as_html, markdown_lines
+from clfeval.views.files import csv_lines
 from clfeval.views.terminal import as_text
 from tests.tables.door import counted, places, told, write
 

@@ -8,14 +8,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from clfeval.api.mars import mars
-from clfeval.api.phidelta import phidelta
+from clfeval.api.commands import mars, phidelta, tune_jpt
 from clfeval.api.result import Result
-from clfeval.api.tune_jpt import tune_jpt
 from clfeval.document import Estimate
 from clfeval.errors import DataError
 from clfeval.tables.metric.table import MetricTable
-from clfeval.views.data_files import csv_lines
+from clfeval.views.files import csv_lines
 from tests.tables.door import spots
 from tests.tables.metric_door import places, read, read_metrics, shown, told
 from tests.texts import check_text, numbers_in

@@ -59,7 +59,7 @@ def test_what_is_no_file_is_refused_with_the_nearest_that_is(name: str) -> None:
 
 READ_AS_NOBODY = """
 import os, polars, scipy.special
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from clfeval.errors import ClfevalError
 mars("readable.csv")  # everything that is imported late is imported now
 if os.getuid() == 0:

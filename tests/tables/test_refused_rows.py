@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from tests.tables.door import counted, places, refusal, spots, told, write
 
 LONG = "id,model,prediction,truth\n"

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from tests.tables.door import counted, encoded, places, told, write
 from tests.texts import numbers_in
 

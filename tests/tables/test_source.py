@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from clfeval.errors import DataError, UsageError
 from tests.tables.door import (
     EXPECTED,

@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 from clfeval.api.result import Result
-from clfeval.schema import ALL
+from clfeval.pages.schema import ALL
 from clfeval.views.plots import draw_plots
 from clfeval.views.table_layout import TextTable, layout_table, sort_tables
 from clfeval.views.terminal import as_text

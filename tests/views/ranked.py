@@ -12,7 +12,7 @@ import polars as pl
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate, Row
-from clfeval.lazy_rows import LazyRows
+from clfeval.document.rows import LazyRows
 from clfeval.methods.mlcps.answer import mlcps_answer
 
 Values = Mapping[str, Sequence[float]]

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.views.data_files import csv_lines
 from clfeval.views.documents import as_html, as_page, escape_markdown, markdown_lines
+from clfeval.views.files import csv_lines
 from clfeval.views.terminal import as_text
 from tests.texts import check_text
 

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.schema import ALL
+from clfeval.pages.schema import ALL
 from clfeval.views.canvas import KeyEntry, key_lines, shorten_names_apart
 from clfeval.views.plots import draw_plots
 from clfeval.views.terminal import as_text

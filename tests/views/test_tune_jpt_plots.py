@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from clfeval.api.result import Result
 from clfeval.document import Estimate
 from clfeval.measures.population import Population
+from clfeval.pages.schema import Series
 from clfeval.pages.tune_jpt import height_at
-from clfeval.schema import Series
 from clfeval.views.plots import MARKERS, draw_plots
 from clfeval.views.terminal import height_ticks, odds_ticks
 from tests.texts import check_text, numbers_in

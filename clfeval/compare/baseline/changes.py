@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -37,7 +36,8 @@ from clfeval.formatting import (
     quoted_name,
 )
 from clfeval.measures.catalog import CATALOG, equivalent_names
-from clfeval.schema import CHANGES, COMPARISONS
+from clfeval.pages.schema import CHANGES, COMPARISONS
+from clfeval.records import dataclass, field, replace
 
 CODE, ROWS_CODE = "baseline", "baseline-rows"
 SIGNIFICANT = (WORSE, BETTER, CHANGED)

@@ -6,7 +6,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from glob import glob
 from os import PathLike, fspath
 from typing import Any, Literal, NamedTuple
@@ -29,7 +28,8 @@ from clfeval.errors import UsageError
 from clfeval.formatting import join_names
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages import page_of
-from clfeval.schema import gateable_names
+from clfeval.pages.schema import gateable_names
+from clfeval.records import dataclass, replace
 
 Labelled = Mapping[str, Row]
 

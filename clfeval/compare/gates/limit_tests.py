@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import cast
 
 from clfeval.compare.change import MISSING, WORSE, Change
-from clfeval.compare.gates.limit_targets import match_models, whole_table_rows
-from clfeval.compare.gates.limits import Gates, Limit
-from clfeval.document import Cell, Document, Estimate, Gate, Row
+from clfeval.compare.gates.limits import Gates, Limit, match_models, whole_table_rows
+from clfeval.document import Cell, Document, Estimate, Gate, Row, Severity
 from clfeval.errors import ErrorCollector, UsageError
-from clfeval.gate import Severity
 from clfeval.measures.catalog import CATALOG, equivalent_names
 from clfeval.measures.record import AIMS
+from clfeval.records import dataclass, replace
 
 NOT_THERE, NOT_SIGNIFICANT = "not_in_baseline", "not_significant"
 ABSENT = (NOT_THERE, MISSING)  # of a value that the baseline does not have

@@ -7,7 +7,6 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from errno import EACCES
 from hashlib import sha256
 from importlib import import_module
@@ -28,6 +27,7 @@ from clfeval.compare.history.line import (
 from clfeval.errors import Problem, UsageError, bad_option, list_names
 from clfeval.options.declaration import Opt
 from clfeval.output_files import Draft, ProtectedFiles
+from clfeval.records import dataclass
 
 HISTORY = "History"  # panel
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
 from math import isclose, isfinite
 from typing import Any
 
-from clfeval.document import Document, Estimate, Row, read_record, refuse_nonfinite, settings_of
+from clfeval.document import Document, Estimate, Row, refuse_nonfinite, settings_of
+from clfeval.records import dataclass, field, fields, read_record
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 LINE_KIND = "clfeval.history"

@@ -26,7 +26,7 @@ from clfeval.document import Answer, Document, Estimate, InputFile, Row, as_esti
 from clfeval.formatting import join_names, join_words, quoted_name
 from clfeval.inference.distributions import critical_value
 from clfeval.pages import HISTORY, page_of
-from clfeval.schema import COMPARISONS, gateable_names
+from clfeval.pages.schema import COMPARISONS, gateable_names
 
 ROWS, MODEL, SETTINGS = "rows", "model", "settings"
 EITHER, PROGRAM = "rows or model", "model or program"  # where it is unknown

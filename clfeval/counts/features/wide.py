@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,8 +26,10 @@ from clfeval.counts.features.cuts import (
 from clfeval.counts.patterns import in_units
 from clfeval.counts.settings import Tasks, check_structure
 from clfeval.errors import DataError
+from clfeval.records import dataclass
 from clfeval.tables.cells import as_text
 from clfeval.tables.feature import FeatureTable
+from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.invalid_cells import (
     bad_number,
     bad_weight,
@@ -36,7 +37,6 @@ from clfeval.tables.invalid_cells import (
     duplicate_id,
     missing_value,
 )
-from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import (
     NO_TAIL,
     Reading,

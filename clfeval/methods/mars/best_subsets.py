@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations
 from math import comb
 from typing import Literal
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from clfeval.arrays import Bools, Counts, Ints
 from clfeval.counts.patterns import TargetCounts, limit_in_units
 from clfeval.errors import UsageError
+from clfeval.records import dataclass
 
 _MAX_SET_CELLS = 1 << 22  # sets of models x patterns per block
 _LIMB = 30  # bits of a count per part that floats add exactly

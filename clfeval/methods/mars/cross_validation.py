@@ -21,7 +21,7 @@ from clfeval.methods.mars.best_subsets import (
     best_within_effort,
     score_subsets,
 )
-from clfeval.methods.mars.cluster_divisors import target_patterns
+from clfeval.methods.mars.target_slices import target_patterns
 
 FOLDS, REPEATS = 10, 5  # with few candidate subsets
 # candidate subsets up to which it is repeated, and up to which it has all folds; else folds

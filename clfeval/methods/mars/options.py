@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from clfeval.errors import bad_option
@@ -19,7 +18,8 @@ from clfeval.methods.options import (
     reference_option,
 )
 from clfeval.options.declaration import Command, Opt, as_list, to_mapping
-from clfeval.options.values import parse_count_or_all, parse_groups
+from clfeval.options.syntax import parse_count_or_all, parse_groups
+from clfeval.records import dataclass, field
 
 ANALYSIS = "Analysis"  # panel
 COMPARED = ("recall", "specificity", "precision")  # measures that compare models

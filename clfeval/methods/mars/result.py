@@ -14,12 +14,13 @@ from clfeval.counts.patterns import CELLS, PatternCounts, from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.scores import merge_group_scores, rank_scores, read_scores
 from clfeval.document import Document, Estimate, ResultNote, Row, Rows
+from clfeval.document.rows import LazyRows
 from clfeval.errors import UsageError, unknown_model
-from clfeval.lazy_rows import LazyRows
 from clfeval.methods.comparison_answer import comparison_rows
 from clfeval.methods.design_effects import cluster_summary
 from clfeval.methods.estimates import rows_from_columns
-from clfeval.methods.mars import best_subsets, cluster_divisors
+from clfeval.methods.mars import best_subsets
+from clfeval.methods.mars import target_slices as cluster_divisors
 from clfeval.methods.mars.answer import MEASURE, mars_answer
 from clfeval.methods.mars.best_subsets import ChosenSubset, SubsetScores
 from clfeval.methods.mars.cross_validation import cross_validate_best, cross_validate_within_effort
@@ -34,7 +35,7 @@ from clfeval.methods.mars.target_slices import (
     subset_columns,
     sweep_thresholds,
 )
-from clfeval.methods.measurement.additional_measures import compute_additional_measures
+from clfeval.methods.measurement.measure_rows import compute_additional_measures
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import (
     build_parameters,

@@ -13,9 +13,9 @@ from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows
+from clfeval.document.rows import deferred_rows
 from clfeval.inference.distributions import simultaneous_level, student_quantile
 from clfeval.inference.resampling import random_stream, weighted_difference
-from clfeval.lazy_rows import deferred_rows
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 

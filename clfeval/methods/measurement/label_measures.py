@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import isfinite, isnan, nan
 from typing import NamedTuple
@@ -36,6 +35,7 @@ from clfeval.methods.estimates import (
 )
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
+from clfeval.records import dataclass, replace
 
 EXACT, REGION = "Clopper-Pearson", "score region"
 OF_KIND = {  # where the class ratio is irrelevant or fixed

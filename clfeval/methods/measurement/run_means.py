@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import hypot, isnan, nan, sqrt
 
 import numpy as np
@@ -32,6 +31,7 @@ from clfeval.formatting import (
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG
+from clfeval.records import dataclass, replace
 
 FOLDS, REPEATS = "folds", "repeats"  # runs with half of all rows at most; with more of them
 NONE = "none"

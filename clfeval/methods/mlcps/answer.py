@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from clfeval.document import Answer, Document, Row, as_estimate, cell_value
+from clfeval.document.rows import column_values
 from clfeval.errors import UsageError
 from clfeval.formatting import (
     describe_ties,
@@ -18,7 +19,6 @@ from clfeval.formatting import (
     quoted_name,
     with_interval,
 )
-from clfeval.lazy_rows import column_values
 from clfeval.measures.catalog import CATALOG, equivalence_formula, match_measure
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.comparison_answer import comparison_answer

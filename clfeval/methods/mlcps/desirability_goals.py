@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from math import inf, isfinite
 from numbers import Real
 from typing import Literal, TypeAlias, cast
@@ -17,6 +16,7 @@ from clfeval.arrays import Floats
 from clfeval.errors import Problem, UsageError, quote_name, suggestion
 from clfeval.measures import desirability
 from clfeval.measures.catalog import find_measure
+from clfeval.records import dataclass, field
 from clfeval.tables.yaml import CODE, read_yaml
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from clfeval.methods.mlcps.replicates import (
     sparse_data_reasons,
 )
 from clfeval.methods.provenance import clipped_note, counting_notes
+from clfeval.records import dataclass, field
 
 
 def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> Evaluator:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -18,8 +17,9 @@ from clfeval.methods.options import (
     margin_option,
     reference_option,
 )
-from clfeval.options import values
+from clfeval.options import syntax as values
 from clfeval.options.declaration import READING, Command, Opt, to_float, to_float_pair, to_mapping
+from clfeval.records import dataclass, field, replace
 
 PREDICTIONS, SCORE, FIRM = "With --from predictions", "Score", "Stability"  # panels
 Direction = Literal["max", "min"]

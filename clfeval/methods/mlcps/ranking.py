@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import comb, factorial
 
 import numpy as np
@@ -20,6 +19,7 @@ from clfeval.methods.mlcps.desirability_goals import desirabilities
 from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import MlcpsOptions
 from clfeval.methods.mlcps.scale import RAYS, Scale, compute_rays
+from clfeval.records import dataclass
 
 TIE = 1e-12  # relative tolerance of sums of products in another order
 

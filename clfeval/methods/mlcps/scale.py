@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
@@ -17,6 +16,7 @@ from clfeval.methods.mlcps.metric_values import MetricValues
 from clfeval.methods.mlcps.options import Direction, MlcpsOptions
 from clfeval.methods.mlcps.scale_hints import RAYS as RAYS
 from clfeval.methods.mlcps.scale_hints import Unfit, looks_like_count, unscaled_metrics_error
+from clfeval.records import dataclass, replace
 
 NARROW = 0.05  # of the scale
 

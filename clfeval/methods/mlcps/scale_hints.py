@@ -18,7 +18,7 @@ from clfeval.measures.catalog import (
     normalize_name,
 )
 from clfeval.methods.mlcps.metric_values import MetricValues
-from clfeval.options.values import format_range
+from clfeval.options.syntax import format_range
 
 RAYS = 3  # of a polygon, at least
 _LEFT_OUT = ("no-direction", "not-a-metric")

@@ -10,8 +10,8 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.document import Cell, Estimate, Row, Rows
+from clfeval.document.rows import LazyRows
 from clfeval.inference.resampling import percentile_limits, random_stream
-from clfeval.lazy_rows import LazyRows
 from clfeval.measures.polygon import dominators
 from clfeval.methods.estimates import make_estimate, proportion_estimates, rows_from_columns
 from clfeval.methods.mlcps.ranking import SCORES, Ranking, dense_ranks, first_models, score_models

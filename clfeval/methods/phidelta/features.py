@@ -8,21 +8,24 @@ Source: Armano 2015, Information Sciences 325:466.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
-from clfeval.counts.features import CountedFeatures
+from clfeval.counts.features.count import CountedFeatures
 from clfeval.counts.features.cuts import FeatureCounts
 from clfeval.counts.patterns import from_units, safe_for_products
 from clfeval.document import Document, Estimate, ResultNote, Row, Rows
+from clfeval.document.rows import LazyRows
 from clfeval.errors import UsageError, list_names
-from clfeval.inference.p_values import benjamini_hochberg, proportions_p_value, smirnov_p_value
+from clfeval.inference.hypothesis_tests import (
+    benjamini_hochberg,
+    proportions_p_value,
+    smirnov_p_value,
+)
 from clfeval.inference.proportions import combine_proportions
-from clfeval.lazy_rows import LazyRows
 from clfeval.measures.odds import phi_delta_of_counts
 from clfeval.measures.population import Population
 from clfeval.methods.estimates import fractional_weights_error, proportion_estimates
@@ -30,6 +33,7 @@ from clfeval.methods.phidelta.answer import covers_zero, feature_answer
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions
 from clfeval.methods.phidelta.result import isometric_notes, plane_parameters, plane_tables
 from clfeval.methods.provenance import build_parameters, build_signature, exclusion_notes
+from clfeval.records import dataclass
 
 LARGEST = float(np.finfo(np.float64).max)  # stands for infinity, which JSON lacks
 NEARLY = 0.8  # |phi| from which a feature is nearly always, or nearly never, true

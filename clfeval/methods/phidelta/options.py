@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from numbers import Number
 from typing import Annotated, Any, Literal, SupportsFloat
 
@@ -24,8 +23,9 @@ from clfeval.methods.options import (
     measure_option,
     reference_option,
 )
-from clfeval.options import values as notation
+from clfeval.options import syntax as notation
 from clfeval.options.declaration import Command, Opt, as_list, changed_options, to_float, to_mapping
+from clfeval.records import dataclass, field
 
 PLANE, CLASSIFIERS, FEATURES = "Diamond", "Classifiers", "Features"  # panels
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from clfeval.compare.families import ALL_PAIRS
 from clfeval.counts.count import Sample
-from clfeval.counts.slices import slice_label
+from clfeval.counts.evaluated_rows import slice_label
 from clfeval.document import Answer, Document, ResultNote, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model
 from clfeval.measures.population import BALANCED
 from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_comparison_rows
 from clfeval.methods.estimates import Design
-from clfeval.methods.measurement.additional_measures import compute_additional_measures
+from clfeval.methods.measurement.measure_rows import compute_additional_measures
 from clfeval.methods.measurement.run_means import (
     Runs,
     row_differences,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ import numpy as np
 from clfeval.arrays import Floats, divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, safe_for_products
 from clfeval.document import Estimate, Row
+from clfeval.document.rows import CellColumns
 from clfeval.inference.distributions import bisect
-from clfeval.lazy_rows import CellColumns
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion, mutual_information
 from clfeval.measures.odds import (
@@ -39,10 +38,11 @@ from clfeval.methods.estimates import (
     measure_limits,
     rows_from_columns,
 )
-from clfeval.methods.measurement.resampled_limits import bootstrap_limits
 from clfeval.methods.measurement.run_means import RunMean, RunValues
+from clfeval.methods.measurement.score_measures import bootstrap_limits
 from clfeval.methods.options import RESAMPLES
 from clfeval.methods.phidelta.options import COMPARED
+from clfeval.records import dataclass, field
 
 STEPS = 64  # points of a curved line
 

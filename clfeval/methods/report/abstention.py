@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
 
@@ -21,7 +20,8 @@ from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.thresholds import FLAGGED_MEASURE, RATES, estimate_measures
 from clfeval.methods.roc import MOST_POINTS
 from clfeval.methods.threshold_optimism import INFINITE
-from clfeval.options import values
+from clfeval.options import syntax as values
+from clfeval.records import dataclass
 
 FLAG = "--abstain"
 COSTS = ("fp", "fn", "abstain")

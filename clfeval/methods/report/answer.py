@@ -9,6 +9,7 @@ from clfeval.compare.change import BETTER, CHANGED, VERDICTS, WORSE
 from clfeval.compare.families import POWER, BestSet, detectable_difference
 from clfeval.counts.count import Sample
 from clfeval.document import Answer, ResultNote, Row, as_estimate, shorten_answer, whole_table_rows
+from clfeval.document.rows import rows_where
 from clfeval.formatting import (
     describe_ties,
     format_count,
@@ -20,7 +21,6 @@ from clfeval.formatting import (
     quoted_name,
     with_interval,
 )
-from clfeval.lazy_rows import rows_where
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.design_effects import OF_A_CLASS, ROWS
 from clfeval.methods.provenance import class_rows, counting_notes

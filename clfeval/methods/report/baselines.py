@@ -14,18 +14,18 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
-from clfeval.inference.p_values import (
+from clfeval.inference.hypothesis_tests import (
     permuted_positives,
     permuted_tables,
     random_average_precision,
     random_true_positives,
 )
 from clfeval.inference.resampling import random_stream
-from clfeval.measures.class_averages import class_average
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.measurement.metrics import measure_at_threshold, takes_scores
+from clfeval.measures.multiclass_table import class_average
+from clfeval.methods.measurement.measure_rows import measure_at_threshold, takes_scores
 from clfeval.methods.measurement.requested_measures import AT_RISK, RequestedMeasure
-from clfeval.methods.report.comparisons import Observed
+from clfeval.methods.report.model_estimates import Observed
 
 EXPECTED = "expectation"
 LINEAR = {"brier_skill", "log_loss_skill", AT_RISK, "roc_auc", "gini"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import isnan, nan
 from typing import get_args
@@ -18,7 +17,7 @@ from clfeval.document import Row
 from clfeval.inference.influence import confidence_limits, influence_covariance
 from clfeval.inference.proportions import MIN_ERRORS_FROM_END, NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.rank_statistics import auc_score_limits
-from clfeval.measures.class_averages import (
+from clfeval.measures.multiclass_table import (
     Average,
     average_influence,
     class_average,
@@ -36,10 +35,11 @@ from clfeval.methods.measurement.label_measures import (
     MeasureEstimate,
     measure_row,
 )
-from clfeval.methods.measurement.metrics import takes_scores
+from clfeval.methods.measurement.measure_rows import takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.resampled_limits import resampled_limits
+from clfeval.methods.measurement.score_measures import resampled_limits
 from clfeval.methods.options import IntervalSettings
+from clfeval.records import dataclass
 
 CLASSES = "multiclass"  # of all together
 # pooled over classes these are the pooled sensitivity or specificity, under another name

@@ -24,12 +24,15 @@ from clfeval.measures.multiclass_scores import clipped_weight
 from clfeval.methods.comparison_answer import comparison_answers, explain_untested
 from clfeval.methods.design_effects import class_sizes, cluster_summary
 from clfeval.methods.measurement.decision_curves import fill_calibration_columns
-from clfeval.methods.measurement.metrics import caveat_notes, takes_scores
-from clfeval.methods.measurement.requested_measures import set_row_units
-from clfeval.methods.provenance import clipped_note, counting_notes
+from clfeval.methods.measurement.measure_rows import caveat_notes, takes_scores
+from clfeval.methods.measurement.requested_measures import (
+    guess_class_order,
+    parse_multiclass_measures,
+    set_row_units,
+)
+from clfeval.methods.provenance import clipped_note, counting_notes, report_provenance
 from clfeval.methods.report.answer import report_answer, slice_tested_models
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
-from clfeval.methods.report.bootstrap_estimates import class_bootstrap_estimates
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
 from clfeval.methods.report.comparisons import (
     ESTIMATORS,
@@ -40,6 +43,7 @@ from clfeval.methods.report.comparisons import (
     slice_label_estimates,
 )
 from clfeval.methods.report.model_estimates import (
+    class_bootstrap_estimates,
     class_label_estimates,
     identical_columns,
     probability_estimates,
@@ -48,9 +52,7 @@ from clfeval.methods.report.multiclass_estimates import (
     multiclass_label_rows,
     multiclass_probability_rows,
 )
-from clfeval.methods.report.multiclass_measures import guess_class_order, parse_multiclass_measures
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
-from clfeval.methods.report.provenance import report_provenance
 from clfeval.methods.report.slice_complements import multiclass_slice_sizes
 from clfeval.methods.report.slice_tests import (
     Complement,

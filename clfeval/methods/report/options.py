@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval.errors import bad_option, suggestion
@@ -24,8 +23,9 @@ from clfeval.methods.options import (
     measure_option,
     reference_option,
 )
-from clfeval.options import values
+from clfeval.options import syntax as values
 from clfeval.options.declaration import Command, Opt, as_list, to_float
+from clfeval.records import dataclass, field
 
 if TYPE_CHECKING:
     from clfeval.methods.report.abstention import AbstentionZone
@@ -174,7 +174,7 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
     def check(self) -> None:
         """Raise UsageError for invalid measures and rules, before anything is counted."""
         if self.measure or self.compared:
-            from clfeval.methods.report.multiclass_measures import check_measure_names
+            from clfeval.methods.measurement.requested_measures import check_measure_names
 
             check_measure_names(self.measure)
             check_measure_names(self.compared, "--margin" if self.margin else "--resolution")

@@ -22,12 +22,12 @@ from clfeval.document import (
     shorten_answer,
     whole_table_rows,
 )
-from clfeval.lazy_rows import RowsBySlice
+from clfeval.document.rows import RowsBySlice
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.comparison_answer import OperatingPoint, comparison_answers, explain_untested
 from clfeval.methods.measurement.label_measures import label_estimates
-from clfeval.methods.measurement.metrics import (
+from clfeval.methods.measurement.measure_rows import (
     caveat_notes,
     has_scored_model,
     label_measure_rows,
@@ -43,7 +43,12 @@ from clfeval.methods.measurement.requested_measures import (
     parse_measures,
     set_row_units,
 )
-from clfeval.methods.provenance import class_totals, clipped_note, prefix_threshold
+from clfeval.methods.provenance import (
+    class_totals,
+    clipped_note,
+    prefix_threshold,
+    report_provenance,
+)
 from clfeval.methods.report.answer import (
     report_answer,
     sample_notes,
@@ -65,7 +70,6 @@ from clfeval.methods.report.comparisons import (
 from clfeval.methods.report.model_estimates import identical_columns
 from clfeval.methods.report.multiclass_result import confusion_rows, model_rows, multiclass_result
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
-from clfeval.methods.report.provenance import report_provenance
 from clfeval.methods.report.scores import ScoreResults, compute_score_results, negative_name
 from clfeval.methods.report.slice_complements import (
     label_complement_estimates,
@@ -87,7 +91,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
     """Return the result of the report with every table."""
     if options.runs:
         from clfeval.methods.measurement.run_means import Runs
-        from clfeval.methods.report.runs import average_over_runs, runs_as_slices
+        from clfeval.methods.report.comparisons import average_over_runs, runs_as_slices
 
         each, runs = runs_as_slices(options, sample), Runs.from_sample(sample)
         within = replace(options, reference=runs.reference(options.reference))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 import numpy as np
@@ -15,28 +14,26 @@ from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import ScoredRows, read_scored_rows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row, Rows, cell_value
-from clfeval.lazy_rows import LazyRows, RowsBySlice, stack_rows
+from clfeval.document.rows import LazyRows, RowsBySlice, stack_rows
 from clfeval.methods.design_effects import effective_class_sizes
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.decision_curves import decision_rows
-from clfeval.methods.measurement.metrics import score_measure_rows, takes_scores
+from clfeval.methods.measurement.measure_rows import score_measure_rows, takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.baselines import measures_with_baselines, score_baselines
 from clfeval.methods.report.calibration import (
     adjust_calibration_tests,
     calibration_rows,
     calibration_test_rows,
+    choose_thresholds,
+    curve_rows,
+    distribution_rows,
+    threshold_rows,
 )
 from clfeval.methods.report.comparisons import (
     observed_values,
     slice_compared_measures,
     slice_score_estimates,
-)
-from clfeval.methods.report.curves import (
-    choose_thresholds,
-    curve_rows,
-    distribution_rows,
-    threshold_rows,
 )
 from clfeval.methods.report.model_estimates import (
     identical_columns,
@@ -52,6 +49,7 @@ from clfeval.methods.report.slice_tests import (
     slice_test_measures,
     use_default_intervals,
 )
+from clfeval.records import dataclass, field, replace
 
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
 Moved = dict[str, tuple[float, Floats]]  # a measure of each model and the influence of rows
@@ -111,7 +109,7 @@ def compute_score_results(
                                       sizes, sampling=every.weighed))
     }  # fmt: skip
     if options.reference is not None:
-        from clfeval.methods.report.bootstrap_estimates import bootstrap_estimates
+        from clfeval.methods.report.model_estimates import bootstrap_estimates
 
         estimates |= bootstrap_estimates(
             every, names, held, observed_values(measures), sample.patterns[None],

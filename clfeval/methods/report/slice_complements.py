@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -21,7 +20,7 @@ from clfeval.inference.slice_complement import PowerSums, RankedPairs, RiskSums
 from clfeval.methods.design_effects import class_sizes
 from clfeval.methods.measurement.decision_curves import confusions_at, net_benefit_of_table
 from clfeval.methods.measurement.label_measures import label_influence
-from clfeval.methods.measurement.metrics import (
+from clfeval.methods.measurement.measure_rows import (
     label_measure_rows,
     risk_threshold,
     score_measure_rows,
@@ -41,6 +40,7 @@ from clfeval.methods.report.slice_tests import (
     shared_cluster_correlation,
     use_default_intervals,
 )
+from clfeval.records import dataclass, field, replace
 
 _BLOCK = 2**16  # scores per block, few enough to stay in the cache
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import comb, inf, nan
 from typing import Any
 
@@ -24,7 +23,7 @@ from clfeval.compare.change import (
 from clfeval.compare.families import slice_reference_rows
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.clusters_and_weights import ClusterCounts
-from clfeval.counts.slices import Facets, facet_of
+from clfeval.counts.evaluated_rows import Facets, facet_of
 from clfeval.document import Answer, Estimate, Row, as_estimate
 from clfeval.inference.distributions import student_quantile
 from clfeval.methods.design_effects import OF_A_CLASS, ROWS
@@ -33,6 +32,7 @@ from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.answer import slice_answer
 from clfeval.methods.report.comparisons import ESTIMATORS
 from clfeval.methods.report.options import ReportOptions
+from clfeval.records import dataclass, replace
 
 # measures that test slices: of two classes, of more; ranking, calibration, operating point
 OF_TWO = ("roc_auc", "oe_ratio", "sensitivity", "specificity")

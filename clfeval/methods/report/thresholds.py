@@ -40,7 +40,7 @@ from clfeval.methods.threshold_optimism import (
     extend_limits,
     measure_value,
 )
-from clfeval.options import values as notation
+from clfeval.options import syntax as notation
 
 FLAG = "--best-threshold"
 SENSITIVITY, SPECIFICITY = "sensitivity", "specificity"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, isfinite
 from typing import Any
@@ -28,6 +27,7 @@ from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.comparison_answer import comparison_answer
 from clfeval.methods.predictive_values import prevalence_answer, prevalence_phrase
 from clfeval.methods.tune_jpt.options import FULL_SWEEP
+from clfeval.records import dataclass
 
 MOST = 5  # sentences
 TARGETS = 3  # populations with a sentence each

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from math import pi
 
 import numpy as np
@@ -17,6 +16,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
 from clfeval.methods.design_effects import class_sizes, effective_class_sizes
 from clfeval.methods.estimates import Cells
+from clfeval.records import dataclass, replace
 
 _HALVINGS = 60
 _SETTLED = 30  # halvings of a limit

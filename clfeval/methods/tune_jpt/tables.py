@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,9 +32,10 @@ from clfeval.methods.estimates import (
     measure_limits,
     rows_from_columns,
 )
-from clfeval.methods.measurement.resampled_limits import Formula, bootstrap_limits
+from clfeval.methods.measurement.score_measures import Formula, bootstrap_limits
 from clfeval.methods.provenance import slice_totals
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
+from clfeval.records import dataclass
 
 Place = tuple[str, Population]  # sample, 1:1, target or sweep; and the population
 MODELS = "slice model population prevalence odds rows tp fp fn tn threshold"  # then the measures

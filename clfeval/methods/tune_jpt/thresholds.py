@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -14,17 +13,18 @@ from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows, sort_value
-from clfeval.lazy_rows import RowsBySlice, deferred_rows
+from clfeval.document.rows import RowsBySlice, deferred_rows
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.resampled_limits import Formula
+from clfeval.methods.measurement.score_measures import Formula
 from clfeval.methods.predictive_values import UsedThreshold, prevalence_rows
 from clfeval.methods.threshold_optimism import ChosenThresholds, ThresholdRule, measure_value
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.tables import Place, TunedModels, measure_formulas, slice_populations
+from clfeval.records import dataclass, replace
 
 Vertex = tuple[float, float, float]  # threshold, true and false positives
 

@@ -10,8 +10,8 @@ from clfeval.formatting import format_count, quoted_name
 from clfeval.pages.formatting import format_cell, join_names, majority_class_note
 from clfeval.pages.glossary import MLCPS, MLCPS_HEADINGS
 from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
+from clfeval.pages.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, cols
 from clfeval.pages.shared_columns import MODEL
-from clfeval.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, cols
 
 BOOT, BY_D = "resamples", "ranked_by=desirability"
 AT_MOST_1: Json = {"properties": {"value": {"maximum": 1}}}

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from heapq import nsmallest
 from math import inf
 from typing import Any
 
 from clfeval.document import Cell, Document, Row, Rows, cell_value
+from clfeval.document.rows import LazyRows
 from clfeval.formatting import format_close, format_count, join_names
-from clfeval.lazy_rows import LazyRows
 from clfeval.pages.formatting import ABSENT, ARROWS, draw_bar, format_cell
+from clfeval.pages.schema import Source, TableView
 from clfeval.pages.shared_columns import difference_tables
-from clfeval.schema import Source, TableView
+from clfeval.records import dataclass
 
 BEST = 20  # models on a screen; files have all
 MAX_METRIC_ROWS = 60  # rows of tables of metrics

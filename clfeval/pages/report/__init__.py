@@ -1,19 +1,20 @@
-"""The page of a report: first screen, curves, thresholds, decisions, all measures."""
+"""Page of report: tables, headline, charts."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from clfeval.document import Document
+from clfeval.document import Document, Row, cell_value
+from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
 from clfeval.pages import shared_columns
 from clfeval.pages.formatting import format_class_counts, join_names
 from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
-from clfeval.pages.report import comparisons, thresholds
-from clfeval.pages.report.charts import page_charts
+from clfeval.pages.report import comparisons, sections
 from clfeval.pages.report.sections import page_tables
-from clfeval.pages.shared_columns import CELLS, MEASURED, MODEL, SLICE
-from clfeval.schema import Column, Page, Table, cols
+from clfeval.pages.schema import Axis, Chart, Column, Note, Page, Point, Series, Table, cols
+from clfeval.pages.shared_columns import CELLS, MEASURED, MODEL, SLICE, sort_by_column
 
 THRESHOLD = Column("threshold", "cut?")
 BEYOND = "for other commands on these rows, add --with mars, or --with all"
@@ -62,7 +63,7 @@ TABLES = (
                        Column("treat_all", "number", "treat all"),
                        Column("gain", "estimate", "gain over treat-all and treat-none"),
                        Column("helps", "flag?"))),
-    *thresholds.TABLES,
+    *sections.TABLES,
     shared_columns.PREVALENCE_TABLE,
     *comparisons.TABLES,
     Table("distribution", (SLICE, MODEL, *cols("text", "class"), *cols("number", "from to"),
@@ -88,11 +89,104 @@ def other_commands_hint(result: Document) -> str:
     return "" if told else BEYOND
 
 
+CURVES = (
+    ("roc", "ROC curve: sensitivity by 1 - specificity", "fpr", "sensitivity", "1 - specificity"),
+    ("pr", "Precision-recall curve", "sensitivity", "precision", "sensitivity"),
+    ("gain", "Cumulative gain: sensitivity by share of rows flagged", "flagged", "sensitivity",
+     "share of rows flagged"),
+    ("lift", "Lift: precision / prevalence by share of rows flagged", "flagged", "lift",
+     "share of rows flagged"),
+)  # fmt: skip
+MAX_CURVES = 26  # models; there are as many letters
+SHARE_RANGE = (0.0, 1.0)  # of a share
+REFERENCE_MARKER = ":"  # the marker of reference lines
+
+
+def page_charts(result: Document) -> Iterator[Chart]:
+    """Yield the curves that a result has, the best model first, of at most 26 models."""
+    if "curves" not in result.tables:
+        return
+    names = [str(row["model"]) for row in sort_by_column(result.whole("models"), "roc_auc")]
+    left = len(names) - MAX_CURVES
+    more = (Note(format_count(left, "more model")),) if left > 0 else ()
+    for chart in _all_charts(result, names[:MAX_CURVES]):
+        yield replace(chart, key=(*chart.key, *more))
+
+
+def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
+    points = _by_model(result.whole("curves"), names)
+    chance = {"roc": SHARE_RANGE, "gain": SHARE_RANGE, "lift": (1.0, 1.0)}
+    if (prevalence := cell_value(result.summary["prevalence"])) is not None:
+        chance["pr"] = prevalence, prevalence
+    for name, title, x, y, label in CURVES:
+        if series := _curves(points, names, x, y):
+            ends = None if name == "lift" else SHARE_RANGE
+            against = [_reference_line("chance", *chance[name])] if name in chance else []
+            key = (Note("chance: precision equal to the prevalence"),) * (name == "pr" in chance)
+            yield Chart("lines", title, Axis(label, ends=SHARE_RANGE), Axis(ends=ends),
+                        (*series, *against), key=key, name=name)  # fmt: skip
+    if "calibration" in result.tables:
+        bins = _by_model(result.whole("calibration"), names)
+        curves = [Series(name, (_points(bins[name], "mean_score", "observed"),))
+                  for name in names if name in bins]  # fmt: skip
+        curves.append(_reference_line("calibrated", *SHARE_RANGE))
+        title = "Calibration curve: observed share of positives by mean score, in deciles"
+        axis = Axis("mean score", ends=SHARE_RANGE)
+        yield Chart("lines", title, axis, Axis(ends=SHARE_RANGE), tuple(curves), name="calibration")
+    if "decision" in result.tables:
+        yield _net_benefit_chart(result, names)
+    if series := _curves(_by_model(result.whole("risk"), names), names, "coverage", "risk"):
+        title = "Risk-coverage curve: error rate among rows with a prediction"
+        yield Chart("lines", title, Axis("coverage", ends=SHARE_RANGE), series=series, name="risk")
+
+
+def _curves(
+    points: Mapping[str, Sequence[Row]], names: Sequence[str], x: str, y: str
+) -> tuple[Series, ...]:
+    """Return the curves of the models that have at least two points."""
+    found = ((name, _points(points.get(name, ()), x, y)) for name in names)
+    return tuple(Series(name, (curve,)) for name, curve in found if len(curve) > 1)
+
+
+def _reference_line(name: str, left: float, right: float, letter: str = REFERENCE_MARKER) -> Series:
+    """Return a line over the whole width with which models are compared."""
+    return Series(name, (((0.0, left), (1.0, right)),), letter=letter)
+
+
+def _by_model(rows: Sequence[Row], names: Collection[str]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for i, model in enumerate(column_values(rows, "model")):
+        if str(model) in names:
+            found.setdefault(str(model), []).append(rows[i])
+    return found
+
+
+def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
+    pairs = ((cell_value(row[x]), cell_value(row[y])) for row in rows)
+    return tuple((a, b) for a, b in pairs if a is not None and b is not None)
+
+
+def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
+    table = result.whole("decision")
+    rows, first = _by_model(table, names), rows_where(table, "model", table[0]["model"])
+    least = -0.05 * max(1e-9, max(cell_value(row["treat_all"]) or 0.0 for row in first))
+
+    def drawn(mine: Sequence[Row], what: str) -> tuple[Point, ...]:
+        return tuple(p for p in _points(mine, "threshold", what) if p[1] >= least)
+
+    series = [Series(name, (drawn(rows[name], "net_benefit"),)) for name in names if name in rows]
+    series.append(Series("treat all", (drawn(first, "treat_all"),), letter=REFERENCE_MARKER))
+    series.append(_reference_line("treat none", 0.0, 0.0, "-"))
+    title = "Decision curve: net benefit by threshold probability"
+    axis = Axis("threshold probability", ends=SHARE_RANGE)
+    return Chart("lines", title, axis, series=tuple(series), name="benefit")
+
+
 PAGE = Page(
     "report", TABLES, headline, page_tables, page_charts, beyond=other_commands_hint,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
     glossary={**shared_columns.PREVALENCE_MEANINGS, **REPORT, **comparisons.MEANINGS,
-              **thresholds.MEANINGS},
-    headings={**REPORT_HEADINGS, **shared_columns.PREVALENCE_HEADINGS, **thresholds.HEADINGS},
+              **sections.MEANINGS},
+    headings={**REPORT_HEADINGS, **shared_columns.PREVALENCE_HEADINGS, **sections.HEADINGS},
 )  # fmt: skip

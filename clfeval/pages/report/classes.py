@@ -9,6 +9,7 @@ from math import inf
 from clfeval.document import Document, Row, cell_value
 from clfeval.formatting import format_count, printable, quoted_name
 from clfeval.pages.formatting import format_exact
+from clfeval.pages.schema import Source, TableView
 from clfeval.pages.shared_columns import (
     MAX_ROWS,
     best_and_tied_signs,
@@ -16,7 +17,6 @@ from clfeval.pages.shared_columns import (
     requested_rows,
     sort_by_column,
 )
-from clfeval.schema import Source, TableView
 
 CLASSES = 6  # shown by default, the lowest F1 first
 WORST = 10  # confusions shown by default

@@ -15,8 +15,8 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.formatting import column_heading, format_exact
+from clfeval.pages.schema import Column, Source, Table, TableView, cols, comparison_rows
 from clfeval.pages.shared_columns import MODEL, existing_tables
-from clfeval.schema import Column, Source, Table, TableView, cols, comparison_rows
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (

@@ -14,16 +14,7 @@ from clfeval.measures.odds import TUNABLE
 from clfeval.pages import shared_columns
 from clfeval.pages.formatting import format_class_counts, join_names
 from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
-from clfeval.pages.shared_columns import CELLS, MODEL, SLICE
-from clfeval.pages.tune_jpt.main_table import leading_order, page_tables
-from clfeval.pages.tune_jpt.sections import format_crossing_interval
-from clfeval.pages.tune_jpt.table_context import (
-    TableContext,
-    format_odds,
-    format_prevalence,
-    has_sample,
-)
-from clfeval.schema import (
+from clfeval.pages.schema import (
     FEW_NAMED_CURVES,
     MOST_NAMED,
     Axis,
@@ -37,6 +28,15 @@ from clfeval.schema import (
     Series,
     Table,
     cols,
+)
+from clfeval.pages.shared_columns import CELLS, MODEL, SLICE
+from clfeval.pages.tune_jpt.main_table import leading_order, page_tables
+from clfeval.pages.tune_jpt.sections import format_crossing_interval
+from clfeval.pages.tune_jpt.table_context import (
+    TableContext,
+    format_odds,
+    format_prevalence,
+    has_sample,
 )
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")

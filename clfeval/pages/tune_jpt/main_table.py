@@ -10,6 +10,7 @@ from clfeval.formatting import format_count, format_share
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.pages.formatting import format_exact, majority_class_note
+from clfeval.pages.schema import Sign, Source, TableView
 from clfeval.pages.shared_columns import AT_PREVALENCE, difference_tables, prevalence_table
 from clfeval.pages.tune_jpt.sections import (
     describe_costs,
@@ -18,7 +19,6 @@ from clfeval.pages.tune_jpt.sections import (
     range_tables,
 )
 from clfeval.pages.tune_jpt.table_context import MAIN, MAX_ROWS, TableContext
-from clfeval.schema import Sign, Source, TableView
 
 FEWEST = 3  # of each target
 HEADS = {

@@ -9,11 +9,12 @@ from math import inf
 from typing import Any
 
 from clfeval.document import Cell, Document, Estimate, Row, cell_value, comparable_rows
+from clfeval.document.rows import column_values, deferred_rows
 from clfeval.formatting import format_class_ratio, format_share, quoted_name
-from clfeval.lazy_rows import column_values, deferred_rows
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.pages.formatting import ABSENT, evenly_spaced, format_amount, format_exact
+from clfeval.pages.schema import Rank, Source, TableView
 from clfeval.pages.shared_columns import CELLS
 from clfeval.pages.tune_jpt.table_context import (
     AT_ODDS,
@@ -31,7 +32,6 @@ from clfeval.pages.tune_jpt.table_context import (
     format_some_names,
     has_sample,
 )
-from clfeval.schema import Rank, Source, TableView
 
 SIMULTANEOUS_NOTE = "confidence intervals are simultaneous over all class ratios{}"
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from clfeval.document import Cell, Document, Estimate, Row, comparable_rows
+from clfeval.document.rows import RowsBySlice, rows_where
 from clfeval.formatting import format_class_ratio, format_close, format_share, quoted_name
-from clfeval.lazy_rows import RowsBySlice, rows_where
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.formatting import ABSENT, column_title, format_exact
-from clfeval.schema import Source, TableView
+from clfeval.pages.schema import Source, TableView
+from clfeval.records import dataclass
 
 FEW = 4  # names of models in one cell
 PLACE = "positives:\nnegatives\n(prevalence)"

@@ -18,7 +18,18 @@ from clfeval.tables.column_names import (
     refuse_two_truths,
     refuse_weight_columns,
 )
-from clfeval.tables.columns import KEY, Also, Columns, Layout, Mode, ModelColumns, guess_kind
+from clfeval.tables.columns import (
+    KEY,
+    Also,
+    ColumnPeek,
+    Columns,
+    Layout,
+    Mode,
+    ModelColumns,
+    guess_kind,
+    is_score,
+)
+from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.invalid_cells import (
     ROW,
@@ -31,8 +42,6 @@ from clfeval.tables.invalid_cells import (
     missing_value,
     zero_probabilities,
 )
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.peek import ColumnPeek, is_score
 from clfeval.tables.scan import Frame, TableFile, in_polars, scan
 
 PREFIXES = (".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_")

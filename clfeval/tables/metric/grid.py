@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from numbers import Real
 from typing import Any, TypeGuard
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
+from clfeval.records import dataclass, field, replace
 from clfeval.tables.cells import FRAME, as_text, is_missing
 from clfeval.tables.input import find_column
 

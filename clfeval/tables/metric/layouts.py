@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from clfeval.arrays import Ints
 from clfeval.document import whole_table_rows
 from clfeval.errors import HEADER_ONLY, MAX_PROBLEMS, DataError, Problem, list_names
+from clfeval.records import dataclass, replace
 from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name
 from clfeval.tables.metric.grid import Grid, ValuePlaces, is_estimate, is_numeric, name_text
 from clfeval.tables.metric.sheet import (

@@ -21,19 +21,19 @@ from clfeval.tables.csv import (
     refuse_utf16,
     take_fingerprint,
 )
+from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column
-from clfeval.tables.invalid_cells import ROW
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
-from clfeval.tables.row_selection import filtered_rows
-from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable_error
-from clfeval.tables.source import BINARY, SourceFile, open_sources, table_paths
-from clfeval.tables.unreadable_text import (
+from clfeval.tables.invalid_cells import (
+    ROW,
     converting_engine_errors,
     read_head,
     title_error,
     with_delimiter,
 )
+from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
+from clfeval.tables.row_selection import filtered_rows
+from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable_error
+from clfeval.tables.source import BINARY, SourceFile, open_sources, table_paths
 
 
 def read_grid(table: Any, said: Input) -> Grid:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.errors import DataError, Problem, list_names, quote_word, unknown_column
+from clfeval.records import dataclass, field, replace
 from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name, match_names
 from clfeval.tables.metric.grid import Grid, ValuePlaces
 

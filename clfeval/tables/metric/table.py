@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem, bad_option, format_option, list_names
+from clfeval.records import dataclass, field
 from clfeval.tables.column_names import LIKELY
+from clfeval.tables.columns import ColumnRole
 from clfeval.tables.input import (
     ColumnNames,
     Input,
@@ -19,6 +20,7 @@ from clfeval.tables.input import (
     match_names,
     refuse_ignored_columns,
 )
+from clfeval.tables.invalid_cells import with_delimiter
 from clfeval.tables.metric.grid import MISSING, NUMBER, PERCENT, UNDEFINED, Grid, ValuePlaces
 from clfeval.tables.metric.layouts import build_sheet
 from clfeval.tables.metric.reading import read_grid
@@ -35,8 +37,6 @@ from clfeval.tables.metric.sheet import (
     without_metrics,
 )
 from clfeval.tables.metric.values import check_values, percent_metrics
-from clfeval.tables.peek import ColumnRole
-from clfeval.tables.unreadable_text import with_delimiter
 
 
 def check_names(grid: Grid, sheet: Sheet) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Bools
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem, quote_word
+from clfeval.records import dataclass
 from clfeval.tables.cells import COMMA, comma_hint, missing_word_hint, null_value_hint
 from clfeval.tables.metric.grid import (
     CODES,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from heapq import nlargest, nsmallest
 from math import isclose
 
@@ -12,8 +11,9 @@ from clfeval.document import Cell, Document, Estimate, Row, Rows, cell_value
 from clfeval.formatting import printable
 from clfeval.pages.formatting import REASONS, format_cell, format_exact
 from clfeval.pages.phidelta import CORNERS
+from clfeval.pages.schema import Point
 from clfeval.pages.shared_columns import sort_by_column
-from clfeval.schema import Point
+from clfeval.records import dataclass, replace
 from clfeval.views.canvas import MARKERS, NAME, TIE, KeyEntry, shorten_name
 
 REST = "•"  # everything beyond the markers

@@ -15,12 +15,12 @@ import numpy as np
 
 from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.document import Estimate, as_estimate
+from clfeval.methods.measurement.requested_measures import parse_multiclass_measures
 from clfeval.methods.report.multiclass_estimates import (
     CLASSES,
     multiclass_label_rows,
     multiclass_probability_rows,
 )
-from clfeval.methods.report.multiclass_measures import parse_multiclass_measures
 from clfeval.methods.report.options import ReportOptions
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import CLUSTERS, LEAST, MEMBERS, Owning

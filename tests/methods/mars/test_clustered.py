@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from clfeval.api.mars import mars
+from clfeval.api.commands import mars
 from clfeval.api.result import Result
 from tests.methods.patients import MODELS, ends, shared_rows
 

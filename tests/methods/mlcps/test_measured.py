@@ -17,7 +17,7 @@ from clfeval.measures.catalog import find_measure
 from clfeval.methods.mlcps.answer import DEFAULT, MEASURED, measures_needing, parse_measure_names
 from clfeval.methods.mlcps.metric_values import MetricValues, measure_models
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 from tests.texts import check_text, numbers_in
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -13,7 +13,7 @@ from sklearn import metrics as sk
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.inference.p_values import random_average_precision, random_true_positives
+from clfeval.inference.hypothesis_tests import random_average_precision, random_true_positives
 
 TRUTH = [1, 0, 1, 0, 1, 0, 0]
 SCORES = [0.9, 0.8, 0.8, 0.3, 0.7, 0.2, 0.6]

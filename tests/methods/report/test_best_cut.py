@@ -22,7 +22,7 @@ from clfeval.document import Estimate
 from clfeval.errors import ClfevalError, UsageError
 from clfeval.formatting import format_exact
 from clfeval.inference.resampling import random_stream
-from clfeval.methods.measurement.resampled_limits import redraw_rows
+from clfeval.methods.measurement.score_measures import redraw_rows
 from clfeval.methods.report.thresholds import parse_rules
 from clfeval.methods.threshold_optimism import DRAWS, thinned_products
 from tests.reference import ScoredRow

@@ -17,7 +17,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.model_estimates import probability_estimates
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 from tests.methods.report.test_classes import row, value
 from tests.texts import check_text
 

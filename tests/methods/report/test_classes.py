@@ -166,7 +166,7 @@ def test_mean_recalls_have_the_covariance_of_the_rows() -> None:
     from clfeval.methods.measurement.requested_measures import RequestedMeasure
     from clfeval.methods.report.model_estimates import class_label_estimates
     from clfeval.tables.input import Input
-    from clfeval.tables.prediction import open_predictions
+    from clfeval.tables.prediction_files import open_predictions
 
     table = frame(7)
     with open_predictions(table, Input(several=True)) as opened:

@@ -19,8 +19,8 @@ from clfeval.inference.distributions import critical_value, simultaneous_level
 from clfeval.inference.proportions import clopper_pearson
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.decision_curves import GRID, decision_rows, net_benefit
-from clfeval.methods.report.calibration import calibration_rows
-from clfeval.methods.report.curves import (
+from clfeval.methods.report.calibration import (
+    calibration_rows,
     choose_points,
     choose_thresholds,
     curve_rows,

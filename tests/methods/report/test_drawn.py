@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 
 import clfeval
 from clfeval import UsageError
-from clfeval.methods.measurement import resampled_limits as drawn
+from clfeval.methods.measurement import score_measures as drawn
 from tests.methods.report.test_classes import row, shares, value
 from tests.texts import check_text, numbers_in
 

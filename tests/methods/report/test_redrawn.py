@@ -12,7 +12,7 @@ from scipy import stats
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate
-from clfeval.methods.measurement import resampled_limits as drawn
+from clfeval.methods.measurement import score_measures as drawn
 from tests.methods.report.test_compared import apart, rows, table
 from tests.texts import check_text, numbers_in
 

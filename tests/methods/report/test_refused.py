@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from clfeval.api.report import report
-from clfeval.views.data_files import csv_lines
+from clfeval.api.commands import report
+from clfeval.views.files import csv_lines
 from tests.process.program import clfeval
 from tests.texts import check_text, problem_places
 

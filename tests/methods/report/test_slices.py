@@ -16,7 +16,7 @@ from clfeval.api.result import Result
 from clfeval.document import Estimate, as_estimate
 from clfeval.methods.report import scores
 from clfeval.methods.report.answer import slice_answer
-from clfeval.schema import comparison_rows
+from clfeval.pages.schema import comparison_rows
 from clfeval.views.terminal import as_text
 from tests.texts import check_text, numbers_in
 

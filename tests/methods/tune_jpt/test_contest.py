@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clfeval.api.tune_jpt import tune_jpt
+from clfeval.api.commands import tune_jpt
 from tests.thoroughness import thinned
 
 WAYS: list[dict[str, object]] = [

@@ -16,7 +16,7 @@ from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
 from clfeval.inference.resampling import random_stream
-from clfeval.methods.measurement.resampled_limits import redraw_rows
+from clfeval.methods.measurement.score_measures import redraw_rows
 from clfeval.methods.threshold_optimism import DRAWS
 from tests.methods.tune_jpt import brute
 

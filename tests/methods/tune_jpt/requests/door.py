@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from clfeval.api.commands import tune_jpt
 from clfeval.api.result import Result
-from clfeval.api.tune_jpt import tune_jpt
 from clfeval.document import Estimate
 from tests.process.program import clfeval
 from tests.shell import at_shell

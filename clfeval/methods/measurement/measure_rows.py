@@ -1,8 +1,9 @@
-"""Rows of requested measures, and the list of the available ones."""
+"""Rows of measures: of the models, of slices, and those that options or gates add."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from math import inf
 from textwrap import wrap
 
@@ -28,6 +29,7 @@ from clfeval.methods.measurement.requested_measures import (
     RequestedMeasure,
 )
 from clfeval.methods.options import IntervalSettings
+from clfeval.records import dataclass
 
 GAP, INDENT, WIDTH = "  ", "    ", 80
 
@@ -217,3 +219,64 @@ def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultNote]:
     named = {one.measure.id: one.measure for one in asked if one.by == "name"}
     return [ResultNote("caveat", f"{measure.title}: {measure.caveat}")
             for measure in named.values() if measure.caveat]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AdditionalMeasures:
+    """Tables of requested measures. digests: of their scores; notes: caveats of named measures."""
+
+    tables: dict[str, list[Row]]
+    digests: tuple[str, ...] = ()
+    notes: tuple[ResultNote, ...] = ()
+
+    def statistics(self, digest: str) -> str:
+        """Return the digest of a command's own statistics and of these scores."""
+        both = "".join([digest, *self.digests])
+        return sha256(both.encode()).hexdigest() if self.digests else digest
+
+
+def compute_additional_measures(
+    sample: Sample, names: Sequence[str], wanted: IntervalSettings
+) -> AdditionalMeasures:
+    """Compute the requested measures of all models in the table and its slices."""
+    if not names:
+        return AdditionalMeasures({})
+    # imported only if measures are requested
+    from clfeval.methods.measurement.requested_measures import parse_measures, set_row_units
+
+    asked = set_row_units(parse_measures(names), sample.counted)
+    rows = [*label_measure_rows(sample, asked, wanted), *unscored_model_rows(sample, asked)]
+    digests = list[str]()
+    if has_scored_model(sample) and any(map(takes_scores, asked)):
+        for some, digest in _of_scores(sample, asked, wanted):
+            rows += some
+            digests.append(digest)
+    table = sort_measure_rows(rows, sample, asked)
+    return AdditionalMeasures(
+        {"measures": table}, tuple(sorted(digests)), tuple(caveat_notes(asked))
+    )
+
+
+def _of_scores(
+    sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
+) -> list[tuple[list[Row], str]]:
+    """Return the rows of measures of scores of each model, and the digests of these scores."""
+    counted, shown = sample.counted, sample.slices[None].models
+    assert counted is not None
+    from clfeval.counts.rows import read_scored_rows
+
+    every = read_scored_rows(counted.kept)
+    names = [counted.models[i].name for i in every.models]
+
+    def one(j: int) -> tuple[list[Row], str] | None:
+        model, rows = names[j], list[Row]()
+        if model not in shown:  # merged into a group, which has no scores
+            return None
+        whole, place = every.ranked(j)
+        for label in sample.slices:
+            here = (whole if label is None else every.within(whole, place, label)[0]).frozen()
+            cut = sample.thresholds.get(model)
+            rows += score_measure_rows(label, model, here, cut, asked, wanted)
+        return rows, f"{model}{whole.digest()}"
+
+    return [each for each in every.each(one) if each is not None]

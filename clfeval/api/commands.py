@@ -1,4 +1,4 @@
-"""`clfeval.report`: evaluation of predictions, saved results, and results of other methods."""
+"""The functions of prediction tables in Python: report, mars, phidelta and tune_jpt."""
 
 from __future__ import annotations
 
@@ -12,23 +12,28 @@ from typing import Any, TypeVar
 from clfeval.api.entry import public_function
 from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.compare.baseline.read import read_result
-from clfeval.compare.gates.limit_targets import LIMITED
-from clfeval.compare.gates.limits import Gates
-from clfeval.counts.count import Sample, read_sample
+from clfeval.compare.gates.limits import LIMITED, Gates
+from clfeval.counts.count import Sample, count_predictions, read_sample
 from clfeval.counts.doubtful_scores import refuse_multilabel
 from clfeval.counts.prediction_counts import PredictionCounts
-from clfeval.counts.row_digests import truth_digest
+from clfeval.counts.rows import truth_digest
 from clfeval.document import Document, ResultNote
 from clfeval.errors import UsageError, bad_option, format_command_line
 from clfeval.measures.catalog import equivalent_names, find_measure
-from clfeval.methods.measurement.requested_measures import DEFAULT
-from clfeval.methods.report.multiclass_measures import parse_multiclass_measures
+from clfeval.methods.mars.options import MARS, MarsOptions
+from clfeval.methods.measurement.requested_measures import DEFAULT, parse_multiclass_measures
+from clfeval.methods.phidelta.options import (
+    PHIDELTA,
+    ClassifierOptions,
+    FeatureOptions,
+    PlaneOptions,
+)
 from clfeval.methods.report.options import REPORT, ReportOptions
-from clfeval.methods.report.result import report_result
+from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions
 from clfeval.options.declaration import Command, as_list, changed_options
 from clfeval.tables.foreign_files import holds_result
 from clfeval.tables.input import Input
-from clfeval.tables.prediction import open_predictions
+from clfeval.tables.prediction_files import open_predictions
 from clfeval.tables.source import split_path, table_paths
 
 
@@ -73,14 +78,12 @@ SHARED = ("level", "seed", "totals", "prevalence")  # also `interval` if it is n
 
 
 def _mars(sample: Sample, asked: ReportOptions) -> Document:
-    from clfeval.methods.mars.options import MarsOptions
     from clfeval.methods.mars.result import mars_result
 
     return mars_result(_need_predictions(sample, "mars"), _options_like_report(MarsOptions, asked))
 
 
 def _phidelta(sample: Sample, asked: ReportOptions) -> Document:
-    from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
     from clfeval.methods.phidelta.result import classifier_result
 
     plane = _options_like_report(PlaneOptions, asked)
@@ -88,7 +91,6 @@ def _phidelta(sample: Sample, asked: ReportOptions) -> Document:
 
 
 def _tune_jpt(sample: Sample, asked: ReportOptions) -> Document:
-    from clfeval.methods.tune_jpt.options import TuneOptions
     from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
 
     options = _options_like_report(TuneOptions, asked).settled()
@@ -172,8 +174,149 @@ def report(
                 parse_multiclass_measures(options.measure, order, ordered=sure, file=name)
 
         def made() -> Document:
+            from clfeval.methods.report.result import report_result
+
             found = report_result(sample, options)
             methods = {name: _RESULTS[name](sample, options) for name in options.methods}
             return replace(found, methods=methods)
 
         yield PreparedResult(made, sample.facts, partial(truth_digest, sample))
+
+
+@public_function(MARS)
+def mars(
+    table: Any, said: Input, options: MarsOptions, on_open: OnOpen
+) -> Iterator[PreparedResult]:
+    """Compute ShineThrough and Occlusion of every model and pair, and of subsets on request.
+
+    TTP is the number of target rows (the positives) that at least one model detects.
+    ShineThrough(S) = ETP(S) / TTP: the share of these that S alone detects. Occlusion(S) =
+    EFN(S) / TTP: the share that S misses and every model outside S detects (`occlusion="any"`:
+    some model outside S). Both lie in 0 to 1, or are undefined with a reason.
+
+    `threshold` is a number, or a mapping of models to numbers; the key None means all other models.
+    `on_open` is called with the recognised columns before rows are counted. Tables are never
+    changed. Raises UsageError and DataError.
+    Source: Restrepo et al. 2022, F1000Research 11:391 v2.
+    """
+    from clfeval.methods.mars.result import mars_result
+
+    with open_predictions(table, said) as predictions:
+        on_open(predictions)
+        counted = count_predictions(predictions, top=options.top)
+        sample = Sample.from_predictions(counted)
+        truth = partial(truth_digest, sample)
+        yield PreparedResult(lambda: mars_result(counted, options), sample.facts, truth)
+
+
+@public_function(PHIDELTA)
+def phidelta(
+    table: Any,
+    said: Input,
+    plane: PlaneOptions,
+    classifiers: ClassifierOptions,
+    features: FeatureOptions,
+    on_open: OnOpen,
+) -> Iterator[PreparedResult]:
+    """Measure discrimination (delta) and bias towards a class (phi) of classifiers or features.
+
+    delta = tp - fp = sensitivity + specificity - 1, phi = tp + fp - 1 = sensitivity - specificity;
+    |phi| + |delta| <= 1. delta is 1 for perfect predictions, 0 for chance and -1 if all are wrong.
+    phi is 1 if every row is predicted positive, -1 if none is. Both do not depend on prevalence.
+    The pair at a given prevalence is phi_b = 2 (n fp - p fn), delta_b = 2 accuracy - 1. All are
+    undefined, with a reason, without rows of both classes.
+
+    With `features` the columns of the table are features, or its rows are entries of a sparse
+    table; `truth_table` is a path or frame. Keyword `isometrics` maps a measure to values. Tables
+    are never changed. Raises UsageError and DataError.
+    Source: Armano 2015, Information Sciences 325:466.
+    """
+    if features.features:
+        others = ("model", "kind", "threshold", "by", "cluster", "join")
+        given = [one for one in changed_options(said) if one.field in others]
+        if given := [*changed_options(classifiers), *given]:
+            flag = given[0].flag
+            hint = f"remove {flag}" + "; use --cut for features" * (flag == "--threshold")
+            raise bad_option(f"{flag} applies to classifiers, not to --features", hint)
+        if plane.interval not in ("exact", "none"):
+            raise bad_option(f"--interval {plane.interval} does not apply to --features")
+        if said.layout not in (None, "wide", "long"):
+            raise bad_option(f"--layout {said.layout} does not apply to --features")
+        if "-" in table_paths(table) and "-" in table_paths(features.truth_table):
+            raise bad_option("the table and --truth-table cannot both be standard input")
+        from clfeval.counts.features.count import count_features
+        from clfeval.methods.phidelta.features import feature_result
+        from clfeval.tables.feature import open_features
+
+        truth, wanted = features.truth_table, features.feature
+        with open_features(table, said, wanted=wanted, truth_table=truth) as opened:
+            on_open(opened)
+            found = count_features(opened, features.cut)
+            yield PreparedResult(lambda: feature_result(found, plane, features), found.facts)
+        return
+    from clfeval.methods.phidelta.result import classifier_result
+
+    classifiers.check_together()
+    roles = said.with_runs(classifiers.run, files=classifiers.run_files)
+    with open_predictions(table, roles, keep_counts=True) as predictions:
+        on_open(predictions)
+        sample = read_sample(predictions)
+        yield PreparedResult(
+            lambda: classifier_result(sample, plane, classifiers),
+            sample.facts,
+            partial(truth_digest, sample),
+        )
+
+
+@public_function(TUNE_JPT)
+def tune_jpt(
+    table: Any, said: Input, options: TuneOptions, on_open: OnOpen
+) -> Iterator[PreparedResult]:
+    """Compute measures of 2 x 2 tables at other prevalences of the positive class.
+
+    A table is normalised by dividing its positives by P and its negatives by N. Odds r give
+    TP = r TP/P, FN = r FN/P, FP = FP/N, TN = TN/N, up to a factor; prevalence is r / (1 + r).
+    Every measure is given in the sample, at odds 1:1 and at each target, or undefined with a
+    reason. Intervals assume independent samples of positives and negatives.
+
+    A table holds predictions or counts. Without a table, give `counts`: (TP, FP, FN, TN), or a
+    mapping of models to these. Or give the two rates `sensitivity` and `specificity`. Each
+    `prevalence` is a number, odds ("1:100") or a range ("0.001..0.02"). Two numbers in
+    `prevalence_beta` are those of a Beta distribution. Raises UsageError and DataError.
+    Source: Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958.
+    """
+    from clfeval.methods.tune_jpt import result as tuned
+
+    options = options.settled()
+    rates = options.sensitivity is not None or options.specificity is not None
+    sources = {
+        "a table": table is not None,
+        "--counts": options.counts,
+        "--sensitivity and --specificity": rates,
+    }
+    said_by = [name for name, there in sources.items() if there]
+    if not said_by:
+        hint = "give a table, or --counts TP,FP,FN,TN, or --sensitivity and --specificity"
+        raise UsageError.new("there is no table and there are no counts", "no-input", hint=hint)
+    if len(said_by) > 1:
+        commas = None
+        if options.counts and all(path.isdecimal() for path in table_paths(table)):
+            first = ",".join(f"{n:g}" for n in next(iter(options.counts.values())))
+            commas = f"separate counts by commas: --counts {','.join([first, *table_paths(table)])}"
+        raise bad_option(f"{' and '.join(said_by)} exclude each other", commas or "give one")
+    if table is None:
+        for option in changed_options(said):
+            if option.field not in ("positive", "dry_run"):
+                raise bad_option(f"{option.flag} needs a table")
+        if rates:
+            given = tuned.sample_from_rates(options.sensitivity, options.specificity, said)
+        else:
+            given = tuned.sample_from_counts(options.counts, said)
+        yield PreparedResult(lambda: tuned.tune_result(given, options), given.facts)
+        return
+    with open_predictions(table, said, keep_counts=True) as predictions:
+        on_open(predictions)
+        sample = tuned.sample_from_table(read_sample(predictions))
+        yield PreparedResult(
+            lambda: tuned.tune_result(sample, options), sample.facts, partial(truth_digest, sample)
+        )

@@ -1,4 +1,4 @@
-"""Sparse feature tables: one row per observation and feature, counted without a dense matrix."""
+"""Counts of features: of wide tables and of sparse ones."""
 
 from __future__ import annotations
 
@@ -19,23 +19,98 @@ from clfeval.counts.features.cuts import (
     refuse_single_class,
     split_feature,
 )
-from clfeval.counts.features.wide import refuse_infinite
+from clfeval.counts.features.wide import count_wide, refuse_infinite
 from clfeval.counts.invalid_rows import check_ids
 from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.settings import (
+    check_structure,
+    explain_read_error,
+    input_file,
+    start_fingerprints,
+)
+from clfeval.document import InputFile
 from clfeval.errors import HEADER_ONLY, DataError, UsageError
+from clfeval.records import dataclass
 from clfeval.tables.cells import as_text
+from clfeval.tables.columns import Facts
 from clfeval.tables.feature import ClassTable, FeatureTable
-from clfeval.tables.input import match_names
+from clfeval.tables.foreign_files import nw, pl
+from clfeval.tables.input import Input, match_names
 from clfeval.tables.invalid_cells import (
     PLACE,
     Check,
     bad_number,
     column_as_text,
+    count_blank,
     missing_value,
     numbered_rows,
 )
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.scan import Frame, Reading, TableFile, collect, concatenate_frames, scan
+from clfeval.tables.scan import (
+    Frame,
+    Reading,
+    TableFile,
+    collect,
+    concatenate_frames,
+    engine_errors,
+    scan,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedFeatures:
+    """Feature counts, classes, files, and numbers of excluded rows and entries.
+
+    blank_rows: blank lines; nameless: sparse entries without row or feature. wanted: globs of
+    features, empty for all; entries: rows are those with an entry.
+    """
+
+    counts: FeatureCounts
+    classes: ClassCounts
+    files: tuple[InputFile, ...]
+    roles: Input
+    wanted: tuple[str, ...]
+    blank_rows: int
+    nameless: int
+    entries: bool
+
+    @property
+    def facts(self) -> Facts:
+        """Facts on the counts: rows, classes and features."""
+        classes = self.classes
+        return {
+            "rows": sum(classes.rows), f"positive: '{classes.positive}'": classes.positives,
+            "negative": classes.negatives, "features": len(self.counts.names),
+        }  # fmt: skip
+
+
+def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
+    """Count every feature, numeric ones at threshold `cut`; DataError for invalid rows."""
+    others = table.classes.files if table.classes else ()
+    files, nameless, sparse = [*table.files, *others], 0, table.layout == "long"
+    tasks = start_fingerprints(files)
+    try:
+        if sparse:
+            check_structure(files, tasks)
+            counts, classes, nameless = count_sparse(table, cut)
+        else:
+            counts, classes = count_wide(table, "median" if cut is None else cut, tasks)
+    except engine_errors() as error:
+        if sparse:
+            check_sparse_rows(table)
+        raise explain_read_error(files, error) from error
+    # rows with a class, file by file; for files read together counted in the first
+    given = zip(classes.rows, classes.missing, strict=True)
+    counted, blank_rows, first = [], 0, len(table.files) if others else 0
+    for place, (file, task) in enumerate(zip(files, tasks, strict=True)):
+        rows, lacking = next(given, (0, 0)) if place >= first else (0, 0)
+        blank = count_blank(file) if lacking else 0
+        blank_rows += blank
+        counted.append(input_file(file, task, rows, max(lacking - blank, 0)))
+    return CountedFeatures(
+        counts, classes, tuple(counted), table.roles, table.wanted, blank_rows, nameless,
+        entries=sparse and table.classes is None,
+    )  # fmt: skip
+
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from clfeval.document import Cell, Document, Row
+from clfeval.records import dataclass, field
 
 Json = Mapping[str, Any]
 PLAIN = ("any", "text", "flag", "number", "cut", "p", "level", "prevalence", "count", "weight",

@@ -1,29 +1,38 @@
-"""Join of several files with models into one table, on their ids."""
+"""Prediction files: one opened, or several joined by ids."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
 
 from clfeval.errors import ClfevalError, DataError, Problem, bad_option, list_names, unknown_column
+from clfeval.records import dataclass, replace
 from clfeval.tables.align import align_rows
 from clfeval.tables.cells import FRAME
 from clfeval.tables.column_names import find_truth
-from clfeval.tables.columns import Columns, ModelColumns
+from clfeval.tables.columns import ColumnPeek, Columns, ModelColumns, peek_columns
+from clfeval.tables.foreign_files import nw
 from clfeval.tables.input import FILE_NAME, Input, match_names, parse_facets
+from clfeval.tables.invalid_cells import (
+    check_same_columns,
+    converting_engine_errors,
+    with_delimiter_hint,
+)
 from clfeval.tables.layouts import wide
-from clfeval.tables.lazy_imports import nw
-from clfeval.tables.peek import ColumnPeek, peek_columns
 from clfeval.tables.recognition import Predictions, open_source, recognise
-from clfeval.tables.row_selection import filter_columns, filtered_rows, find_bin_edges
+from clfeval.tables.row_selection import (
+    filter_columns,
+    filtered_rows,
+    find_bin_edges,
+    refuse_train_and_test,
+    run_files,
+)
 from clfeval.tables.scan import TableFile, file_of_frame
-from clfeval.tables.source import open_sources, split_path, table_paths
-from clfeval.tables.unreadable_text import converting_engine_errors, with_delimiter_hint
+from clfeval.tables.source import open_sources, refuse_named_tables, split_path, table_paths
 
 QUALIFIED_NAME = "{}:{}"  # a column, or one model of several, of a file
 LENT = "__clfeval_truth"  # name of the truth column of another file
@@ -313,3 +322,56 @@ def _name_table(error: ClfevalError, table: TableFile) -> None:
         found.append(one if where is None else Problem(one.what, one.code, *where))
     error.problems = tuple(found)
     error.args = ("\n".join(error.lines()),)
+
+
+@contextmanager
+def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
+    """Open paths, or one data frame; all files must have the columns of the first."""
+    paths = table_paths(tables)
+    refuse_named_tables(tables)
+    if not paths:
+        yield (filtered_rows(file_of_frame(tables, FRAME), said.where),)
+        return
+    with open_sources(paths, said) as sources, converting_engine_errors(sources):
+        files = tuple(map(open_source, sources))
+        check_same_columns(files)
+        yield tuple(filtered_rows(file, said.where) for file in files)
+
+
+@contextmanager
+def open_predictions(
+    tables: Any, roles: Input, *, keep_counts: bool = False
+) -> Iterator[Predictions]:
+    """Open paths, or one data frame, as a prediction table.
+
+    A counts table of one model becomes weighted predictions, unless `keep_counts`: then the layout
+    is `counts`, for `read_confusions`. With `join` the files become one table.
+    """
+    roles = roles.folded()
+    if roles.join is not None:
+        with open_joined(tables, roles) as whole:
+            yield whole
+        return
+    with open_files(tables, roles) as files:
+        files = run_files(files) if roles.run == FILE_NAME else files
+        found = _recognise_predictions(files, roles)
+        expand = found.layout.expand
+        if expand is not None and not keep_counts:
+            if len(files) > 1:
+                raise DataError.new("more than one counts table", "several-counts", files[1].name)
+            file, roles = expand(files[0], found.columns.naming, roles)
+            found = _recognise_predictions((file,), roles)
+        yield found
+
+
+def _recognise_predictions(files: tuple[TableFile, ...], roles: Input) -> Predictions:
+    peeks = peek_columns(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
+    if not roles.model:
+        refuse_train_and_test(files, peeks, roles)
+    try:
+        layout, columns = recognise(files[0].name, peeks, roles)
+    except DataError as error:
+        raise with_delimiter_hint(files[0], error) from error
+    peeks |= {name: peeks[name].in_bits(pair) for name, pair in columns.bits.items()}
+    edges = find_bin_edges(files, roles.by, files[0].columns, roles.null_value)
+    return Predictions(files, layout, replace(columns, edges=edges), peeks, roles)

@@ -1,0 +1,340 @@
+"""P-values: exact tests of paired counts, adjustments, tests of calibration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.inference.distributions import bisect, chi_square_tail, coin_tail
+from clfeval.inference.influence import SamplingUnits
+from clfeval.inference.proportions import wilson_distances
+from clfeval.records import dataclass
+
+_FARTHEST = 38.0  # standard errors: beyond, a p value is 0 as a float
+
+
+def mid_p(a: int, b: int) -> float:
+    """Return McNemar's two-sided mid-p for a and b discordant rows, never above the exact p-value.
+
+    p = 2 (P(X < m) + P(X = m) / 2), at most 1, with m = min(a, b) and X binomial(a + b, 1/2); 1
+    where a = b, and where a + b = 0.
+    Source: Fagerland, Lydersen and Laake 2013, BMC Medical Research Methodology 13:91.
+    """
+    if a == b:
+        return 1.0
+    n, least = a + b, min(a, b)
+    below = coin_tail(least - 1, n) if least else 0.0
+    return min(1.0, below + coin_tail(least, n))
+
+
+def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
+    """Return Cochran's Q of the hypothesis that k classifiers have equal accuracy, and its p-value.
+
+    Q = (k - 1) (k sum G_j² - (sum G_j)²) / (k sum L - sum L²)   p = P(chi² > Q), k - 1 degrees
+
+    right (m, k): which of k classifiers have m kinds of rows right, n (m,) rows each. G_j: how many
+    rows classifier j has right, L: how many classifiers have a row right. Without a row on which
+    classifiers differ Q is NaN and p is 1.
+    Source: Cochran 1950, Biometrika 37:256.
+    """
+    k = right.shape[1]
+    each, by_row = (n @ right).astype(np.float64), right.sum(axis=1)
+    apart = float(n @ (by_row * (k - by_row)))
+    if not apart:
+        return math.nan, 1.0
+    q = (k - 1) * k * float(((each - each.mean()) ** 2).sum()) / apart
+    return q, chi_square_tail(k - 1, q)
+
+
+def proportions_p_value(k1: ArrayLike, n1: ArrayLike, k2: ArrayLike, n2: ArrayLike) -> Floats:
+    """Return the p-value of the hypothesis that two independent binomial proportions are equal.
+
+    p is 1 minus the largest level at which the interval of `combine_proportions` (1, -1) of
+    their difference excludes 0: p < 1 - level where it does.
+
+    Shapes: all (k,); counts need not be whole. Range 0..1; NaN where a class has no row.
+    Errors: ValueError unless 0 <= k <= n.
+    Source: Newcombe 1998, Statistics in Medicine 17:873, method 10, inverted.
+    """
+    value = np.asarray(wilson_distances(k1, n1, 0.0)[0] - wilson_distances(k2, n2, 0.0)[0])
+
+    def excludes_zero(z: Floats) -> Bools:
+        _, below1, above1 = wilson_distances(k1, n1, z)
+        _, below2, above2 = wilson_distances(k2, n2, z)
+        reach = np.where(value > 0, np.hypot(below1, above2), np.hypot(above1, below2))
+        return np.asarray(np.abs(value) > reach)
+
+    z, _ = bisect(excludes_zero, np.zeros(value.shape), np.full(value.shape, _FARTHEST))
+    p = np.reshape([math.erfc(one / math.sqrt(2)) for one in z.ravel().tolist()], value.shape)
+    return np.where(np.isnan(value), np.nan, p)
+
+
+def smirnov_p_value(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) -> Floats:
+    """Return p-values of the largest difference of two shares over all thresholds of a variable.
+
+    p = 2 sum over k >= 1 of (-1)**(k-1) exp(-2 k² x²)   x = gap sqrt(P N / (P + N))
+
+    Kolmogorov's limit, conservative for variables without ties. All (k,); 1 where a class has no
+    row, NaN where the gap is. Source: Smirnov 1939, Bulletin of Moscow University 2(2):3.
+    """
+    from scipy.special import kolmogorov
+
+    p, n = np.asarray(positives, np.float64), np.asarray(negatives, np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(kolmogorov(np.asarray(gap) * np.sqrt(p * n / (p + n))), np.float64)
+
+
+def benjamini_hochberg(p_values: Floats) -> Floats:
+    """Return p-values adjusted for the false discovery rate, (m,); NaN stays NaN.
+
+    With p sorted upwards, the adjusted i-th of m that are known is min over j >= i of m p_j / j.
+    Source: Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B 57:289.
+    """
+    p = np.asarray(p_values, np.float64)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")][::-1]
+    ranks = np.arange(len(order), 0, -1)
+    adjusted = np.full(len(p), np.nan)
+    adjusted[order] = np.minimum.accumulate(p[order] * (len(order) / ranks))
+    return adjusted
+
+
+DRAWS, MIN_PERMUTATIONS = 999, 99  # of rows up to 2**25 / 999, and of many
+_AT_ONCE = 2**25  # rows drawn in all, and rows of counts held
+_FAR = 40.0  # standard deviations beyond which a probability is 0 as a float
+
+
+def random_true_positives(positives: int, negatives: int, called: int) -> tuple[Ints, Floats]:
+    """Return the possible true positives of a random prediction, and their probabilities.
+
+    P(t) = C(P, t) C(N, m - t) / C(P + N, m): hypergeometric; (s,) each, s at most min(P, m) + 1; m
+    predicted positives; negligible tails are omitted.
+    """
+    from scipy.special import gammaln
+
+    p, n, m = float(positives), float(negatives), float(called)
+    mean = m * p / (p + n)
+    spread = _FAR * np.sqrt(mean * (n / (p + n)) * (p + n - m) / max(p + n - 1, 1)) + _FAR
+    low, high = max(0.0, m - n, np.floor(mean - spread)), min(p, m, np.ceil(mean + spread))
+    t = np.arange(low, high + 1)
+
+    def chosen(k: Floats, of: float) -> Floats:
+        return np.asarray(gammaln(of + 1) - gammaln(k + 1) - gammaln(of - k + 1))
+
+    logs = chosen(t, p) + chosen(m - t, n)
+    shares = np.exp(logs - logs.max())
+    return t.astype(np.int64), shares / shares.sum()
+
+
+def random_average_precision(n: Counts, positives: float) -> float:
+    """Return the expected average precision of scores when the classes are permuted.
+
+    sum over scores from the highest of n_i (1 / M + (N_i - 1) (P - 1) / (M (M - 1))) / N_i, N_i the
+    rows from the highest score down to this one
+
+    n (m,): rows at each score, ascending; P of the M rows are positive. Of many rows it is P / M,
+    of few more: without ties (P - 1) / (M - 1) + H_M (M - P) / (M (M - 1)), H_M = 1 + ... + 1/M.
+    NaN without positives.
+    Source: Bestgen 2015, Prague Bulletin of Mathematical Linguistics 103:131, extended to ties.
+    """
+    each = np.asarray(n, np.float64)[::-1]
+    each = each[each > 0]
+    total, upto = float(each.sum()), np.cumsum(each)
+    if not positives:
+        return float("nan")
+    both = (positives - 1) / (total * (total - 1)) if total > 1 else 0.0
+    return float((each * (1 / total + (upto - 1) * both) / upto).sum())
+
+
+def permuted_positives(n: Counts, positives: int, rng: np.random.Generator) -> Iterator[Counts]:
+    """Yield the positives at each of m scores, (b, m), under 99 to 999 permutations."""
+    total, m = int(n.sum()), len(n)
+    draws = max(MIN_PERMUTATIONS, min(DRAWS, _AT_ONCE // max(total, 1)))
+    owner, step = np.repeat(np.arange(m), n), max(1, _AT_ONCE // 8 // max(m, 1))
+    for start in range(0, draws, step):
+        found = np.empty((min(step, draws - start), m), np.int64)
+        for row in found:
+            some = rng.choice(total, positives, replace=False, shuffle=False)
+            row[:] = np.bincount(owner[some], minlength=m)
+        yield found
+
+
+def permuted_tables(table: Counts, rng: np.random.Generator) -> Iterator[Counts]:
+    """Yield tables of C classes, (C, C), with permuted truth and unchanged predictions."""
+    truth, said = (
+        np.repeat(np.arange(len(table)), table.sum(axis=axis).astype(np.int64)) for axis in (1, 0)
+    )
+    for _ in range(max(MIN_PERMUTATIONS, min(DRAWS, _AT_ONCE // max(len(truth), 1)))):
+        cells = rng.permutation(truth) * len(table) + said
+        yield np.bincount(cells, minlength=table.size).reshape(table.shape)
+
+
+GROUPS, CALIBRATION_DRAWS = 10, 2000
+BY_DRAWS, BY_CHI_SQUARE, BY_SANDWICH = "simulation", "chi-square", "sandwich, Rao-Scott"
+_FEW, _WIDTH = 64, 0.5  # scores up to which each is simulated singly; else in cells of log odds
+_TABLED = 200  # rows up to which outcomes are tabulated
+_PLENTY = 25.0  # variance from which on a number of positives is normal
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreTests:
+    """Statistic, df and p of the tests on (1, log odds) and on groups by score, (2,) each.
+
+    gaps, errors (g,): observed less expected share of positives in each group, and its standard
+    error.
+    """
+
+    statistic: Floats
+    df: Floats
+    p: Floats
+    method: str
+    gaps: Floats
+    errors: Floats
+
+
+def score_tests(
+    p: Floats, x: Floats, positives: Counts, rows: Counts, rng: np.random.Generator
+) -> ScoreTests:
+    """Return score tests that the classes y of independent rows are Bernoulli(p).
+
+    (sum r)² / sum v + (sum z r)² / sum v z²   2 degrees of freedom, 1 where all x are one
+    sum over ten groups by score of (sum r)² / sum v   as many degrees of freedom as groups
+
+    with r = positives - n p, v = n p (1 - p), z = x - sum v x / sum v. Equal scores are in one
+    group. p = (1 + k) / 2,001, k of 2,000 draws of y being as extreme; chi-square where every group
+    has sum v >= 25.
+
+    Shapes: p ascending within 0..1, x its log odds, rows n and positives: (m,), m >= 1.
+    Source: Cox 1958, Biometrika 45:562; Hosmer and Lemeshow 1980, Communications in Statistics A
+    9:1043; Davison and Hinkley 1997, Bootstrap Methods and their Application, section 4.2.
+    """
+    first = _group_starts(rows)
+    n, r, v, vz, vzz, zr = _group_sums(p, x, positives, rows, first)
+    mean, each = vz.sum() / v.sum(), np.arange(len(first))
+    spread = vzz.sum() - mean * vz.sum()
+    observed = _statistics(r[:, None], zr.sum() - mean * r.sum(), v, spread, each)[:, 0]
+    df = np.array([1 + (spread > 0), len(first)])
+    tails = np.array([chi_square_tail(int(k), s) for k, s in zip(df, observed, strict=True)])
+    method, normal = BY_CHI_SQUARE, v >= _PLENTY
+    if not normal.all():
+        method, cells = BY_DRAWS, np.arange(len(p))
+        if len(p) > _FEW:
+            near = np.where(np.repeat(normal, np.diff(first, append=len(p))), 0, x // _WIDTH)
+            cells = np.union1d(first, np.flatnonzero(np.diff(near)) + 1)
+        for i, draws in enumerate(_simulated_statistics(p, x, rows, spread, cells, first, rng)):
+            least = chi_square_tail(int(df[i]), float(draws.max()))
+            share = (1 + (draws >= observed[i] * (1 - _ROUNDING)).sum()) / (1 + CALIBRATION_DRAWS)
+            tails[i] = share * (tails[i] / least if tails[i] < least else 1.0)
+    return ScoreTests(observed, df, tails, method, r / n, np.sqrt(v) / n)
+
+
+def clustered_score_tests(
+    p: Floats, x: Floats, counts: Counts, inner: slice, clusters: SamplingUnits, heavy: Floats
+) -> ScoreTests:
+    """Return `score_tests` for clusters or sampling weights, with the sandwich variance.
+
+    U' A^-1 U / (d k)   A = sum v ((1 - p) w + p w') b b'   L = A^-1 sum U_c U_c'
+    d = trace L / q, 1 at least   k = q trace L² / (trace L)²   df = q / k
+
+    over q functions b of the score, U_c the score sum of r b of a cluster or a row. p is that of F,
+    its second df the clusters (of weights Kish's size) less 1.
+
+    Shapes: p, x (m,) as above; counts (2, m), rows or weights, positives first; inner: the scores
+    that are tested; heavy: w and w', what a positive and a negative weigh on average.
+    Source: Rao and Scott 1984, Annals of Statistics 12:46; Thomas and Rao 1987, Journal of the
+    American Statistical Association 82:630.
+    """
+    from scipy.special import fdtrc
+
+    p, x, rows = p[inner], x[inner], counts.sum(axis=0)[inner]
+    v, first = rows * p * (1 - p), _group_starts(rows)
+    z = x - x[0]
+    z -= (v @ z) / v.sum()
+    groups = np.repeat(np.eye(len(first)), np.diff(first, append=len(p)), axis=1)
+    found = []
+    for b in (np.array([np.ones(len(p)), z])[: 1 + bool(z.any())], groups):
+        f, q = np.zeros((len(b), *counts.shape)), len(b)
+        f[:, 0, inner], f[:, 1, inner] = b * (1 - p), -b * p
+        score, sandwich = (f * counts).sum(axis=(1, 2)), clusters.products(f.reshape(q, -1))
+        a = (b * (v * ((1 - p) * heavy[0] + p * heavy[1]))) @ b.T
+        unlike = np.linalg.solve(a, sandwich)
+        effect = np.trace(unlike) / q
+        df = q / max(np.trace(unlike @ unlike) / (q * effect**2), 1.0)
+        statistic = score @ np.linalg.solve(a, score) / max(effect, 1.0) * df / q
+        found.append((statistic, df, fdtrc(df, clusters.size - 1, statistic / df)))
+    n = groups @ rows
+    errors = np.sqrt(np.diag(sandwich)) / n
+    statistic, df, tails = np.array(found).T
+    return ScoreTests(statistic, df, tails, BY_SANDWICH, score / n, errors)
+
+
+def _group_starts(rows: Counts) -> Ints:
+    """Return the start index of each group."""
+    below, k = rows.cumsum(dtype=np.float64), np.arange(1, GROUPS)  # units may be 2**60
+    at = np.searchsorted(below, k * (below[-1] / GROUPS))
+    middle = GROUPS * (2 * below[at] - rows[at])
+    at += middle < 2 * k * below[-1] * (1 - _ROUNDING)
+    return np.unique(np.append(0, at[at < len(rows)]))
+
+
+def _group_sums(p: Floats, x: Floats, positives: Counts, rows: Counts, first: Ints) -> Floats:
+    """Return the sums over groups of n, r, v, v z, v z² and z r, (6, g), z = x - the middle x."""
+    sums, middle = np.empty((6, len(first))), x[len(x) // 2]
+    for g, (start, stop) in enumerate(pairwise([*first.tolist(), len(p)])):
+        n, chance, z = rows[start:stop], p[start:stop], x[start:stop] - middle
+        v = n * chance
+        r = positives[start:stop] - v
+        v *= 1 - chance
+        vz = v * z
+        sums[:, g] = [one.sum() for one in (n, r, v, vz, vz * z, z * r)]
+    return sums
+
+
+def _statistics(r: Floats, along: Floats, v: Floats, spread: float, first: Ints) -> Floats:
+    """Return both test statistics, (2, d), from residuals r (m, d) and their sums by z, (d,)."""
+    line = r.sum(axis=0) ** 2 / v.sum() + (along**2 / spread if spread > 0 else 0.0)
+    groups = np.add.reduceat(r, first, axis=0) ** 2 / np.add.reduceat(v, first)[:, None]
+    return np.array([line, groups.sum(axis=0)])
+
+
+def _simulated_statistics(
+    p: Floats, x: Floats, rows: Counts, spread: float, cells: Ints, first: Ints,
+    rng: np.random.Generator,
+) -> Floats:  # fmt: skip
+    """Return both test statistics of simulated calibrated samples, (2, draws).
+
+    cells: where each cell begins. The variation of z within cells is one normal number per draw.
+    """
+    mean, each = rows * p, rows * p * (1 - p)
+    n, mean, v, vx = (np.add.reduceat(one, cells)[:, None] for one in (rows, mean, each, each * x))
+    z = vx / v - vx.sum() / v.sum()
+    inside = max(spread - float((v * z**2).sum()), 0.0) if len(cells) < len(p) else 0.0
+    r, many = np.empty((len(cells), CALIBRATION_DRAWS)), v[:, 0] >= _PLENTY
+    r[many] = rng.standard_normal((many.sum(), CALIBRATION_DRAWS)) * np.sqrt(v[many])
+    few = n[~many, 0], np.minimum(mean[~many] / n[~many], 1.0)[:, 0]
+    r[~many] = _draw_binomials(*few, rng) - mean[~many]
+    along = (z * r).sum(axis=0) + np.sqrt(inside) * rng.standard_normal(CALIBRATION_DRAWS)
+    return _statistics(r, along, v[:, 0], spread, np.searchsorted(cells, first))
+
+
+def _draw_binomials(n: Counts, p: Floats, rng: np.random.Generator) -> Floats:
+    """Return binomial draws, (k, draws): for few rows, shuffled multinomial counts of outcomes."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    found = np.empty((len(n), CALIBRATION_DRAWS))
+    for i, (rows, chance) in enumerate(zip(n.tolist(), p.tolist(), strict=True)):
+        if rows > _TABLED:
+            found[i] = rng.binomial(rows, chance, CALIBRATION_DRAWS)
+            continue
+        k = np.arange(rows + 1)
+        share = xlogy(k, chance) + xlog1py(rows - k, -chance)
+        share = np.exp(share - gammaln(k + 1) - gammaln(rows - k + 1) + gammaln(rows + 1))
+        each = rng.multinomial(CALIBRATION_DRAWS, share / share.sum())
+        found[i] = rng.permutation(np.repeat(k, each))
+    return found
