@@ -113,7 +113,7 @@ class Draft:
         CleanupState.litter.add(self._name)
         self.stream = os.fdopen(handle, "w", encoding="utf-8", newline="")
 
-    def put(self, mode: int) -> None:
+    def replace_target(self, mode: int) -> None:
         """Close the file and replace the target by it; OSError where that is not allowed."""
         os.chmod(self._name, mode)
         self.stream.close()

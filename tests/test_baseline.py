@@ -39,7 +39,7 @@ def result(**models: dict[str, Estimate]) -> Result:
 
 
 def compared(new: Result, old: Result, name: str = "old.csv") -> Result:
-    return Baseline.from_results(new, EarlierResult(old, name)).shown(new)
+    return Baseline.from_results(new, EarlierResult(old, name)).with_changes(new)
 
 
 def near(value: float, se: float) -> Estimate:

@@ -89,7 +89,7 @@ def test_a_batch_names_file_line_and_column(tmp_path: Path) -> None:
     file = read_yaml(tmp_path / "suite.yaml")
     options = file.value["runs"][0]["options"]
     with pytest.raises(UsageError) as caught:
-        MARS.taken(options)
+        MARS.build_groups(options)
     dialect = yaml_dialect(lambda name: file.place("runs", 0, "options", name))
     reword_error(caught.value, MARS.options(), dialect)
     text = str(caught.value).replace(f"{tmp_path}/", "")

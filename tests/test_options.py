@@ -125,7 +125,7 @@ def test_what_may_be_changed_is_made_anew_for_every_call(command: str) -> None:
     assert options
     for option in options:
         for given in ({}, {option.name: option.default}):  # as Python and as a shell leave it out
-            groups = [group for _ in range(2) for group in declared.taken(given)]
+            groups = [group for _ in range(2) for group in declared.build_groups(given)]
             values = [getattr(group, option.field, None) for group in groups]
             made = [value for value in values if isinstance(value, dict)]
             assert made == [{}, {}]
@@ -236,7 +236,7 @@ def test_whatever_python_gives_is_taken_or_refused_by_the_options_name(command: 
         refused = []
         for value in ODD:
             try:
-                declared.taken({option.name: value})
+                declared.build_groups({option.name: value})
             except UsageError as error:  # no other kind may come
                 refused.append(str(error))
         assert bool(refused) != bool({option.flag, f"{command} {option.flag}"} & ANYTHING)

@@ -59,7 +59,7 @@ def mlcps(
         if options.interval == "none" and options.resamples is not None:
             raise bad_option("--resamples needs the bootstrap, which --interval none switches off")
         read, wanted = _metrics_from_predictions, parse_measure_names(wanted) or DEFAULT
-        options = options.over(wanted)
+        options = options.expand_globs(wanted)
         check_scales(wanted, options)
     else:
         _refuse_predicted(said, options)
@@ -77,7 +77,7 @@ def mlcps(
                 raise
             hint = "select metrics that both tables have: --metric NAME"
             raise DataError(error.problems, hint=hint) from error
-    scales, _ = make_scales(given, options.over(given.metrics))
+    scales, _ = make_scales(given, options.expand_globs(given.metrics))
     if other is not None:
         apply_scales(other, scales)
     facts = {"models": len(given.models), "metrics": len(given.metrics)}

@@ -30,7 +30,7 @@ def dry_result(
     """
     parts = (asked.parts or (asked,)) if asked else ()
     doubts = [row for part in parts for row in _question_problems(part)]
-    roles = [one for table in read for one in table.taken()]
+    roles = [one for table in read for one in table.column_roles()]
     reading: list[Row] = [
         {"column": one.column, "taken": one.role, "why": one.why} for one in roles
     ]
@@ -114,7 +114,7 @@ def compute_or_ask(
     with ExitStack() as stack:
         stack.enter_context(reading_pipes_once())
         seen: list[Read] = []
-        taken = command.taken(given)
+        taken = command.build_groups(given)
 
         def hear(read: Read) -> None:
             seen.append(read)
@@ -155,7 +155,7 @@ def _collect_questions(
     last, errors = first, [first]
     while answers(last) and not settled and len(told) < MOST:
         try:
-            with opening(table, *command.taken(with_fixes(given, fixes)), seen.append):
+            with opening(table, *command.build_groups(with_fixes(given, fixes)), seen.append):
                 settled = True
         except ClfevalError as another:
             if str(another) in told:

@@ -169,7 +169,7 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
         parts = []
         for i, term in enumerate(terms):
             known = term.measure in [one.measure for one in terms[:i]]
-            parts.append((term.called, list(term.lines(known=known))))
+            parts.append((term.title, list(term.lines(known=known))))
     if not parts:
         from clfeval.methods.measurement.requested_measures import refuse_measure
 
@@ -246,7 +246,7 @@ def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> 
             draft = Draft(path)
             try:
                 draft.stream.write(text)
-                draft.put(READABLE)
+                draft.replace_target(READABLE)
             finally:
                 draft.close()
     except OSError as error:

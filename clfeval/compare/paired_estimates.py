@@ -95,7 +95,7 @@ class PairedEstimates:
         which none among n changes, 1 - tail**(1/n) of them at the most. NaN where the error is
         unknown. Areas under curves: see `_areas`.
         """
-        d = self._apart(first, second)
+        d = self._differences(first, second)
         s, df = self.known.errors[first, second], self.known.df[first, second]
         most = no_differing_row_limit(self.steps, self.sizes, level)[first]
         low, high = t_limits(d, s, df, most, level)
@@ -120,7 +120,7 @@ class PairedEstimates:
         areas without an error (see `_areas`) 2 (1 - |d| / sqrt(m))**fewest, m how many are 0 or 1.
         """
         s, df = self.known.errors[first, second], self.known.df[first, second]
-        d = self._apart(first, second)
+        d = self._differences(first, second)
         free = np.where(df > 0, df, np.nan)
         if self.bootstrap is not None:
             low, high = self.bootstrap.low[first, second], self.bootstrap.high[first, second]
@@ -136,7 +136,7 @@ class PairedEstimates:
     def method(self, first: int, second: int, *, wide: bool) -> str:
         """Return the method of the confidence limits of a pair."""
         if not self.known.errors[first, second] and not wide:
-            return UNKNOWN if self._apart(first, second) else NO_ROW
+            return UNKNOWN if self._differences(first, second) else NO_ROW
         if self.known.df[first, second] == 0:
             return TOO_FEW
         if self.bootstrap is not None:
@@ -144,7 +144,7 @@ class PairedEstimates:
         plain = DELONG if self.measure.interval == "delong" else INFLUENCE_T
         return f"{plain}{REACHING}" if wide else plain
 
-    def _apart(self, first: Ints | int, second: Ints | int) -> Floats:
+    def _differences(self, first: Ints | int, second: Ints | int) -> Floats:
         """Return differences of values, 0 where only rounding differs."""
         one, other = self.values[first], self.values[second]
         return np.where(np.abs(one - other) > _EQUAL_VALUES * np.abs(one), one - other, 0.0)
@@ -153,7 +153,7 @@ class PairedEstimates:
         """Return which pairs of areas differ though both have a standard error of 0."""
         assert self.known.covariance is not None
         still = np.diag(self.known.covariance) == 0
-        both = still[first] & still[second] & (self._apart(first, second) != 0)
+        both = still[first] & still[second] & (self._differences(first, second) != 0)
         return np.asarray(both & (self.known.df[first, second] > 0))
 
     def _areas(

@@ -43,7 +43,7 @@ class RateCovariance:
         k = self.covariance.shape[-1] // 2
         return self.differ is not None and bool(self.covariance[:, :k, k:].any())
 
-    def at(self, measure: Measure, models: Ints, ratios: Floats) -> RateEstimates:
+    def measures_at_odds(self, measure: Measure, models: Ints, ratios: Floats) -> RateEstimates:
         """Return models by a measure at ratios of positives to negatives, (e,) each.
 
         Slopes are those at the observed rates; steps those with half a row more of each kind.

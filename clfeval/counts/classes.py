@@ -138,7 +138,7 @@ class ClassScores(WeightedCounts):
         m = len(scores)
         both = place + m * wrong
         positives, negatives = np.bincount(both, self.n, 2 * m).astype(np.int64).reshape(2, m)
-        owned = None if self.clusters is None else self.clusters.placed(both, 2 * m)
+        owned = None if self.clusters is None else self.clusters.renumber(both, 2 * m)
         return ScoreCounts(scores, positives, negatives, self.unit, owned)
 
     def digest(self) -> str:

@@ -60,11 +60,11 @@ class ClusterCounts:
         """The cluster of each entry, (r,)."""
         return [self.names[i] for i in self._entry.tolist()]
 
-    def placed(self, place: Ints, _: int = 0) -> ClusterCounts:
+    def renumber(self, place: Ints, _: int = 0) -> ClusterCounts:
         """Return the counts with pattern i renumbered as place[i]; several may share a number."""
         return self._from_codes(self.names, self._entry, place[self.place], self.n)
 
-    def less(self, other: ClusterCounts, place: Ints) -> ClusterCounts:
+    def subtract(self, other: ClusterCounts, place: Ints) -> ClusterCounts:
         """Return the counts without those of a part, whose pattern i is place[i] here."""
         width = 1 + max(int(one.max(initial=0)) for one in (self.place, place))
         code = np.searchsorted(np.array(self.names, object), np.array(other.names, object))
@@ -142,7 +142,7 @@ class ClusterCounts:
         products = (hits, rows, hits * hits, hits * rows, rows * rows)
         return np.array([one.sum(axis=1) for one in products])
 
-    def drawn(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
+    def resample(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
         """Return counts of d kinds of rows, (d, m), in resampled clusters: (d, resamples)."""
         return resampled_clusters(self.totals(which).T, resamples=resamples, rng=rng).T
 
@@ -229,14 +229,14 @@ class RowWeights:
         """Return the weights of some patterns only."""
         return RowWeights(self.n[which], self.raw[which])
 
-    def less(self, other: RowWeights, place: Ints) -> RowWeights:
+    def subtract(self, other: RowWeights, place: Ints) -> RowWeights:
         """Return the weights without those of a part, whose pattern i is place[i] here."""
         n, raw = self.n.copy(), self.raw.copy()
         n[place] -= other.n
         raw[place] -= other.raw
         return RowWeights(n, np.where(n > 0, raw, 0.0))
 
-    def placed(self, place: Ints, m: int = 0) -> RowWeights:
+    def renumber(self, place: Ints, m: int = 0) -> RowWeights:
         """Return the weights with pattern i renumbered as place[i], of m; some may share one."""
         m = max(m, int(place.max(initial=-1)) + 1)
         return RowWeights.from_entries(self.raw, place, self.n, m)
@@ -262,7 +262,7 @@ class RowWeights:
         found = (one @ n, all_of @ n, one @ squares, both @ squares, all_of @ squares)
         return np.array(np.broadcast_arrays(*found))
 
-    def drawn(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
+    def resample(self, which: Floats, *, resamples: int, rng: np.random.Generator) -> Floats:
         """Return bootstrap sums of weights of d disjoint kinds of rows, (d, m): (d, resamples)."""
         n, squares = which @ self.n, which @ self.squares
         return np.concatenate([*resampled_weights(n, squares, resamples=resamples, rng=rng)]).T

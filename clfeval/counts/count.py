@@ -125,7 +125,7 @@ class Sample:
             found["classes"] = f"{len(counted.order)}: {list_names(counted.order)}"
         else:
             for word, names in (("positive", (self.positive,)), ("negative", self.negative)):
-                totals = counts.shown(f"{word}s")
+                totals = counts.display_units(f"{word}s")
                 ends = dict.fromkeys((totals.min().item(), totals.max().item()))
                 said = " to ".join(f"{number:,.10g}" for number in ends)
                 found[f"{word}: {list_names(names)}"] = said

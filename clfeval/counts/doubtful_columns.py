@@ -265,7 +265,7 @@ def _raise_scales(settled: CountSettings, found: Mapping[ModelColumns, Range], w
     """Raise for scores without a known threshold; why: what is wrong with their range."""
     problems = []
     for model, ends in found.items():
-        what = "scores from {} to {} are ".format(*settled.ends(model, *ends)) + why
+        what = "scores from {} to {} are ".format(*settled.format_like_column(model, *ends)) + why
         column = settled.columns.source(model)
         problems.append(Problem(what, "needs-threshold", settled.name, None, column))
     hint, fixes = guess_score_scale(settled, found)
@@ -274,7 +274,9 @@ def _raise_scales(settled: CountSettings, found: Mapping[ModelColumns, Range], w
 
 def _out_of_range_problem(settled: CountSettings, model: ModelColumns, ends: Range) -> Problem:
     """Return the problem of a model's probabilities outside 0..1, with the first such row."""
-    what = "class probabilities range from {} to {}".format(*settled.ends(model, *ends))
+    what = "class probabilities range from {} to {}".format(
+        *settled.format_like_column(model, *ends)
+    )
     values = [column_as_number(name, settled.columns.written) for name in model.columns]
     out = {f"{i}": (one < 0) | ((one > 1) & one.is_not_nan()) for i, one in enumerate(values)}
     rows = settled.numbered_rows(FILE, ROW, **out).filter(pl.any_horizontal(*out))
@@ -298,7 +300,7 @@ def refuse_probability_sums(
         rows = settled.numbered_rows(FILE, ROW, sum=total, off=(total - 1).abs())
         worst = rows.filter(pl.col("off").is_not_nan()).sort("off", descending=True).head(1)
         file, row, found, _ = worst.collect().row(0)
-        said = settled.ends(model, float(f"{found:.4g}"))[0]
+        said = settled.format_like_column(model, float(f"{found:.4g}"))[0]
         what = f"the class probabilities of '{model.name}' sum to {said}, not 1 (worst row)"
         problems.append(Problem(what, "bad-sum", file, row, model.columns[0]))
     if problems:

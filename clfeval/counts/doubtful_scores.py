@@ -30,7 +30,7 @@ def refuse_stray_scores(settled: CountSettings, models: Iterable[ModelColumns]) 
     score = pl.col("number")
     for model in models:
         column = settled.columns.source(model)
-        if model.kind != "score" or settled.peeks[column].whole:
+        if model.kind != "score" or settled.peeks[column].is_integer:
             continue
         number = column_as_number(column, settled.columns.written)
         mine = pl.col(naming) == model.name if naming else pl.lit(value=True)
@@ -101,7 +101,7 @@ def guess_score_scale(settled: CountSettings, found: Mapping[ModelColumns, Range
     cuts = {model: scale_midpoint(*ends) for model, ends in found.items()}
     first, names = next(iter(found)), [model.columns[0] for model in found]
     whole = [n for m, n in zip(found, names, strict=True)
-             if wide and found[m][0] >= 0 and settled.peeks[n].whole]  # fmt: skip
+             if wide and found[m][0] >= 0 and settled.peeks[n].is_integer]  # fmt: skip
     percent = {*cuts.values()} == {PERCENT}
     if not (inside or (len(whole) < len(names) and not percent)):
         whole = []

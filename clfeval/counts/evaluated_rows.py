@@ -163,11 +163,11 @@ class EvaluatedRows:
         frames = []
         for frame in found:
             truth = _one_of(frame, columns.truth, self.positive_values)
-            said = self._said(frame, votes, scores, labels, shares)
+            said = self._predictions(frame, votes, scores, labels, shares)
             frames.append(self._among(frame, target).select(t=truth, **picked, **said))
         return frames
 
-    def _said(
+    def _predictions(
         self, frame: Frame, votes: bool, scores: Sequence[int], labels: Sequence[int],
         shares: int | None,
     ) -> dict[str, nw.Expr]:  # fmt: skip
@@ -353,7 +353,7 @@ def list_exclusive(
                     alone = ~hits[:, j] & enough & (others > 0)
                 for value in keys[alone].tolist():
                     name = int(value) if key == "row" else as_text(value) or ""
-                    row = {"model": model, "list": kind, "file": file.shown, key: name}
+                    row = {"model": model, "list": kind, "file": file.display_name, key: name}
                     listed[model, kind].append(row)
     if settled.layout.gathers:  # a long table has no order of its observations
         for rows in listed.values():

@@ -186,7 +186,7 @@ class PatternCounts(WeightedCounts):
             keys = [*(self.votes[:, i] for i in reversed(order)), self.truth]
             place = np.empty(len(self.n), np.int64)
             place[np.lexsort(keys)] = np.arange(len(self.n))
-            lines.append(self.clusters.placed(place).digest())
+            lines.append(self.clusters.renumber(place).digest())
         return sha256("\n".join(lines).encode()).hexdigest()
 
     def products(self) -> Floats | None:
@@ -217,7 +217,7 @@ class PatternCounts(WeightedCounts):
         if self.clusters is not None:  # patterns of the target class come first
             place = np.empty(len(self.n), np.int64)
             place[np.argsort(~wanted, kind="stable")] = np.arange(len(self.n))
-            clusters = self.clusters.placed(place)
+            clusters = self.clusters.renumber(place)
         return TargetCounts(
             self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted],
             self.unit, clusters,
@@ -284,7 +284,7 @@ class ConfusionCounts(WeightedCounts):
     unit: float = 1
     sums: Floats | None = None
 
-    def shown(self, name: str) -> Counts:
+    def display_units(self, name: str) -> Counts:
         """Return cells or totals, (k,), as rows or weights."""
         found: Counts = from_units(getattr(self, name), self.unit)
         return found
@@ -327,7 +327,7 @@ class ConfusionCounts(WeightedCounts):
         tp, fp, fn, tn = totals
         return cls(tuple(place), tp, fp, fn, tn, tp + fn, fp + tn)
 
-    def at(self, places: Ints | Sequence[int] | slice) -> ConfusionCounts:
+    def take(self, places: Ints | Sequence[int] | slice) -> ConfusionCounts:
         """Return the tables at some indices, in any order, with repeats."""
         every = np.arange(len(self.models))[places]
         cells = (self.tp, self.fp, self.fn, self.tn, self.positives, self.negatives)
@@ -351,7 +351,7 @@ class ConfusionCounts(WeightedCounts):
 
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of models."""
-        numbers = zip(*(self.shown(name).tolist() for name in CELLS), strict=True)
+        numbers = zip(*(self.display_units(name).tolist() for name in CELLS), strict=True)
         names = zip(self.models, numbers, strict=True)
         lines = [f"{name!r} {' '.join(map(repr, cells))}" for name, cells in names]
         if self.sums is not None:

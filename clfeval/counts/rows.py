@@ -68,7 +68,7 @@ class ScoredRows:
     owners: Ints | None
     unit: float = 1
 
-    def each(self, one: Callable[[int], T]) -> Iterator[T]:
+    def map_models(self, one: Callable[[int], T]) -> Iterator[T]:
         """Yield the result of a function for each model, in order; in parallel for many rows."""
         return self.side_by_side(one, range(len(self.models)))
 
@@ -98,9 +98,9 @@ class ScoredRows:
         place[order] = np.cumsum(is_new_score(ordered)) - 1
         n = None if self.weights is None else self.weights[order]
         counts = ScoreCounts.from_rows(ordered, self.truth[order], n, self.unit)
-        return counts if self.alike else self._owned(counts, place, self.truth), place
+        return counts if self.independent_rows else self._owned(counts, place, self.truth), place
 
-    def within(self, whole: ScoreCounts, place: Ints, label: str) -> tuple[ScoreCounts, Ints]:
+    def slice_scores(self, whole: ScoreCounts, place: Ints, label: str) -> tuple[ScoreCounts, Ints]:
         """Return the score counts of a slice and their indices in `whole`; see `ranked`."""
         rows = self.slices[label]
         at, truth = place.take(rows), self.truth.take(rows)
@@ -115,7 +115,7 @@ class ScoredRows:
             counts = ScoreCounts.from_rows(at, truth, weights, self.unit)
         there = counts.scores.astype(np.int64)
         counts = replace(counts, scores=whole.scores.take(there))
-        if self.alike:
+        if self.independent_rows:
             return counts, there
         part = replace(self, weights=weights, owners=owners)
         return part._owned(counts, np.searchsorted(there, at), truth), there
@@ -126,7 +126,7 @@ class ScoredRows:
         return self.unit != 1 and self.owners is None
 
     @property
-    def alike(self) -> bool:
+    def independent_rows(self) -> bool:
         """True if rows are independent, and weights only repeat them."""
         return self.owners is None and not self.weighed
 
@@ -283,7 +283,7 @@ def _two_classes(
                 table = collect(rest if gathers else rest.head(most))
             for key, *each in table.rows():
                 y, before, after = (said[bool(one)] for one in each)
-                changes.append((file.shown, right, y, key, before, after))
+                changes.append((file.display_name, right, y, key, before, after))
     return found
 
 
@@ -301,6 +301,6 @@ def _other_classes(counted: PredictionCounts, i: int, j: int) -> Iterator[_Chang
         differ = (after != before) & ((after == truth) | (before == truth))
         for at in differ.nonzero()[0].tolist():
             yield (
-                file.shown, bool(after[at] == truth[at]), names[truth[at]], keys[at],
+                file.display_name, bool(after[at] == truth[at]), names[truth[at]], keys[at],
                 names[before[at]], names[after[at]],
             )  # fmt: skip

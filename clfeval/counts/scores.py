@@ -194,7 +194,7 @@ class ScoreCounts(WeightedCounts):
         positives, negatives = (np.add.reduceat(n, low) for n in (self.positives, self.negatives))
         group = np.searchsorted(low, np.arange(m), side="right") - 1
         both = np.concatenate([group, group + len(low)])
-        owned = None if self.clusters is None else self.clusters.placed(both)
+        owned = None if self.clusters is None else self.clusters.renumber(both)
         return ScoreCounts(self.scores[low], positives, negatives, self.unit, owned)
 
     def beyond(self, part: ScoreCounts) -> ScoreCounts:

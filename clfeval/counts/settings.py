@@ -158,7 +158,7 @@ def input_file(
     file: TableFile, task: FingerprintTask | None, rows: int, dropped: int = 0
 ) -> InputFile:
     """Return the record of an input file: its name, hash, and rows used and dropped."""
-    return InputFile(file.shown, task.result().sha256 if task else None, rows, dropped)
+    return InputFile(file.display_name, task.result().sha256 if task else None, rows, dropped)
 
 
 def check_structure(
@@ -234,7 +234,7 @@ class CountSettings:
         models = self.columns.models
         return next(self.columns.source(model) for model in models if model.name == name)
 
-    def ends(self, model: ModelColumns, *values: float) -> list[str]:
+    def format_like_column(self, model: ModelColumns, *values: float) -> list[str]:
         """Format numbers like the column of a model's predictions, with its percent signs."""
         if self.peeks[self.columns.source(model)].percent:
             return [f"{100 * value:g}%" for value in values]
@@ -329,7 +329,10 @@ def with_label_thresholds(settled: CountSettings) -> CountSettings:
             check_labels_most_probable(settled.files, columns, model)
         elif model.beside and not settled.roles.has_threshold(model.name):
             classes = dict(zip(model.classes, model.columns, strict=False))
-            score, write = classes.get(settled.positive, model.columns[0]), settled.ends
+            score, write = (
+                classes.get(settled.positive, model.columns[0]),
+                settled.format_like_column,
+            )
             found = threshold_from_labels(
                 settled.files, columns, model, score, settled.positive, partial(write, model), known
             )

@@ -62,7 +62,10 @@ def range_over_sample(
     low, high = -_maximize(lambda d: -at(d), grid, -values), _maximize(at, grid, values)
     if kink is not None:
         region = _Region(parts[0], parts[1], z)
-        centre, edge = region.at(np.zeros(flat.shape[1]), 0.0), region.at(_BOUNDARY_DIRECTIONS)
+        centre, edge = (
+            region.boundary_points(np.zeros(flat.shape[1]), 0.0),
+            region.boundary_points(_BOUNDARY_DIRECTIONS),
+        )
         crossed, points = _kink_crossing(kink, centre, edge, region)
         least = ignore_undefined(measure, *points, parts[2][0])
         low = np.where(crossed & ~np.isnan(least), least, low)
@@ -179,8 +182,8 @@ def range_over_region(
     few, place = np.unique(flat, axis=1, return_inverse=True)
     place, z = place.ravel(), critical_value(level)
     region, distinct = (_Region(score_parts(*x[:2]), score_parts(*x[2:]), z) for x in (flat, few))
-    centre = distinct.at(np.zeros(few.shape[1]), 0.0)
-    edge = distinct.at(_BOUNDARY_DIRECTIONS)
+    centre = distinct.boundary_points(np.zeros(few.shape[1]), 0.0)
+    edge = distinct.boundary_points(_BOUNDARY_DIRECTIONS)
     observed = ignore_undefined(measure, *(p[place] for p in centre))
     _, (low, high) = _maximize_on_boundary(
         measure, np.array([[-1.0], [1.0]]), region, tuple(np.take(p, place, axis=1) for p in edge)
@@ -203,9 +206,11 @@ def _kink_crossing(
     (t,), (least,) = _maximize_on_boundary(kink, -side[None], region, edge)
     nowhere = np.zeros(t.size)
     _, far = bisect(
-        lambda share: side * ignore_undefined(kink, *region.at(t, share)) > 0, nowhere, nowhere + 1
+        lambda share: side * ignore_undefined(kink, *region.boundary_points(t, share)) > 0,
+        nowhere,
+        nowhere + 1,
     )
-    p1, p2 = region.at(t, far)
+    p1, p2 = region.boundary_points(t, far)
     # Bisection ends a rounding error away from the line: where one of the two usual lines passes
     # that close, take the point on it, for the measure to be its least value to the last bit.
     for line in (p1, 1 - p1):
@@ -222,7 +227,7 @@ class _Region:
     second: Parts
     z: float
 
-    def at(self, t: Floats, share: ArrayLike = 1.0) -> tuple[Floats, Floats]:
+    def boundary_points(self, t: Floats, share: ArrayLike = 1.0) -> tuple[Floats, Floats]:
         """Return the points (..., m) in directions t (..., m), share 0 the observed, 1 the edge."""
         reach = self.z * np.asarray(share)
         return (
@@ -255,7 +260,9 @@ def _maximize_on_boundary(
     step = _STEP
     for _ in range(_ZOOMS):
         around = centres[:, None] + step * offsets
-        values = _undefined_last(factors[:, None] * ignore_undefined(function, *region.at(around)))
+        values = _undefined_last(
+            factors[:, None] * ignore_undefined(function, *region.boundary_points(around))
+        )
         best = values.argmax(axis=1)[:, None]
         found = np.take_along_axis(values, best, axis=1)[:, 0]
         better = found > tops

@@ -67,7 +67,7 @@ class RankedPairs:
         used = int(np.count_nonzero(positives + negatives))
         return cls(rows, below, (p, n), (squares[0], squares[1]), used, swapped)
 
-    def outside(
+    def complement(
         self, at: Ints, positives: Counts, negatives: Counts, *, level: float
     ) -> AucInterval | None:
         """Return the AUC and interval of `delong_auc` for the rows outside a part.
@@ -148,7 +148,9 @@ class PowerSums:
             sums += (weighed.sum(), *products)
         return cls(rows, tuple(sums.tolist()))
 
-    def outside(self, part: PowerSums, *, fewest: float) -> tuple[float, CovarianceEstimate] | None:
+    def complement(
+        self, part: PowerSums, *, fewest: float
+    ) -> tuple[float, CovarianceEstimate] | None:
         """Return the mean over the rows outside a part, minus the centre, and its covariance.
 
         fewest: the rows of the smaller class. None where less than half of the rows are left.
@@ -181,7 +183,9 @@ class RiskSums:
         every, positive = ([_sum_of_products(part, one) for one in powers] for part in (n, p))
         return cls(np.array(every), np.array(positive[:4]))
 
-    def outside(self, part: RiskSums, *, fewest: float) -> tuple[float, CovarianceEstimate] | None:
+    def complement(
+        self, part: RiskSums, *, fewest: float
+    ) -> tuple[float, CovarianceEstimate] | None:
         """Return observed / expected positives outside a part, and its covariance.
 
         f = (y - r p) M / sum p, r the ratio. fewest: the rows of the smaller class. None where less

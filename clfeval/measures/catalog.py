@@ -121,7 +121,7 @@ def all_spellings(known: Sequence[str]) -> list[str]:
 
 def measure_functions(needs: Needs, **settings: Any) -> dict[str, Callable[..., Floats]]:
     """Return the functions of the measures of one statistic by id, with settings filled in."""
-    measures = (m.given(**settings) for m in CATALOG.values() if m.needs == needs)
+    measures = (m.with_settings(**settings) for m in CATALOG.values() if m.needs == needs)
     given = {key for key, setting in settings.items() if setting is not None}
     return {m.id: m.of for m in measures if m.of and given.issuperset(m.takes)}
 

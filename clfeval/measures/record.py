@@ -37,7 +37,7 @@ class Multiclass:
     parts: Callable[..., tuple[Any, Any]] | None = None
     takes: tuple[str, ...] = ()
 
-    def given(self, **settings: Any) -> Multiclass:
+    def with_settings(self, **settings: Any) -> Multiclass:
         """Return the definition with the given settings filled in."""
         mine = {key: settings[key] for key in self.takes if settings.get(key) is not None}
         if not mine:
@@ -138,9 +138,9 @@ class Measure:
         """
         return self.undefined if _CLASSES & {*self.undefined} else (*CLASS_REASONS, *self.undefined)
 
-    def given(self, **settings: Any) -> Measure:
+    def with_settings(self, **settings: Any) -> Measure:
         """Return the measure with the given settings filled in; None is ignored."""
-        classes = None if self.classes is None else self.classes.given(**settings)
+        classes = None if self.classes is None else self.classes.with_settings(**settings)
         takes = (*self.takes, *self.fills)
         mine = {key: settings[key] for key in takes if settings.get(key) is not None}
         if not mine:

@@ -94,7 +94,7 @@ class TableResampler:
 
     def tables(self, resamples: int, rng: np.random.Generator) -> Floats:
         """Return TP, FP, FN and TN of bootstrap tables, (4, r)."""
-        return self.clusters.drawn(self.cells, resamples=resamples, rng=rng)
+        return self.clusters.resample(self.cells, resamples=resamples, rng=rng)
 
 
 def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:

@@ -96,14 +96,14 @@ class Cells:
         return cls(*cells, divide(p, 1 - p), p, 1 - p, own, counts.sums)
 
     @property
-    def counted(self) -> Confusion:
+    def observed(self) -> Confusion:
         """The tables as they were counted."""
         return Confusion(self.tp, self.fp, self.fn, self.tn)
 
     @property
     def tuned(self) -> Confusion:
         """The tables at their odds, total 1."""
-        return self.counted.tuned(self.ratio)
+        return self.observed.tuned(self.ratio)
 
     @property
     def rates(self) -> tuple[Floats, Floats]:
@@ -157,7 +157,7 @@ def measure_limits(
     Source: each method's own, see `inference`; the score region: Newcombe 2011, Communications in
     Statistics - Theory and Methods 40:3154.
     """
-    measure = CATALOG[name].given(beta=beta, stakes=stakes)
+    measure = CATALOG[name].with_settings(beta=beta, stakes=stakes)
     if measure.interval == "derived" and measure.base is not None and by is None:
         settings: dict[str, Any] = {"level": level, "design": design, "beta": beta}
         base = (known or {}).get(measure.base)

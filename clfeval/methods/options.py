@@ -182,7 +182,7 @@ class IntervalOptions:
         return None if self.interval == "none" else self.level
 
     @property
-    def sure(self) -> dict[str, Any]:
+    def interval_arguments(self) -> dict[str, Any]:
         """The level and the method, as arguments of the intervals of shares."""
         exact = self.interval in ("none", "exact")
         return {"level": self.confidence, "how": "exact" if exact else self.interval}

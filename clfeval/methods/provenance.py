@@ -110,7 +110,7 @@ def class_rows(sample: Sample, label: str | None) -> tuple[list[float], list[flo
     if patterns is not None and patterns.fractional:
         negatives, positives = np.round(class_sizes(patterns, 2)).tolist()
         return [positives], [negatives]
-    return counts.shown("positives").tolist(), counts.shown("negatives").tolist()
+    return counts.display_units("positives").tolist(), counts.display_units("negatives").tolist()
 
 
 def slice_totals(sample: Sample, label: str | None) -> tuple[Any, Any, Population | None]:

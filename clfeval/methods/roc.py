@@ -38,7 +38,7 @@ class RocPoints:
         tp, fp = self.tp.astype(np.float64), self.fp.astype(np.float64)
         return Confusion(tp, fp, tp[-1] - tp, fp[-1] - fp)
 
-    def at(self, places: Ints | Bools | slice) -> RocPoints:
+    def take(self, places: Ints | Bools | slice) -> RocPoints:
         """Return some of the points."""
         return RocPoints(self.thresholds[places], self.tp[places], self.fp[places])
 
@@ -62,7 +62,7 @@ def candidate_points(counts: ScoreCounts) -> RocPoints:
     With one class only, the corners alone are returned.
     """
     points = roc_points(counts)
-    return points.at(np.unique(hull_places(points.tp[None], points.fp[None])))
+    return points.take(np.unique(hull_places(points.tp[None], points.fp[None])))
 
 
 def hull_places(tp: Counts, fp: Counts) -> Ints:

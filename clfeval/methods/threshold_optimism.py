@@ -123,21 +123,22 @@ class ChosenThresholds:
         for i, rule in enumerate(rules):
             one = Confusion(tp[i], fp[i], p[i] - tp[i], n[i] - fp[i])
             before, after = (float(measure_value(rule.best, table).ravel()[0])
-                             for table in (float_confusion(here.at([i])), one))  # fmt: skip
+                             for table in (float_confusion(here.take([i])), one))  # fmt: skip
             same[i] |= rule.within is None and rule.best.measure.sign * (after - before) > 0
         tp, fp = np.where(same, here.tp, tp), np.where(same, here.fp, fp)
         expected = replace(here, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
         if here.sums is not None:
             alone = isinstance(counts.clusters, RowWeights)
-            expected = replace(expected, sums=np.array([thinned_products(
-                here.at([i]), expected.at([i]), rows=alone) for i in range(len(at))]))  # fmt: skip
+            sums = [thinned_products(here.take([i]), expected.take([i]), rows=alone)
+                    for i in range(len(at))]  # fmt: skip
+            expected = replace(expected, sums=np.array(sums))
         seldom = np.isnan(found.thresholds).mean(axis=1) > 0.5
         return cls(points, at, here, expected, found, [SELDOM if one else None for one in seldom])
 
     def used(self, i: int) -> tuple[float | None, ConfusionCounts, ConfusionCounts]:
         """Return the threshold of a rule, None above every score, and the tables there."""
         cut = self.points.thresholds[self.at[i]].item()
-        return cut if isfinite(cut) else None, self.expected.at([i]), self.here.at([i])
+        return cut if isfinite(cut) else None, self.expected.take([i]), self.here.take([i])
 
 
 def _best_places(rules: Sequence[ThresholdRule], tp: Counts, fp: Counts, *, hull: bool) -> Ints:
@@ -185,7 +186,7 @@ def _correct_limits(
         limit = rule.within
         if limit is None or limit.name not in ("precision", "npv", "fdr", "for"):
             continue
-        wrong = float(measure_value(limit, float_confusion(here.at([i])))[0])
+        wrong = float(measure_value(limit, float_confusion(here.take([i])))[0])
         wrong -= float(found.optimism(limit.measure.function)[i])
         wrong = min(max(1 - wrong if limit.measure.sign > 0 else wrong, 0.0), 1.0)
         if rule.best.name == "specificity" and here.negatives[i] > fp[i]:

@@ -150,7 +150,7 @@ class Command:
         """Return the options of a group, with the help texts of this command."""
         return options_of(group) if group is not self.input else _reworded_options(self, group)
 
-    def taken(self, given: Mapping[str, Any]) -> list[Any]:
+    def build_groups(self, given: Mapping[str, Any]) -> list[Any]:
         """Build the command's groups from values by option name; UsageError for invalid values."""
         groups = [group for group in (self.input, *self.groups) if group]
         return [build_group(group, given, self.options_of(group)) for group in groups]

@@ -45,7 +45,7 @@ class Term:
     measure: Measure | None = None
 
     @property
-    def called(self) -> str:
+    def title(self) -> str:
         """Its name, with its heading where that differs."""
         there, name = heading_on_one_line(self.heading), self.name
         same = there.replace("-", "_").casefold() == name.casefold()
@@ -131,12 +131,12 @@ def explain_page(page: Page) -> Iterator[tuple[str, list[str]]]:
         here = [term for term in every if table.name in term.tables]
         first = [term for term in here if term.tables[0] == table.name]
         above = [term.name for term in here if term.tables[0] != table.name]
-        lines = [f"{term.called}: {term.short}" for term in first]
+        lines = [f"{term.title}: {term.short}" for term in first]
         if above:
             lines.append(f"as above: {', '.join(above)}")
         yield f"table {table.name}", lines
     made = [term for term in every if not term.tables]
-    yield "other words on screens", [f"{term.called}: {term.short}" for term in made]
+    yield "other words on screens", [f"{term.title}: {term.short}" for term in made]
     measures = {term.name: term.measure for term in every if term.measure is not None}
     for name, measure in measures.items():
         yield f"measure {name} ({measure.title})", list(_measure_lines(measure))

@@ -43,7 +43,7 @@ def pending_gates(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
         found.append(
             gate(limit.kind, metric, limit.model, limit.limit, severity=grade, slice=limit.slices)
         )
-    for name, least in gates.least.items():
+    for name, least in gates.required_sizes.items():
         found.append(gate(f"min-{name}", name, None, least))
         texts.append(f"min-{name} {least:,}")
     for model in gates.still_best:
@@ -102,7 +102,7 @@ def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
     if gates.baseline is None:
         check_compared(limit)
     sliced = any(run.options.get(name) for name in ("by", "run"))
-    if limit.slices is not None and "by" in run.keys.known and not sliced:
+    if limit.slices is not None and "by" in run.keys.options_by_name and not sliced:
         match_slices(limit, ())
 
 

@@ -54,7 +54,7 @@ class RunKeys:
         return (*own, *options_of(Gates), *saved)
 
     @cached_property
-    def known(self) -> dict[str, Option]:
+    def options_by_name(self) -> dict[str, Option]:
         """The options by all of their names."""
         by_key = {one.key.replace("-", "_"): one for one in self.options}
         by_name = {one.name: one for one in self.options}
@@ -62,7 +62,9 @@ class RunKeys:
 
     def option(self, name: str) -> Option:
         """Return an option by name, including the baseline, which has its own key."""
-        return self.known.get(name) or next(one for one in options_of(Gates) if one.name == name)
+        return self.options_by_name.get(name) or next(
+            one for one in options_of(Gates) if one.name == name
+        )
 
 
 @cache
@@ -74,7 +76,7 @@ def run_keys(command: str, output: type) -> RunKeys:
 @cache
 def all_run_keys(output: type) -> frozenset[str]:
     """Return the keys of runs of any command."""
-    return frozenset(name for one in COMMANDS for name in run_keys(one, output).known)
+    return frozenset(name for one in COMMANDS for name in run_keys(one, output).options_by_name)
 
 
 def report_unknown_key(
@@ -83,9 +85,9 @@ def report_unknown_key(
     """Report an unknown key, with a similar key or the command that has it."""
     what = f"unknown key '{given.path[-1]}'"
     if isinstance(known, RunKeys):
-        owners = [one for one in COMMANDS if key in run_keys(one, known.output).known]
+        owners = [one for one in COMMANDS if key in run_keys(one, known.output).options_by_name]
         what += f" of {known.command.name}: {say_which_have_it(owners)}" if owners else ""
-        known = known.known
+        known = known.options_by_name
     names = [name.replace("_", "-") for name in (*RUN, *known)]
     parent: Any = given.file.value
     for step in given.path[:-1]:
@@ -137,7 +139,7 @@ def read_options(keys: RunKeys, given: Mapping[str, Node], wrong: BatchErrors) -
     read = {name: _read(keys.option(name), one, wrong) for name, one in given.items()}
     found = {keys.option(name).name: one[0] for name, one in read.items() if one is not None}
     try:
-        keys.command.taken(found)
+        keys.command.build_groups(found)
         _ = build_group(Gates, found).limits
         build_group(keys.output, found)
     except ClfevalError as error:
@@ -151,7 +153,7 @@ def read_options(keys: RunKeys, given: Mapping[str, Node], wrong: BatchErrors) -
 def reword_for_yaml(error: ClfevalError, keys: RunKeys, given: Mapping[str, Node]) -> None:
     """Reword an error for a batch, with the place of its option."""
     places = {
-        keys.known[name].name if name in keys.known else name: one.place
+        keys.options_by_name[name].name if name in keys.options_by_name else name: one.place
         for name, one in given.items()
     }
     others = (one for name in COMMANDS for one in run_keys(name, keys.output).options)
@@ -160,10 +162,10 @@ def reword_for_yaml(error: ClfevalError, keys: RunKeys, given: Mapping[str, Node
 
 def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
     """Return the value of an option as a tuple of one; None, with an error reported, if invalid."""
-    if wrong.closed & {given.place, *(one.place for _, one in given.inside())}:
+    if wrong.closed & {given.place, *(one.place for _, one in given.children())}:
         return None  # the value of a variable is unknown
     before = wrong.times
-    for kind, one in [(Mapping, given), *((Any, one) for _, one in given.inside())]:
+    for kind, one in [(Mapping, given), *((Any, one) for _, one in given.children())]:
         if isinstance(one.value, dict) and not accepts_type(option, kind):
             wrong.say(one, f"{option.key} does not take a mapping")
     value = _value_of_type(option, given, wrong)
@@ -215,7 +217,7 @@ def _check(option: Option, value: Any) -> None:
 
 def _refused_entry(option: Option, given: Node, value: Any) -> Node | None:
     """Return the only invalid entry of a mapping or list; None for none or several."""
-    inside = dict(given.inside())
+    inside = dict(given.children())
     bad = []
     for key, one in inside.items():
         single = {key: value[key]} if isinstance(value, dict) else [value[key]]
@@ -230,13 +232,13 @@ def _value_of_type(option: Option, given: Node, wrong: BatchErrors) -> Any:
     """Return a value converted for an option; report texts that YAML reads as other types."""
     value = given.value
     if isinstance(value, list):
-        for _, one in given.inside():
+        for _, one in given.children():
             if one.value is None:
                 hint = "put the text in quotes" if one.written else None
                 wrong.say(one, f"{option.key}: an entry of the list is empty", hint)
-        return [_value_of_type(option, one, wrong) for _, one in given.inside()]
+        return [_value_of_type(option, one, wrong) for _, one in given.children()]
     if isinstance(value, dict):
-        return {key: _value_of_type(option, one, wrong) for key, one in given.inside()}
+        return {key: _value_of_type(option, one, wrong) for key, one in given.children()}
     if isinstance(value, FilledText) and accepts_type(option, int, float, bool):
         if plain_scalar_value(value) is None:
             wrong.say(given, f"{option.key}: the variable's value '{value}' means null")
@@ -274,17 +276,17 @@ def combinations(
         return []
     for key, one in matrix.pairs():
         name = key.replace("-", "_")
-        name = keys.known[name].name if name in keys.known else name
+        name = keys.options_by_name[name].name if name in keys.options_by_name else name
         if name in RUN and name != "input":
             wrong.say(one, f"a matrix cannot vary '{key}'")
-        elif name not in keys.known and name != "input":
+        elif name not in keys.options_by_name and name != "input":
             report_unknown_key(one, name, keys, wrong)
         elif name in axes:
             wrong.say(one, f"{key}: this option is given twice", "keep one list of its values")
         elif not isinstance(one.value, list) or not one.value:
             wrong.say(one, f"{key} needs a list of values in a matrix", f"write {key}: [...]")
         else:
-            axes[name] = [value for _, value in one.inside()]
+            axes[name] = [value for _, value in one.children()]
     if prod(map(len, axes.values())) > room:
         raise too_many_runs(matrix.place)
     left_out = _read_exclusions(given.get("exclude"), axes, keys, wrong)
@@ -309,14 +311,14 @@ def _read_exclusions(
         wrong.say(given, "exclude must be a list of mappings", write)
         return []
     rules = []
-    for _, one in given.inside():
+    for _, one in given.children():
         if not isinstance(one.value, dict) or not one.value:
             wrong.say(one, "exclude: entries must be mappings", write)
             continue
         rule = {}
         for key, value in one.pairs():
             name = key.replace("-", "_")
-            name = keys.known[name].name if name in keys.known else name
+            name = keys.options_by_name[name].name if name in keys.options_by_name else name
             if name not in axes:
                 what = f"exclude: the matrix has no '{key}'"
                 wrong.say(value, what, suggestion(key, axes) or f"its keys: {list_names(axes)}")
@@ -331,9 +333,9 @@ def _read_exclusions(
 def _text(given: Node) -> str:
     """Write a value of a matrix for the name of its run."""
     if isinstance(given.value, list):
-        return "+".join(_text(one) for _, one in given.inside())
+        return "+".join(_text(one) for _, one in given.children())
     if isinstance(given.value, dict):
-        return ",".join(f"{key}:{_text(one)}" for key, one in given.inside())
+        return ",".join(f"{key}:{_text(one)}" for key, one in given.children())
     if isinstance(given.value, str):
         return given.value
     return given.written or dumps(given.value)

@@ -44,7 +44,7 @@ class Node:
         """Its text in the file, if it is an unquoted scalar."""
         return self.file.written(*self.path)
 
-    def inside(self) -> Iterator[tuple[str | int, Node]]:
+    def children(self) -> Iterator[tuple[str | int, Node]]:
         """Yield the entries of a mapping or list; none for other values."""
         value: Any = self.value
         if isinstance(value, (dict, list)):
@@ -53,7 +53,7 @@ class Node:
 
     def pairs(self) -> Iterator[tuple[str, Node]]:
         """Yield the entries of a mapping."""
-        return ((key, one) for key, one in self.inside() if isinstance(key, str))
+        return ((key, one) for key, one in self.children() if isinstance(key, str))
 
     def meant(self) -> Iterator[tuple[str, Node]]:
         """Yield the entries of a mapping, except keys for anchors, which begin with `x-`."""
@@ -176,9 +176,9 @@ class Filler:
         if isinstance(value, str):
             value = self._text(given, value)
         elif isinstance(value, list):
-            value = [self.fill(one).value for _, one in given.inside()]
+            value = [self.fill(one).value for _, one in given.children()]
         elif isinstance(value, dict):
-            value = {key: self.fill(one).value for key, one in given.inside()}
+            value = {key: self.fill(one).value for key, one in given.children()}
         return replace(given, value=value)
 
     def _text(self, given: Node, text: str) -> str:

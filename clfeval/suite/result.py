@@ -76,7 +76,7 @@ def _row(one: RunOutcome) -> Row:
     return {
         "run": one.run.name, "command": one.run.command, "input": describe_input(one.run) or None,
         "state": one.state, "code": int(one.code), "rows": one.rows, "gates": len(one.gates),
-        "missed": len(one.missed), "warnings": one.warned, "answer": said or None,
+        "missed": len(one.missed_gates), "warnings": one.warned, "answer": said or None,
     }  # fmt: skip
 
 

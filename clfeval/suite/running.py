@@ -84,7 +84,7 @@ class RunOutcome:
     entries: tuple[HistoryEntry, ...] = ()  # lines for a history
 
     @property
-    def missed(self) -> list[Gate]:
+    def missed_gates(self) -> list[Gate]:
         """The gates it missed."""
         return [gate for gate in self.gates if gate.failed]
 

@@ -72,7 +72,7 @@ def run_tables(
 
 def _paths(given: Node, wrong: BatchErrors) -> list[str]:
     """Return the named files, relative to the YAML file."""
-    several = [one for _, one in given.inside()] if isinstance(given.value, list) else [given]
+    several = [one for _, one in given.children()] if isinstance(given.value, list) else [given]
     found = []
     for one in several:
         if not isinstance(one.value, str) or not one.value.strip() or "\0" in one.value:
@@ -186,7 +186,7 @@ def build_runs(sheet: BatchDeclaration, output: type, wrong: BatchErrors) -> lis
         if keys is None:
             continue
         named = _options_by_name(own, keys, wrong)
-        for key in own.keys() - keys.known.keys() - {*RUN}:
+        for key in own.keys() - keys.options_by_name.keys() - {*RUN}:
             report_unknown_key(own[key], key, keys, wrong)
         known = _defaults(sheet, keys, named, wrong)
         own_gates = [name for name in known if name in LIMITS and name in named]
@@ -229,11 +229,11 @@ def _options_by_name(
     """Return the nodes by the Python name of their options."""
     found: dict[str, Node] = {}
     for key, one in given.items():
-        name = keys.known[key].name if key in keys.known else key
+        name = keys.options_by_name[key].name if key in keys.options_by_name else key
         if name in found:
             before = found[name].path[-1]
             wrong.say(one, f"'{one.path[-1]}' and '{before}' are the same option", "keep one")
-        elif name in keys.known or name in RUN:
+        elif name in keys.options_by_name or name in RUN:
             found[name] = one
     return found
 
@@ -248,7 +248,7 @@ def _defaults(
             report_unknown_key(one, key, known, wrong)
         elif key in ("inputs", "matrix", "exclude"):
             wrong.say(one, f"'{key}' belongs to a run and cannot be a default")
-    usable = {k: v for k, v in sheet.defaults.items() if k in keys.known or k in RUN[:2]}
+    usable = {k: v for k, v in sheet.defaults.items() if k in keys.options_by_name or k in RUN[:2]}
     usable |= {k: v for k, v in sheet.defaults.items() if k == "baseline"}
     found = _options_by_name(usable, keys, wrong)
     if "inputs" in own:

@@ -154,7 +154,7 @@ def _keys(command: str, output: type) -> dict[str, Any]:
     shapes = options_schema(keys.options)["properties"]
     options = {
         name: _allow_variables(shapes[one.key.replace("-", "_")])
-        for name, one in keys.known.items()
+        for name, one in keys.options_by_name.items()
     }
     matrix = {name: {"type": "array", "minItems": 1} for name in (*options, "input")}
     gates = {one.name: options[one.name] for one in options_of(Gates) if one.field != "baseline"}

@@ -228,7 +228,7 @@ class ColumnPeek:
         return not self.typed_number and bool(self.texts) and self.texts <= {"0", "1"}
 
     @property
-    def whole(self) -> bool:
+    def is_integer(self) -> bool:
         """True if all values are whole numbers."""
         return all(is_score(text) and float(text) % 1 == 0 for text in self.texts)
 
@@ -319,7 +319,7 @@ class Read(Protocol):
     def described(self) -> str:
         """Return one line on how the table was read."""
 
-    def taken(self) -> Sequence[ColumnRole]:
+    def column_roles(self) -> Sequence[ColumnRole]:
         """Return the role of every column, with the reason."""
 
 

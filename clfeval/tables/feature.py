@@ -78,7 +78,7 @@ class FeatureTable:
                 parts.append(f"{len(names):,} {kind}: {list_names(names, 4)}")
         return "; ".join(parts)
 
-    def taken(self) -> list[ColumnRole]:
+    def column_roles(self) -> list[ColumnRole]:
         """Return the role of every column of the files, with the reason."""
         roles = self.roles
         known = {

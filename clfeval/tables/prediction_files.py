@@ -70,11 +70,11 @@ class JoinedFile:
 def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predictions:
     """Join files on their id column, each with the name the user gave it, or None."""
     _refuse_unjoinable(files, roles)
-    whole = " + ".join(file.shown for _, file in files[:MAX_FILES_NAMED])
+    whole = " + ".join(file.display_name for _, file in files[:MAX_FILES_NAMED])
     whole += f" + {len(files) - MAX_FILES_NAMED} more" if len(files) > MAX_FILES_NAMED else ""
     peeks = [peek_columns(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
              for _, file in files]  # fmt: skip
-    called = [name or file_stem(file.shown) for name, file in files]
+    called = [name or file_stem(file.display_name) for name, file in files]
     if twice := [name for name, times in Counter(called).items() if times > 1]:
         first = next(file for name, (_, file) in zip(called, files, strict=True) if name in twice)
         hint = f"name each file: {twice[0]}=FILE other=FILE"

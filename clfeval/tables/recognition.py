@@ -146,7 +146,7 @@ class Predictions:
             parts.append(f"ignored {list_names(columns.ignored)}")
         return "; ".join(parts)
 
-    def taken(self) -> list[ColumnRole]:
+    def column_roles(self) -> list[ColumnRole]:
         """Return the role of every column of the files, with the reason."""
         columns, roles = self.columns, self.roles
         known: dict[str | None, tuple[str, str]] = {

@@ -78,14 +78,14 @@ class RowFilter:
         return condition
 
     def _all(self) -> pl.Expr:
-        condition = self._one()
+        condition = self._keep()
         while self._take("and"):
-            condition &= self._one()
+            condition &= self._keep()
         return condition
 
-    def _one(self) -> pl.Expr:
+    def _keep(self) -> pl.Expr:
         if self._take("not"):
-            return ~self._one()
+            return ~self._keep()
         if self._take("("):
             condition = self._any()
             if not self._take(")"):
@@ -255,9 +255,9 @@ def run_files(files: Sequence[TableFile]) -> tuple[TableFile, ...]:
     if len(files) < 2:
         what = "--run-files needs several files, but only one is given"
         raise bad_option(what, "name several files, or add --run COLUMN")
-    often, numbers, found = Counter(file.shown for file in files), Counter[str](), []
+    often, numbers, found = Counter(file.display_name for file in files), Counter[str](), []
     for file in files:
-        numbers[file.shown] += 1
-        number = f" ({numbers[file.shown]})" if often[file.shown] > 1 else ""
-        found.append(replace(file, run=f"{file.shown}{number}"))
+        numbers[file.display_name] += 1
+        number = f" ({numbers[file.display_name]})" if often[file.display_name] > 1 else ""
+        found.append(replace(file, run=f"{file.display_name}{number}"))
     return tuple(found)

@@ -69,7 +69,7 @@ class TableFile:
         return self.parts or (self,)
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """Name in results: without folders."""
         return self.source.display if self.source else self.name
 

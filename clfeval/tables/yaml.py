@@ -228,7 +228,7 @@ class YamlFile:
         """Build the problem of the value at a path."""
         return Problem(what, code, self.place(*path))
 
-    def wrong(self, path: Sequence[str | int], what: str, hint: str | None = None) -> UsageError:
+    def error_at(self, path: Sequence[str | int], what: str, hint: str | None = None) -> UsageError:
         """Build the error of the value at a path."""
         return UsageError(self.problem(path, what), hint=hint)
 

@@ -170,13 +170,13 @@ class Canvas:
         column, row = self.place(x, y)
         return round(column), round(row)
 
-    def inside(self, column: int, row: int) -> bool:
+    def contains(self, column: int, row: int) -> bool:
         """Return whether a cell is on the canvas."""
         return 0 <= column < self.columns and 0 <= row < self.rows
 
-    def put(self, column: int, row: int, ink: Ink) -> None:
+    def set_cell(self, column: int, row: int, ink: Ink) -> None:
         """Set a cell; nothing is drawn off the canvas or below something of higher priority."""
-        if self.inside(column, row):
+        if self.contains(column, row):
             there = self.cells.get((column, row))
             if there is None or there.priority <= ink.priority:
                 self.cells[column, row] = ink
@@ -184,7 +184,7 @@ class Canvas:
     def free(self, column: int, row: int, length: int) -> bool:
         """Return whether cells in a row are on the canvas and blank, with a blank on each side."""
         around = ((c, row) for c in range(column - 1, column + length + 1))
-        on = self.inside(column, row) and self.inside(column + length - 1, row)
+        on = self.contains(column, row) and self.contains(column + length - 1, row)
         return on and not any(cell in self.cells for cell in around)
 
     def text(self, column: int, row: int, text: str, ink: Ink) -> None:
@@ -192,7 +192,7 @@ class Canvas:
         start = max(0, min(column, self.columns - len(text)))
         for i, char in enumerate(text):
             if char != " ":
-                self.put(start + i, row, Ink(char, ink.priority, ink.style))
+                self.set_cell(start + i, row, Ink(char, ink.priority, ink.style))
 
     def line(self, a: Point, b: Point, ink: Ink) -> None:
         """Draw a line between two data points with the character of its slope."""
@@ -200,7 +200,7 @@ class Canvas:
         leaning = "/" if (b[0] - a[0]) * (b[1] - a[1]) > 0 else "\\"
         char = "-" if slope <= FLAT else "|" if slope >= STEEP else leaning
         for column, row in self._steps(a, b):
-            self.put(column, row, Ink(ink.char or char, ink.priority, ink.style))
+            self.set_cell(column, row, Ink(ink.char or char, ink.priority, ink.style))
 
     def dots(self, points: Sequence[Point], ink: Ink) -> list[tuple[int, int]]:
         """Draw a dotted line through data points, evenly spaced on the screen; return its cells."""
@@ -209,7 +209,7 @@ class Canvas:
             flat = _is_flat(a, b)
             for column, row in self._steps(a, b):
                 if not flat or column % TALL == 0:
-                    self.put(column, row, ink)
+                    self.set_cell(column, row, ink)
                     drawn.append((column, row))
         return drawn
 
@@ -222,7 +222,7 @@ class Canvas:
                 exact = r0 + (r1 - r0) * ((column - c0) / (c1 - c0) if c1 != c0 else 1.0)
                 row = floor(exact + 0.5)
                 third = min(2, int((exact + 0.5 - row) * 3))
-                self.put(column, row, Ink("'-."[third], ink.priority, ink.style))
+                self.set_cell(column, row, Ink("'-."[third], ink.priority, ink.style))
                 drawn[column] = row
         return sorted(drawn.items())
 

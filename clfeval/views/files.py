@@ -139,7 +139,7 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
                 draft.stream.flush()
             for draft in self._drafts:
                 name = draft.target
-                draft.put(_default_file_mode())
+                draft.replace_target(_default_file_mode())
         except OSError as error:
             raise UsageError.new(f"cannot write '{name}': {error.strerror}", "output") from error
         return [str(draft.target) for draft in self._drafts]
@@ -157,7 +157,7 @@ def write_atomically(path: Path, text: str) -> None:
         draft = Draft(path)
         try:
             draft.stream.write(text)
-            draft.put(_default_file_mode())
+            draft.replace_target(_default_file_mode())
         finally:
             draft.close()
     except OSError as error:

@@ -322,7 +322,7 @@ def draw_radar(
     corners = [_point_on_ray(i, len(d), length) for i, length in enumerate(filled)]
     canvas.dots([*rim, rim[0]], Ink("·"))
     for (column, row), quarters in _filled_quarters(canvas, corners).items():
-        canvas.put(column, row, Ink(QUARTERS[quarters], 1, style))
+        canvas.set_cell(column, row, Ink(QUARTERS[quarters], 1, style))
     for i, length in enumerate(lengths):
         column, row = canvas.cell(*_point_on_ray(i, len(d), length + 2.5 / radius))
         text = str(i + 1)

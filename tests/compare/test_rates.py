@@ -45,7 +45,7 @@ def tables(kind: str, seed: int) -> PatternCounts:
 
 def at(patterns: PatternCounts, measure: Measure, ratio: float) -> RateEstimates:
     known = rate_covariance(ConfusionCounts.from_patterns(patterns), [patterns])
-    return known.at(measure, np.arange(K), np.full(K, ratio))
+    return known.measures_at_odds(measure, np.arange(K), np.full(K, ratio))
 
 
 PAIRS = np.array([(i, j) for i in range(K) for j in range(K)]).T
@@ -58,7 +58,7 @@ PAIRS = np.array([(i, j) for i in range(K) for j in range(K)]).T
 def test_they_are_those_of_labels_in_that_population(name: str, ratio: float, kind: str) -> None:
     """Differences, errors, V and 0-of-n limits are; degrees of freedom are fewest - 1, no less."""
     patterns = tables(kind, 3)
-    measure = CATALOG[name].given(beta=1.0, stakes=OutcomeCosts(1.0, 7.0))
+    measure = CATALOG[name].with_settings(beta=1.0, stakes=OutcomeCosts(1.0, 7.0))
     there = replace(measure, of=lambda table: measure.function(table.tuned(ratio)))
     theirs = label_estimates(patterns, RequestedMeasure(name, there, {}))
     assert theirs is not None
@@ -100,7 +100,7 @@ def test_models_of_rows_of_their_own_by_hand() -> None:
         row = ((total + 2) / total) ** 2 * scale / 2
         squares += row * ((w[0] / (p + 1)) ** 2 + (w[1] / (n + 1)) ** 2)
         value.append(w[0] * tp / p + w[1] * tn / n)
-    found = known.at(CATALOG["tar"], np.arange(2), np.full(2, r))
+    found = known.measures_at_odds(CATALOG["tar"], np.arange(2), np.full(2, r))
     d, low, high = found.intervals(np.array([0]), np.array([1]), level=0.95)
     reach = stats.t.isf(0.025, 20 - 1) * np.sqrt(squares)
     assert d == pytest.approx(value[0] - value[1])
@@ -113,7 +113,7 @@ def test_models_of_rows_of_their_own_by_hand() -> None:
 @pytest.mark.parametrize(("name", "cells"), [("ppv_odds", (20, 0, 5, 60)), ("ppv", (0, 0, 9, 9))])
 def test_what_is_infinite_or_undefined_is_not_compared(name: str, cells: Any) -> None:
     counts = ConfusionCounts.from_cells(["a", "b"], [cells, (14, 12, 6, 88)])
-    found = rate_covariance(counts, []).at(CATALOG[name], np.arange(2), np.ones(2))
+    found = rate_covariance(counts, []).measures_at_odds(CATALOG[name], np.arange(2), np.ones(2))
     assert np.isnan(found.p_values(np.array([0]), np.array([1]))).all()
     assert np.isnan(found.intervals(np.array([0]), np.array([1]), level=0.95)).all()
 
@@ -126,6 +126,6 @@ def test_a_class_in_which_no_row_differs_is_not_known_for_certain() -> None:
     truth = np.repeat([True, False], 50)
     patterns = patterns_of(truth, np.array([np.arange(100) < 45, np.arange(100) < 25]))
     known = rate_covariance(ConfusionCounts.from_patterns(patterns), [patterns])
-    found = known.at(CATALOG["tar"], np.arange(2), np.full(2, 0.01))
+    found = known.measures_at_odds(CATALOG["tar"], np.arange(2), np.full(2, 0.01))
     s, _ = found.errors(np.array([0]), np.array([1]))
     assert s > 100 / 101 / 51

@@ -105,7 +105,7 @@ def test_equal_entries_are_one() -> None:
     assert made.names == ("a", "b")
     assert made.n.tolist() == [5, 5]
     assert made.totals(np.array([[1.0, 10.0]])).tolist() == [[5.0, 50.0]]
-    assert made.placed(np.array([1, 0])).totals(np.array([[1.0, 10.0]])).tolist() == [[50.0, 5.0]]
+    assert made.renumber(np.array([1, 0])).totals(np.array([[1.0, 10.0]])).tolist() == [[50.0, 5.0]]
 
 
 @pytest.mark.parametrize("seed", range(25))

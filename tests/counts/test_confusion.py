@@ -42,7 +42,11 @@ def test_a_perfect_model_misses_nothing_whatever_the_weights() -> None:
         patterns = PatternCounts.from_votes(tuple("abcde"), truth, votes, tenths, 10)
         counts = ConfusionCounts.from_patterns(patterns)
         assert counts.fn[0] == counts.fp[0] == 0
-        assert counts.shown("tp")[0] == counts.shown("positives")[0] == tenths[truth].sum() / 10
+        assert (
+            counts.display_units("tp")[0]
+            == counts.display_units("positives")[0]
+            == tenths[truth].sum() / 10
+        )
         for column in (counts.tp, counts.fp, counts.fn, counts.tn):
             assert (column >= 0).all()
 

@@ -50,7 +50,7 @@ def test_counts_are_those_of_one_model_at_a_time(roles: dict[str, object]) -> No
         assert whole.scores[place].tolist() == every.scores[j].tolist()
         assert set(every.slices) == set(alone) - {None}
         for label in every.slices:
-            part, there = every.within(whole, place, label)
+            part, there = every.slice_scores(whole, place, label)
             assert part.digest() == alone[label].digest()
             assert whole.scores[there].tolist() == part.scores.tolist()
 

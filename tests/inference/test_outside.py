@@ -35,7 +35,7 @@ def of_pairs(x: np.ndarray, y: np.ndarray, part: np.ndarray, level: float = 0.95
     if pairs is None:
         return None, None
     at = np.searchsorted(whole.scores, inside.scores)
-    found = pairs.outside(at, inside.positives, inside.negatives, level=level)
+    found = pairs.complement(at, inside.positives, inside.negatives, level=level)
     if found is None:
         return None, None
     return found, delong_auc(left.positives, left.negatives, level=level)
@@ -84,7 +84,7 @@ def test_the_mean_outside_is_that_of_its_rows(seed: int) -> None:
     every, mine = (
         PowerSums.from_values([(x[some] - 0.2, times[some])]) for some in (slice(None), part)
     )
-    found = every.outside(mine, fewest=5)
+    found = every.complement(mine, fewest=5)
     if times[part].sum() * 2 > times.sum():
         assert found is None
         return
@@ -102,7 +102,7 @@ def test_losses_that_are_all_one_have_no_error() -> None:
     x[:5] = 0.9  # only inside
     every, mine = (PowerSums.from_values([(x[some] - 0.3, np.ones(some.sum()))])
                    for some in (part | True, part))  # fmt: skip
-    found = every.outside(mine, fewest=5)
+    found = every.complement(mine, fewest=5)
     assert found is not None
     assert (found[0] + 0.3, found[1].errors.tolist()) == (pytest.approx(0.25), [0.0])
 

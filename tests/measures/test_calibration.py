@@ -21,7 +21,7 @@ P, POS, NEG = np.array([0.2, 0.8]), np.array([4, 9]), np.array([6, 1])
 
 
 def value(name: str, p: Any = P, pos: Any = POS, neg: Any = NEG, **settings: Any) -> float:
-    measure = CATALOG[name].given(**settings)
+    measure = CATALOG[name].with_settings(**settings)
     return float(measure.function(np.asarray(p, float), np.asarray(pos), np.asarray(neg)))
 
 

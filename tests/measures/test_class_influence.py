@@ -22,7 +22,7 @@ def smooth(c: int) -> Iterator[tuple[str, Of, Of]]:
     """Yield what has an influence function on tables of c classes: name, measure, function."""
     costs = np.random.default_rng(c).normal(size=(c, c))
     for name, measure in CATALOG.items():
-        one = measure.given(costs=costs, beta=2.0)
+        one = measure.with_settings(costs=costs, beta=2.0)
         form = one.classes
         if form is None or measure.needs not in ("confusion", "classes"):
             continue

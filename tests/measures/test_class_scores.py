@@ -28,7 +28,7 @@ NAMES = [
 
 
 def form_of(name: str, **settings: Any) -> Multiclass:
-    form = CATALOG[name].given(**settings).classes
+    form = CATALOG[name].with_settings(**settings).classes
     assert form is not None
     return form
 
@@ -162,7 +162,7 @@ def test_many_replicates_are_measured_one_by_one() -> None:
     truth, p, _ = drawn(4, 3)
     n = np.random.default_rng(0).integers(0, 3, (2, 5, len(truth)))
     n[1, 2] = 0
-    forms = {name: measure.given(k=2).classes for name, measure in CATALOG.items()}
+    forms = {name: measure.with_settings(k=2).classes for name, measure in CATALOG.items()}
     for name, form in forms.items():
         if CATALOG[name].needs not in ("scores", "probabilities") or form is None:
             continue

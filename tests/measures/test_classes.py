@@ -37,14 +37,14 @@ SIZES = range(2, 13)
 
 
 def measured(name: str, n: Counts, **settings: Any) -> Floats:
-    form = CATALOG[name].given(**settings).classes
+    form = CATALOG[name].with_settings(**settings).classes
     assert form is not None
     assert form.of is not None
     return form.of(n)
 
 
 def of_class(name: str, n: Counts, by: Average | None = None, **settings: Any) -> Floats:
-    measure = CATALOG[name].given(**settings)
+    measure = CATALOG[name].with_settings(**settings)
     return measure_by_class(measure, n) if by is None else class_average(measure, n, by)
 
 
@@ -194,7 +194,7 @@ def test_two_classes_are_many_of_two(seed: int) -> None:
         np.testing.assert_allclose(measured(name, n), expected, atol=1e-12, rtol=0)
     for name, measure in CATALOG.items():
         if measure.classes is not None and measure.classes.parts is not None:
-            one = measure.given(beta=2.0)
+            one = measure.with_settings(beta=2.0)
             found, expected = measure_by_class(one, n)[1], one.function(table)
             if seed % 2:  # of rows, to the last bit
                 np.testing.assert_array_equal(found, expected, err_msg=name)
@@ -240,7 +240,7 @@ def test_many_tables_at_once_are_each_by_itself() -> None:
     rng = np.random.default_rng(0)
     n = rng.integers(0, 9, (2, 5, 4, 4))
     for name, measure in CATALOG.items():
-        form = measure.given(costs=rng.random((4, 4)), beta=2.0).classes
+        form = measure.with_settings(costs=rng.random((4, 4)), beta=2.0).classes
         if form is None or measure.needs not in ("confusion", "classes"):
             continue
         if form.parts is None:

@@ -43,7 +43,7 @@ def test_influence_is_the_derivative_in_the_counts(
     measure: Measure, seed: int, digits: int
 ) -> None:
     p, positives, negatives = tables(seed, digits)
-    measure = measure.given(**TAKEN)
+    measure = measure.with_settings(**TAKEN)
     assert measure.influence is not None
     f = np.asarray(measure.influence(p, positives, negatives))
     counts = np.concatenate([positives, negatives])
@@ -74,7 +74,7 @@ def test_the_area_has_the_components_of_delong() -> None:
 def test_undefined_measures_have_no_influence() -> None:
     p = np.array([0.2, 0.7])
     for pos, neg in (([1, 2], [0, 0]), ([0, 0], [1, 2])):
-        for measure in (one.given(**TAKEN) for one in SMOOTH):
+        for measure in (one.with_settings(**TAKEN) for one in SMOOTH):
             assert measure.influence is not None
             value = measure.function(p, np.array(pos), np.array(neg))
             f = np.asarray(measure.influence(p, np.array(pos), np.array(neg)))

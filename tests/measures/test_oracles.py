@@ -40,7 +40,7 @@ def counted(p: Any, truth: Any, weight: Any) -> tuple[Any, Any, Any]:
 
 
 def value(name: str, *table: Any, **settings: Any) -> float:
-    return float(CATALOG[name].given(**settings).function(*table))
+    return float(CATALOG[name].with_settings(**settings).function(*table))
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -154,8 +154,8 @@ def test_two_programs_write_one_file_without_disturbing_each_other() -> None:
     one.stream.write("one")
     other.stream.write("other")
     third = Draft(Path("r.txt"))  # removes nothing of the living
-    other.put(0o600)
-    one.put(0o640)
+    other.replace_target(0o600)
+    one.replace_target(0o640)
     assert Path("r.txt").read_text(encoding="utf-8") == "one"
     for draft in (one, other, third):
         draft.close()

@@ -73,7 +73,7 @@ def test_each_key_and_item_has_its_place(
 
 def test_an_error_at_a_key() -> None:
     Path("w.yaml").write_text("f1: 2\n", encoding="utf-8")
-    error = read_yaml(Path("w.yaml")).wrong(("f1",), "is 2", "write 1")
+    error = read_yaml(Path("w.yaml")).error_at(("f1",), "is 2", "write 1")
     assert isinstance(error, UsageError)
     assert str(error) == "w.yaml:1:1: is 2 [configuration]\nhint: write 1"
 

@@ -22,16 +22,16 @@ def test_what_is_more_important_covers_what_is_less_in_either_order() -> None:
     area = canvas()
     for column, inks in ((0, ("a", "b")), (1, ("b", "a"))):
         for char in inks:
-            area.put(column, 0, Ink(char, priority=1 if char == "b" else 0))
+            area.set_cell(column, 0, Ink(char, priority=1 if char == "b" else 0))
     assert area.render()[0] == "bb"
-    area.put(0, 0, Ink("c", priority=1))  # of equals the later one stays
+    area.set_cell(0, 0, Ink("c", priority=1))  # of equals the later one stays
     assert area.render()[0] == "cb"
 
 
 def test_nothing_is_drawn_off_the_canvas() -> None:
     area = canvas()
     for cell in ((-1, 0), (21, 0), (0, -1), (0, 11)):
-        area.put(*cell, Ink("x"))
+        area.set_cell(*cell, Ink("x"))
     area.line((-50, -50), (50, 50), Ink(""))
     area.trace([(-50.0, 0.0), (50.0, 0.3)], Ink(""))
     area.dots([(-50.0, 9.0), (50.0, -9.0)], Ink("·"))
@@ -87,7 +87,7 @@ def test_a_trace_has_one_character_a_column_at_the_right_height() -> None:
 
 def test_text_is_free_only_with_a_blank_on_each_side() -> None:
     area = canvas()
-    area.put(5, 0, Ink("x"))
+    area.set_cell(5, 0, Ink("x"))
     assert not area.free(6, 0, 3)
     assert area.free(7, 0, 3)
     assert area.free(1, 0, 3)
@@ -97,7 +97,7 @@ def test_text_is_free_only_with_a_blank_on_each_side() -> None:
 
 def test_lines_end_where_their_last_character_does_and_codes_only_come_when_asked_for() -> None:
     area = canvas()
-    area.put(2, 0, Ink("x", style="1"))
-    area.put(3, 0, Ink("y", style="1"))
+    area.set_cell(2, 0, Ink("x", style="1"))
+    area.set_cell(3, 0, Ink("y", style="1"))
     assert area.render()[:2] == ["  xy", ""]
     assert area.render(color=True)[0] == "  \x1b[1mxy\x1b[0m"

@@ -286,7 +286,7 @@ def test_the_generalised_corners_are_at_their_places(prevalence: float) -> None:
     chars = {ink.char: cell for cell, ink in canvas.cells.items() if ink.char in "^>v<"}
     for char, (x, y) in zip("^>v<", where.corners, strict=True):
         assert chars[char] == canvas.cell(x, y)
-        assert canvas.inside(*chars[char])
+        assert canvas.contains(*chars[char])
     assert chars[">"][0] - chars["<"][0] == 64  # the width is always 2
     assert chars["v"][1] - chars["^"][1] == 32
 

@@ -225,7 +225,7 @@ class Baseline:
             and (model is None or fnmatchcase(subject_name(row), model))
         ]  # fmt: skip
 
-    def shown(self, result: Document) -> Document:
+    def with_changes(self, result: Document) -> Document:
         """Return the result with its changes as rows of `comparisons`, sentences and notes."""
         before, now = rows_by_label(self.before), rows_by_label(result)
         rows = self._rows(before, now, result.command)

@@ -89,7 +89,7 @@ def evaluate_limits(
             continue  # judged with the other
         shares = [one.limit.limit for one in same if one.limit.share]
         with wrong.going_on():
-            found += looked.judged(replace(target, shares=shares))
+            found += looked.evaluate_limit(replace(target, shares=shares))
     known = slice_names(result)
     parts = [str(part) for part in dict.fromkeys(gate.slice for gate in found) if part in known]
     paired = list[float]()
@@ -103,7 +103,7 @@ def evaluate_limits(
     wrong.stop()
     warnings = (*result.warnings, *_direction_warnings(looked, targets))
     result = replace(result, gates=tuple(found), warnings=warnings)
-    result = result if beside is None else beside.shown(result)
+    result = result if beside is None else beside.with_changes(result)
     missed, said = [gate for gate in found if gate.failed], list[Answer]()
     for gate in missed[:1]:
         more = f" (and {format_count(len(missed) - 1, 'more gate')})" if len(missed) > 1 else ""
@@ -140,22 +140,22 @@ class _GateRows:
         if self.beside is None:
             check_compared(limit)
         slices = None
-        if limit.slices is not None and not limit.apart:
+        if limit.slices is not None and not limit.is_gap:
             known = slice_names(self.result)
             if self.beside is not None and limit.compares and not limit.any:
                 known = list(dict.fromkeys([*known, *slice_names(self.beside.before)]))
             slices = tuple(match_slices(limit, known))
         return GateDraft(
-            limit, metric, tuple(self._named(limit, metric, self.whole, None)[0]), slices,
+            limit, metric, tuple(self._rows_of_limit(limit, metric, self.whole, None)[0]), slices,
             better_direction(self.result.command, metric), self.gates.severity(limit.kind),
             significant=self.gates.significant,
             level=self.result.parameters.get("level") or LEVEL,
         )  # fmt: skip
 
-    def judged(self, asked: GateDraft) -> list[Gate]:
+    def evaluate_limit(self, asked: GateDraft) -> list[Gate]:
         """Return the gates of one limit: of each model, or the best of them by its worst slice."""
         limit, metric = asked.limit, asked.metric
-        if limit.apart:
+        if limit.is_gap:
             wanted = match_models(self.whole, limit.model, limit.kind)
             gaps = slice_gaps(self.result, limit, metric)
             found = [value_gate(asked, *gap) for gap in gaps if gap[0] in wanted]
@@ -188,7 +188,7 @@ class _GateRows:
 
     def _rows(self, asked: GateDraft, rows: Mapping[str, Row], part: str | None) -> list[Gate]:
         limit, metric = asked.limit, asked.metric
-        rows, names = self._named(limit, metric, rows, part)
+        rows, names = self._rows_of_limit(limit, metric, rows, part)
         gone = [replace(asked.gate(model, part), reason="gone") for model in names]
         # the reference has no difference from itself
         rows = {model: row for model, row in rows.items() if metric in row}
@@ -211,7 +211,7 @@ class _GateRows:
                  for model, row in rows.items()]  # fmt: skip
         return [*found, *gone]
 
-    def _named(
+    def _rows_of_limit(
         self, limit: Limit, metric: str, rows: Mapping[str, Row], part: str | None
     ) -> tuple[Mapping[str, Row], list[str]]:
         """Return the rows of a limit's models, and its models that only the baseline has."""
@@ -237,7 +237,7 @@ def _direction_warnings(looked: _GateRows, targets: Sequence[GateDraft]) -> Iter
         sure = metric.partition(":")[0] in CATALOG or (column is not None and column.best)
         wrong, what = ("min", "lower") if side == "under" else ("max", "higher")
         ends = [one.limit.kind for one in targets if one.metric == metric]
-        if other is None or limit.apart or not sure or target.best != wrong or other in ends:
+        if other is None or limit.is_gap or not sure or target.best != wrong or other in ends:
             continue
         named = limit.metric if limit.part == "value" else f"{limit.metric}.{limit.part}"
         text, instead = f"--{limit.kind} {named}: {what} values are better", f"--{other} {named}"

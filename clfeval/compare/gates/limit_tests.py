@@ -161,7 +161,7 @@ def row_count_gates(
     result: Document, gates: Gates, slices: Iterable[str], paired: float | None = None
 ) -> Iterator[Gate]:
     """Yield gates for the rows of the table and of each slice; paired: rows of changes."""
-    for name, least in gates.least.items():
+    for name, least in gates.required_sizes.items():
         kind = f"min-{name}"
         if name not in result.summary:
             what = f"--{kind}: {result.command} does not count {name} here"
@@ -250,7 +250,7 @@ def check_limit(limit: Limit, metric: str) -> None:
     low, high, where = known.low, known.high, f"the range of '{named}'"
     if limit.compares or limit.part not in VALUES:
         low, high = low - high, high - low
-        where = f"the range of {'gaps' if limit.apart else 'changes'} in '{named}'"
+        where = f"the range of {'gaps' if limit.is_gap else 'changes'} in '{named}'"
     if not low <= limit.limit <= high:
         hint = f"write {limit.limit / 100:g} for {limit.limit:g}%"
         what = f"{flag}: {limit.limit:g} is outside {where}: {low:g} to {high:g}"

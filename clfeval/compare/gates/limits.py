@@ -55,7 +55,7 @@ class Limit:
         return self.kind == "max-drop" or self.part.startswith("change")
 
     @property
-    def apart(self) -> bool:
+    def is_gap(self) -> bool:
         """Whether the limit is on a gap between slices."""
         return self.part.startswith(("gap", "extremes"))
 
@@ -203,7 +203,7 @@ class Gates:
         return found
 
     @property
-    def least(self) -> dict[str, int]:
+    def required_sizes(self) -> dict[str, int]:
         """The required numbers of rows and of positives."""
         numbers = {"rows": self.min_rows, "positives": self.min_positives}
         return {name: number for name, number in numbers.items() if number is not None}
@@ -211,7 +211,7 @@ class Gates:
     @property
     def any(self) -> bool:
         """Whether any limit is set."""
-        return bool(self.limits or self.least or self.still_best)
+        return bool(self.limits or self.required_sizes or self.still_best)
 
     def severity(self, kind: str) -> Severity:
         """Return the severity of a missed limit of this kind."""

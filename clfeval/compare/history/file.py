@@ -93,7 +93,7 @@ class HistoryLines:
             accepted |= above or anywhere
         return cls(name, sha256, tuple(entries), tuple(lines.values()), accepted)
 
-    def of(self, command: str) -> list[HistoryLine]:
+    def lines_of_command(self, command: str) -> list[HistoryLine]:
         """Return the lines of a command; UsageError where it has none."""
         found = [line for line in self.lines if line.command == command]
         if not found:
@@ -106,7 +106,7 @@ class HistoryLines:
 
     def labels(self, command: str) -> list[str]:
         """Return the labels of a command in the order of time; UsageError where it has no line."""
-        return list(dict.fromkeys(line.label for line in self.of(command)))
+        return list(dict.fromkeys(line.label for line in self.lines_of_command(command)))
 
     def upto(self, command: str, label: str) -> HistoryLines:
         """Return the history of a command up to this label."""
@@ -233,7 +233,7 @@ def append_entries(name: str, entries: Iterable[HistoryEntry]) -> int:
                 draft.stream.buffer.write(old + "".join(texts).encode())
                 draft.stream.flush()
                 os.fsync(draft.stream.fileno())
-                draft.put(stat.S_IMODE(os.fstat(handle).st_mode))
+                draft.replace_target(stat.S_IMODE(os.fstat(handle).st_mode))
             finally:
                 draft.close()
             _sync_folder(path.parent)

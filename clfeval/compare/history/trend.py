@@ -247,7 +247,7 @@ def trend_result(past: HistoryLines, command: str) -> Document:
     before; `steps`: change points; `events`: changes of rows, models or settings; `history`: each
     label, model and measure.
     """
-    lines = past.of(command)
+    lines = past.lines_of_command(command)
     labels = list(dict.fromkeys(line.label for line in lines))
     series: dict[str, list[HistoryLine]] = {}
     for line in sorted(lines, key=lambda line: labels.index(line.label)):

@@ -118,7 +118,9 @@ def _detected_share(
         claims = (overlap_counts(patterns, members) > 0) | (not {*counts.models} >= {*names})
         by = count_divisor(*share_design(clusters, claims & target, target), level=level)
     units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()
-    return share_estimates(MEASURE[options.target], units, rows, **options.sure, divided=by)[0]
+    return share_estimates(
+        MEASURE[options.target], units, rows, **options.interval_arguments, divided=by
+    )[0]
 
 
 def _format_count(n: Counts | float, counts: TargetCounts) -> str:

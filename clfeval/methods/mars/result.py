@@ -190,7 +190,7 @@ def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | N
             "slice": [one.label for one in views for _ in models],
             "model": models * len(views),
             "threshold": [thresholds.get(model) for model in models] * len(views),
-            **{name: view.shown(cell) for name, cell in zip(CELLS, cells, strict=True)},
+            **{name: view.display_units(cell) for name, cell in zip(CELLS, cells, strict=True)},
             "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn, rates.get("accuracy")),
             "precision": view.shares("precision", tp, tp + fp, rates.get("precision")),
             "recall": view.shares("recall", tp, tp + fn, rates.get("recall")),

@@ -117,9 +117,9 @@ class TargetSlice:
 
     def shares(self, name: str, k: Counts, n: Counts, divided: Floats | None = None) -> Estimates:
         """Return estimates of a measure that is k of n rows."""
-        return share_estimates(name, k, n, **self.options.sure, divided=divided)
+        return share_estimates(name, k, n, **self.options.interval_arguments, divided=divided)
 
-    def shown(self, n: Counts) -> list[Any]:
+    def display_units(self, n: Counts) -> list[Any]:
         """Return counts in units as rows, or as weight."""
         return list(from_units(n, self.counts.unit).tolist())
 
@@ -140,8 +140,8 @@ def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores])
     return {
         "slice": [one.label for one, mine in zip(views, scores, strict=True) for _ in mine.covered],
         "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
-        "covered": view.shown(subsets.covered),
-        "effort": view.shown(subsets.effort),
+        "covered": view.display_units(subsets.covered),
+        "effort": view.display_units(subsets.effort),
         "yield": view.shares("yield", subsets.covered, subsets.effort, divided.get("yield")),
         **exclusive_columns(
             subsets.exclusive_found, missed, ttp, np.asarray(~subsets.members.all(axis=1)),
@@ -170,7 +170,7 @@ def exclusive_columns(
 
     others: whether a model is outside. divided: divisors by measure. sure: with intervals.
     """
-    how = options.sure if sure else {"level": None}
+    how = options.interval_arguments if sure else {"level": None}
     positive = options.target == "positive"
     hidden = share_estimates("occlusion", missed, ttp, **how, divided=divided.get("occlusion"))
     nobody = Estimate(None, reason="no_other_model")

@@ -151,7 +151,7 @@ def takes_scores(one: RequestedMeasure) -> bool:
 def measure_at_threshold(one: RequestedMeasure, cut: float | None) -> Measure:
     """Return the measure; for net benefit the one at the threshold in force, else 0.5."""
     if one.name == NET_BENEFIT:
-        return CATALOG[AT_RISK].given(t=0.5 if cut is None else cut)
+        return CATALOG[AT_RISK].with_settings(t=0.5 if cut is None else cut)
     return one.measure
 
 
@@ -172,7 +172,9 @@ def _net_benefit_estimate(
         return MeasureEstimate.undefined(scored.PROBABILITIES)
     value, error = net_benefit(counts, t, wanted.level)
     if value.value is not None and wanted.how == "bootstrap":
-        known = scored.estimate_score_measure(CATALOG[AT_RISK].given(t=t), counts, wanted, name)
+        known = scored.estimate_score_measure(
+            CATALOG[AT_RISK].with_settings(t=t), counts, wanted, name
+        )
         if known.value.low is not None:
             return known
     method = label_measures.WEIGHED + ", design effect" * (counts.clusters is not None)
@@ -274,9 +276,9 @@ def _of_scores(
             return None
         whole, place = every.ranked(j)
         for label in sample.slices:
-            here = (whole if label is None else every.within(whole, place, label)[0]).frozen()
+            here = (whole if label is None else every.slice_scores(whole, place, label)[0]).frozen()
             cut = sample.thresholds.get(model)
             rows += score_measure_rows(label, model, here, cut, asked, wanted)
         return rows, f"{model}{whole.digest()}"
 
-    return [each for each in every.each(one) if each is not None]
+    return [each for each in every.map_models(one) if each is not None]

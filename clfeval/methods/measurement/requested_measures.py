@@ -109,7 +109,7 @@ def set_row_units(
     if counted is None or not any(one.measure.fills for one in asked):
         return tuple(asked)
     row = counted.row
-    return tuple(replace(one, measure=one.measure.given(row=row)) for one in asked)
+    return tuple(replace(one, measure=one.measure.with_settings(row=row)) for one in asked)
 
 
 def find_measure_by_name(name: str) -> Measure | None:
@@ -176,7 +176,9 @@ def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedM
         raise error
     given = parse_measure_settings(text, settings, measure, flag=flag)
     taken = measure_arguments(measure, given)
-    return RequestedMeasure(format_measure_name(measure, given), measure.given(**taken), taken)
+    return RequestedMeasure(
+        format_measure_name(measure, given), measure.with_settings(**taken), taken
+    )
 
 
 def unknown_measure(
@@ -378,4 +380,6 @@ def _parse_multiclass_measure(
             error.hint = f"add {one} to measure that class against the rest"
         raise error
     found = parse_measure_settings(text, settings, measure)
-    return RequestedMeasure(format_measure_name(measure, found), measure.given(**found), found)
+    return RequestedMeasure(
+        format_measure_name(measure, found), measure.with_settings(**found), found
+    )

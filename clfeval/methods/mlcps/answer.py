@@ -73,7 +73,7 @@ def measure_by_id(name: str) -> Measure:
     text, _, settings = name.partition(":")
     measure = CATALOG[text]
     given = parse_measure_settings(name, settings, measure) if settings else {}
-    return measure.given(**measure_arguments(measure, given))
+    return measure.with_settings(**measure_arguments(measure, given))
 
 
 def measures_needing(names: Sequence[str], *needs: str) -> list[str]:

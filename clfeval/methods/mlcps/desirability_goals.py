@@ -25,12 +25,12 @@ def read_weights(name: str | os.PathLike[str]) -> dict[str, float]:
     file = read_yaml(name)
     if not isinstance(file.value, dict) or not file.value:
         hint = "write one metric per line with its weight, for example f1: 2"
-        raise file.wrong((), "weights must be a mapping of metrics to numbers", hint)
+        raise file.error_at((), "weights must be a mapping of metrics to numbers", hint)
     entries, weights = EntryChecker(file.place), dict[str, float]()
     for metric, given in file.value.items():
         weight = entries.number((metric,), f"the weight of '{metric}'", given, ">= 0")
         weights |= {} if weight is None else {metric: weight}
-    entries.done()
+    entries.raise_problems()
     return weights
 
 
@@ -59,7 +59,7 @@ class DesirabilityGoal:
     weight: float = 1.0
     assumed: tuple[str, ...] = field(default=(), compare=False)
 
-    def of(self, x: ArrayLike) -> Floats:
+    def transform(self, x: ArrayLike) -> Floats:
         """Return the desirability d of raw values, in their shape, 0..1; NaN for NaN."""
         if self.goal == "box":
             return desirability.box(x, self.low, self.high, above=self.above, below=self.below)
@@ -110,7 +110,7 @@ def desirabilities(
     if not wishes:
         return np.empty((*values.shape[:-1], 0))
     columns = (values[..., metrics.index(wish.metric)] for wish in wishes)
-    return np.stack([wish.of(x) for wish, x in zip(wishes, columns, strict=True)], axis=-1)
+    return np.stack([wish.transform(x) for wish, x in zip(wishes, columns, strict=True)], axis=-1)
 
 
 LONGEST = 40  # of a text in a message
@@ -126,12 +126,12 @@ class EntryChecker:
     problems: list[Problem] = field(default_factory=list)
     hint: str | None = None
 
-    def wrong(self, path: EntryPath, what: str, hint: str | None = None) -> None:
+    def add_problem(self, path: EntryPath, what: str, hint: str | None = None) -> None:
         """Record a problem; only the first hint is kept."""
         self.problems.append(Problem(what, CODE, self.place(*path)))
         self.hint = self.hint or hint
 
-    def done(self) -> None:
+    def raise_problems(self) -> None:
         """Raise UsageError with all recorded problems, if any."""
         if self.problems:
             raise UsageError(self.problems, hint=self.hint)
@@ -146,7 +146,7 @@ class EntryChecker:
                 hint = suggestion(name, known) or f"{who} takes {', '.join(known)}"
                 if ":" in name and value is None:
                     hint = "write a space after the ':'"
-                self.wrong((*path, key), f"{who} has no key {quote_name(name)}", hint)
+                self.add_problem((*path, key), f"{who} has no key {quote_name(name)}", hint)
 
     def number(self, path: EntryPath, name: str, value: object, bound: Bound = "") -> float | None:
         """Return a finite number within the bound; None for anything else."""
@@ -157,17 +157,17 @@ class EntryChecker:
                 number = float(text.rstrip("% ")) / (100 if percent else 1)
                 plain = "" if percent else ", a plain number without quotes"
                 hint = f"write {number:.10g}{plain}" if isfinite(number) else None
-            self.wrong(path, f"{name} is {describe_value(value)}, not a number", hint)
+            self.add_problem(path, f"{name} is {describe_value(value)}, not a number", hint)
             return None
         try:
             number = float(value)
         except OverflowError:
             number = inf
         if not isfinite(number):
-            self.wrong(path, f"{name} is {number:g}, not a finite number")
+            self.add_problem(path, f"{name} is {number:g}, not a finite number")
         elif (number < 0 and bound) or (number == 0 and bound == "> 0"):
             what = "is negative" if bound == ">= 0" else "is not above 0"
-            self.wrong(path, f"{name} {number:.10g} {what}")
+            self.add_problem(path, f"{name} {number:.10g} {what}")
         else:
             return number
         return None
@@ -180,7 +180,7 @@ class EntryChecker:
         if both is None or len(both) != 2:
             count = "" if both is None else f" of {len(both)}"
             what = f"{name} is {describe_value(value)}{count}, not a list of two: "
-            self.wrong(path, f"{what}[{', '.join(names)}]")
+            self.add_problem(path, f"{what}[{', '.join(names)}]")
             return None
         first, second = (
             self.number((*path, i), f"{name} ({part})", item, bound)
@@ -247,14 +247,14 @@ def parse_goals(goals: object) -> tuple[DesirabilityGoal, ...]:
     if not isinstance(wishes, Mapping) or not wishes:
         what = describe_value(wishes) if wishes or not isinstance(wishes, Mapping) else "empty"
         hint = "write one line per metric, as brier: {goal: minimize, low: 0, high: 0.1}"
-        entries.wrong((), f"the goals must be a mapping of metrics, this is {what}", hint)
+        entries.add_problem((), f"the goals must be a mapping of metrics, this is {what}", hint)
     else:
         found = [_parse_goal(metric, entry, entries) for metric, entry in wishes.items()]
-    entries.done()
+    entries.raise_problems()
     whole = tuple(wish for wish in found if wish is not None)
     if not any(wish.weight for wish in whole):
-        entries.wrong((), "every weight is 0", "give one metric a weight above 0")
-        entries.done()
+        entries.add_problem((), "every weight is 0", "give one metric a weight above 0")
+        entries.raise_problems()
     return whole
 
 
@@ -269,11 +269,11 @@ def _parse_goal(metric: str, given: object, entries: EntryChecker) -> Desirabili
             f"{quote_name(metric)} is {describe_value(given)}, not a goal or a mapping with a goal"
         )
         hint = "write a space after the ':'" if ":" in metric else EXAMPLES["maximize"]
-        entries.wrong((metric,), what, hint)
+        entries.add_problem((metric,), what, hint)
     elif "goal" not in entry:
         known = dict.fromkeys(key for keys in TAKES.values() for key in keys)
         entries.keys((metric,), entry, ("goal", *known, "weight"), "a goal")
-        entries.wrong((metric,), "goal is missing", hint)
+        entries.add_problem((metric,), "goal is missing", hint)
     else:
         goal = SPELLINGS.get(str(entry["goal"]), entry["goal"])
         if isinstance(goal, str) and goal in TAKES:
@@ -281,7 +281,7 @@ def _parse_goal(metric: str, given: object, entries: EntryChecker) -> Desirabili
             return _check_goal(metric, cast(Goal, goal), entry, entries, before)
         close = suggestion(goal, TAKES, cutoff=0.5) if isinstance(goal, str) else None
         what = "unknown goal" if isinstance(goal, str) else "goal is"
-        entries.wrong((metric, "goal"), f"{what} {describe_value(goal)}", close or hint)
+        entries.add_problem((metric, "goal"), f"{what} {describe_value(goal)}", close or hint)
     return None
 
 
@@ -302,14 +302,16 @@ def _check_goal(
             ends_of = {"low": "lower bound", "high": "upper bound"}
             lacks = "range" if len(missing) == 2 else ends_of[missing[0]]
             what += f": no {lacks} is known for {quote_name(metric)}"
-        entries.wrong((metric,), what, EXAMPLES[goal])
+        entries.add_problem((metric,), what, EXAMPLES[goal])
     gamma = _check_gamma(metric, goal, entry, entries)
     points = list[tuple[float, float] | None]()
     if not missing and goal == "custom":
         items, names = list_items(entry["points"]), ("value", "desirability")
         if items is None:
             what = f"points is {describe_value(entry['points'])}, not a list of "
-            entries.wrong((metric, "points"), f"{what}[value, desirability]", EXAMPLES["custom"])
+            entries.add_problem(
+                (metric, "points"), f"{what}[value, desirability]", EXAMPLES["custom"]
+            )
         for i, item in enumerate(items or ()):
             path = (metric, "points", i)
             points.append(entries.pair(path, f"point {i + 1}", item, names))
@@ -321,9 +323,9 @@ def _check_goal(
         weight=weight, assumed=tuple(assumed),
     )  # fmt: skip
     try:
-        wish.of(0.0)
+        wish.transform(0.0)
     except ValueError as error:
-        entries.wrong((metric,), str(error), EXAMPLES[goal])
+        entries.add_problem((metric,), str(error), EXAMPLES[goal])
         return None
     return wish
 
@@ -342,7 +344,7 @@ def _check_gamma(
     elif any(side in entry for side in sides):
         if "gamma" in entry:
             hint = "for example gamma: [1, 2], for values below and above the target"
-            entries.wrong(path, "gamma is given together with gamma_low or gamma_high", hint)
+            entries.add_problem(path, "gamma is given together with gamma_low or gamma_high", hint)
         both = [entries.number((metric, s), s, entry.get(s, 1), "> 0") for s in sides]
     elif list_items(given) is not None:
         both = entries.pair(path, "gamma", given, ("below target", "above target"), "> 0") or ()

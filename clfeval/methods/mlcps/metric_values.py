@@ -33,7 +33,7 @@ from clfeval.records import dataclass, field
 
 def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> Evaluator:
     """Return the function from counts (b, m), `row` units a row, to measures (b, k, n)."""
-    of = {name: measure_by_id(name).given(row=row) for name in names}
+    of = {name: measure_by_id(name).with_settings(row=row) for name in names}
     cells = _make_confusion_function(joint)
     losses = {
         name: [measure.loss(p, joint.truth) for p in _score_columns(joint)]

@@ -167,7 +167,7 @@ class MlcpsOptions:
     seed: Seed = 0
 
     @property
-    def drawn(self) -> int | None:
+    def random_weights(self) -> int | None:
         """The number of random weights; None without --weight-sensitivity."""
         return (self.draws or 10_000) if self.weight_sensitivity else None
 
@@ -178,7 +178,7 @@ class MlcpsOptions:
         dropped = self.weight if self.zero_weight == "drop" else {}
         return {name for name, weight in dropped.items() if weight == 0} - wished
 
-    def over(self, metrics: Sequence[str]) -> MlcpsOptions:
+    def expand_globs(self, metrics: Sequence[str]) -> MlcpsOptions:
         """Return the options with globs expanded to metrics; exact names take precedence."""
         goals = [
             replace(wish, metric=next(iter(_matching_metrics(wish.metric, metrics)), wish.metric))

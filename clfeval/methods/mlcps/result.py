@@ -33,7 +33,7 @@ def ranking_parameters(ranking: Ranking, compare: str | None, said: Any) -> dict
         "scales": {s.metric: s.span and [*s.span] for s in scales},
         "ranked_by": ranking.main,
         "orders": orders and {"looked_at": orders.looked_at, "all": orders.everything},
-        "draws": options.drawn,
+        "draws": options.random_weights,
         "desirability": {w.metric: w.as_dict() for w in options.desirability} or None,
         "compare": compare, "interval": "none" if given.replicates is None else options.interval,
         "resamples": given.resamples, "positive": given.positive,
@@ -49,7 +49,9 @@ def ranking_signature(ranking: Ranking, said: Any, other: MetricValues | None) -
     """Return the settings that change numbers, and the hashes of file and statistics."""
     options, given = ranking.options, ranking.given
     resampled = given.replicates is not None
-    drawn = resampled or options.drawn or (ranking.orders and not ranking.orders.everything)
+    drawn = (
+        resampled or options.random_weights or (ranking.orders and not ranking.orders.everything)
+    )
     weights = {name: w for name in given.metrics if (w := options.weight.get(name, 1.0)) != 1}
     found = {
         "cmd": "mlcps", "from": options.source, "pos": given.positive,
@@ -62,7 +64,7 @@ def ranking_signature(ranking: Ranking, said: Any, other: MetricValues | None) -
             " ".join([wish.metric, *(f"{name}={value}" for name, value in wish.as_dict().items())])
             for wish in options.desirability
         ),
-        "draws": options.drawn and f"{options.drawn}-{options.level!r}",
+        "draws": options.random_weights and f"{options.random_weights}-{options.level!r}",
         "compare": "yes" if other is not None else None, "miss": said.missing,
         "ci": f"bootstrap-{options.level!r}-{options.resamples or 'auto'}" if resampled else None,
         "seed": options.seed if drawn else None,
@@ -132,7 +134,7 @@ def mlcps_result(
     Errors: UsageError and DataError of `make_scales`; UsageError where weights are to be varied and
     there is no polygon; DataError when `other` has fewer than two of the models.
     """
-    options = options.over(given.metrics)
+    options = options.expand_globs(given.metrics)
     scales, notes = make_scales(given, options)
     level = None if options.interval == "none" else options.level
     check_reference(options.reference, level, options.margin, ("mlcps", "desirability"))
@@ -143,7 +145,7 @@ def mlcps_result(
             what = "--reference needs predictions, and this is a table of metrics"
             raise bad_option(what, "give a table of predictions with --from predictions")
     ranking = rank_models(given, scales, options)
-    if options.drawn is not None and len(scales) < RAYS:
+    if options.random_weights is not None and len(scales) < RAYS:
         raise bad_option(f"--weight-sensitivity needs {RAYS} metrics or more")
     tables, orders = ranking_tables(ranking), ranking.orders
     notes += redundancy_notes(tables["redundant"])

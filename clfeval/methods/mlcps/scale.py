@@ -167,7 +167,7 @@ def _scale_notes(
         yield ResultNote("weights", f"{text} --desirability")
     for scale in scales:
         if scale.metric in options.rescale and scale.span and given.models:
-            d = scale.of(given.values[:, scale.place])
+            d = scale.transform(given.values[:, scale.place])
             if d.max() < NARROW or d.min() > 1 - NARROW:
                 text = f"'{scale.metric}': all values are close to one bound of "
                 text += "{:g}:{:g}, so it hardly affects the ranking".format(*scale.span)
@@ -197,7 +197,7 @@ class Scale:
     span: tuple[float, float] | None
     weight: float
 
-    def of(self, values: Floats) -> Floats:
+    def transform(self, values: Floats) -> Floats:
         """Return (x - low) / (high - low), or 1 minus it; NaN outside 0..1, which has no ray."""
         low, high = self.span or (0.0, 1.0)
         d = values if self.span is None else (values - low) / (high - low)
@@ -213,7 +213,7 @@ def compute_rays(scales: Sequence[Scale], values: Floats) -> Floats:
     """Return d (..., k, n) of raw values (..., k, all metrics)."""
     if not scales:
         return np.empty((*values.shape[:-1], 0))
-    return np.stack([scale.of(values[..., scale.place]) for scale in scales], axis=-1)
+    return np.stack([scale.transform(values[..., scale.place]) for scale in scales], axis=-1)
 
 
 def out_of_scale_problem(given: MetricValues, scale: Scale) -> Problem | None:

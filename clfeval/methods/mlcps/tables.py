@@ -54,8 +54,8 @@ def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
             for s, split in enumerate(ranking.given.splits)
             for i, model in enumerate(ranking.given.models)
         ]  # fmt: skip
-    if options.drawn is not None:
-        tables["weights"] = _weight_rows(ranking, options.drawn)
+    if options.random_weights is not None:
+        tables["weights"] = _weight_rows(ranking, options.random_weights)
     if ranking.compared:
         tables["comparisons"] = ranking.compared
     if options.desirability:

@@ -194,7 +194,9 @@ class PlaneCounts:
         bounds = None if sure is None else exact_limits(name, cells, level=sure, design=shares)
         return estimate_column(values, bounds, cells, measure.undefined)
 
-    def at(self, name: str, p: float | None = None, *, values: Floats | None = None) -> Estimates:
+    def measure_at(
+        self, name: str, p: float | None = None, *, values: Floats | None = None
+    ) -> Estimates:
         """Return a measure of the two rates at a prevalence, by default that of the rows."""
         measure, cells = CATALOG[name], Cells.at_prevalence(self.counts, p)
         rates, by = cells.rates, "region"
@@ -205,7 +207,7 @@ class PlaneCounts:
         if values is None:
             values = measure.function(cells.at_rates(*rates))
             if p is None:  # F1 needs no row of each class
-                values = np.where(np.isnan(values), measure.function(cells.counted), values)
+                values = np.where(np.isnan(values), measure.function(cells.observed), values)
         bounds, names = None, self.counts.models
         if self.level is not None and self.design.how == "bootstrap":
             found, _ = bootstrap_limits(
@@ -224,11 +226,11 @@ class PlaneCounts:
     def position(self) -> tuple[Estimates, Estimates]:
         """Return the estimates of phi and delta."""
         phi, delta = self.divided(lambda *table: np.stack(phi_delta_of_counts(*table)))
-        return self.at("phi", values=phi), self.at("delta", values=delta)
+        return self.measure_at("phi", values=phi), self.measure_at("delta", values=delta)
 
     def accuracy_u(self) -> Estimates:
         """Return the unbiased accuracy, (1 + delta) / 2, by a single division."""
-        return self.at("accuracy_u", values=self.divided(
+        return self.measure_at("accuracy_u", values=self.divided(
             lambda tp, fp, p, n: divide(tp * n + (n - fp) * p, 2 * p * n)
         ))  # fmt: skip
 
@@ -248,7 +250,7 @@ class PlaneCounts:
         counts = self.counts
         return {
             "threshold": [thresholds.get(model) for model in counts.models],
-            **{name: counts.shown(name).tolist() for name in CELLS},
+            **{name: counts.display_units(name).tolist() for name in CELLS},
             **{name: self.share(name) for name in ("sensitivity", "specificity")},
         }
 
@@ -269,11 +271,12 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
         "slice": plane.labels, "model": plane.counts.models,
         **plane.rates(thresholds), "phi": phi, "delta": delta,
         "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
-        "accuracy_u": plane.accuracy_u(), "error_u": plane.at("error_u", values=error),
-        **{f"{name}_u": plane.at(name, 0.5) for name in ("precision", "npv", *NON_SHARE_MEASURES)},
+        "accuracy_u": plane.accuracy_u(), "error_u": plane.measure_at("error_u", values=error),
+        **{f"{name}_u": plane.measure_at(name, 0.5)
+           for name in ("precision", "npv", *NON_SHARE_MEASURES)},
         **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
-        **{name: plane.at(name) for name in NON_SHARE_MEASURES},
-        **{name: plane.at(name, values=CATALOG[name].function(cells)) for name in PRIOR},
+        **{name: plane.measure_at(name) for name in NON_SHARE_MEASURES},
+        **{name: plane.measure_at(name, values=CATALOG[name].function(cells)) for name in PRIOR},
         **{f"region_{name}": plane.share(name, level=each)
            for name in ("sensitivity", "specificity")},
     })  # fmt: skip
@@ -290,7 +293,7 @@ def population_rows(plane: PlaneCounts, populations: Sequence[Population]) -> li
                 "slice": plane.labels, "model": plane.counts.models,
                 "prevalence": [one.prevalence] * len(plane.labels),
                 "odds": [one.odds] * len(plane.labels),
-                **{name: plane.at(name, one.prevalence) for name in names},
+                **{name: plane.measure_at(name, one.prevalence) for name in names},
             }
         )
     ]  # fmt: skip
@@ -309,9 +312,9 @@ def run_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list
 def run_values(plane: PlaneCounts) -> RunValues:
     """Return delta and phi by measure and model, then by run, in the format of a report."""
     found: dict[tuple[str, str], dict[str, Estimate]] = {}
-    counted = Cells.at_prevalence(plane.counts).counted
+    counted = Cells.at_prevalence(plane.counts).observed
     for metric in COMPARED:
-        each = plane.at(metric, values=CATALOG[metric].function(counted))
+        each = plane.measure_at(metric, values=CATALOG[metric].function(counted))
         for model, run, one in zip(plane.counts.models, plane.labels, each, strict=True):
             found.setdefault((metric, model), {})[str(run)] = one
     return found

@@ -118,7 +118,7 @@ def abstention_rows(
         rows.append(
             {
                 **who, "threshold": at, "low": low, "high": high, "coverage": coverage,
-                **{cell: answered.shown(cell)[0].item() for cell in CELLS},
+                **{cell: answered.display_units(cell)[0].item() for cell in CELLS},
                 "accuracy": accuracy,
                 "accuracy_of_all": estimate_measures([ANSWERED["accuracy"]], every, wanted)[0],
                 **dict(zip(RATES, rates, strict=True)), "cost": cost, "cost_of_all": before,

@@ -321,7 +321,7 @@ def _at_cuts(
 ) -> dict[str, Sequence[Any]]:
     cells, table = Cells.at_prevalence(found), float_confusion(found)
     columns: dict[str, Sequence[Any]] = {"threshold": cuts.tolist()}
-    columns |= {name: found.shown(name).tolist() for name in ("tp", "fp", "fn", "tn")}
+    columns |= {name: found.display_units(name).tolist() for name in ("tp", "fp", "fn", "tn")}
     columns["flagged"] = divide(table.tp + table.fp, table.total).tolist()
     for name in (*SHARES, "f1", "mcc"):
         measure, bounds = CATALOG[name], None

@@ -163,7 +163,7 @@ def probability_estimates(
         parts, wider = (rows.truth, rows.p, rows.n), small_sample_factors(patterns)[rows.truth]
         for one in held:
             form = one.measure.classes
-            made = None if form is None else form.given(by="macro")
+            made = None if form is None else form.with_settings(by="macro")
             if form is None or made is None or made.of is None or made.influence is None:
                 continue
             value, each = float(made.of(*parts)), made.influence(*parts)

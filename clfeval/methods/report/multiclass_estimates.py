@@ -157,7 +157,7 @@ def _of_probabilities(one: RequestedMeasure, counts: ClassScores) -> Iterator[Mo
     rows, n = (counts.truth, counts.p), counts.n
     form = _multiclass_form(one)
     for estimator in ("macro", "weighted") if "by" in form.takes else (CLASSES,):
-        made = form.given(by=estimator)
+        made = form.with_settings(by=estimator)
         assert made.of is not None
         of = partial(made.of, *rows)
         influence = None if made.influence is None else partial(made.influence, *rows)

@@ -168,7 +168,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             return {**rest, **scored.retest(model, labels, without)}
 
         of_models = slice_tested_models(firsts, lead, options.reference, sample.roles.model)
-        positives = {label: one.shown("positives").max().item()
+        positives = {label: one.display_units("positives").max().item()
                      for label, one in sample.slices.items() if label is not None}  # fmt: skip
         inside = slice_label_estimates(
             sample.patterns, held, lead, options, partial(label_estimates, without=uncut)
@@ -266,7 +266,7 @@ def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, Pair
     t = cuts.pop() if len(cuts) == 1 else None
     if patterns is None or t is None or not 0 < t < 1:
         return {}
-    measure = CATALOG[NET_BENEFIT].given(stakes=OutcomeCosts(t, 1 - t))
+    measure = CATALOG[NET_BENEFIT].with_settings(stakes=OutcomeCosts(t, 1 - t))
     asked = RequestedMeasure(NET_BENEFIT, measure, {})
     without = {name for name in patterns.models if models and name not in models}
     found = label_estimates(patterns, asked, without)
@@ -292,10 +292,13 @@ def _model_rows(sample: Sample, metrics: Sequence[Row], tested: BestSet | None =
 
     def cells(label: str | None, model: str) -> Row:
         counts = sample.slices[label]
-        table = counts.at([counts.models.index(model)])
+        table = counts.take([counts.models.index(model)])
         return {
             "threshold": sample.thresholds.get(model),
-            **{name: None if model in uncut else table.shown(name)[0].item() for name in CELLS},
+            **{
+                name: None if model in uncut else table.display_units(name)[0].item()
+                for name in CELLS
+            },
         }
 
     names = (*OF_SCORES, *HARD) if has_scored_model(sample) else HARD
@@ -306,7 +309,7 @@ def _confusion_rows(sample: Sample, uncut: Collection[str]) -> list[Row]:
     """Return the cells of the confusion matrices of models with labels or a threshold."""
     rows, names = list[Row](), (sample.positive, negative_name(sample))
     for label, counts in sample.slices.items():
-        tp, fn, fp, tn = (counts.shown(name) for name in ("tp", "fn", "fp", "tn"))
+        tp, fn, fp, tn = (counts.display_units(name) for name in ("tp", "fn", "fp", "tn"))
         tables = np.array([[tp, fn], [fp, tn]]).transpose(2, 0, 1)
         rows += confusion_rows(label, counts.models, names, tables, every=True)
     return [row for row in rows if row["model"] not in uncut]

@@ -88,7 +88,7 @@ def compute_score_results(
     beside, baselines, tests = dict[Key, Complement](), list[Row](), list[Row]()
     moved_in: dict[str, dict[str, Moved]] = {one.name: {} for one in inner}
     tables, moved = Tables(), {one.name: Moved() for one in held}
-    for found in every.each(
+    for found in every.map_models(
         lambda j: _of_model(sample, every, j, names[j], asked, held, options, by, inner)
     ):
         measures += found.measures
@@ -133,14 +133,14 @@ def compute_score_results(
         everybody = ComplementScores(model, whole, cut, by, wanted)
         return {
             key: value for label in labels
-            for here, at in [some.within(whole, place, label)]
-            for key, value in everybody.outside(label, here.frozen(), at)
+            for here, at in [some.slice_scores(whole, place, label)]
+            for key, value in everybody.complement_measures(label, here.frozen(), at)
         }  # fmt: skip
 
     @cache
     def unjudged() -> tuple[list[Row], dict[str, LazyRows]]:
         measures, tables = list[Row](), Tables()
-        for rows, some in every.each(lambda j: _in_slices(
+        for rows, some in every.map_models(lambda j: _in_slices(
                 sample, every, j, names[j], rest, options)) if every.slices else ():  # fmt: skip
             measures += rows
             tables += some
@@ -194,7 +194,7 @@ def _of_model(
     everybody = ComplementScores(model, whole, cut, by, use_default_intervals(options.certainty))
     of = np.empty(len(whole.scores), np.int64)
     for label in sample.slices:
-        here, at = (whole, place) if label is None else every.within(whole, place, label)
+        here, at = (whole, place) if label is None else every.slice_scores(whole, place, label)
         here = here.frozen()
         measures += score_measure_rows(
             label, model, here, cut, asked if label is None else by, options.certainty
@@ -202,7 +202,7 @@ def _of_model(
         if label is None:
             tables += _curve_tables(label, model, here, options, sample)
         else:
-            beside |= everybody.outside(label, here, at)
+            beside |= everybody.complement_measures(label, here, at)
             of[at], rows = np.arange(len(at)), every.slices[label]
             for one in inner:
                 if (found := row_score_influence(one, cut, here, of.take(place.take(rows)),
@@ -220,7 +220,7 @@ def _of_model(
     if options.dummies:
         baselines += score_baselines(model, whole, measures_with_baselines(asked),
                                      observed_values(measures), cut, options.seed,
-                                     alike=every.alike)  # fmt: skip
+                                     alike=every.independent_rows)  # fmt: skip
     tests = list[Row]()
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
         tests = calibration_test_rows(model, whole, options.level, options.seed)
@@ -237,7 +237,7 @@ def _in_slices(
     (whole, place), cut = every.ranked(j), sample.thresholds.get(model)
     measures, tables = list[Row](), Tables()
     for label in every.slices:
-        here = every.within(whole, place, label)[0].frozen()
+        here = every.slice_scores(whole, place, label)[0].frozen()
         measures += score_measure_rows(label, model, here, cut, asked, options.certainty)
         tables += _curve_tables(label, model, here, options, sample)
     return measures, tables

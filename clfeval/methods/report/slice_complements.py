@@ -153,13 +153,15 @@ class ComplementScores:
     wanted: IntervalSettings
     _known: dict[str, Any] = field(default_factory=dict)
 
-    def outside(self, label: str, part: ScoreCounts, at: Ints) -> Iterator[tuple[Key, Complement]]:
+    def complement_measures(
+        self, label: str, part: ScoreCounts, at: Ints
+    ) -> Iterator[tuple[Key, Complement]]:
         """Yield the measures of the complement of a slice; at: indices of its scores."""
         anew = list[RequestedMeasure]()
         for one in self.held:
             value = None
             if self.whole.clusters is None and len(self.whole.scores):
-                value = self._less(one, part, at)
+                value = self._subtract_sums(one, part, at)
             if value is None:
                 anew.append(one)
             else:
@@ -167,7 +169,7 @@ class ComplementScores:
         if any(map(takes_scores, anew)):
             yield from self._anew(label, part, anew)
 
-    def _less(self, one: RequestedMeasure, part: ScoreCounts, at: Ints) -> Estimate | None:
+    def _subtract_sums(self, one: RequestedMeasure, part: ScoreCounts, at: Ints) -> Estimate | None:
         """Return a measure of the complement by subtraction of sums; None if impossible."""
         whole, measure, level = self.whole, one.measure, self.wanted.level
         totals, sides = ((each.positives, each.negatives) for each in (whole, part))

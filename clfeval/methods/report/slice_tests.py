@@ -185,7 +185,9 @@ class SliceEstimates:
                                                 rows=self.sizes[label][0].rows)  # fmt: skip
         return found
 
-    def judged(self, model: str, rest: Mapping[Key, Complement], retest: Retest | None) -> Changes:
+    def adjusted_changes(
+        self, model: str, rest: Mapping[Key, Complement], retest: Retest | None
+    ) -> Changes:
         """Return the changes of a model, adjusted over slices and measures by Benjamini-Hochberg.
 
         The worst slice that is significantly worse is excluded from complements of the others of
@@ -220,7 +222,7 @@ class SliceEstimates:
         """Return tables, rows of `comparisons`; judged: models whose worse slices are excluded."""
         rows, compared, extremes, level = list[Row](), list[Row](), list[Row](), self.level or 0.95
         for model in dict.fromkeys([*judged, *(model for model, _ in self.values)]):
-            changes = self.judged(model, rest, retest if model in judged else None)
+            changes = self.adjusted_changes(model, rest, retest if model in judged else None)
             mine = [self._row(model, label, changes, positives) for label in self.sizes]
             rows += sorted(mine, key=lambda row: (not row["worse"], row["q"] is None,
                                                   row["q"] or 0.0))  # fmt: skip

@@ -217,7 +217,7 @@ def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Ro
         raise bad_option(what, "add --threshold T or --best-threshold RULE")
     used = list[UsedThreshold]()
     for i in known:
-        row, table = models[i], sample.slices[None].at([i])
+        row, table = models[i], sample.slices[None].take([i])
         cut = None if row["threshold"] is None else float(str(row["threshold"]))
         risk = cut if as_estimate(row.get("net_benefit")).value is not None else None
         used.append(UsedThreshold(str(row["model"]), None, cut, table, table, risk))

@@ -129,7 +129,7 @@ def _parse_rule_measure(text: str) -> RequestedMeasure:
         t = one.settings.get("t", 0.5)
         stakes = {"stakes": OutcomeCosts(t, 1 - t)}
         name = f"{NET_BENEFIT}:t={t:g}"
-        return RequestedMeasure(name, CATALOG[NET_BENEFIT].given(**stakes), stakes)
+        return RequestedMeasure(name, CATALOG[NET_BENEFIT].with_settings(**stakes), stakes)
     if one.needs != "confusion":
         what = f"{FLAG} {text}: {one.measure.title} does not depend on a threshold"
         raise bad_option(what, f"for example {FLAG} j_index")
@@ -208,14 +208,14 @@ def cutoff_rows(
             )  # fmt: skip
             continue
         every = [one for one in (rule.best, rule.within, *RATES.values(), FLAGGED_MEASURE) if one]
-        mine, honest, wanders = found.here.at([i]), found.unknown[i], (np.nan, np.nan)
+        mine, honest, wanders = found.here.take([i]), found.unknown[i], (np.nan, np.nan)
         if found.choices is not None and wanted.level is not None:
             low, high, _ = percentile_limits(found.choices.thresholds[i], level=wanted.level)
             wanders = low.item(), high.item()
         values = [float(measure_value(one, float_confusion(mine))[0]) for one in every]
         judged = [Estimate(None, reason=honest)] * len(every)
         if honest is None:
-            judged = estimate_measures(every, found.expected.at([i]), wanted)
+            judged = estimate_measures(every, found.expected.take([i]), wanted)
             judged = [*map(extend_limits, judged, values)]
         if rule.safe and rule.within is not None:  # the rule promises one of the limits
             judged = [_apply_safe_limit(value, rule) if one.name == rule.within.name else value
@@ -227,7 +227,7 @@ def cutoff_rows(
                 "threshold_low": _finite_or_none(wanders[0]),
                 "threshold_high": _finite_or_none(wanders[1]),
                 "rule": NEVER if place == 0 else ALWAYS if place == len(points.tp) - 1 else FROM,
-                **{cell: mine.shown(cell)[0].item() for cell in CELLS},
+                **{cell: mine.display_units(cell)[0].item() for cell in CELLS},
                 "measure": rule.best.name, "value": make_estimate(values[0]),
                 "corrected": judged[0], "limited": judged[1] if rule.within else None,
                 **dict(zip(RATES, judged[-len(RATES) - 1 :], strict=False)), "flagged": called,

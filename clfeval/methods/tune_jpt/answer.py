@@ -121,7 +121,7 @@ class TuneAnswers:
                     yield Answer("constant-better", text, (), self.measure)
                     yield from self._that_matters(here)
                 continue
-            yield self._said(here, lead, constant, tail=number > 0)
+            yield self._sentence(here, lead, constant, tail=number > 0)
             if number:
                 continue
             if others := describe_ties(lead.tied, lead.worse, most=NAMES):
@@ -202,7 +202,7 @@ class TuneAnswers:
         sizes = {str(row["model"]): sort_value(row.get(str(self.measure))) for row in rows}
         return {name: size for name, size in sizes.items() if size is not None}
 
-    def _said(
+    def _sentence(
         self, here: Sequence[Row], lead: LeadingModels, constant: str, *, tail: bool
     ) -> Answer:
         names, cell = lead.names, lead.cell
@@ -226,7 +226,7 @@ class TuneAnswers:
         size, p = sort_value(cell), float(str(row["prevalence"]))
         cost, beta = self.parameters.get("cost"), self.parameters.get("beta")
         stakes = OutcomeCosts(**cost) if cost else None
-        given = CATALOG[str(self.measure)].given(beta=beta, stakes=stakes)
+        given = CATALOG[str(self.measure)].with_settings(beta=beta, stakes=stakes)
         constant = ((0.0, "negative"), (1.0, "positive")) if size is not None and p < 1 else ()
         for rate, answer in constant:
             with np.errstate(all="ignore"):

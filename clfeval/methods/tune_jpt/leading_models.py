@@ -66,7 +66,7 @@ def _pairwise_comparison(
     patterns = [given.patterns[label] for label in labels if label in given.patterns]
     _, counts = concatenate_counts({label: given.slices[label] for label in labels})
     level = options.confidence if given.sampled else None
-    measure = CATALOG[str(options.compared)].given(beta=options.beta, stakes=options.stakes)
+    measure = CATALOG[str(options.compared)].with_settings(beta=options.beta, stakes=options.stakes)
     rates = None if level is None else rate_covariance(counts, patterns)
     return PairwiseComparison(measure, counts, rates, level, parts=len(labels))
 
@@ -76,11 +76,13 @@ def reference_comparisons(given: Sample, options: TuneOptions, reference: str) -
     contest = _pairwise_comparison(given, [None], options)
     places = slice_populations(given, None, options)
     kind = "target" if options.populations else places[0][0]
-    models, level = np.arange(contest.each), contest.level or 0.0
+    models, level = np.arange(contest.models_per_part), contest.level or 0.0
     for its, population in places:
         if its != kind or contest.rates is None:
             continue
-        known = contest.rates.at(contest.measure, models, np.full(len(models), population.ratio))
+        known = contest.rates.measures_at_odds(
+            contest.measure, models, np.full(len(models), population.ratio)
+        )
         at = "" if kind == "sample" else f":prevalence={population.prevalence:.6g}"
         one = known.paired(f"{contest.measure.id}{at}", models)
         pairs = family_pairs(reference, one.models)
@@ -107,7 +109,7 @@ def winner_rows(
     """
     if not places:
         return
-    k, names, measure = contest.each, contest.counts.models, contest.measure
+    k, names, measure = contest.models_per_part, contest.counts.models, contest.measure
     margin = options.least_difference
     ratios = np.array([population.ratio for *_, population in places])
     start, at = np.array([part for part, *_ in places]) * k, np.arange(len(places))
@@ -117,7 +119,7 @@ def winner_rows(
     p, ends = np.full(values.shape, np.nan), np.full((3, *values.shape), np.nan)
     levels = np.ones(len(places))
     if contest.rates is not None:
-        known = contest.rates.at(measure, every, odds)
+        known = contest.rates.measures_at_odds(measure, every, odds)
         first = np.repeat(at * k + leaders, k)
         p = known.p_values(first, np.arange(len(every))).reshape(values.shape)
         levels = _interval_levels(contest, known, p, options, everywhere=places[0][1] == "sweep")
@@ -158,7 +160,7 @@ def _interval_levels(
     """Return the level of intervals for all pairs of each row, (g,): joint or `together`."""
     g, k = p.shape
     alone = contest.level or 0.0
-    levels = np.full(g, contest.together(k * (k - 1) // 2, everywhere=everywhere).level)
+    levels = np.full(g, contest.simultaneous(k * (k - 1) // 2, everywhere=everywhere).level)
     if everywhere or k > MOST_PAIRED:
         return levels
     # the joint maximum lies between Bonferroni's rule and each pair by itself
@@ -201,9 +203,9 @@ def crossover_rows(
     simultaneous over every class ratio and pair.
     Source: Eiland and Liebrock 2013 for TAR; the limits invert the interval of the difference.
     """
-    k, names, measure = contest.each, contest.counts.models, contest.measure.id
+    k, names, measure = contest.models_per_part, contest.counts.models, contest.measure.id
     pairs = np.array([*combinations(range(k), 2)], np.int64).reshape(-1, 2)
-    contest = contest.together(len(pairs), everywhere=True)
+    contest = contest.simultaneous(len(pairs), everywhere=True)
     every = (np.arange(contest.parts)[:, None, None] * k + pairs).reshape(-1, 2)
     first, second = every[:, 0], every[:, 1]
     found, rest, seen = find_crossings(contest, np.geomspace(*ends, _GRID), first, second)

@@ -107,7 +107,7 @@ def follow_difference_signs(
     contest: PairwiseComparison, ratios: Floats, first: Ints, second: Ints
 ) -> DifferenceSigns:
     """Return the signs of differences of pairs (q,), by part, on a fine grid of `ratios` (g,)."""
-    many, k, size = len(first), contest.each, len(ratios)
+    many, k, size = len(first), contest.models_per_part, len(ratios)
     ahead, (defined, differ) = np.zeros(many, np.int64), np.zeros((2, many), bool)
     found = DifferenceSigns(ahead, defined, differ, [])
     parts, at_once = max(1, _CELLS // (k * size)), max(1, _BLOCK // size)
@@ -248,7 +248,7 @@ class PairwiseComparison:
     parts: int = 1
 
     @property
-    def each(self) -> int:
+    def models_per_part(self) -> int:
         """The number of models in a part."""
         return len(self.counts.models) // self.parts
 
@@ -262,7 +262,7 @@ class PairwiseComparison:
         found = self.measure.function(Cells.picked(self.counts, models, ratios).tuned)
         return np.asarray(found, np.float64)
 
-    def together(self, comparisons: int, *, everywhere: bool = False) -> PairwiseComparison:
+    def simultaneous(self, comparisons: int, *, everywhere: bool = False) -> PairwiseComparison:
         """Return the comparison with simultaneous intervals, everywhere: at every class ratio.
 
         The direction turns by a quarter at most for measures increasing in both rates, with
@@ -291,6 +291,6 @@ class PairwiseComparison:
         """Return whether intervals of differences exclude 0, (q,); models, ratios: (e,)."""
         if self.rates is None or self.level is None or not len(first):
             return np.zeros(len(first), bool)
-        known = self.rates.at(self.measure, models, ratios)
+        known = self.rates.measures_at_odds(self.measure, models, ratios)
         _, low, high = known.intervals(first, second, level=self.level)
         return np.asarray((low > 0) if self.sign > 0 else (high < 0))

@@ -97,7 +97,7 @@ class TunedModels:
         """Return a measure of tables, all digits kept where it does not depend on the ratio."""
         of = measure_formulas(self.options.beta, self.options.stakes)[name]
         still = cells.sampled | CATALOG[name].invariant
-        return np.where(still, of(cells.counted), of(cells.tuned))
+        return np.where(still, of(cells.observed), of(cells.tuned))
 
     def rows(self) -> tuple[list[Row], list[Row], int]:
         """Return tables `models` and `sweep`, and the most undefined replicates of any measure.
@@ -131,7 +131,7 @@ class TunedModels:
             "threshold": [thresholds.get(counts.models[i]) for i in models], **found,
         }  # fmt: skip
         for name in CELLS:
-            rows, tuned = counts.shown(name).tolist(), getattr(per, name).tolist()
+            rows, tuned = counts.display_units(name).tolist(), getattr(per, name).tolist()
             columns[name] = [
                 rows[i] if kind == "sample" else None if x != x else x
                 for (i, kind, _), x in zip(places, tuned, strict=True)

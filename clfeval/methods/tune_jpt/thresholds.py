@@ -110,7 +110,7 @@ def _usable_threshold_rows(
     for j, place in enumerate(place for place in places if place[0] != "sweep"):
         used = list[UsedThreshold]()
         for i, model in enumerate(counts.models):
-            table, one = counts.at([i]), best.get(model)
+            table, one = counts.take([i]), best.get(model)
             used.append(UsedThreshold(model, None, given.thresholds.get(model), table, table))
             if one is not None:
                 r = [each.name for each in one.rules].index(rule) + j
@@ -132,7 +132,7 @@ def _best_thresholds(
     names = list(dict.fromkeys((*options.tuned, options.usable_rule)))
     every = measure_formulas(options.beta, options.stakes)
     for label, counts in scores.items():
-        table, model = given.slices[label].at([i]), given.slices[label].models[i]
+        table, model = given.slices[label].take([i]), given.slices[label].models[i]
         if not (table.positives[0] and table.negatives[0]):
             continue
         places = slice_populations(given, label, options)

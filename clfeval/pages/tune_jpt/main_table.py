@@ -32,7 +32,7 @@ EXPLAINED = ("tar", "ic", "net_benefit")
 
 def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order; the first answer decides which one is the main table."""
-    look, rows = TableContext(result), result.whole(AT_PREVALENCE)
+    look, rows = TableContext(result), result.unsliced_rows(AT_PREVALENCE)
     main = _main_table(look)
     predictive = [one.code for one in result.answer[:1]] == ["at-prevalence"]
     yield from expected_count_tables(look, [str(row["model"]) for row in main.rows or ()])
@@ -41,7 +41,7 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     yield from _slice_table(look, main)
     if rows:
         yield prevalence_table(rows, "main" if predictive else "detail")
-    yield main if look.asked or not predictive else replace(main, rank="detail")
+    yield main if look.requested_measures or not predictive else replace(main, rank="detail")
     yield from detail_tables(look, digits)
 
 
@@ -66,8 +66,8 @@ def _main_table(look: TableContext) -> TableView:
         **({"prevalence": "prevalence"} if several else {}),
         **({"threshold": "threshold"} if len(cuts) > 1 else {}),
         **look.measures(list(dict.fromkeys([lead, *MAIN])), **HEADS),
-        **({"alarms\n/ case": _alarms_per_case} if "ppv" in look.known else {}),
-        **look.measures(look.asked, **HEADS),
+        **({"alarms\n/ case": _alarms_per_case} if "ppv" in look.available_measures else {}),
+        **look.measures(look.requested_measures, **HEADS),
     }
     at = "at each target" if several else look.where(rows[0])
     cut = f", threshold {format_exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
@@ -103,7 +103,7 @@ def _best_or_tied_sign(look: TableContext, row: Row, groups: Sequence[Sequence[R
     sizes = [sort_value(one.get(look.compared)) for one in (row, leader)]
     if row is leader or (sizes[0] is not None and sizes[0] == sizes[1]):
         return "best"
-    undecided = contest["tied"] if look.judged else None
+    undecided = contest["tied"] if look.has_intervals else None
     return "equal" if isinstance(undecided, list) and row["model"] in undecided else ""
 
 
@@ -121,7 +121,7 @@ def _slice_table(look: TableContext, main: TableView) -> Iterator[TableView]:
     if contested:
         lead, title = "value", "Best model of each slice"
         columns |= {"best model": "leader", look.title(look.compared): lead}
-        columns |= {"tied with\nthe best": _tied_count} if look.judged else {}
+        columns |= {"tied with\nthe best": _tied_count} if look.has_intervals else {}
     else:
         columns |= look.measures([lead, *MAIN], **HEADS)
     yield look.table(
@@ -143,6 +143,6 @@ def leading_order(result: Document) -> Mapping[str, int]:
     ahead = [str(row["leader"]) for row in contests if row["leader"] is not None]
     at_targets = [str(row["leader"]) for row in look.contests.values() if row["leader"] is not None]
     swept = sorted(dict.fromkeys(ahead), key=lambda name: -ahead.count(name))
-    names = [str(row["model"]) for row in result.whole("models")]
+    names = [str(row["model"]) for row in result.unsliced_rows("models")]
     ordered = dict.fromkeys((*at_targets, *swept, *names))
     return {name: place for place, name in enumerate(ordered)}

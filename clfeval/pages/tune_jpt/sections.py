@@ -38,7 +38,7 @@ SIMULTANEOUS_NOTE = "confidence intervals are simultaneous over all class ratios
 
 def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
     """Yield the tables that are shown on request."""
-    known = look.known
+    known = look.available_measures
     fixed = [name for name in known if CATALOG[name].invariant]
     staked = [name for name in known if "stakes" in CATALOG[name].takes]
     others = [name for name in known if name not in (*fixed, *staked)]
@@ -64,7 +64,7 @@ def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
         yield look.table(
             "models", title, columns, [*first.values()], name="unmoved", legend=EXPLAINED
         )
-    if swept := look.result.whole("sweep"):
+    if swept := look.result.unsliced_rows("sweep"):
         ratios, kept = _spaced_ratios(swept)
         measures = look.measures([*dict.fromkeys((look.lead, *MAIN))])
         columns = {**look.who(), PLACE: format_population, **measures}
@@ -142,12 +142,12 @@ def _crossover_table(look: TableContext) -> Iterator[TableView]:
         **look.who(model=False),
         "models": lambda row: f"{quoted_name(str(row['first']))} and "
                               f"{quoted_name(str(row['second']))}",
-        **look.named, "leading model": "verdict",
+        **look.measure_column, "leading model": "verdict",
         at: lambda row: format_prevalence(cell_value(row["crossing"])),
     }  # fmt: skip
     if any(ends):
         columns[limits] = lambda row: format_crossing_interval(row["crossing"])
-    notes = [SIMULTANEOUS_NOTE.format(" and pairs")] * look.judged
+    notes = [SIMULTANEOUS_NOTE.format(" and pairs")] * look.has_intervals
     notes += [f"{OPEN}: beyond the range of class ratios"] * any(OPEN in text for text in ends)
     yield look.table("crossovers", "Crossings of pairs of models", columns, rows,
                      note="; ".join(notes), right=(at, limits))  # fmt: skip
@@ -163,7 +163,7 @@ def format_crossing_interval(cell: Cell) -> str:
 
 def _winner_tables(look: TableContext) -> Iterator[TableView]:
     rows, models = look.result.tables.get("winners", ()), look.result.tables["models"]
-    judged = look.judged
+    judged = look.has_intervals
     order = {name: i for i, name in enumerate(dict.fromkeys(str(row["model"]) for row in models))}
 
     def ahead(row: Row) -> list[str]:
@@ -183,7 +183,7 @@ def _winner_tables(look: TableContext) -> Iterator[TableView]:
         ties = f"; tied: {format_some_names(others)}" if others else ""
         return f"{ABSENT} no model has a value" if leader is None else f"{leader}{ties}"
 
-    named = {**look.who(model=False), **look.named}
+    named = {**look.who(model=False), **look.measure_column}
     note = "model with the best value, not tested for significance"
     if judged:
         paired = " on the same rows" * bool(look.result.parameters.get("paired", True))
@@ -216,11 +216,11 @@ def merge_neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> 
 
 
 def _threshold_tables(look: TableContext) -> Iterator[TableView]:
-    if here := look.result.whole("thresholds"):
+    if here := look.result.unsliced_rows("thresholds"):
         right = ("best\nthreshold", "fixed\nthreshold")
         columns: dict[str, Source] = {
-            **look.who(), **look.named, PLACE: format_population, right[0]: format_best_threshold,
-            "best\nvalue": "value", "sens. at\nbest": "sensitivity",
+            **look.who(), **look.measure_column, PLACE: format_population,
+            right[0]: format_best_threshold, "best\nvalue": "value", "sens. at\nbest": "sensitivity",
             "spec. at\nbest": "specificity",
             right[1]: lambda row: "largest class" if row["fixed_threshold"] is None else (
                 format_exact(row["fixed_threshold"])),
@@ -265,8 +265,8 @@ def format_best_threshold(row: Row) -> Cell:
 
 def range_tables(look: TableContext, first: Sequence[str]) -> Iterator[TableView]:
     """Yield tables of measures for an uncertain prevalence: the first ones, then the others."""
-    parameters, named = look.result.parameters, {**look.who(), **look.named}
-    moving = [name for name in look.known if not CATALOG[name].invariant]
+    parameters, named = look.result.parameters, {**look.who(), **look.measure_column}
+    moving = [name for name in look.available_measures if not CATALOG[name].invariant]
     few = [name for name in first if name in moving] or moving[:1]
     for names in (few, [name for name in moving if name not in few]):
         rank: Rank = "asked" if names is few else "detail"
@@ -294,7 +294,7 @@ def _simulated_table(look: TableContext, rows: Sequence[Row], others: str, rank:
     parameters = look.result.parameters
     a, b = parameters["prevalence_beta"]
     share = f"{parameters['level'] * 100:g}%"
-    columns = {**look.who(), **look.named, "mean": "mean", "median": "median",
+    columns = {**look.who(), **look.measure_column, "mean": "mean", "median": "median",
                f"{share}\nlower": "low", f"{share}\nupper": "high",
                "undefined": "failed"}  # fmt: skip
     mean = f"mean {format_exact(a / (a + b))}, class ratio {a:g}:{b:g}"

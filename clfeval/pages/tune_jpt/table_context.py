@@ -36,7 +36,7 @@ class TableContext:
         return column_title(measure, 1.0 if beta is None else beta).split(" (")[0]
 
     @property
-    def known(self) -> list[str]:
+    def available_measures(self) -> list[str]:
         """The measures that the result has."""
         rows = self.result.tables["models"]
         return [name for name, cell in rows[0].items() if isinstance(cell, Estimate)]
@@ -51,20 +51,22 @@ class TableContext:
     def lead(self) -> str:
         """The measure that sorts models: the one compared, else the first that is not constant."""
         wanted = str(self.result.parameters.get("compared_by"))
-        moving = [name for name in self.known if not CATALOG[name].invariant]
-        first = [name for name in (wanted, "expected_cost") if name in self.known]
-        better = [n for n in (*first, *moving, *self.known) if CATALOG[n].best != "zero"]
+        moving = [name for name in self.available_measures if not CATALOG[name].invariant]
+        first = [name for name in (wanted, "expected_cost") if name in self.available_measures]
+        better = [
+            n for n in (*first, *moving, *self.available_measures) if CATALOG[n].best != "zero"
+        ]
         return better[0] if better else ""
 
     @property
-    def asked(self) -> list[str]:
+    def requested_measures(self) -> list[str]:
         """The requested measures with TAR, and cost and benefit."""
         asked = self.result.parameters.get("measure") or ()
         asked = ("tar", *asked) if asked else ()
-        return [n for n in self.known if n in asked or "stakes" in CATALOG[n].takes]
+        return [n for n in self.available_measures if n in asked or "stakes" in CATALOG[n].takes]
 
     @property
-    def judged(self) -> bool:
+    def has_intervals(self) -> bool:
         """Whether differences of models have intervals."""
         return has_sample(self.result) and self.result.parameters.get("interval") != "none"
 
@@ -93,13 +95,13 @@ class TableContext:
         return {name: name for name in ("slice",) * self.sliced + ("model",) * model}
 
     @property
-    def named(self) -> dict[str, Source]:
+    def measure_column(self) -> dict[str, Source]:
         """Return the column of the measure."""
         return {"measure": lambda row: self.title(str(row["measure"]))}
 
     def measures(self, measures: Sequence[str], **heads: str) -> dict[str, Source]:
         """Return the columns of those measures that the result has; heads: short headings."""
-        known = self.known
+        known = self.available_measures
         there = (name for name in measures if name in known)
         return {heads.get(n, f"{self.title(n)} {CATALOG[n].arrow}"): n for n in there}
 

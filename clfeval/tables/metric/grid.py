@@ -241,7 +241,7 @@ class ValuePlaces:
     records: Ints  # both broadcast to (k, n)
     columns: Ints
 
-    def of(self, i: int, j: int) -> tuple[int, int]:
+    def place_of(self, i: int, j: int) -> tuple[int, int]:
         """Return the record and the column of the value of model i and metric j."""
         records, columns = np.broadcast_arrays(self.records, self.columns)
         return int(records[i, j]), int(columns[i, j])

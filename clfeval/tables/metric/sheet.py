@@ -37,7 +37,7 @@ class Sheet:
     ignored: Sequence[str] = ()
     notes: Sequence[str] = ()
 
-    def beside(self, columns: Sequence[int]) -> ValuePlaces:
+    def same_records(self, columns: Sequence[int]) -> ValuePlaces:
         """Return the places of other columns in the same records."""
         return replace(self.places, columns=np.array([columns]))
 

@@ -107,7 +107,7 @@ class MetricTable:
             parts.append(f"ignored {list_names(ignored)}")
         return "; ".join(parts)
 
-    def taken(self) -> list[ColumnRole]:
+    def column_roles(self) -> list[ColumnRole]:
         """Return the role of every column of the table, with the reason."""
         known = dict.fromkeys(self.metrics, ("metric", "its values are numbers"))
         shares = "its values have percent signs; 57.1% is 0.571"
@@ -122,7 +122,7 @@ class MetricTable:
 
     def problem(self, i: int, j: int, what: str, code: str) -> Problem:
         """Build a problem of the value of model i and metric j, with its place in the file."""
-        record, column = self.places.of(i, j)
+        record, column = self.places.place_of(i, j)
         return Problem(what, code, self.name, self.records[record], self.columns[column])
 
 
@@ -171,10 +171,10 @@ def read_metrics(
     check_values(grid, sheet, status, chosen=bool(wanted), drop=said.missing == "drop")
     sds = by_split = None
     if max(sheet.sds, default=-1) >= 0:
-        sds = grid.gathered(sheet.beside(sheet.sds), {})[0]
+        sds = grid.gathered(sheet.same_records(sheet.sds), {})[0]
     notes = list(sheet.notes)
     if sheet.splits:
-        found = [grid.gathered(sheet.beside(one), {})[0] for one in sheet.splits.values()]
+        found = [grid.gathered(sheet.same_records(one), {})[0] for one in sheet.splits.values()]
         by_split = np.array(found)
         if not np.isfinite(by_split).all():
             by_split = None

@@ -125,7 +125,7 @@ class _InvalidCells:
         return [str(cell) for cell in cells if typed or isinstance(cell, str)]
 
     def _raw(self, i: int, j: int) -> object:
-        record, column = self.sheet.places.of(i, j)
+        record, column = self.sheet.places.place_of(i, j)
         cell = self.grid.cells[column][record]
         return cell["value"] if is_estimate(cell) else cell
 
@@ -150,7 +150,9 @@ class _InvalidCells:
     def _other_sign(self, spelled: Bools, first: str, sign: str) -> DataError:
         """Return the error of columns with another decimal sign than the declared one."""
         places = self.sheet.places
-        columns = {places.of(i, j)[1]: (i, j) for i, j in reversed(np.argwhere(spelled).tolist())}
+        columns = {
+            places.place_of(i, j)[1]: (i, j) for i, j in reversed(np.argwhere(spelled).tolist())
+        }
         word = "comma" if sign == "," else "point"
         problems = []
         for column, at in sorted(columns.items()):
@@ -221,7 +223,7 @@ class _InvalidCells:
 
     def _problem(self, i: int, j: int, said: str | None) -> Problem:
         grid, sheet, status = self.grid, self.sheet, int(self.status[i, j])
-        record, column = sheet.places.of(i, j)
+        record, column = sheet.places.place_of(i, j)
         if record < 0:
             what = f"model '{sheet.models[i]}' has no '{sheet.metrics[j]}'"
             return Problem(what, "missing-value", grid.name)

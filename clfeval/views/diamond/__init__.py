@@ -84,7 +84,7 @@ def diagram(scene: Scene, *, width: int, color: bool) -> list[str]:
     canvases = [canvas, *(look[:1] if look else ())]
     seen = [r for r in scene.regions if any(larger_than_a_cell(c, r) for c in canvases)]
     scene = replace(scene, regions=tuple(seen))
-    parted = [dot for dot in scene.dots if look and look[0].inside(*look[0].cell(*dot.at))]
+    parted = [dot for dot in scene.dots if look and look[0].contains(*look[0].cell(*dot.at))]
     notes = draw_scene(canvas, scene, parted=parted)
     name_corners(canvas, population)
     if look:
@@ -150,13 +150,13 @@ def draw_diamond(canvas: Canvas, population: Diamond) -> None:
     for a, b in pairwise((top, right, bottom, left, top)):
         canvas.line(a, b, Ink("", OUTLINE, DIM))
     for char, at in zip("^>v<", population.corners, strict=True):
-        canvas.put(*canvas.cell(*at), Ink(char, OUTLINE, DIM))
+        canvas.set_cell(*canvas.cell(*at), Ink(char, OUTLINE, DIM))
     rare = min(population.prevalence, 1 - population.prevalence)
     canvas.line(left, right, Ink("-", AXIS, DIM))
     canvas.line(top, (0.0, 1 - 4 * rare), Ink("|", AXIS, DIM))
     if population.balanced:
         for at in ((0.0, 0.0), (0.5, 0.0), (-0.5, 0.0), (0.0, 0.5), (0.0, -0.5)):
-            canvas.put(*canvas.cell(*at), Ink("+", AXIS, DIM))
+            canvas.set_cell(*canvas.cell(*at), Ink("+", AXIS, DIM))
 
 
 def draw_scene(canvas: Canvas, scene: Scene, *, parted: Collection[Dot] = ()) -> list[str]:
@@ -167,7 +167,7 @@ def draw_scene(canvas: Canvas, scene: Scene, *, parted: Collection[Dot] = ()) ->
         if larger_than_a_cell(canvas, region):
             canvas.dots((*region, region[0]), Ink("·", LIGHT))
             for at in region:
-                canvas.put(*canvas.cell(*at), Ink("·", LIGHT))
+                canvas.set_cell(*canvas.cell(*at), Ink("·", LIGHT))
     dotted = [
         (line, [canvas.dots(points, Ink(line.char, LIGHT)) for points in line.branches])
         for line in scene.lines
@@ -176,7 +176,7 @@ def draw_scene(canvas: Canvas, scene: Scene, *, parted: Collection[Dot] = ()) ->
         cells = canvas.trace(points, Ink("", CURVE, marker_color(marker)[2:]))
         for column, row in cells:
             if column % EVERY == 5 * index % EVERY:
-                canvas.put(column, row, Ink(marker, CURVE, marker_color(marker)))
+                canvas.set_cell(column, row, Ink(marker, CURVE, marker_color(marker)))
     notes += _draw_dots(canvas, scene.dots, parted)
     one_measure = len({line.measure for line in scene.lines}) == 1
     for line, branches in dotted:
@@ -221,7 +221,7 @@ def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> 
     cells: dict[tuple[int, int], list[Dot]] = {}
     for dot in dots:
         cell = canvas.cell(*dot.at)
-        if canvas.inside(*cell):
+        if canvas.contains(*cell):
             cells.setdefault(cell, []).append(dot)
     told: dict[str, list[str]] = {}
     signs = iter(MEETING[1:] if parted else MEETING)
@@ -234,11 +234,11 @@ def _draw_dots(canvas: Canvas, dots: Sequence[Dot], parted: Collection[Dot]) -> 
             else:
                 sign, text = next(signs, MEETING[-1]), TIE.join(markers)
             told.setdefault(sign, []).append(text)
-        canvas.put(column, row, Ink(sign, DOT, marker_color(sign)))
+        canvas.set_cell(column, row, Ink(sign, DOT, marker_color(sign)))
         pairs = [dot.around for dot in here if dot not in parted]
         around = max(pairs, key=lambda pair: (bool(pair), pair == "[]"), default="")
         for side, bracket in zip((-1, 1), around, strict=False):
-            canvas.put(column + side, row, Ink(bracket, PRIORITY_BRACKETS, marker_color(sign)))
+            canvas.set_cell(column + side, row, Ink(bracket, PRIORITY_BRACKETS, marker_color(sign)))
     return [  # the last sign may be in several cells
         f"{sign} {', '.join(texts)}{', each' * (len(texts) > 1)} at the same place"
         if texts[0]
@@ -285,7 +285,7 @@ def draw_density(canvas: Canvas, points: Iterable[Point]) -> str:
     cells = Counter(canvas.cell(*at) for at in points)
     upper = shade_limits(max(cells.values(), default=1))
     for cell, count in cells.items():
-        canvas.put(*cell, Ink(SHADES[bisect_left(upper, count)], CURVE))
+        canvas.set_cell(*cell, Ink(SHADES[bisect_left(upper, count)], CURVE))
     lower = [1, *(limit + 1 for limit in upper)]
     spans = (f"{a:,}" if a == b else f"{a:,}-{b:,}" for a, b in zip(lower, upper, strict=False))
     legend = "   ".join(f"{char}{TIE}{span}" for char, span in zip(SHADES, spans, strict=False))
@@ -344,7 +344,7 @@ def mark_window(overview: Canvas, window: Canvas) -> None:
     (c0, r0), (c1, r1) = overview.cell(window.left, window.top), overview.cell(right, bottom)
     for char, column, row in (("┌", c0, r0), ("┐", c1, r0), ("└", c0, r1), ("┘", c1, r1)):
         if (column, max(0, row)) not in overview.cells:
-            overview.put(column, max(0, row), Ink(char, TEXT))
+            overview.set_cell(column, max(0, row), Ink(char, TEXT))
 
 
 def render_with_rulers(

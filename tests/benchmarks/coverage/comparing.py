@@ -174,7 +174,7 @@ class _Table:
 def _of_population(name: str, apart: float, prevalence: float) -> float:
     """Return a measure of the population of a model that is cut at the prevalence."""
     if name == "net_benefit":
-        return _true(CATALOG["net_benefit@t"].given(t=prevalence), apart, prevalence)
+        return _true(CATALOG["net_benefit@t"].with_settings(t=prevalence), apart, prevalence)
     if name in SCORED:
         return _true(CATALOG[name], apart, prevalence)
     odds = np.log(prevalence / (1 - prevalence))  # p = prevalence where 1.25 log odds + .2 is this

@@ -84,10 +84,10 @@ def _differences(replicates: int) -> Iterator[Line]:
         known = _rates(parts)
         first, (_, sens, spec, _) = 2 * np.arange(replicates), TRUE[setting]
         for name in ("tar", "mcc", "f_beta"):
-            measure = CATALOG[name].given(beta=1.0)
+            measure = CATALOG[name].with_settings(beta=1.0)
             for odds in (1.0, 0.1, 0.01):
                 models = np.arange(2 * replicates)
-                found = known.at(measure, models, np.full(len(models), odds))
+                found = known.measures_at_odds(measure, models, np.full(len(models), odds))
                 _, low, high = found.intervals(first, first + 1, level=0.95)
                 rates = np.array(sens), 1 - np.array(spec)
                 one, other = measure.function(Confusion.from_rates(*rates, odds)).tolist()
@@ -129,7 +129,7 @@ def _led(rng: np.random.Generator, n: int, apart: Sequence[float], rho: float, n
     names, ones = [f"m{i}" for i in range(k)], np.ones(n, np.int64)
     rates = _rates([PatternCounts.from_votes(names, one[0], one[1:].T, ones) for one in tables])
     contest = PairwiseComparison(CATALOG[name], rates.counts, rates, 0.95, parts=AT_ONCE)
-    contest = contest.together(k * (k - 1) // 2, everywhere=True)
+    contest = contest.simultaneous(k * (k - 1) // 2, everywhere=True)
     places = np.arange(AT_ONCE)[:, None, None] * k
     first = np.broadcast_to(places + np.arange(k)[:, None], (AT_ONCE, k, k)).ravel()
     second = np.broadcast_to(places + np.arange(k), (AT_ONCE, k, k)).ravel()

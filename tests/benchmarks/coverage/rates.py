@@ -91,7 +91,7 @@ def _judged(
     for name in AT_SAMPLE:
         beta = BETA if name == "f_beta" else 1.0
         found = measure_limits(name, own, level=LEVEL, design=design, beta=beta)
-        value = CATALOG[name].given(beta=beta).function(truth)
+        value = CATALOG[name].with_settings(beta=beta).function(truth)
         yield judged(f"{name} as counted", found, value)
     for name in TUNED:
         found = measure_limits(name, there, level=LEVEL)

@@ -83,11 +83,11 @@ def measures(
         return Line.of(f"{measure.id}{more}", name, _ends(found), true, least)
 
     for name in SCORED:
-        measure = CATALOG[name].given(t=t)
+        measure = CATALOG[name].with_settings(t=t)
         yield line(
             measure, [estimate_score_measure(measure, one, SURE, "").value for one, _ in counts]
         )
-    measure = CATALOG["net_benefit@t"].given(t=t)
+    measure = CATALOG["net_benefit@t"].with_settings(t=t)
     yield line(measure, [net_benefit(one, t, LEVEL)[0] for one, _ in counts])
     patterns = [one for _, one in counts]
     _, cells = concatenate_counts(dict(enumerate(map(ConfusionCounts.from_patterns, patterns))))

@@ -32,7 +32,7 @@ def _line(k: int, rows: int, prevalence: float, t: float, replicates: int) -> Li
     rng = np.random.default_rng([17, k, rows, round(100 * prevalence), round(100 * t)])
     models, said = [f"m{i}" for i in range(k)], 0
     asked = RequestedMeasure(
-        "net_benefit", CATALOG["net_benefit"].given(stakes=OutcomeCosts(t, 1 - t)), {}
+        "net_benefit", CATALOG["net_benefit"].with_settings(stakes=OutcomeCosts(t, 1 - t)), {}
     )
     for _ in range(replicates):
         truth = rng.random(rows) < prevalence

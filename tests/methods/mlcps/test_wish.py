@@ -63,7 +63,7 @@ FORMS: list[tuple[dict[str, object], list[float], list[float]]] = [
 @pytest.mark.parametrize(("entry", "x", "d"), FORMS)
 def test_each_form(entry: dict[str, object], x: list[float], d: list[float]) -> None:
     (wish,) = parse_goals({"m": entry})
-    assert wish.of(x) == pytest.approx(d, rel=1e-13, abs=1e-15, nan_ok=True)
+    assert wish.transform(x) == pytest.approx(d, rel=1e-13, abs=1e-15, nan_ok=True)
     check_text(wish.described())
     assert (wish.metric, wish.weight, wish.assumed) == ("m", 1, ())
 

@@ -70,7 +70,7 @@ def test_a_thinned_curve_stays_within_a_pixel() -> None:
     x, truth = drawn(20_000, 9)
     counts = counted(x, truth)
     every = roc_points(counts)
-    few = every.at(choose_points(counts, 200))
+    few = every.take(choose_points(counts, 200))
     p, n = every.tp[-1], every.fp[-1]
     assert (few.tp[0], few.fp[0], few.tp[-1], few.fp[-1]) == (0, 0, p, n)
     assert 190 <= len(few.thresholds) == len(curve_rows(None, "m", counts, None)) <= 200

@@ -25,7 +25,7 @@ from clfeval.methods.options import IntervalSettings
 TABLES = ((2613, 564, 750, 2180), (30, 5, 10, 55), (7, 3, 2, 40), (3, 1, 0, 6))  # tp fp fn tn
 GIVEN: dict[str, Any] = {"beta": 2.0, "prevalence": 0.1, "stakes": OutcomeCosts(1, 10, 0.5, 0.1)}
 SMOOTH = {
-    name: measure.given(**GIVEN).function
+    name: measure.with_settings(**GIVEN).function
     for name, measure in CATALOG.items()
     if measure.needs == "confusion" and measure.of is not None
 }
