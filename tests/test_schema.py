@@ -20,8 +20,16 @@ import clfeval
 from clfeval import COMMANDS
 from clfeval.api.result import Result
 from clfeval.document import Estimate
-from clfeval.pages import DRY_RUN, HISTORY, SUITE, page_of
-from clfeval.pages.schema import CHANGES, certain_columns, gateable_names, holds_estimates
+from clfeval.pages.schema import (
+    CHANGES,
+    DRY_RUN,
+    HISTORY,
+    SUITE,
+    certain_columns,
+    gateable_names,
+    holds_estimates,
+    page_of,
+)
 from tests.table_schema import json_schema
 from tests.thoroughness import thinned
 

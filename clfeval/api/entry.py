@@ -19,7 +19,7 @@ from clfeval.document import Document
 from clfeval.errors import ClfevalError, UsageError, bad_option, list_names, suggestion
 from clfeval.options.declaration import Command, Option
 from clfeval.options.syntax import MEANT, PYTHON, reword_error, reword_for_python
-from clfeval.pages import DRY_RUN
+from clfeval.pages.schema import DRY_RUN
 from clfeval.tables.cells import as_text
 from clfeval.tables.input import with_input
 

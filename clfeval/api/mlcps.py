@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
+from math import isfinite
 from typing import Any
 
 from clfeval.api.entry import public_function
@@ -14,11 +15,11 @@ from clfeval.counts.count import count_predictions
 from clfeval.document import InputFile, ResultNote
 from clfeval.errors import DataError, Problem, UsageError, bad_option, list_names, quote_word
 from clfeval.measures.catalog import measure_of_column
-from clfeval.methods.mlcps.answer import DEFAULT, parse_measure_names
-from clfeval.methods.mlcps.metric_values import MetricValues, measure_predictions, needs_only_ranks
+from clfeval.methods.mlcps.answer import DEFAULT, needs_only_ranks, parse_measure_names
+from clfeval.methods.mlcps.metric_values import MetricValues, measure_predictions
 from clfeval.methods.mlcps.options import MLCPS, MlcpsOptions
 from clfeval.methods.mlcps.result import mlcps_result
-from clfeval.methods.mlcps.scale import RAYS, apply_scales, check_scales, explain_unfit, make_scales
+from clfeval.methods.mlcps.scale import RAYS, apply_scales, check_scales, make_scales
 from clfeval.options.declaration import changed_options
 from clfeval.tables.input import Input, with_input
 from clfeval.tables.metric.sheet import Sheet, not_transposed_error
@@ -208,3 +209,13 @@ def _digest(table: MetricTable) -> str:
     if table.by_split is not None:
         found.update(table.by_split[:, order].astype("<f8").tobytes())
     return found.hexdigest()
+
+
+def explain_unfit(metric: str) -> str:
+    """Return why a measure cannot be a ray of the polygon; empty if it can."""
+    measure = measure_of_column(metric)
+    if measure is not None and (measure.aim is not None or measure.best == "none"):
+        return "neither higher nor lower is better; set a goal with --desirability FILE.yaml"
+    if measure is None or (isfinite(measure.low) and isfinite(measure.high)):
+        return ""
+    return "it has no finite range; give one with --rescale NAME=LOW:HIGH"

@@ -12,7 +12,7 @@ from clfeval.document import Answer, Document, Row
 from clfeval.errors import MAX_PRINTED_PROBLEMS, ClfevalError, DataError, Problem, join_texts
 from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Option, as_list, changed_options, format_value
-from clfeval.pages import DRY_RUN
+from clfeval.pages.schema import DRY_RUN
 from clfeval.records import dataclass, replace
 from clfeval.tables.cells import FRAME
 from clfeval.tables.columns import Facts, Read

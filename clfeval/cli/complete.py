@@ -50,8 +50,7 @@ def complete_class(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the metrics a gate can limit, up to the equals sign."""
-    from clfeval.pages import page_of
-    from clfeval.pages.schema import gateable_names
+    from clfeval.pages.schema import gateable_names, page_of
 
     metrics = gateable_names(page_of(str(ctx.info_name)))
     return _with_prefix((f"{name}=" for name in metrics), incomplete)
@@ -59,7 +58,7 @@ def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_show(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to tables and plots of the command's results."""
-    from clfeval.pages import page_of
+    from clfeval.pages.schema import page_of
 
     return _with_prefix(page_of(str(ctx.info_name)).names, incomplete)
 
@@ -73,8 +72,8 @@ def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_explain(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the names the command can explain: columns, headings, measures, codes."""
-    from clfeval.pages import page_of
     from clfeval.pages.explain import explainable_names
+    from clfeval.pages.schema import page_of
 
     return _with_prefix(explainable_names(page_of(str(ctx.info_name))), incomplete)
 

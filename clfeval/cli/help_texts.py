@@ -145,8 +145,8 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
     """Print the meaning of a name in this command, and exit."""
     if name is None or ctx.resilient_parsing:
         return
-    from clfeval.pages import HISTORY, SUITE, page_of
     from clfeval.pages.explain import ALL, explain_page, explainable_names, find_terms
+    from clfeval.pages.schema import HISTORY, SUITE, page_of
 
     if name == MEASURES:
         from clfeval.methods.measurement.measure_rows import list_measures

@@ -32,7 +32,7 @@ from clfeval.compare.history.file import HistoryOptions, append_entries, check_t
 from clfeval.errors import ExitCode, bad_option
 from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Opt, build_group
-from clfeval.pages import DRY_RUN, HISTORY, SUITE, page_of
+from clfeval.pages.schema import DRY_RUN, HISTORY, SUITE, page_of
 from clfeval.records import dataclass, replace
 from clfeval.tables.foreign_files import defer_parts_of_numpy
 from clfeval.tables.source import split_path
@@ -284,7 +284,7 @@ def _findings(one: RunOutcome, config: str) -> list[Finding]:
 
 def _print_outcome(head: str, one: RunOutcome, output: Output) -> None:
     """Print the outcome of a run: one line, with its errors below."""
-    from clfeval.pages.suite import DOUBTFUL, FAILED, MET, WAITS, WARNED
+    from clfeval.pages.batches import DOUBTFUL, FAILED, MET, WAITS, WARNED
 
     name, fine, failed = one.run.name, not one.code, one.state in (FAILED, DOUBTFUL)
     said = one.said if output.verbose or one.code == ExitCode.BUG else one.said[:MAX_RUN_LINES]

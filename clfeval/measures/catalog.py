@@ -11,13 +11,12 @@ from typing import Any
 from clfeval.arrays import Floats, divide
 from clfeval.measures import (
     calibration,
+    composite_scores,
     confusion,
     decisions,
-    desirability,
     multiclass_scores,
     multiclass_table,
     odds,
-    polygon,
     probability,
     ranking,
 )
@@ -50,7 +49,8 @@ CATALOG: Mapping[str, Measure] = {
         *confusion.INFORMATION_UNBIASED, *odds.TUNED, *confusion.MARGINS, *decisions.SELECTIVE,
         *odds.PLANE, *ranking.RANKING, *probability.PROBABILITIES, *probability.DECOMPOSITION,
         *calibration.CALIBRATION, *decisions.DECISIONS, *multiclass_table.TABLES,
-        *multiclass_scores.OF_MANY, *_COVERAGE, *polygon.MEASURES, *desirability.MEASURES,
+        *multiclass_scores.OF_MANY, *_COVERAGE, *composite_scores.AREA_MEASURES,
+        *composite_scores.MEASURES,
     )
 }  # fmt: skip
 

@@ -254,3 +254,11 @@ def report_provenance(
             found, said, options, weighed=weighed,
         ),
     }  # fmt: skip
+
+
+def format_pairs(values: dict[str, Any]) -> str:
+    """Write values by name for a signature: NAME=VALUE, a range as LOW:HIGH."""
+    return ",".join(
+        f"{name}={':'.join(map(repr, value)) if isinstance(value, tuple) else repr(value)}"
+        for name, value in values.items()
+    )

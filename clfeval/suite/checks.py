@@ -23,7 +23,7 @@ from clfeval.errors import ErrorCollector, UsageError, list_names, suggestion
 from clfeval.measures.catalog import CATALOG
 from clfeval.options.declaration import as_list, build_group
 from clfeval.options.syntax import reword_error, yaml_dialect
-from clfeval.pages import page_of
+from clfeval.pages.schema import page_of
 from clfeval.suite.reading import BatchErrors, Node
 from clfeval.suite.runs import Run, RunLink
 from clfeval.views.files import check_names

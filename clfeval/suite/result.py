@@ -11,8 +11,8 @@ from clfeval import __version__
 from clfeval.document import Answer, Document, ResultNote, Row, short_answer
 from clfeval.errors import ExitCode, list_names
 from clfeval.formatting import format_count
-from clfeval.pages import SUITE
-from clfeval.pages.suite import DOUBTFUL, FAILED, LEFT_OUT, MET, MISSED, WARNED
+from clfeval.pages.batches import DOUBTFUL, FAILED, LEFT_OUT, MET, MISSED, WARNED
+from clfeval.pages.schema import SUITE
 from clfeval.suite.keys import names_a_file
 from clfeval.suite.running import Plan, RunOutcome, describe_input, display_path
 from clfeval.suite.runs import RunLink

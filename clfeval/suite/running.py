@@ -19,7 +19,7 @@ from clfeval.compare.history.line import AcceptedLabel, HistoryEntry
 from clfeval.document import Answer, Document, Gate, InputFile, Row
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
 from clfeval.options.declaration import build_group
-from clfeval.pages.suite import (
+from clfeval.pages.batches import (
     COMPUTED,
     DOUBTFUL,
     FAILED,

@@ -13,10 +13,9 @@ from xml.sax.saxutils import escape, quoteattr
 from clfeval.document import Document, Gate, GateState, InputFile, Row, as_estimate
 from clfeval.errors import ClfevalError, ExitCode
 from clfeval.formatting import printable
-from clfeval.pages import SUITE
+from clfeval.pages.batches import COMPUTED, FAILED, LEFT_OUT
 from clfeval.pages.formatting import format_cell, format_interval
-from clfeval.pages.schema import BASELINE, comparison_rows
-from clfeval.pages.suite import COMPUTED, FAILED, LEFT_OUT
+from clfeval.pages.schema import BASELINE, SUITE, comparison_rows
 from clfeval.records import dataclass, replace
 
 Weight = Literal["error", "warning"]

@@ -14,8 +14,7 @@ from clfeval.compare.baseline.read import rows_by_label
 from clfeval.document import Cell, Document, Estimate, cell_value, dumps
 from clfeval.errors import UsageError, list_names, say_which_have_it, suggestion
 from clfeval.output_files import Draft, ProtectedFiles, target_path
-from clfeval.pages import page_of
-from clfeval.pages.schema import certain_columns, holds_estimates
+from clfeval.pages.schema import certain_columns, holds_estimates, page_of
 from clfeval.records import dataclass
 
 
@@ -62,7 +61,7 @@ class OutputRequest:
     @classmethod
     def from_names(cls, command: str, names: tuple[str, ...], digits: int) -> OutputRequest:
         """Return the request of these names: the first that is a table is the one of CSV."""
-        from clfeval.pages import page_of
+        from clfeval.pages.schema import page_of
 
         tables = {one.name for one in page_of(command).every} if names else {}
         return cls(next((name for name in names if name in tables), None), names, digits)
@@ -71,7 +70,7 @@ class OutputRequest:
 def check_names(command: str, names: Sequence[str], said: str = "") -> None:
     """Raise UsageError, naming the option `said`, for names unknown to the command's results."""
     if names:
-        from clfeval.pages import page_of
+        from clfeval.pages.schema import page_of
 
         known = page_of(command).names
         for name in names:

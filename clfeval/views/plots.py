@@ -12,9 +12,17 @@ from rich.cells import cell_len, set_cell_size
 
 from clfeval.document import Document
 from clfeval.formatting import DIGITS, format_count, format_number, printable
-from clfeval.pages import page_of
 from clfeval.pages.formatting import draw_bar
-from clfeval.pages.schema import ALL, FEW_NAMED_CURVES, MOST_NAMED, PLOTS, Chart, Point, Series
+from clfeval.pages.schema import (
+    ALL,
+    FEW_NAMED_CURVES,
+    MOST_NAMED,
+    PLOTS,
+    Chart,
+    Point,
+    Series,
+    page_of,
+)
 from clfeval.views.canvas import (
     TIE,
     Canvas,

@@ -11,7 +11,6 @@ from clfeval.document import Cell, Document, Estimate, Gate, GateState, Row
 from clfeval.errors import UsageError, list_names
 from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
 from clfeval.options.syntax import reword_for_python
-from clfeval.pages import SUITE, page_of
 from clfeval.pages.formatting import (
     ABSENT,
     INFINITE,
@@ -29,10 +28,12 @@ from clfeval.pages.schema import (
     GATE_CODES,
     INTERVALS,
     PLOTS,
+    SUITE,
     Column,
     Rank,
     Source,
     TableView,
+    page_of,
 )
 from clfeval.pages.shared_columns import baseline_tables
 from clfeval.records import dataclass, replace

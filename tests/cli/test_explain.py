@@ -14,7 +14,6 @@ from clfeval.api.result import terminal_text
 from clfeval.formatting import DIGITS
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.requested_measures import REFUSED
-from clfeval.pages import HISTORY, page_of
 from clfeval.pages.codes import ANSWERS, ERRORS, WARNINGS
 from clfeval.pages.explain import (
     EVERYWHERE,
@@ -25,7 +24,7 @@ from clfeval.pages.explain import (
     heading_on_one_line,
     page_terms,
 )
-from clfeval.pages.schema import COMMON
+from clfeval.pages.schema import COMMON, HISTORY, page_of
 from clfeval.pages.shared_columns import SHARED
 from clfeval.views import terminal
 from clfeval.views.table_layout import TextTable, layout_table

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.measures.desirability import (
+from clfeval.measures.composite_scores import (
     box,
     custom,
     maximize,

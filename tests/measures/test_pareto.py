@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from clfeval.measures.polygon import dominators, front_dominators
+from clfeval.methods.mlcps.ranking import dominators, front_dominators
 
 BY_RANK = np.arange(100_000)[::-1]
 

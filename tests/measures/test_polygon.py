@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.measures import polygon
-from clfeval.measures.polygon import (
+from clfeval.measures import composite_scores as polygon
+from clfeval.measures.composite_scores import (
     area_range,
     areas_by_order,
     cyclic_orders,

@@ -27,8 +27,7 @@ from clfeval.document import (
 from clfeval.errors import UsageError
 from clfeval.formatting import join_names
 from clfeval.measures.catalog import CATALOG
-from clfeval.pages import page_of
-from clfeval.pages.schema import gateable_names
+from clfeval.pages.schema import gateable_names, page_of
 from clfeval.records import dataclass, replace
 
 Labelled = Mapping[str, Row]

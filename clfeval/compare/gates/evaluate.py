@@ -41,8 +41,7 @@ from clfeval.document import Answer, Document, Estimate, Gate, ResultNote, Row, 
 from clfeval.errors import ErrorCollector, UsageError
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
-from clfeval.pages import page_of
-from clfeval.pages.schema import BASELINE, CHANGES, COMPARISONS, GATE_CODES
+from clfeval.pages.schema import BASELINE, CHANGES, COMPARISONS, GATE_CODES, page_of
 
 NO_BASELINE = "baseline_missing"
 

@@ -23,8 +23,7 @@ from clfeval.measures.catalog import (
     threshold_hint,
 )
 from clfeval.options.declaration import Opt, as_list
-from clfeval.pages import page_of
-from clfeval.pages.schema import COMPARISONS, comparison_rows, gateable_names
+from clfeval.pages.schema import COMPARISONS, comparison_rows, gateable_names, page_of
 from clfeval.records import dataclass
 
 LimitKind = Literal["fail-under", "fail-over", "warn-under", "warn-over", "max-drop"]

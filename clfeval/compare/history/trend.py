@@ -25,8 +25,7 @@ from clfeval.compare.history.line import HistoryLine, same_rows, same_values
 from clfeval.document import Answer, Document, Estimate, InputFile, Row, as_estimate, cell_value
 from clfeval.formatting import join_names, join_words, quoted_name
 from clfeval.inference.distributions import critical_value
-from clfeval.pages import HISTORY, page_of
-from clfeval.pages.schema import COMPARISONS, gateable_names
+from clfeval.pages.schema import COMPARISONS, HISTORY, gateable_names, page_of
 
 ROWS, MODEL, SETTINGS = "rows", "model", "settings"
 EITHER, PROGRAM = "rows or model", "model or program"  # where it is unknown

@@ -17,9 +17,9 @@ from clfeval.inference.proportions import holm
 from clfeval.methods.comparison_answer import comparison_answer
 from clfeval.methods.design_effects import share_design
 from clfeval.methods.estimates import share_estimates
-from clfeval.methods.mars.best_subsets import overlap_counts
+from clfeval.methods.mars.best_subsets import overlap_counts, target_patterns
 from clfeval.methods.mars.options import MarsOptions
-from clfeval.methods.mars.target_slices import sign_test_p, target_patterns
+from clfeval.methods.mars.target_slices import sign_test_p
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 TITLE = {"positive": "sensitivity", "negative": "specificity"}

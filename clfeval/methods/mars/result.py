@@ -22,8 +22,12 @@ from clfeval.methods.estimates import rows_from_columns
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars import target_slices as cluster_divisors
 from clfeval.methods.mars.answer import MEASURE, mars_answer
-from clfeval.methods.mars.best_subsets import ChosenSubset, SubsetScores
-from clfeval.methods.mars.cross_validation import cross_validate_best, cross_validate_within_effort
+from clfeval.methods.mars.best_subsets import (
+    ChosenSubset,
+    SubsetScores,
+    cross_validate_best,
+    cross_validate_within_effort,
+)
 from clfeval.methods.mars.options import COMPARED, MarsOptions
 from clfeval.methods.mars.target_slices import (
     SweepCounts,

@@ -19,7 +19,7 @@ from clfeval.methods.design_effects import share_design
 from clfeval.methods.estimates import Estimates, share_estimates
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars import target_slices as cluster_divisors
-from clfeval.methods.mars.best_subsets import SubsetScores, detection_masks
+from clfeval.methods.mars.best_subsets import SubsetScores, detection_masks, target_patterns
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.records import dataclass
 
@@ -75,11 +75,6 @@ def model_rate_divisors(
         "precision": (says & positive, says), "recall": (says & positive, positive[None]),
     }  # fmt: skip
     return _named_divisors(counts, parts, level)
-
-
-def target_patterns(counts: TargetCounts) -> Bools:
-    """Return which of the p + q patterns are of the target class."""
-    return np.arange(len(counts.hit_n) + len(counts.alarm_n)) < len(counts.hit_n)
 
 
 def sign_test_p(counts: TargetCounts, first: Bools, second: Bools) -> float:

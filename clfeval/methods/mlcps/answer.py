@@ -340,3 +340,11 @@ def _other_table_answer(result: Document, best: Sequence[str]) -> Iterator[Answe
         where += f", which lacks {join_names(gone)}" if gone else ""
         first += f" among the {row['models']} models of both tables"
     yield Answer("compared", f"{where}, {first}{words}.", there)
+
+
+ONE_BYTE = ("roc_auc", "gini", "average_precision", "ks")  # on counts of any integer type
+
+
+def needs_only_ranks(metrics: Sequence[str]) -> bool:
+    """Return whether all measures depend only on the order of scores."""
+    return bool(metrics) and len(measures_needing(metrics, "scores")) == len(metrics)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
 from clfeval.errors import Problem, UsageError, quote_name, suggestion
-from clfeval.measures import desirability
+from clfeval.measures import composite_scores as desirability
 from clfeval.measures.catalog import find_measure
 from clfeval.records import dataclass, field
 from clfeval.tables.yaml import CODE, read_yaml

@@ -16,6 +16,7 @@ from clfeval.inference.rank_statistics import kendall_tau_b, spearman
 from clfeval.measures.catalog import equivalence_formula
 from clfeval.methods.estimates import make_estimate
 from clfeval.methods.mlcps.ranking import TIE, Ranking, dense_ranks, first_models
+from clfeval.methods.mlcps.scale import RAYS
 
 Real = NDArray[np.floating[Any]]
 
@@ -237,3 +238,21 @@ def _rank_rows(names: Sequence[str], here: Floats, there: Floats) -> list[Row]:
         }
         for name, x, y, a, b in zip(names, here.tolist(), there.tolist(), *ranks, strict=True)
     ]  # fmt: skip
+
+
+def area_changes(rays: Floats) -> Iterator[tuple[Floats | None, Floats | None]]:
+    """Yield, for each ray, areas without it and doubled, up to a factor; None below 3 rays."""
+    n = rays.shape[1]
+    products = rays * np.roll(rays, -1, axis=1)
+    up_to = np.cumsum(products, axis=1)
+    onward = np.cumsum(products[:, ::-1], axis=1)[:, ::-1]
+    for i in range(n):
+        doubled = up_to[:, -1] + products[:, i] + products[:, i - 1]
+        if n <= RAYS:
+            yield None, doubled if n == RAYS else None
+            continue
+        if i == 0:
+            rest = products[:, 1:-1].sum(axis=1)
+        else:
+            rest = (up_to[:, i - 2] if i > 1 else 0.0) + (onward[:, i + 1] if i < n - 1 else 0.0)
+        yield rest + rays[:, i - 1] * rays[:, (i + 1) % n], doubled

@@ -27,16 +27,31 @@ from clfeval.pages.schema import (
     Point,
     Series,
     Table,
+    TableView,
     cols,
 )
-from clfeval.pages.shared_columns import CELLS, MODEL, SLICE
-from clfeval.pages.tune_jpt.main_table import leading_order, page_tables
-from clfeval.pages.tune_jpt.sections import format_crossing_interval
-from clfeval.pages.tune_jpt.table_context import (
+from clfeval.pages.shared_columns import (
+    AT_PREVALENCE,
+    CELLS,
+    MODEL,
+    SLICE,
+    difference_tables,
+    prevalence_table,
+)
+from clfeval.pages.tune_jpt.main_table import (
     TableContext,
     format_odds,
     format_prevalence,
     has_sample,
+    leading_order,
+    main_table,
+    slice_table,
+)
+from clfeval.pages.tune_jpt.sections import (
+    detail_tables,
+    expected_count_tables,
+    format_crossing_interval,
+    range_tables,
 )
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")
@@ -262,6 +277,21 @@ def headline(result: Document) -> list[str]:
     assumed = [line[0].upper() + line[1:]] if result.parameters["targets"] else []
     names = "2 x 2 counts" if names in ("", "--counts") else names
     return [f"{names} at other prevalences: {format_class_counts(result)}", *assumed]
+
+
+def page_tables(result: Document, digits: int) -> Iterator[TableView]:
+    """Yield the tables in reading order; the first answer decides which one is the main table."""
+    look, rows = TableContext(result), result.unsliced_rows(AT_PREVALENCE)
+    main = main_table(look)
+    predictive = [one.code for one in result.answer[:1]] == ["at-prevalence"]
+    yield from expected_count_tables(look, [str(row["model"]) for row in main.rows or ()])
+    yield from range_tables(look, [name for name in (main.lead, "ppv") if name])
+    yield from difference_tables(result)
+    yield from slice_table(look, main)
+    if rows:
+        yield prevalence_table(rows, "main" if predictive else "detail")
+    yield main if look.requested_measures or not predictive else replace(main, rank="detail")
+    yield from detail_tables(look, digits)
 
 
 PAGE = Page(

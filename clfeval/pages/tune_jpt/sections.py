@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from math import inf
-from typing import Any
 
-from clfeval.document import Cell, Document, Estimate, Row, cell_value, comparable_rows
+from clfeval.document import Cell, Estimate, Row, cell_value, comparable_rows
 from clfeval.document.rows import column_values, deferred_rows
 from clfeval.formatting import format_class_ratio, format_share, quoted_name
 from clfeval.measures.catalog import CATALOG
@@ -16,9 +15,9 @@ from clfeval.measures.population import Population
 from clfeval.pages.formatting import ABSENT, evenly_spaced, format_amount, format_exact
 from clfeval.pages.schema import Rank, Source, TableView
 from clfeval.pages.shared_columns import CELLS
-from clfeval.pages.tune_jpt.table_context import (
+from clfeval.pages.tune_jpt.main_table import (
     AT_ODDS,
-    EXPLAINED,
+    EXPLAINED_COLUMNS,
     LATER,
     MAIN,
     MAX_ROWS,
@@ -26,6 +25,7 @@ from clfeval.pages.tune_jpt.table_context import (
     PLACE,
     SWEPT,
     TableContext,
+    describe_costs,
     format_odds,
     format_population,
     format_prevalence,
@@ -52,7 +52,9 @@ def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
     ):  # fmt: skip
         if names:
             columns = {**look.who(), PLACE: format_population, **look.measures(names)}
-            yield look.table("models", title, columns, note=note, name=name, legend=EXPLAINED)
+            yield look.table(
+                "models", title, columns, note=note, name=name, legend=EXPLAINED_COLUMNS
+            )
     if fixed:
         first: dict[tuple[Cell, Cell], Row] = {}
         for row in look.result.tables["models"]:
@@ -62,7 +64,7 @@ def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
                    **look.measures(fixed)}  # fmt: skip
         title = "Measures that do not depend on the class ratio"
         yield look.table(
-            "models", title, columns, [*first.values()], name="unmoved", legend=EXPLAINED
+            "models", title, columns, [*first.values()], name="unmoved", legend=EXPLAINED_COLUMNS
         )
     if swept := look.result.unsliced_rows("sweep"):
         ratios, kept = _spaced_ratios(swept)
@@ -120,15 +122,6 @@ def _cells_table(look: TableContext, digits: int) -> TableView:
     }  # fmt: skip
     title = f"Confusion matrix per {per:,.10g} rows" + " (sample: counts)" * has_sample(look.result)
     return look.table("models", title, columns, right=tuple(cells), name="cells")
-
-
-def describe_costs(result: Document) -> str:
-    """Return the costs of errors and the benefits of correct predictions as text."""
-    cost: Mapping[str, Any] = result.parameters.get("cost") or {}
-    words = {"fp": "a false positive costs", "fn": "a false negative costs",
-             "tp": "a true positive brings", "tn": "a true negative brings"}  # fmt: skip
-    return ", ".join(f"{text} {cost[key]:g}" for key, text in words.items()
-                     if cost.get(key) or (key in cost and key in ("fp", "fn")))  # fmt: skip
 
 
 def _crossover_table(look: TableContext) -> Iterator[TableView]:
@@ -220,7 +213,8 @@ def _threshold_tables(look: TableContext) -> Iterator[TableView]:
         right = ("best\nthreshold", "fixed\nthreshold")
         columns: dict[str, Source] = {
             **look.who(), **look.measure_column, PLACE: format_population,
-            right[0]: format_best_threshold, "best\nvalue": "value", "sens. at\nbest": "sensitivity",
+            right[0]: format_best_threshold, "best\nvalue": "value",
+            "sens. at\nbest": "sensitivity",
             "spec. at\nbest": "specificity",
             right[1]: lambda row: "largest class" if row["fixed_threshold"] is None else (
                 format_exact(row["fixed_threshold"])),

@@ -13,14 +13,21 @@ from clfeval.counts.evaluated_rows import JointCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.composite_scores import polygon_area
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.polygon import polygon_area
-from clfeval.methods.mars.best_subsets import best_subsets, best_within_effort
-from clfeval.methods.mars.cross_validation import cross_validate_best, cross_validate_within_effort
-from clfeval.methods.mlcps.metric_values import make_evaluator
+from clfeval.methods.mars.best_subsets import (
+    best_subsets,
+    best_within_effort,
+    cross_validate_best,
+    cross_validate_within_effort,
+)
+from clfeval.methods.mlcps.metric_values import bootstrap_replicates as drawn
+from clfeval.methods.mlcps.metric_values import (
+    closed_form_limits,
+    make_evaluator,
+    sparse_data_reasons,
+)
 from clfeval.methods.mlcps.ranking import _not_told_apart, dense_ranks, first_models
-from clfeval.methods.mlcps.replicates import bootstrap_replicates as drawn
-from clfeval.methods.mlcps.replicates import closed_form_limits, sparse_data_reasons
 from tests.benchmarks.coverage import Line
 
 SHARE = 5  # a ranking takes long: one of so many replicates

@@ -16,7 +16,7 @@ from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.document import Estimate
 from clfeval.inference.slice_complement import split_into_folds
 from clfeval.methods.mars import best_subsets as coverage
-from clfeval.methods.mars import cross_validation as folding
+from clfeval.methods.mars import best_subsets as folding
 from tests.texts import check_text, numbers_in
 
 Rows = list[tuple[bool, ...]]

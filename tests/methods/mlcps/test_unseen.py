@@ -16,7 +16,7 @@ from clfeval.api.result import Result
 from clfeval.arrays import Floats
 from clfeval.inference.rank_statistics import delong_auc
 from clfeval.methods.mlcps import ranking
-from clfeval.methods.mlcps.replicates import add_unseen_rows, sparse_data_reasons
+from clfeval.methods.mlcps.metric_values import add_unseen_rows, sparse_data_reasons
 from tests.methods.mlcps.test_measured import measures
 from tests.texts import check_text, numbers_in
 

@@ -1,15 +1,159 @@
-"""The area of a polygon of metrics (MLcps), and the Pareto front of models."""
+"""Scores of several metrics in one: desirability, and areas of polygons."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
+from itertools import pairwise
+from math import inf, isfinite
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from clfeval.arrays import Bools, Floats, Ints
+from clfeval.arrays import Floats, Ints
 from clfeval.measures.record import Measure
+
+
+def maximize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Floats:
+    """Return the desirability of values of which more is better; 0..1.
+
+    d = ((x - low) / (high - low)) ** gamma   0 at or below low, 1 at or above high
+
+    Errors: ValueError unless low < high and gamma > 0.
+    """
+    _need_rise("low", low, "high", high)
+    return _ramp(np.asarray(x, np.float64) - low, high - low, gamma)
+
+
+def minimize(x: ArrayLike, low: float, high: float, *, gamma: float = 1.0) -> Floats:
+    """Return the desirability of values of which less is better; 0..1.
+
+    d = ((x - high) / (low - high)) ** gamma   1 at or below low, 0 at or above high
+
+    Errors: ValueError unless low < high and gamma > 0.
+    """
+    _need_rise("low", low, "high", high)
+    return _ramp(high - np.asarray(x, np.float64), high - low, gamma)
+
+
+def target(
+    x: ArrayLike, low: float, target: float, high: float, *, gammas: tuple[float, float] = (1, 1)
+) -> Floats:
+    """Return the desirability of values of which one is best; 0..1.
+
+    d = ((x - low) / (target - low)) ** gamma   up to the target
+    d = ((x - high) / (target - high)) ** gamma   from the target on
+    d = 0 at or below low, at or above high; 1 at the target; gammas: those below and above it
+
+    Errors: ValueError unless low < target < high and both exponents are above 0.
+    """
+    _need_rise("low", low, "target", target)
+    _need_rise("target", target, "high", high)
+    values = np.asarray(x, np.float64)
+    rising = _ramp(values - low, target - low, gammas[0])
+    falling = _ramp(high - values, high - target, gammas[1])
+    return np.where(values <= target, rising, falling)
+
+
+def box(
+    x: ArrayLike,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+) -> Floats:
+    """Return the desirability 1 of values inside an interval and 0 outside.
+
+    inside: low <= x <= high, ends included   above < x < below, ends left out
+
+    Errors: ValueError without any end, with two on one side, unless the lower is below the upper
+    one.
+    """
+    if (low is not None and above is not None) or (high is not None and below is not None):
+        raise ValueError("a box takes one limit on each side: low or above, high or below")
+    bottom, top = (low if above is None else above), (high if below is None else below)
+    if not all(isfinite(end) for end in (bottom, top) if end is not None):
+        raise ValueError("the limits of a box must be finite numbers")
+    if bottom is None and top is None:
+        raise ValueError("a box needs at least one of low, high, above and below")
+    if bottom is not None and top is not None:
+        names = "low" if above is None else "above", "high" if below is None else "below"
+        _need_rise(names[0], bottom, names[1], top)
+    values = np.asarray(x, np.float64)
+    least, most = -inf if bottom is None else bottom, inf if top is None else top
+    inside = values >= least if above is None else values > least
+    inside &= values <= most if below is None else values < most
+    return np.where(np.isnan(values), np.nan, inside.astype(np.float64))
+
+
+def custom(x: ArrayLike, points: Sequence[Sequence[float]]) -> Floats:
+    """Return the desirability by linear interpolation of points (x, d), constant outside them;
+    0..1.
+
+    Errors: ValueError unless there are two points or more, x rises strictly from each to the next,
+    and every d is in 0..1.
+    """
+    if len(points) < 2 or any(len(point) != 2 for point in points):
+        raise ValueError("at least two points [x, d] are needed")
+    for (left, _), (right, _) in pairwise(points):
+        _need_rise("x", left, "the next x", right)
+    for at, worth in points:
+        if not 0 <= worth <= 1:
+            raise ValueError(f"d {worth:.10g} of the point at {at:.10g} is not between 0 and 1")
+    corners = np.asarray(points, np.float64)
+    lines = np.interp(np.asarray(x, np.float64), corners[:, 0], corners[:, 1])
+    return np.asarray(np.clip(lines, 0.0, 1.0))
+
+
+def overall_desirability(d: ArrayLike, weights: ArrayLike) -> Floats:
+    """Return the overall desirability D, a weighted geometric mean over the last axis; 0..1.
+
+    D = product of d ** (w / sum w)
+
+    One d of 0 makes D exactly 0, a NaN makes it NaN. A weight of 0 leaves its d out. Shapes: d
+    (..., m), weights (m,), D (...).
+    Errors: ValueError for a d outside 0..1, a negative or infinite weight, no weight above 0.
+    """
+    each, w = np.asarray(d, np.float64), np.asarray(weights, np.float64)
+    if w.shape != each.shape[-1:] or not np.all((w >= 0) & np.isfinite(w)) or not np.any(w > 0):
+        raise ValueError("each d needs a finite weight >= 0, and one weight must be above 0")
+    if each.size and (np.fmin.reduce(each, axis=None) < 0 or np.fmax.reduce(each, axis=None) > 1):
+        raise ValueError("each d must be between 0 and 1")
+    if not w.all():
+        each, w = each[..., w > 0], w[w > 0]
+    shares = w / w.max()
+    shares /= shares.sum()
+    zero = np.any(each == 0, axis=-1)
+    # a share may have become 0, and 0 times the logarithm of 0 is NaN
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(each)
+        logs *= shares
+        mean = np.asarray(np.exp(logs.sum(axis=-1)))
+    return np.where(np.any(np.isnan(each), axis=-1), np.nan, np.where(zero, 0.0, mean))
+
+
+def _ramp(part: Floats, whole: float, gamma: float) -> Floats:
+    if not (gamma > 0 and isfinite(gamma)):
+        raise ValueError(f"gamma {gamma:.10g} is not a number above 0")
+    with np.errstate(over="ignore"):
+        return np.asarray(np.clip(part / whole, 0.0, 1.0) ** gamma)
+
+
+def _need_rise(first: str, low: float, second: str, high: float) -> None:
+    if not low < high:
+        raise ValueError(f"{first} {low:.10g} is not less than {second} {high:.10g}")
+    if not isfinite(high - low):
+        raise ValueError(f"{first} {low:.10g} is too far from {second} {high:.10g}")
+
+
+MEASURES = (
+    Measure("desirability", "D", overall_desirability, "metrics", ("missing_component",), "drawn",
+            "product of d ** (w / sum w)",
+            "Derringer and Suich 1980, Journal of Quality Technology 12:214", ("d",)),
+)  # fmt: skip
+
 
 FEWEST = 3  # rays of a polygon
 MOST_LISTED = 9  # metrics of which all orders can be listed: 20160
@@ -160,7 +304,7 @@ def _ordered_sum(products: Floats) -> Floats:
 
 _MLCPS = "Akshay et al. 2023, GigaScience 12: giad108"
 
-MEASURES = (
+AREA_MEASURES = (
     Measure("mlcps", "MLcps", polygon_area, "metrics", ("too_few_metrics",), "drawn",
             "½ sin(2π/n) sum d_i d_(i+1), the area of the polygon of the metrics", _MLCPS,
             high=math.pi),
@@ -168,131 +312,3 @@ MEASURES = (
             "mean of MLcps over all orders: ½ sin(2π/n) ((sum d)² - sum d²) / (n - 1)", _MLCPS,
             high=math.pi),
 )  # fmt: skip
-
-
-Levels = NDArray[np.int32]
-_Table = tuple[NDArray[np.uint64], NDArray[np.int16]]  # sets as rows of bits, that of every rank
-
-_FEW, _MAX_JUDGES = 64, 1024  # judges at a time: at first, when most models leave, and in the end
-_PIECE = 4096  # models judged at a time: their sets fit the cache of a processor
-_PAUSE = 8  # metrics after which models without possible dominators are dropped
-_SAMPLE = 32  # models sampled to find the metrics that separate them best
-
-
-def front_dominators(d: ArrayLike, order: ArrayLike) -> Ints:
-    """Return for each model one model of the Pareto front that dominates it, -1 on the front.
-
-    Of several it is the first in `order`. Models are sorted by their sum of ranks per metric and
-    compared in blocks. The work is at most k f n / 64 word operations, f the size of the front.
-
-    Shapes: d (k, n), higher better; order (k,), the indices of all models; (k,) indices.
-    Errors: ValueError for NaN, without a metric, or unless the order has each model once.
-    Source: Kung, Luccio and Preparata 1975, Journal of the ACM 22:469; to sort by a sum first:
-    Chomicki, Godfrey, Gryz and Liang 2003, ICDE, 717.
-    """
-    ranks, models = _metric_ranks(d), np.asarray(order, np.int64)
-    result = np.full(ranks.shape[1], -1, np.int64)
-    if not np.array_equal(np.sort(models), np.arange(len(result))):
-        raise ValueError("the order must contain each model once")
-    best = _front_models(ranks)
-    judges, queue = models[best[models]], np.flatnonzero(~best)
-    size = _FEW
-    while judges.size and queue.size:
-        here, judges = judges[:size], judges[size:]
-        found = _first_dominators(ranks, here, queue)
-        result[queue] = np.where(found < 0, -1, here[found])
-        queue = queue[found < 0]
-        size = min(2 * size, _MAX_JUDGES)
-    return result
-
-
-def _front_models(ranks: Levels) -> Bools:
-    result = np.zeros(ranks.shape[1], np.bool_)
-    queue = np.argsort(-ranks[-1])
-    size = _FEW
-    while queue.size:
-        left = _first_dominators(ranks, queue[:size], queue) < 0
-        result[queue[:size][left[:size]]] = True
-        queue = queue[size:][left[size:]]
-        size = min(2 * size, _MAX_JUDGES)
-    return result
-
-
-def dominators(d: ArrayLike) -> list[Ints]:
-    """Return for each model all models that dominate it: k arrays of ascending indices.
-
-    d (k, n), higher better; the work is k**2 n. ValueError for NaN, or without a metric.
-    """
-    ranks = _metric_ranks(d)
-    dominated = ranks[-1] > ranks[-1][:, None]
-    for metric in ranks[:-1]:
-        dominated &= metric >= metric[:, None]
-    return [np.flatnonzero(row) for row in dominated]
-
-
-def _metric_ranks(d: ArrayLike) -> Levels:
-    """Return the ranks of the models by every metric, worst 0, and in the last row their sum."""
-    given = np.asarray(d, np.float64)
-    if given.ndim != 2 or not given.shape[1] or np.isnan(given).any():
-        raise ValueError("models need metrics without NaN")
-    ranks = np.empty((given.shape[1] + 1, len(given)), np.int32)
-    for place, metric in enumerate(given.T):
-        ranks[place] = np.unique(metric, return_inverse=True)[1]
-    ranks[-1] = np.unique(ranks[:-1].sum(axis=0, dtype=np.int64), return_inverse=True)[1]
-    return ranks
-
-
-def _first_dominators(ranks: Levels, judges: Ints, judged: Ints) -> Ints:
-    """Return the index of the first judge that dominates each judged model, or -1.
-
-    Bit sets: for each metric and rank the judges with at least this rank; their intersection with
-    the judges of a higher sum of ranks dominates.
-    """
-    result = np.full(len(judged), -1, np.int64)
-    rows = _most_telling_first(ranks, judges, judged)
-    tables: list[_Table] = []
-    for start in range(0, len(judged), _PIECE):
-        places = np.arange(start, min(start + _PIECE, len(judged)))
-        left = np.full((len(places), -(-len(judges) // 64)), ~np.uint64(0))
-        for turn, row in enumerate(rows):
-            if turn == len(tables):
-                tables.append(_judge_sets(ranks[row], judges, above=turn == 0))
-            sets, which = tables[turn]
-            left &= sets.take(which.take(ranks[row].take(judged[places])), axis=0)
-            if turn % _PAUSE == 0 or turn == len(rows) - 1:
-                some = left.any(axis=1)
-                places, left = places[some], left[some]
-                if not len(places):
-                    break
-        word = np.argmax(left != 0, axis=1)
-        bits = left[np.arange(len(places)), word]
-        # as many bits as are below the lowest one that is set
-        result[places] = 64 * word + np.bitwise_count(~bits & (bits - np.uint64(1)))
-    return result
-
-
-def _most_telling_first(ranks: Levels, judges: Ints, judged: Ints) -> list[int]:
-    """Return the rows of ranks, the sum first, then greedily by how many pairs they exclude."""
-    some, others = (
-        ranks[:, models[:: max(len(models) // _SAMPLE, 1)]] for models in (judges, judged)
-    )
-    ahead = some[:, :, None] >= others[:, None, :]
-    rest = list(range(len(ranks) - 1))
-    rows = [len(ranks) - 1]
-    pairs = ahead[-1]
-    while rest and len(rows) <= 2 * _PAUSE and pairs.any():
-        rows.append(rest.pop(int(np.argmin(np.count_nonzero(ahead[rest] & pairs, axis=(1, 2))))))
-        pairs = pairs & ahead[rows[-1]]
-    return rows + rest
-
-
-def _judge_sets(rank: NDArray[np.int32], judges: Ints, *, above: bool) -> _Table:
-    """Return the sets of judges of at least, or above, a rank: set i is all but the i lowest."""
-    ascending = np.argsort(rank[judges])
-    sets = np.zeros((len(judges) + 1, -(-len(judges) // 64)), np.uint64)
-    bits = np.uint64(1) << (ascending % 64).astype(np.uint64)
-    sets[np.arange(len(judges)), ascending // 64] = bits
-    sets = np.bitwise_or.accumulate(sets[::-1], axis=0)[::-1]
-    steps = rank[judges[ascending]] + (0 if above else 1)
-    lengths = np.diff(steps, prepend=0, append=rank.max() + 1)
-    return sets, np.repeat(np.arange(len(judges) + 1, dtype=np.int16), lengths)
