@@ -24,32 +24,30 @@ CAMEL = re.compile(r"[A-Z]+[a-z]\w*")
 # imports inside the methods that print and save only; what is public is imported by its name,
 # on first use
 _ROOMS = """
-errors:
-arrays: | numpy
-options: errors
+errors: records
+arrays: records | numpy
+options: errors records
 formatting:
 interrupt:
 output_files: interrupt
-lazy_rows:
-gate: formatting
-document: gate lazy_rows
-schema: document
-measures: arrays errors | numpy
-inference: arrays | numpy scipy
-tables: arrays document errors options output_files | backports compression narwhals numpy polars
-  yaml
-counts: arrays document errors formatting inference tables | numpy
-pages: gate document formatting lazy_rows measures schema
-compare: arrays gate counts document errors formatting inference measures options output_files
-  pages schema | numpy
-methods: arrays compare counts document errors formatting inference lazy_rows measures options
+records:
+document: formatting records
+measures: arrays errors records | numpy
+inference: arrays records | numpy scipy
+tables: arrays document errors options output_files records | backports compression narwhals numpy
+  polars yaml
+counts: arrays document errors formatting inference records tables | numpy
+pages: document formatting measures records
+compare: arrays counts document errors formatting inference measures options output_files pages
+  records | numpy
+methods: arrays compare counts document errors formatting inference measures options records
   tables | numpy
-views: gate compare document errors formatting options output_files pages schema tables | plotext
-  rich
-api: gate compare counts document errors formatting measures methods options pages schema tables
+views: compare document errors formatting options output_files pages records tables | plotext rich
+api: compare counts document errors formatting measures methods options pages records tables
   views | numpy pandas polars
-suite: api compare document errors formatting measures options output_files pages tables views
-cli: api compare document errors formatting interrupt methods options output_files pages schema
+suite: api compare document errors formatting measures options output_files pages records tables
+  views
+cli: api compare document errors formatting interrupt methods options output_files pages records
   suite tables views | rich typer
 __init__:
 __main__: cli interrupt
@@ -254,7 +252,7 @@ which whole wished with_ within without worth wrong
 
 
 def test_names_tell_what_they_are_for() -> None:
-    """Files, classes and functions, private ones and constructors (class methods) too."""
+    """Files, classes, functions and methods, private ones too."""
     found = []
     for path in FILES:
         names = [(path.stem, "")]
@@ -262,11 +260,7 @@ def test_names_tell_what_they_are_for() -> None:
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 names.append((node.name, ""))
             if isinstance(node, ast.ClassDef):
-                names += [
-                    (one.name, node.name)
-                    for one in node.body
-                    if isinstance(one, ast.FunctionDef)
-                    and "classmethod" in map(ast.unparse, one.decorator_list)
-                ]
+                inner = (one for one in node.body if isinstance(one, ast.FunctionDef))
+                names += [(one.name, node.name) for one in inner]
         found += [(path.name, *name) for name in names if name[0].strip("_").casefold() in VAGUE]
     assert found == []

@@ -57,7 +57,7 @@ class Result(Document):
         A measure has four columns: `recall`, `recall_low`, `recall_high` and `recall_reason`.
         Raises UsageError for an unknown table or a library that is not installed.
         """
-        from clfeval.views.files import table_columns, text_columns
+        from clfeval.views.documents import table_columns, text_columns
 
         if backend not in get_args(Backend):
             raise bad_option(f"backend '{backend}' is not one of {', '.join(get_args(Backend))}")

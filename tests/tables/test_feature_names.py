@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 from clfeval.tables.feature import FeatureTable
-from clfeval.views.documents import markdown_lines
-from clfeval.views.files import csv_lines
+from clfeval.views.documents import csv_lines, markdown_lines
 from tests.methods.features.door import FEATURES, cells, cells_of, features
 from tests.tables.door import encoded, spots, write
 

@@ -12,8 +12,7 @@ import pytest
 
 from clfeval.api.commands import mars
 from clfeval.api.result import Result
-from clfeval.views.documents import GAP, as_html, markdown_lines
-from clfeval.views.files import csv_lines
+from clfeval.views.documents import GAP, as_html, csv_lines, markdown_lines
 from clfeval.views.terminal import as_text
 from tests.tables.door import counted, places, told, write
 

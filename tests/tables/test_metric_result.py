@@ -13,7 +13,7 @@ from clfeval.api.result import Result
 from clfeval.document import Estimate
 from clfeval.errors import DataError
 from clfeval.tables.metric.table import MetricTable
-from clfeval.views.files import csv_lines
+from clfeval.views.documents import csv_lines
 from tests.tables.door import spots
 from tests.tables.metric_door import places, read, read_metrics, shown, told
 from tests.texts import check_text, numbers_in

@@ -12,8 +12,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.views.documents import as_html, as_page, escape_markdown, markdown_lines
-from clfeval.views.files import csv_lines
+from clfeval.views.documents import as_html, as_page, csv_lines, escape_markdown, markdown_lines
 from clfeval.views.terminal import as_text
 from tests.texts import check_text
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.views.files import as_metrics
+from clfeval.views.documents import as_metrics
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 

@@ -15,6 +15,15 @@ from clfeval.compare.baseline.read import (
     slice_names,
 )
 from clfeval.compare.change import change_of_independent
+from clfeval.compare.gates.limit_targets import (
+    is_number,
+    match_metric,
+    match_models,
+    match_slices,
+    slice_gaps,
+    slice_rows,
+    whole_table_rows,
+)
 from clfeval.compare.gates.limit_tests import (
     GateDraft,
     change_gate,
@@ -26,17 +35,7 @@ from clfeval.compare.gates.limit_tests import (
     still_best_gates,
     value_gate,
 )
-from clfeval.compare.gates.limits import (
-    Gates,
-    Limit,
-    is_number,
-    match_metric,
-    match_models,
-    match_slices,
-    slice_gaps,
-    slice_rows,
-    whole_table_rows,
-)
+from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.document import Answer, Document, Estimate, Gate, ResultNote, Row, shorten_answer
 from clfeval.errors import ErrorCollector, UsageError
 from clfeval.formatting import format_count

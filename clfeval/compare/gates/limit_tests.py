@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import cast
 
 from clfeval.compare.change import MISSING, WORSE, Change
-from clfeval.compare.gates.limits import Gates, Limit, match_models, whole_table_rows
+from clfeval.compare.gates.limit_targets import match_models, whole_table_rows
+from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.document import Cell, Document, Estimate, Gate, Row, Severity
 from clfeval.errors import ErrorCollector, UsageError
 from clfeval.measures.catalog import CATALOG, equivalent_names

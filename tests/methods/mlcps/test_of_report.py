@@ -11,7 +11,7 @@ import pytest
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.views.files import csv_lines
+from clfeval.views.documents import csv_lines
 
 # `poor` ranks the wrong way round; `sure` parts the classes, and has no logistic regression
 TABLE = pl.DataFrame(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clfeval.api.commands import report
-from clfeval.views.files import csv_lines
+from clfeval.views.documents import csv_lines
 from tests.process.program import clfeval
 from tests.texts import check_text, problem_places
 
