@@ -355,7 +355,7 @@ def subtract_part(one: T, part: T, *names: str) -> T:
 
 def subtract_owners(one: Owned | None, part: Owned | None, place: Ints) -> Owned | None:
     """Return cluster counts or row weights without those of a part with patterns at `place`."""
-    return None if one is None or part is None else cast("Any", one).less(part, place)
+    return None if one is None or part is None else cast("Any", one).subtract(part, place)
 
 
 def select_owners(owners: Owners | None, which: Ints) -> Owners | None:

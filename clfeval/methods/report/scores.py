@@ -72,7 +72,7 @@ class ScoreResults:
     inside: Mapping[str, Mapping[str, PairedEstimates]] = field(default_factory=dict)
     # measures and curves of slices that are not used in tests
     unjudged: Callable[[], tuple[Sequence[Row], Mapping[str, Rows]]] = lambda: ((), {})
-    retest: Retest = lambda *_: {}  # see `SliceEstimates.judged`
+    retest: Retest = lambda *_: {}  # see `SliceEstimates.adjusted_changes`
 
 
 def compute_score_results(

@@ -175,7 +175,7 @@ class ComplementScores:
         totals, sides = ((each.positives, each.negatives) for each in (whole, part))
         if measure.interval == "delong":
             pairs = self._once("pairs", lambda: RankedPairs.from_counts(*totals))
-            area = pairs and pairs.outside(at, *sides, level=level or 0.95)
+            area = pairs and pairs.complement(at, *sides, level=level or 0.95)
             if not area:
                 return None
             value = 2 * area.value - 1 if measure.low < 0 else area.value
@@ -192,7 +192,7 @@ class ComplementScores:
         few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
         if one.name == "oe_ratio":
             sums = self._once("risks", lambda: RiskSums.from_probabilities(whole.scores, *totals))
-            found = sums.outside(RiskSums.from_probabilities(part.scores, *sides), fewest=few)
+            found = sums.complement(RiskSums.from_probabilities(part.scores, *sides), fewest=few)
             return found and influence_estimate(measure, found[0], found[1], level).value
         if loss is None:
             return None
@@ -203,7 +203,7 @@ class ComplementScores:
             lambda: measure.function(whole.scores[some], *(n[some] for n in totals)),
         )
         every = self._once(one.name, lambda: _loss_powers(loss, whole, centre))
-        found = every.outside(_loss_powers(loss, part, centre), fewest=few)
+        found = every.complement(_loss_powers(loss, part, centre), fewest=few)
         return (
             found and influence_estimate(measure, float(centre) + found[0], found[1], level).value
         )
