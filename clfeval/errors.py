@@ -218,7 +218,7 @@ def bad_option(what: str, hint: str | None = None) -> UsageError:
     return UsageError.new(what, "bad-option", hint=hint)
 
 
-def not_a_table(given: object, flag: str | None = None) -> UsageError:
+def not_a_table_error(given: object, flag: str | None = None) -> UsageError:
     """Build the error for an object that is not a table; flag: the option that should name one."""
     hint = "pass a path, a list of paths, or a polars, pandas or Arrow data frame"
     hint += "" if flag else "; or two arrays: (y_true, y_prob)"
@@ -226,14 +226,14 @@ def not_a_table(given: object, flag: str | None = None) -> UsageError:
     return UsageError.new(f"{what} is not a table", "no-input", hint=hint)
 
 
-def unknown_model(option: str, name: str, models: Iterable[str]) -> UsageError:
+def unknown_model_error(option: str, name: str, models: Iterable[str]) -> UsageError:
     """Build the error for an option that names an unknown model."""
     models = list(models)
     hint = suggestion(name, models) or f"choose one of {list_names(models)}"
     return UsageError.new(f"{option}: unknown model {quote_name(name)}", "unknown-model", hint=hint)
 
 
-def unknown_column(
+def unknown_column_error(
     file: str | None, name: str, columns: Iterable[str], flag: str | None = None
 ) -> DataError:  # fmt: skip
     """Build the error for an unknown column; flag: the option that names it."""

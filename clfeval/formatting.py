@@ -129,7 +129,7 @@ def escape_control_characters(text: str) -> str:
     return _STEERING.sub(lambda found: printable(found[0]), text)
 
 
-def quoted_name(name: str) -> str:
+def quote_if_ambiguous(name: str) -> str:
     """Return a name for a sentence, in quotes if it has spaces at its ends, a comma, or `and`."""
     name = printable(name)
     misleads = name != name.strip() or any(sign in name for sign in JOINING)
@@ -145,7 +145,7 @@ def join_words(names: Sequence[str], *, most: int = 4, word: str = "and") -> str
 
 def join_names(names: Sequence[str], *, most: int = 4, word: str = "and") -> str:
     """Join names of models or features, with ambiguous ones in quotes."""
-    return join_words([quoted_name(name) for name in names], most=most, word=word)
+    return join_words([quote_if_ambiguous(name) for name in names], most=most, word=word)
 
 
 def describe_ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -> str:
@@ -168,8 +168,8 @@ def describe_ties(tied: Sequence[str], worse: Sequence[str], *, most: int = 6) -
 def describe_reference(model: str, given: str) -> str:
     """Return the name of the reference in a sentence; given: the option's value."""
     if given.endswith(NAMESAKES):
-        return f"the models with these names in {quoted_name(given.removesuffix(NAMESAKES))}"
-    return quoted_name(model)
+        return f"the models with these names in {quote_if_ambiguous(given.removesuffix(NAMESAKES))}"
+    return quote_if_ambiguous(model)
 
 
 def format_deciding_digits(value: float, limit: float) -> str:

@@ -32,7 +32,7 @@ from clfeval.formatting import NAMESAKES
 from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.options.declaration import Command, as_list
 from clfeval.pages.schema import MOST_CHANGES
-from clfeval.tables.columns import Read
+from clfeval.tables.columns import OpenedTable
 from clfeval.tables.recognition import Predictions
 
 
@@ -105,9 +105,9 @@ def compute_with_gates(
     appended to a history, if any. run: of a batch. dry: check the limits of gates only.
     """
     function = getattr(clfeval, command.name.replace("-", "_"))
-    heard: list[Read] = []
+    heard: list[OpenedTable] = []
 
-    def hear(one: Read) -> None:
+    def hear(one: OpenedTable) -> None:
         heard.append(one)
         on_open[0](one)
 
@@ -133,7 +133,7 @@ def compute_with_gates(
 
 def table_baseline(
     called: Any, table: Any, given: Mapping[str, Any], gates: Gates, result: Document,
-    read: Read | None, on_open: OnOpen,
+    read: OpenedTable | None, on_open: OnOpen,
 ) -> Baseline | None:  # fmt: skip
     """Return the baseline if it is a table, else None.
 
@@ -152,9 +152,9 @@ def table_baseline(
         hint = "save the earlier result and compare with it: --baseline RESULT.json"
         raise bad_option("--baseline TABLE cannot be used with --join", hint)
     command: Command = called.command
-    seen: list[Read] = []
+    seen: list[OpenedTable] = []
 
-    def hear(one: Read) -> None:
+    def hear(one: OpenedTable) -> None:
         seen.append(one)
         on_open(one)
 
@@ -166,7 +166,7 @@ def table_baseline(
     but = {str(one.opt.signed) for one in command.options() if one.name in RESULT_OPTIONS}
     known = read if isinstance(read, Predictions) else None
     was = next((one for one in reversed(seen) if isinstance(one, Predictions)), None)
-    why = _why_not(result, known, was)
+    why = _join_obstacle(result, known, was)
     why = "the table came from a pipe" if _is_read_once(table) else why
     why = "intervals are switched off" if given.get("interval") == "none" else why
     how, shared = "", dict[SharedKey, Change]()
@@ -198,7 +198,7 @@ def table_baseline(
     return Baseline.from_results(result, earlier, but, how=how, shared=shared)
 
 
-def _why_not(result: Document, now: Predictions | None, then: Predictions | None) -> str | None:
+def _join_obstacle(result: Document, now: Predictions | None, then: Predictions | None) -> str | None:
     """Return the reason why the rows of two tables cannot be joined; None if they can be."""
     if result.command not in PAIRED or result.summary.get("target", "positive") != "positive":
         return f"{result.command} has no paired changes"

@@ -15,12 +15,12 @@ from clfeval.options.declaration import Command, Option, as_list, changed_option
 from clfeval.pages.schema import DRY_RUN
 from clfeval.records import dataclass, replace
 from clfeval.tables.cells import FRAME
-from clfeval.tables.columns import Facts, Read
+from clfeval.tables.columns import Facts, OpenedTable
 from clfeval.tables.source import display_name, reading_pipes_once, table_paths
 
 
 def dry_result(
-    command: Command, groups: Sequence[object], read: Sequence[Read], asked: ClfevalError | None,
+    command: Command, groups: Sequence[object], read: Sequence[OpenedTable], asked: ClfevalError | None,
     facts: Facts,
 ) -> Document:  # fmt: skip
     """Return how tables are read, what is ambiguous, and what a command would compute.
@@ -82,7 +82,7 @@ MOST = 25  # errors collected, at most
 ALONE = ("features", "cluster")  # a fix with one of these is used without its other options
 REPEATED = "duplicate-id"
 NOTHING = ("empty-table", "no-models")  # codes that show that a fix does not work
-OnOpen = Callable[[Read], None]
+OnOpen = Callable[[OpenedTable], None]
 Offer = Callable[[Mapping[str, Any]], str]  # writes the call with fixes added
 
 
@@ -113,10 +113,10 @@ def compute_or_ask(
     opening = contextmanager(steps)
     with ExitStack() as stack:
         stack.enter_context(reading_pipes_once())
-        seen: list[Read] = []
+        seen: list[OpenedTable] = []
         taken = command.build_groups(given)
 
-        def hear(read: Read) -> None:
+        def hear(read: OpenedTable) -> None:
             seen.append(read)
             if not taken[0].dry_run:
                 on_open(read)
@@ -124,7 +124,7 @@ def compute_or_ask(
         try:
             ready = stack.enter_context(opening(table, *taken, hear))
         except ClfevalError as error:
-            asked = _collect_questions(error, command, opening, table, given, seen)
+            asked = _collect_ambiguities(error, command, opening, table, given, seen)
             asked.offer = offer(asked.fixes) if asked.fixes else None
             if taken[0].dry_run and isinstance(error, DataError):
                 return dry_result(command, taken[1:], seen[-1:], asked, {})
@@ -135,9 +135,9 @@ def compute_or_ask(
         return replace(result, truth=ready.truth()) if truth else result
 
 
-def _collect_questions(
+def _collect_ambiguities(
     first: ClfevalError, command: Command, opening: Callable[..., Any], table: Any,
-    given: Mapping[str, Any], seen: list[Read],
+    given: Mapping[str, Any], seen: list[OpenedTable],
 ) -> ClfevalError:  # fmt: skip
     """Return the error with all ambiguities of a table, applying fixes one after the other."""
     known = {option.name for option in command.options()}

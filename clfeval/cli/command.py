@@ -29,7 +29,7 @@ from clfeval.tables.source import split_path
 
 if TYPE_CHECKING:
     from clfeval.document import Document
-    from clfeval.tables.columns import Read
+    from clfeval.tables.columns import OpenedTable
 
 KIND = Parameter.POSITIONAL_OR_KEYWORD
 RESULT_GROUPS = (Output, Gates, HistoryOptions)  # option groups on the result, for every command
@@ -171,7 +171,7 @@ def compute_command(command: Command, tables: Sequence[str], given: Mapping[str,
     options, dry = command.options(), bool(given["dry_run"])
     read = {one.name: given[one.name] for one in options if one.name in given}
 
-    def hear(table: Read) -> None:
+    def hear(table: OpenedTable) -> None:
         if not output.quiet:
             print_notes(table.described())
 

@@ -279,7 +279,7 @@ class RowWeights:
 Owned = ClusterCounts | RowWeights  # sampling units other than equal rows
 
 
-def group_owners(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned | None:
+def clusters_or_weights(owners: Owners | None, place: Ints, n: Counts, m: int) -> Owned | None:
     """Return cluster counts or row weights of entries (r,) with patterns at `place`; else None."""
     if owners is None:
         return None
@@ -311,7 +311,7 @@ def merge_equal_rows(
     if owners is not None:
         place = np.empty(len(order), np.int64)
         place[order] = np.cumsum(new) - 1
-        clusters = group_owners(owners, place, n, len(starts))
+        clusters = clusters_or_weights(owners, place, n, len(starts))
     return keep[order[starts]], total, clusters
 
 

@@ -18,11 +18,11 @@ from clfeval.counts.invalid_rows import (
 )
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_error, weight_unit
 from clfeval.counts.prediction_counts import PredictionCounts, TopRows
-from clfeval.counts.scores import parse_top_count, read_scores, top_cuts
+from clfeval.counts.scores import parse_top_count, read_scores, top_thresholds
 from clfeval.counts.settings import (
     CountSettings,
     check_structure,
-    explain_read_error,
+    convert_read_error,
     input_file,
     resolve_settings,
     start_fingerprints,
@@ -54,11 +54,11 @@ def count_predictions(
             return counted
         table, _ = read_scores(counted.kept, "all")
         rows, settled = parse_top_count(top, counted.patterns.rows), counted.kept.settled
-        cuts, taken = top_cuts(table, rows)
+        cuts, taken = top_thresholds(table, rows)
         settled = replace(settled, thresholds={**settled.thresholds, **cuts})
         return _count_patterns(settled, any_range=True, top=TopRows(rows, taken))
     except engine_errors() as error:
-        raise explain_read_error(opened.files, error) from error
+        raise convert_read_error(opened.files, error) from error
 
 
 def _count_patterns(

@@ -175,7 +175,7 @@ def refuse_disjoint_labels(
     )
 
 
-def refuse_mixed_answers(settled: CountSettings, known: Sequence[str]) -> None:
+def refuse_mixed_predictions(settled: CountSettings, known: Sequence[str]) -> None:
     """Raise for a long table in which some models predict labels, and others scores."""
     columns, text = settled.columns, pl.col("a")
     if not columns.answer:

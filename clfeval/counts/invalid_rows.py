@@ -15,7 +15,7 @@ from clfeval.counts.doubtful_columns import (
     refuse_binary_predictions,
     refuse_complements,
     refuse_disjoint_labels,
-    refuse_mixed_answers,
+    refuse_mixed_predictions,
     refuse_probability_sums,
     refuse_shared_threshold,
     refuse_stray_columns,
@@ -41,7 +41,7 @@ from clfeval.errors import (
     UsageError,
     format_option,
     list_names,
-    unknown_model,
+    unknown_model_error,
 )
 from clfeval.records import dataclass, replace
 from clfeval.tables.cells import (
@@ -145,7 +145,7 @@ def refuse_invalid_rows(
     """Raise DataError with the invalid rows of all files, if any; lost: clusters are missing."""
     classes = [*classes]
     known = sorted(known_labels(classes, settled.roles), key=natural_sort_key)
-    refuse_mixed_answers(settled, known)
+    refuse_mixed_predictions(settled, known)
     refuse_multilabel_cells(settled, classes, unknown.values())
     refuse_text_columns(settled, known, unknown)
     refuse_disjoint_labels(settled, known, unknown)
@@ -355,7 +355,7 @@ def check_thresholds(settled: CountSettings) -> None:
     given = settled.roles.threshold
     for name in given:
         if name is not None and name not in kinds:
-            raise unknown_model("--threshold", name, kinds)
+            raise unknown_model_error("--threshold", name, kinds)
         if name is not None and kinds[name] == "label":
             raise UsageError.new(f"--threshold names '{name}', which has no scores", "needs-scores")
     if given and {*kinds.values()} == {"label"}:

@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.classes import encode_classes, predicted_labels
-from clfeval.counts.clusters_and_weights import Owned, Owners, group_owners, merge_equal_rows
+from clfeval.counts.clusters_and_weights import Owned, Owners, clusters_or_weights, merge_equal_rows
 from clfeval.counts.count import Sample
 from clfeval.counts.evaluated_rows import EvaluatedRows, cluster_numbers, slice_rows_of_tables
 from clfeval.counts.patterns import order_by_name
@@ -135,7 +135,7 @@ class ScoredRows:
         m = len(counts.scores)
         at = np.where(truth, place, place + m)
         n = np.ones(len(place), np.int64) if self.weights is None else self.weights
-        return replace(counts, clusters=group_owners(_row_owners(n, self.owners), at, n, 2 * m))
+        return replace(counts, clusters=clusters_or_weights(_row_owners(n, self.owners), at, n, 2 * m))
 
 
 def _row_owners(n: Counts, owners: Ints | None) -> Owners:

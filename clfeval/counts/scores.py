@@ -13,7 +13,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, cache_last_call
 from clfeval.counts.clusters_and_weights import (
     Owned,
     Owners,
-    group_owners,
+    clusters_or_weights,
     select_owners,
     subtract_owners,
 )
@@ -93,7 +93,7 @@ def parse_top_count(text: str, rows: int | float) -> float:
     return float(count)
 
 
-def top_cuts(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[str, float]]:
+def top_thresholds(table: ScoreTable, count: float) -> tuple[dict[str, float], dict[str, float]]:
     """Return each model's threshold for its `count` highest rows with ties, and rows flagged."""
     cuts, taken = {}, {}
     most = count * table.unit
@@ -296,7 +296,7 @@ def count_model_scores(kept: EvaluatedRows, i: int) -> Mapping[str | None, Score
         parts = np.concatenate([hits[mask], (n - hits)[mask]])
         both, some = np.concatenate([place, place + m]), np.flatnonzero(parts)
         rows = np.arange(2 * len(n)).reshape(2, -1)[:, mask].ravel()[some]
-        units = group_owners(select_owners(owners, rows), both[some], parts[some], 2 * m)
+        units = clusters_or_weights(select_owners(owners, rows), both[some], parts[some], 2 * m)
         return replace(made, clusters=units)
 
     slices = slice_rows_of_tables([table], columns.facets, by)

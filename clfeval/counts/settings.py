@@ -183,7 +183,7 @@ def check_structure(
             inspect_structure(file.source, file.columns)
 
 
-def explain_read_error(files: Sequence[TableFile], error: Exception) -> DataError:
+def convert_read_error(files: Sequence[TableFile], error: Exception) -> DataError:
     """Convert a reader's error into one with the invalid rows, or with the file and the reason."""
     for part in (part for file in files for part in file.files):
         if part.head and part.source:

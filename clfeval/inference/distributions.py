@@ -122,7 +122,7 @@ def chi_square_tail(df: int, x: float) -> float:
     return float(chdtrc(df, x))
 
 
-def coin_tail(k: int, n: int) -> float:
+def binomial_tail(k: int, n: int) -> float:
     """Return P(X <= k) for X binomial(n, 1/2); 0 <= k < n / 2."""
     if n <= _MAX_EXACT_TOSSES:
         return math.ldexp(sum(math.comb(n, i) for i in range(k + 1)), -n)

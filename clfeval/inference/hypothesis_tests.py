@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.inference.distributions import bisect, chi_square_tail, coin_tail
+from clfeval.inference.distributions import binomial_tail, bisect, chi_square_tail
 from clfeval.inference.influence import SamplingUnits
 from clfeval.inference.proportions import wilson_distances
 from clfeval.records import dataclass
@@ -28,8 +28,8 @@ def mid_p(a: int, b: int) -> float:
     if a == b:
         return 1.0
     n, least = a + b, min(a, b)
-    below = coin_tail(least - 1, n) if least else 0.0
-    return min(1.0, below + coin_tail(least, n))
+    below = binomial_tail(least - 1, n) if least else 0.0
+    return min(1.0, below + binomial_tail(least, n))
 
 
 def cochran_q(right: Bools, n: Counts) -> tuple[float, float]:
@@ -183,7 +183,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoreTests:
+class CalibrationTests:
     """Statistic, df and p of the tests on (1, log odds) and on groups by score, (2,) each.
 
     gaps, errors (g,): observed less expected share of positives in each group, and its standard
@@ -198,9 +198,9 @@ class ScoreTests:
     errors: Floats
 
 
-def score_tests(
+def calibration_tests(
     p: Floats, x: Floats, positives: Counts, rows: Counts, rng: np.random.Generator
-) -> ScoreTests:
+) -> CalibrationTests:
     """Return score tests that the classes y of independent rows are Bernoulli(p).
 
     (sum r)² / sum v + (sum z r)² / sum v z²   2 degrees of freedom, 1 where all x are one
@@ -231,13 +231,13 @@ def score_tests(
             least = chi_square_tail(int(df[i]), float(draws.max()))
             share = (1 + (draws >= observed[i] * (1 - _ROUNDING)).sum()) / (1 + CALIBRATION_DRAWS)
             tails[i] = share * (tails[i] / least if tails[i] < least else 1.0)
-    return ScoreTests(observed, df, tails, method, r / n, np.sqrt(v) / n)
+    return CalibrationTests(observed, df, tails, method, r / n, np.sqrt(v) / n)
 
 
 def clustered_score_tests(
     p: Floats, x: Floats, counts: Counts, inner: slice, clusters: SamplingUnits, heavy: Floats
-) -> ScoreTests:
-    """Return `score_tests` for clusters or sampling weights, with the sandwich variance.
+) -> CalibrationTests:
+    """Return `calibration_tests` for clusters or sampling weights, with the sandwich variance.
 
     U' A^-1 U / (d k)   A = sum v ((1 - p) w + p w') b b'   L = A^-1 sum U_c U_c'
     d = trace L / q, 1 at least   k = q trace L² / (trace L)²   df = q / k
@@ -271,7 +271,7 @@ def clustered_score_tests(
     n = groups @ rows
     errors = np.sqrt(np.diag(sandwich)) / n
     statistic, df, tails = np.array(found).T
-    return ScoreTests(statistic, df, tails, BY_SANDWICH, score / n, errors)
+    return CalibrationTests(statistic, df, tails, BY_SANDWICH, score / n, errors)
 
 
 def _group_starts(rows: Counts) -> Ints:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
-from clfeval.inference.distributions import coin_tail, critical_value, tail_probability
+from clfeval.inference.distributions import binomial_tail, critical_value, tail_probability
 
 ENOUGH = 30  # rows of a class, below which an estimated error is unreliable
 MIN_ERRORS_FROM_END = 3  # standard errors from the end of a range, within which it is also so
@@ -17,7 +17,7 @@ MIN_ERRORS_FROM_END = 3  # standard errors from the end of a range, within which
 Parts = tuple[Floats, Floats, Floats, Floats]
 
 
-def score_limits(parts: Parts, z: float | Floats) -> tuple[Floats, Floats]:
+def wilson_limits(parts: Parts, z: float | Floats) -> tuple[Floats, Floats]:
     """Return the score interval of a binomial proportion: the p with |k/n - p| = z sqrt(p(1-p)/n).
 
     s = z²/2 + z sqrt(k (n-k) / n + z²/4)
@@ -90,7 +90,7 @@ def wilson_distances(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[Floats, 
 
 
 def score_spread(parts: Parts, z: ArrayLike) -> Floats:
-    """Return the term s of `score_limits`."""
+    """Return the term s of `wilson_limits`."""
     _, q, hits, _ = parts
     width = np.asarray(z, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -231,7 +231,7 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
 
 def wilson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
     """Return the Wilson score limits of k / n."""
-    return score_limits(score_parts(k, n), critical_value(level))
+    return wilson_limits(score_parts(k, n), critical_value(level))
 
 
 def jeffreys(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Floats]:
@@ -292,7 +292,7 @@ def sign_test(a: int, b: int) -> float:
     p = min(1, 2 P(X <= min(a, b))) with X binomial(a + b, 1/2); 1 when a + b = 0.
     Source: Conover 1999, Practical Nonparametric Statistics, section 3.4.
     """
-    return 1.0 if a == b else min(1.0, 2 * coin_tail(min(a, b), a + b))
+    return 1.0 if a == b else min(1.0, 2 * binomial_tail(min(a, b), a + b))
 
 
 def weighted_sign_test(a: float, b: float, squares: float) -> float:

@@ -242,7 +242,7 @@ def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
     length.
     Source: Kendall 1945, Biometrika 33:239; counting in this way: Knight 1966, JASA 61:436.
     """
-    first, second = _smaller_counts(x, y)
+    first, second = _dense_ranks(x, y)
     if not len(first):
         return math.nan
     base = len(first)
@@ -261,7 +261,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
     else as `kendall_tau_b`.
     Source: Spearman 1904, American Journal of Psychology 15:72; ties: Kendall 1945.
     """
-    first, second = _smaller_counts(x, y)
+    first, second = _dense_ranks(x, y)
     if not len(first):
         return math.nan
     counts = [(np.bincount(places), places) for places in (first, second)]
@@ -270,7 +270,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
     return _correlation_ratio(_exact_sum(u * v), _exact_sum(u * u), _exact_sum(v * v))
 
 
-def _smaller_counts(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
+def _dense_ranks(x: ArrayLike, y: ArrayLike) -> tuple[Ints, Ints]:
     """Return the dense ranks of x and of y, from 0; empty where one is constant or has NaN."""
     values = np.asarray(x, np.float64), np.asarray(y, np.float64)
     if values[0].ndim != 1 or values[0].shape != values[1].shape:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.inference.distributions import critical_value, student_quantile, tail_probability
 from clfeval.inference.influence import measure_difference
-from clfeval.inference.proportions import score_limits, score_parts
+from clfeval.inference.proportions import score_parts, wilson_limits
 
 CELLS = 2**18  # counts drawn at a time
 _DRAWN_BY_ROW = 8  # rows per distinct row up to which sampling rows is faster than binomials
@@ -295,7 +295,7 @@ def weighted_difference(
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = -np.sqrt(p * q / (below * beside))
     rho = np.where(np.isfinite(rho), np.maximum(rho, -1.0), 0.0)
-    limits = [score_limits(part, z) for part in parts]
+    limits = [wilson_limits(part, z) for part in parts]
     x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
     (low1, high1), (low2, high2) = limits
     return measure_difference(x * p, x * low1, x * high1, y * q, y * low2, y * high2, rho)

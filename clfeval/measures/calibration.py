@@ -19,8 +19,8 @@ from clfeval.measures.logistic import (
     fit_intercept,
     fit_line,
     fitted_probabilities,
-    has_log_odds,
     log_odds,
+    log_odds_slice,
 )
 from clfeval.measures.probability import check_probabilities, class_totals, distinct_starts
 from clfeval.measures.record import Measure
@@ -60,7 +60,7 @@ def calibration_in_the_large(scores: Counts, positives: Counts, negatives: Count
 @cache_last_call
 def _finite_scores(scores: Counts, positives: Counts, negatives: Counts) -> Any:
     """Return log odds, positives and negatives of scores with log odds, as three arrays."""
-    inner, found = has_log_odds(scores), np.empty(3, object)
+    inner, found = log_odds_slice(scores), np.empty(3, object)
     for i, one in enumerate((log_odds(scores), positives, negatives)):
         found[i] = one[..., inner]
     return found
@@ -90,7 +90,7 @@ def _line_influence(
     scores: Counts, positives: Counts, negatives: Counts, ab: Floats, c: float, d: float
 ) -> Influence:
     """Return (y - mu) (c + d x), scaled to M rows, of rows with log odds; 0 for other rows."""
-    x, inner, (a, b) = log_odds(scores), has_log_odds(scores), ab.tolist()
+    x, inner, (a, b) = log_odds(scores), log_odds_slice(scores), ab.tolist()
     times = np.zeros(len(x))
     part = positives[inner].sum() + negatives[inner].sum()
     times[inner] = divide(positives.sum() + negatives.sum(), part)

@@ -182,7 +182,7 @@ def determinant(t: Confusion) -> Floats:
     return np.where(np.abs(difference) <= _ROUNDING * right + _TINY, 0.0, difference)
 
 
-def information(t: Confusion) -> Floats:
+def mutual_information_nats(t: Confusion) -> Floats:
     """Return the mutual information of truth and prediction, I(truth; prediction), in nats.
 
     0 where they are independent, at most the entropy of the class ratio.
@@ -204,7 +204,7 @@ def mutual_information(t: Confusion) -> Floats:
 
     sum of q log2(q / (row column)); 0 where independent, at most the entropy of the class ratio.
     """
-    return np.asarray(information(t) / np.log(2))
+    return np.asarray(mutual_information_nats(t) / np.log(2))
 
 
 def ic(t: Confusion) -> Floats:
@@ -213,7 +213,7 @@ def ic(t: Confusion) -> Floats:
     0 for a prediction that is independent of the truth; a perfectly wrong one has 1 as well.
     """
     m = t.total
-    return divide(information(t), _entropy(divide(t.tp + t.fn, m), divide(t.fp + t.tn, m)))
+    return divide(mutual_information_nats(t), _entropy(divide(t.tp + t.fn, m), divide(t.fp + t.tn, m)))
 
 
 def _entropy(p: Floats, n: Floats) -> Floats:

@@ -132,7 +132,7 @@ COVERAGE = 0.8  # the default
 DIGITS = 14  # of a confidence: .3 and .7 have the same, though 1 - .7 is not .3 in binary digits
 
 
-def mean_risk(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
+def risk_coverage_area(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
     """Return the area under the risk-coverage curve: the mean risk over all distinct coverages.
 
     risk(c) = errors / rows among the rows whose confidence is at least c
@@ -152,7 +152,7 @@ def confident_accuracy(
 ) -> Floats:
     """Return the accuracy of the given share of rows with the highest confidence; 0..1, best 1.
 
-    Ties count in expectation; NaN without rows. Shapes and source as `mean_risk`: one point of the
+    Ties count in expectation; NaN without rows. Shapes and source as `risk_coverage_area`: one point of the
     curve. ValueError unless 0 < coverage <= 1.
     """
     if not 0 < coverage <= 1:
@@ -192,7 +192,7 @@ def aurc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
 
     Errors: ValueError for scores not ascending.
     """
-    return mean_risk(*_likelier_class(scores, positives, negatives))
+    return risk_coverage_area(*_likelier_class(scores, positives, negatives))
 
 
 def selective_accuracy(

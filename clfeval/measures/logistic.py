@@ -29,7 +29,7 @@ def log_odds(p: Counts) -> Floats:
     return found
 
 
-def has_log_odds(p: Counts) -> slice:
+def log_odds_slice(p: Counts) -> slice:
     """Return the slice of ascending probabilities that lie within 2**-52..1 - 2**-52."""
     return slice(
         int(np.searchsorted(p, MIN_PROBABILITY)),

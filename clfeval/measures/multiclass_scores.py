@@ -43,7 +43,7 @@ def squared_sums(truth: Ints, p: Floats) -> Floats:
     return np.asarray((_deviations(truth, p) ** 2).sum(axis=1))
 
 
-def half_squares(truth: Ints, p: Floats) -> Floats:
+def brier_losses(truth: Ints, p: Floats) -> Floats:
     """Return half of `squared_sums`, with two classes (y - p)² of either, (m,); 0..1, best 0.
 
     Source: Kuhn and Johnson, AML4TD, equation 15.24.
@@ -288,10 +288,10 @@ OF_PROBABILITIES: Mapping[str, Multiclass] = {
     "roc_auc": Multiclass(roc_auc, roc_auc_influence, _SINGLE),
     "roc_auc_ovr": Multiclass(roc_auc_ovr, roc_auc_ovr_influence, _SINGLE, takes=("by",)),
     "log_loss": _mean_loss(log_losses),
-    "brier": _mean_loss(half_squares),
+    "brier": _mean_loss(brier_losses),
     "brier_sum": _mean_loss(squared_sums),
     "log_loss_skill": _skill(log_losses, _log_loss_of_shares),
-    "brier_skill": _skill(half_squares, _brier_of_shares),
+    "brier_skill": _skill(brier_losses, _brier_of_shares),
     "overconfidence": _mean_loss(excess_confidence),
 }
 
@@ -332,6 +332,6 @@ OF_TOP: Mapping[str, Multiclass] = {
     "ece": _top_label(calibration.ece, "bins"),
     "mce": _top_label(calibration.mce, "bins"),
     "ece_debiased": _top_label(calibration.ece_debiased, "bins", "row"),
-    "aurc": _top_label(decisions.mean_risk),
+    "aurc": _top_label(decisions.risk_coverage_area),
     "selective_accuracy": _top_label(decisions.confident_accuracy, "coverage"),
 }

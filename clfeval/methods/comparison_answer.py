@@ -37,7 +37,7 @@ from clfeval.formatting import (
     format_p_value,
     join_names,
     join_words,
-    quoted_name,
+    quote_if_ambiguous,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.design_effects import enough_rows
@@ -128,7 +128,7 @@ def comparison_answers(
         return
     margin = numbers_by_measure(options.margin, called).get(lead)
     rows = [row for row in rows if row["against"] == "reference"]
-    yield from comparison_answer(rows, lead, options.reference, margin, options.level, instead, at)
+    yield from reference_answers(rows, lead, options.reference, margin, options.level, instead, at)
     yield from slice_comparison_answer(rows, lead, options.reference)
 
 
@@ -141,7 +141,7 @@ def explain_untested(options: ReportOptions, *, same_rows: bool) -> str:
     return "No significance test: the rows of the models may differ."
 
 
-def comparison_answer(
+def reference_answers(
     rows: Sequence[Row], lead: str, reference: str, margin: float | None, level: float,
     instead: str | None = None, at: OperatingPoint | None = None,
 ) -> Iterator[Answer]:  # fmt: skip
@@ -190,7 +190,7 @@ def comparison_answer(
 def _one_model(row: Row, to: str, title: str, margin: float | None, level: float) -> Answer:
     """Return the sentence that compares one model with the reference."""
     d, found = as_estimate(row["difference"]), row["verdict"]
-    model = quoted_name(str(row["model"]))
+    model = quote_if_ambiguous(str(row["model"]))
     size = f"in {title}: {_format_difference(row, level)}"
     if found in (BETTER, WORSE):
         text = f"{model} is significantly {found} than {to} {size}."
@@ -242,7 +242,7 @@ def _operating_point(
         return
     changed = [row for row in mine if row["verdict"] in (BETTER, WORSE)]
     if not changed:
-        who = f"{quoted_name(models[0])} is not" if len(models) == 1 else "no model is"
+        who = f"{quote_if_ambiguous(models[0])} is not" if len(models) == 1 else "no model is"
         text = f"{at.where}, {who} significantly different from {to} in "
         text += f"{' or '.join(OPERATING_POINT)}."
         yield Answer("operating-point", text, (), OPERATING_POINT[0])
@@ -252,7 +252,7 @@ def _operating_point(
     changed.sort(key=lambda row: first[str(row["model"])] is not row)
     if len(models) == 1:
         parts = [_detection_difference(row, to, level, at) for row in changed]
-        text = f"{at.where}, {quoted_name(models[0])} {' and '.join(parts)}"
+        text = f"{at.where}, {quote_if_ambiguous(models[0])} {' and '.join(parts)}"
         others = [one for one in OPERATING_POINT if one not in {row["measure"] for row in changed}]
         text += f"; {others[0]} is not significantly different" if others else ""
     else:
@@ -278,7 +278,7 @@ def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -
 def _list_differences(rows: Sequence[Row], level: float) -> str:
     """Return the phrase that lists models with higher or lower values of measures."""
     parts = [
-        f"{quoted_name(str(row['model']))} has "
+        f"{quote_if_ambiguous(str(row['model']))} has "
         f"{'higher' if (as_estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
         f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})" for row in rows
     ]  # fmt: skip
@@ -313,5 +313,5 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
     else:
         parts = [f"{kind} in {join_names(some, most=4)}" for kind, some in told.items() if some]
         how = f"{join_words(parts)} compared with" if parts else "not significantly different from"
-        text = f"{start}{quoted_name(models[0])} is {how} {to}"
+        text = f"{start}{quote_if_ambiguous(models[0])} is {how} {to}"
     yield Answer("within", f"{text}.", models, lead)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from clfeval.errors import bad_option, not_a_table
+from clfeval.errors import bad_option, not_a_table_error
 from clfeval.options.declaration import Opt, as_list, to_float, to_mapping
 from clfeval.options.syntax import parse_count_or_all, parse_margins, parse_one_column, parse_words
 from clfeval.records import dataclass
@@ -25,7 +25,7 @@ def accept_table(flag: str, given: Any) -> Any:
     named = several and all(isinstance(one, (str, os.PathLike)) and str(one) for one in several)
     if given is None or named or hasattr(type(given), "columns"):
         return given
-    raise not_a_table(given, flag)
+    raise not_a_table_error(given, flag)
 
 
 def accept_level(flag: str, given: Any) -> float:

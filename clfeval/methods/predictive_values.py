@@ -17,7 +17,7 @@ from clfeval.formatting import (
     format_exact,
     format_share,
     join_words,
-    quoted_name,
+    quote_if_ambiguous,
     with_interval,
 )
 from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate
@@ -101,7 +101,7 @@ def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str =
     names = ("ppv", "npv", "alarms", "alarms_per_case", "net_benefit")
     ppv, npv, alarms, each, benefit = (as_estimate(row[name]) for name in names)
     name = str(row["model"])
-    who = "the model" if name == "model" else quoted_name(name)
+    who = "the model" if name == "model" else quote_if_ambiguous(name)
     if most:
         text = f"{prevalence_phrase(row)}, {who} has the {most}{f' ({cut})' * bool(cut)}"
     else:

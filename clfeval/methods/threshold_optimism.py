@@ -20,7 +20,7 @@ from clfeval.methods.estimates import make_estimate
 from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.score_measures import redraw_rows
+from clfeval.methods.measurement.score_measures import resample_rows
 from clfeval.methods.roc import RocPoints, candidate_points, hull_places, roc_points
 from clfeval.records import dataclass, replace
 
@@ -164,7 +164,7 @@ def _bootstrap_choices(
     cuts = np.concatenate([[np.inf], few.scores[::-1]])
     parts: list[tuple[Floats, ...]] = []
     n = np.concatenate([few.positives, few.negatives])
-    for block in redraw_rows(n, few.clusters, DRAWS, rng):
+    for block in resample_rows(n, few.clusters, DRAWS, rng):
         both = block.reshape(len(block), 2, -1)
         both = both[(both.sum(axis=2) > 0).all(axis=1)]
         hits, false = _from_above(both[:, 0]), _from_above(both[:, 1])

@@ -65,7 +65,7 @@ def format_cell(cell: Cell, digits: int = DIGITS, write: Write = format_number) 
     if isinstance(cell, float):
         return write(cell, digits)
     if isinstance(cell, list):
-        return " + ".join(map(formatting.quoted_name, cell))
+        return " + ".join(map(formatting.quote_if_ambiguous, cell))
     return str(cell)
 
 
@@ -123,7 +123,7 @@ def format_class_counts(result: Document) -> str:
     summary, others = result.summary, len(result.parameters["negative"])
     if summary["rows"] is None:
         return "models with different class totals"
-    name = formatting.quoted_name(str(result.parameters["positive"]))
+    name = formatting.quote_if_ambiguous(str(result.parameters["positive"]))
     name = f"class {name}" if name[:1].isdigit() else name
     which = "" if name == "positive" else f" ({name})"
     merged = f" ({others} other classes)" if others > 1 else ""
@@ -176,4 +176,4 @@ def evenly_spaced(values: Sequence[T], most: int) -> set[T]:
 
 def join_names(cell: Cell) -> str:
     """Return the names in a cell as one text, in which commas of names cannot mislead."""
-    return ", ".join(map(formatting.quoted_name, cell)) if isinstance(cell, list) else ""
+    return ", ".join(map(formatting.quote_if_ambiguous, cell)) if isinstance(cell, list) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.document import Cell, Document, Row, as_estimate, cell_value, sort_value
-from clfeval.formatting import format_class_ratio, format_close, format_share, quoted_name
+from clfeval.formatting import format_class_ratio, format_close, format_share, quote_if_ambiguous
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.formatting import INFINITE, REASONS
 from clfeval.pages.schema import (
@@ -110,7 +110,7 @@ def difference_tables(result: Document) -> Iterator[TableView]:
     rows = comparison_rows(result, "reference") + comparison_rows(result, "reference", inside=True)
     if not (rows := rows or runs):
         return
-    title = f"from {quoted_name(reference)}" if reference else "between models"
+    title = f"from {quote_if_ambiguous(reference)}" if reference else "between models"
     where = " in means over runs" if runs else " on the same rows" * bool(reference)
     columns: dict[str, Source] = {
         **({"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}),

@@ -256,7 +256,7 @@ def _value_of_type(option: Option, given: Node, wrong: BatchErrors) -> Any:
 MOST = 10_000  # runs of a batch
 
 
-def too_many_runs(place: str) -> UsageError:
+def too_many_runs_error(place: str) -> UsageError:
     """Build the error for more runs than a batch may have."""
     return UsageError.new(f"the batch has more than {MOST:,} runs", "configuration", place)
 
@@ -288,7 +288,7 @@ def combinations(
         else:
             axes[name] = [value for _, value in one.children()]
     if prod(map(len, axes.values())) > room:
-        raise too_many_runs(matrix.place)
+        raise too_many_runs_error(matrix.place)
     left_out = _read_exclusions(given.get("exclude"), axes, keys, wrong)
     every = (dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
     kept = [one for one in every if not any(

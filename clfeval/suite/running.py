@@ -51,7 +51,7 @@ from clfeval.suite.reading import (
 )
 from clfeval.suite.runs import Run, RunLink, build_runs
 from clfeval.tables.cells import FRAME
-from clfeval.tables.columns import Read
+from clfeval.tables.columns import OpenedTable
 from clfeval.tables.input import Input
 from clfeval.tables.source import display_name, split_path
 from clfeval.views.files import OutputRequest, SavedFiles, table_or_first
@@ -192,7 +192,7 @@ def _compute_run(
         _make_folder(path)
     named, label = describe_input(run), history.label if history else None
 
-    def listen(read: Read) -> None:
+    def listen(read: OpenedTable) -> None:
         if hear is not None:
             hear(f"{run.name}: {read.described().replace(FRAME, named)}")
 
@@ -209,7 +209,7 @@ def _compute_run(
         return result, files.write(result, wanted), entries
 
 
-def _be_silent(_: Read) -> None:
+def _be_silent(_: OpenedTable) -> None:
     """Do not say how a table was read."""
 
 

@@ -28,7 +28,7 @@ from clfeval.suite.keys import (
     report_unknown_key,
     resolve_path,
     run_keys,
-    too_many_runs,
+    too_many_runs_error,
 )
 from clfeval.suite.outputs import output_paths, safe_file_name
 from clfeval.suite.reading import BatchDeclaration, BatchErrors, Node
@@ -278,7 +278,7 @@ def _expand_run(
         mine = {**fixed, **chosen}
         tables = [*run_tables(mine, keys, group, place, wrong)]
         if len(tables) > room:
-            raise too_many_runs(place)
+            raise too_many_runs_error(place)
         room -= len(tables)
         asked = {k: v for k, v in mine.items() if k == "inputs"}
         mine = {k: v for k, v in mine.items() if k not in ("input", "inputs")}

@@ -313,7 +313,7 @@ class ColumnRole:
     why: str
 
 
-class Read(Protocol):
+class OpenedTable(Protocol):
     """An opened table that describes how it was read."""
 
     def described(self) -> str:

@@ -266,7 +266,7 @@ def start_fingerprint(source: SourceFile) -> FingerprintTask:
     def run() -> None:
         try:
             with _AT_ONCE:
-                task.set_result(take_fingerprint(source))
+                task.set_result(compute_fingerprint(source))
         except BaseException as error:  # handed to the thread that waits for the result
             task.set_exception(error)
 
@@ -274,7 +274,7 @@ def start_fingerprint(source: SourceFile) -> FingerprintTask:
     return task
 
 
-def take_fingerprint(source: SourceFile) -> Fingerprint:
+def compute_fingerprint(source: SourceFile) -> Fingerprint:
     """Read a file once to hash it and, for delimited text, to count structural bytes."""
     import numpy as np  # shell completion, which uses this module, does not need it
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
 
-from clfeval.errors import DataError, UsageError, format_option, list_names, unknown_column
+from clfeval.errors import DataError, UsageError, format_option, list_names, unknown_column_error
 from clfeval.records import dataclass, replace
 from clfeval.tables.column_names import likely_truth
 from clfeval.tables.columns import ColumnRole, peek_columns
@@ -132,7 +132,7 @@ def _recognise_features(
     columns = [name for name in columns if name not in left_out]
     for name in (roles.id, roles.weight, None if classes else roles.truth):
         if name is not None and name not in columns:
-            raise unknown_column(first.name, name, columns)
+            raise unknown_column_error(first.name, name, columns)
     truth = None if classes else roles.truth or find_column(columns, ColumnNames.TRUTH)
     rest = [name for name in columns if name != truth]
     row = roles.id or find_column(rest, ColumnNames.ROW)
@@ -186,7 +186,7 @@ def _classes(files: tuple[TableFile, ...], roles: Input) -> ClassTable:
     first = files[0]
     columns = list(first.columns)
     if roles.truth is not None and roles.truth not in columns:
-        raise unknown_column(first.name, roles.truth, columns)
+        raise unknown_column_error(first.name, roles.truth, columns)
     row = roles.id if roles.id in columns else find_column(columns, ColumnNames.ROW)
     row = row or (columns[0] if len(columns) == 2 else None)
     rest = [name for name in columns if name != row]

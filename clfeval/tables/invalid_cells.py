@@ -107,7 +107,7 @@ def bad_number(column: str, written: Container[str] = ()) -> Check:
     return Check(column, "bad-number", "'{value}' is not a number", bad)
 
 
-def bad_answer(
+def prediction_checks(
     column: str, columns: Columns, suspicion: Suspicion, *, number: bool, unknown: bool = True
 ) -> list[Check]:
     """Return the checks for invalid predictions: not a number, or not a known label."""

@@ -9,7 +9,14 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from clfeval.errors import ClfevalError, DataError, Problem, bad_option, list_names, unknown_column
+from clfeval.errors import (
+    ClfevalError,
+    DataError,
+    Problem,
+    bad_option,
+    list_names,
+    unknown_column_error,
+)
 from clfeval.records import dataclass, replace
 from clfeval.tables.align import align_rows
 from clfeval.tables.cells import FRAME
@@ -88,7 +95,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     others = [name for name in (*roles.by, roles.weight, roles.cluster) if name is not None]
     for name in others:
         if name not in known:
-            raise unknown_column(whole, name, [name for each in peeks for name in each])
+            raise unknown_column_error(whole, name, [name for each in peeks for name in each])
     times = Counter(name for each in peeks for name in each)
     used = {*others, *(QUALIFIED_NAME.format(of, one) for of in called for one in others)} | ignored
     bare = [_only_truth(each, of, roles, used) for of, each in zip(called, peeks, strict=True)]
@@ -176,7 +183,7 @@ def _refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: Inp
         raise bad_option(f"--join needs files with one row per id, not --layout {roles.layout}")
     for _, file in files:
         if roles.join not in file.columns:
-            raise unknown_column(file.name, str(roles.join), file.columns)
+            raise unknown_column_error(file.name, str(roles.join), file.columns)
 
 
 def _refuse_alike(parts: Sequence[JoinedFile], models: Sequence[str]) -> None:
@@ -299,7 +306,7 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
         if not any(has_them):
             first = files[0][1]
             lacking = next(name for name in named if name not in first.columns)
-            raise unknown_column(first.name, lacking, first.columns)
+            raise unknown_column_error(first.name, lacking, first.columns)
         files = [
             (name, filtered_rows(file, roles.where if has else None))
             for (name, file), has in zip(files, has_them, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import cast
 
-from clfeval.errors import DataError, bad_option, list_names, unknown_column
+from clfeval.errors import DataError, bad_option, list_names, unknown_column_error
 from clfeval.records import dataclass, replace
 from clfeval.tables.cells import known_labels, spell_as_truth
 from clfeval.tables.column_names import refuse_decimal_commas
@@ -49,7 +49,7 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
     refuse_ignored_columns(ignored, {**named, "--model": roles.model})
     for flag, name in ((flag, name) for flag, names in named.items() for name in names):
         if name is not None and name not in peeks and name != FILE_NAME:
-            raise unknown_column(file, name, columns, flag)
+            raise unknown_column_error(file, name, columns, flag)
     wanted = roles.layout
     for layout in layouts():
         if wanted not in (None, layout.name, *layout.asked):

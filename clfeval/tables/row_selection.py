@@ -17,7 +17,7 @@ from clfeval.errors import (
     bad_option,
     format_option,
     join_texts,
-    unknown_column,
+    unknown_column_error,
 )
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnPeek
@@ -125,7 +125,7 @@ def filtered_rows(file: TableFile, where: str | None) -> TableFile:
     condition = asked.parse()
     for name in asked.columns:
         if name not in file.columns:
-            raise unknown_column(file.name, name, file.columns)
+            raise unknown_column_error(file.name, name, file.columns)
     text = file.native
     if file.head is not None:
         text = scan(file, dict.fromkeys(file.columns, "text"))

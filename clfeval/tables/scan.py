@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from numbers import Number
 from typing import Any, Literal, TypeAlias
 
-from clfeval.errors import DataError, Problem, not_a_table
+from clfeval.errors import DataError, Problem, not_a_table_error
 from clfeval.records import dataclass, replace
 from clfeval.tables.cells import count_texts
 from clfeval.tables.csv import NAMES_HINT, CsvHead
@@ -280,7 +280,7 @@ def file_of_frame(frame: Any, name: str) -> TableFile:
     try:
         native = nw.from_native(frame).lazy()
     except TypeError as error:
-        raise not_a_table(frame) from error
+        raise not_a_table_error(frame) from error
     columns = tuple(native.collect_schema().names())
     check_names(name, columns)
     return TableFile(name, columns, native=native)

@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, get_args
 
-from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table, suggestion
+from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table_error, suggestion
 from clfeval.output_files import ReadOnceCopy
 from clfeval.records import dataclass, replace
 from clfeval.tables.foreign_files import FIRST, pl, refuse_foreign_file
@@ -116,7 +116,7 @@ def table_paths(table: Any) -> list[str]:
         raise UsageError.new("no table given", "no-input")
     for path in table:
         if not isinstance(path, (str, os.PathLike)):
-            raise not_a_table(path)
+            raise not_a_table_error(path)
     return [os.fspath(path) for path in table]
 
 

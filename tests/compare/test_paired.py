@@ -21,7 +21,7 @@ from clfeval.compare.paired_estimates import (
     errors_of_kinds,
     errors_of_rows,
 )
-from clfeval.counts.clusters_and_weights import ClusterCounts, group_owners
+from clfeval.counts.clusters_and_weights import ClusterCounts, clusters_or_weights
 from clfeval.counts.rows import ScoredRows
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.design_effects import effective_class_sizes
@@ -78,7 +78,7 @@ def test_errors_are_those_of_each_pair_written_out(how: str, kinds: bool) -> Non
     expected = written_out(f, n.astype(float), mine, sampling)
     if kinds:
         names = None if mine is None else [*map(str, mine)]
-        owned = group_owners(n * 1.0 * n if sampling else names, np.arange(60), n, 60)
+        owned = clusters_or_weights(n * 1.0 * n if sampling else names, np.arange(60), n, 60)
         found = errors_of_kinds(f, n, owned)
     else:
         found = errors_of_rows([*f], weights, mine, sampling=sampling)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clfeval.counts.features.cuts import Split, split_feature, split_rows
+from clfeval.counts.features.cuts import BinaryFeature, split_feature, split_rows
 from clfeval.counts.scores import ScoreCounts
 from tests.methods.features import brute
 from tests.thoroughness import examples
@@ -20,7 +20,7 @@ ALL_CUTS: list[Any] = ["median", "mean", "best", "soft", 0.5, 2.0]
 Rows = list[tuple[bool, float]]
 
 
-def cut_at(cut: Any, rows: Rows, weights: list[int] | None = None) -> Split:
+def cut_at(cut: Any, rows: Rows, weights: list[int] | None = None) -> BinaryFeature:
     """Split rows of class and value."""
     truth, values = (np.array(column) for column in zip(*rows, strict=True))
     n = None if weights is None else np.array(weights)
@@ -77,21 +77,21 @@ def test_the_way_without_sorting_ends_where_sorting_does(table: Rows, cut: Any) 
     same(sorted_, cut_at(cut, table))
 
 
-def same(one: Split, other: Split) -> None:
+def same(one: BinaryFeature, other: BinaryFeature) -> None:
     for name in ("cut", "tp", "fp"):
         ours, theirs = getattr(one, name), getattr(other, name)
         assert ours == theirs or (math.isnan(ours) and math.isnan(theirs))
     assert one.rule == other.rule
 
 
-INFINITE: dict[str, tuple[str, str, Split]] = {
+INFINITE: dict[str, tuple[str, str, BinaryFeature]] = {
     # the middle of five is -inf: above it are +0 and -1
-    "low": ("+-inf +-inf --inf +0 -1", "median", Split(-INF, ">", 1, 1)),
-    "high": ("+inf +inf -inf +0 -1", "median", Split(INF, ">=", 2, 1)),
-    "even": ("+-inf --inf +-inf --inf +0 -1", "median", Split(-INF, ">", 1, 1)),
-    "only at an end": ("+inf -0 -1", "median", Split(1.0, ">", 1, 0)),
-    "best": ("+inf +inf -0 -1", "best", Split(INF, ">=", 2, 0)),
-    "best of low ones": ("+-inf +-inf -0 -1", "best", Split(0.0, ">=", 0, 2)),
+    "low": ("+-inf +-inf --inf +0 -1", "median", BinaryFeature(-INF, ">", 1, 1)),
+    "high": ("+inf +inf -inf +0 -1", "median", BinaryFeature(INF, ">=", 2, 1)),
+    "even": ("+-inf --inf +-inf --inf +0 -1", "median", BinaryFeature(-INF, ">", 1, 1)),
+    "only at an end": ("+inf -0 -1", "median", BinaryFeature(1.0, ">", 1, 0)),
+    "best": ("+inf +inf -0 -1", "best", BinaryFeature(INF, ">=", 2, 0)),
+    "best of low ones": ("+-inf +-inf -0 -1", "best", BinaryFeature(0.0, ">=", 0, 2)),
 }
 
 
@@ -107,8 +107,8 @@ def test_infinities_have_an_order(name: str) -> None:
 def test_best_of_weights_whose_product_leaves_64_bits() -> None:
     """At 1 and above 10/10 and 8/16, at 2 8/10 and 8/16, at 4 8/10 and none: 0.8."""
     table, n = rows("+1 +4 -0 -2"), [2, 8, 8, 8]
-    assert cut_at("best", table, n) == Split(4.0, ">=", 8, 0)
-    assert cut_at("best", table, [10**10 * k for k in n]) == Split(4.0, ">=", 8 * 10**10, 0)
+    assert cut_at("best", table, n) == BinaryFeature(4.0, ">=", 8, 0)
+    assert cut_at("best", table, [10**10 * k for k in n]) == BinaryFeature(4.0, ">=", 8 * 10**10, 0)
 
 
 def test_no_rows_have_no_cut() -> None:

@@ -19,7 +19,7 @@ from clfeval.counts.scores import (
     parse_top_count,
     rank_scores,
     read_scores,
-    top_cuts,
+    top_thresholds,
 )
 from clfeval.tables.input import Input
 from clfeval.tables.prediction_files import open_predictions
@@ -76,7 +76,7 @@ def test_top_of_less_than_a_row() -> None:
 @given(scored_tables(), st.integers(1, 30))
 def test_top_cuts_and_ranks_take_the_same_rows(rows: list[ScoredRow], count: int) -> None:
     table = table_of(rows)
-    cuts, taken = top_cuts(table, count)
+    cuts, taken = top_thresholds(table, count)
     ranked = rank_scores(table, table)
     voted = ref.voted_top(rows, count)
     for j, name in enumerate(table.models):

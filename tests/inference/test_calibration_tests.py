@@ -13,9 +13,9 @@ from scipy.stats import chi2, f
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.inference.hypothesis_tests import (
     CALIBRATION_DRAWS,
-    ScoreTests,
+    CalibrationTests,
+    calibration_tests,
     clustered_score_tests,
-    score_tests,
 )
 from clfeval.inference.resampling import random_stream
 
@@ -26,12 +26,12 @@ def logit(p: Arrays) -> Arrays:
     return np.log(p) - np.log1p(-p)
 
 
-def outcome(p: Arrays, y: Arrays, n: Arrays = 1) -> ScoreTests:
+def outcome(p: Arrays, y: Arrays, n: Arrays = 1) -> CalibrationTests:
     """Test rows in any order; n: how often each is repeated."""
     scores, place = np.unique(p, return_inverse=True)
     rows = np.broadcast_to(n, np.shape(p))
     pos, every = (np.bincount(place, one).astype(int) for one in (rows * y, rows))
-    return score_tests(scores, logit(scores), pos, every, random_stream(0, "m"))
+    return calibration_tests(scores, logit(scores), pos, every, random_stream(0, "m"))
 
 
 def calibrated(rows: int, seed: int) -> tuple[Arrays, Arrays]:
@@ -59,7 +59,7 @@ def test_groups_of_ten_scores_by_hand() -> None:
         0.04 / 0.19, 0.36 / 0.51, 0, 0.36 / 0.91, 0.04 / 0.99, 1.44 / 0.99, 0.16 / 0.91, 0,
         0.36 / 0.51, 0.04 / 0.19,
     ]  # fmt: skip
-    found = score_tests(p, logit(p), np.array(positives), np.full(10, 4), random_stream(0, "m"))
+    found = calibration_tests(p, logit(p), np.array(positives), np.full(10, 4), random_stream(0, "m"))
     assert found.statistic[1] == pytest.approx(sum(terms), rel=1e-12)
     assert found.df[1] == 10
     np.testing.assert_allclose(found.gaps, np.array(positives) / 4 - p, atol=1e-15)
@@ -117,7 +117,7 @@ def test_beyond_all_draws_p_falls_on() -> None:
     assert (less < 1 / (1 + CALIBRATION_DRAWS)).all()
 
 
-def of_parts(p: Arrays, y: Arrays, w: Arrays, owners: Arrays | None) -> ScoreTests:
+def of_parts(p: Arrays, y: Arrays, w: Arrays, owners: Arrays | None) -> CalibrationTests:
     """Test rows in clusters, or with weights; scores must be distinct."""
     order = np.argsort(p)
     p, y, w, m = p[order], y[order], w[order], len(p)

@@ -16,7 +16,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from clfeval.inference.distributions import critical_value
-from clfeval.inference.proportions import combine_proportions, score_limits, score_parts
+from clfeval.inference.proportions import combine_proportions, score_parts, wilson_limits
 
 LEVELS = [0.5, 0.9, 0.95, 0.999]
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
@@ -26,7 +26,7 @@ factors = st.floats(-3, 3).filter(lambda x: x == 0 or abs(x) > 1e-6)
 
 
 def wilson(k: ArrayLike, n: ArrayLike, z: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    return score_limits(score_parts(k, n), z)
+    return wilson_limits(score_parts(k, n), z)
 
 
 def plain(result: tuple[np.ndarray, ...]) -> tuple[float, ...]:

@@ -139,5 +139,5 @@ def test_information_holds_however_rare_the_positives(
         tpr, fpr = Decimal(sensitivity), Decimal(false_alarms)
         cells = (positives * tpr, negatives * fpr, positives * (1 - tpr), negatives * (1 - fpr))
         expected = float(nats(cells))
-    found = confusion.information(Confusion(*map(float, cells)))
+    found = confusion.mutual_information_nats(Confusion(*map(float, cells)))
     assert float(found) == pytest.approx(expected, rel=1e-9)

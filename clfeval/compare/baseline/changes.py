@@ -33,7 +33,7 @@ from clfeval.formatting import (
     format_p_value,
     join_names,
     join_words,
-    quoted_name,
+    quote_if_ambiguous,
 )
 from clfeval.measures.catalog import CATALOG, equivalent_names
 from clfeval.pages.schema import CHANGES, COMPARISONS
@@ -81,7 +81,7 @@ def change_answers(
         return
     for place, model in enumerate(models[:MODELS]):
         mine = [row for row in tested if row["model"] == model]
-        subject = quoted_name(model) if place else f"{start}, {quoted_name(model)}"
+        subject = quote_if_ambiguous(model) if place else f"{start}, {quote_if_ambiguous(model)}"
         yield _model_answer(mine, subject, lead)
     also, others = models[MODELS:], [one for one in every if one not in told]
     parts = [f"{join_names(also)} also changed significantly"] if also else []
@@ -245,7 +245,7 @@ class Baseline:
         then, there = _prevalence(self.before, old), _prevalence(result, new)
         described = {
             "prevalence": change_of_independent(then, there, level=self.level),
-            f"mean score of {quoted_name(leader)}": mean,
+            f"mean score of {quote_if_ambiguous(leader)}": mean,
         }
         told = rows
         if described["prevalence"].significant(self.level):  # what depends on it comes later

@@ -23,7 +23,7 @@ from clfeval.compare.change import UNDECIDED, Change, change_of_independent
 from clfeval.compare.history.file import HistoryLines
 from clfeval.compare.history.line import HistoryLine, same_rows, same_values
 from clfeval.document import Answer, Document, Estimate, InputFile, Row, as_estimate, cell_value
-from clfeval.formatting import join_names, join_words, quoted_name
+from clfeval.formatting import join_names, join_words, quote_if_ambiguous
 from clfeval.inference.distributions import critical_value
 from clfeval.pages.schema import COMPARISONS, HISTORY, gateable_names, page_of
 
@@ -144,7 +144,7 @@ def trend_answer(
         for row in same:
             line, label = accepted.get(str(row["model"])), str(row["reference"])
             mark = " (accepted)" if line is not None and line.label == label else ""
-            references[f"{quoted_name(label)}{mark}"] = None
+            references[f"{quote_if_ambiguous(label)}{mark}"] = None
         level = series[str(same[0]["model"])][0].level or LEVEL
         rows = [*_prevalence_answer(same, level)]
         if rows:  # measures that depend on prevalence come later
@@ -157,8 +157,8 @@ def trend_answer(
         cause, model = str(row["cause"]), str(row["model"])
         why = WHY.get(cause, f", where {cause} changed" if cause else "")
         why = "" if always and cause == ROWS else why
-        text = f"{sentence_title(str(row['measure']))} of {quoted_name(model)} changed at "
-        text += f"{quoted_name(str(row['since']))}{why}."
+        text = f"{sentence_title(str(row['measure']))} of {quote_if_ambiguous(model)} changed at "
+        text += f"{quote_if_ambiguous(str(row['since']))}{why}."
         said.append(Answer("since", text, (model,), str(row["measure"])))
     said += [*_nothing_compared_answer(changes, sorted(other), accepted, labels[-1]), *other_rows]
     said += _models_answer(series, same, accepted, labels)
@@ -168,7 +168,7 @@ def trend_answer(
 def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]:
     """Yield the sentence on prevalence and mean score, if prevalence changed significantly."""
     model = str(changes[0]["model"])
-    titles = {"prevalence": "prevalence", "mean_score": f"mean score of {quoted_name(model)}"}
+    titles = {"prevalence": "prevalence", "mean_score": f"mean score of {quote_if_ambiguous(model)}"}
     rows = {str(row["measure"]): row for row in changes if row["model"] == model}
     found = dict[str, Change]()
     for measure, title in titles.items():
@@ -185,12 +185,12 @@ def _nothing_compared_answer(
 ) -> Iterator[Answer]:
     """Yield the sentence on different settings, or on nothing to compare with."""
     if other:
-        text = f"The settings of {join_names(other)} at {quoted_name(last)} differ from "
+        text = f"The settings of {join_names(other)} at {quote_if_ambiguous(last)} differ from "
         yield Answer("other-settings", f"{text}those before, so nothing is compared.", tuple(other))
     elif not changes:
-        text = f"There is no earlier label to compare {quoted_name(last)} with."
+        text = f"There is no earlier label to compare {quote_if_ambiguous(last)} with."
         if any(line.label == last for line in accepted.values()):
-            text = f"{quoted_name(last)} is the accepted label, "
+            text = f"{quote_if_ambiguous(last)} is the accepted label, "
             text += "and there is no later label to compare."
         yield Answer("nothing-before", text)
 
@@ -206,7 +206,7 @@ def _events_answer(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Ans
     mine = [row for row in events if row["changed"] == MODEL]
     for model in [*models][:3]:
         at = [str(row["label"]) for row in mine if row["model"] == model]
-        parts.append(f"{quoted_name(model)} changed at {join_names(at)} on unchanged rows")
+        parts.append(f"{quote_if_ambiguous(model)} changed at {join_names(at)} on unchanged rows")
     if parts:
         yield Answer("events", f"{join_words(parts)}.", tuple(models))
 
@@ -222,7 +222,7 @@ def _models_answer(
     for code, names, where in (("gone", gone, "at"), ("new", new, "before")):
         if names:
             verb = "has" if len(names) == 1 else "have"
-            text = f"{join_names(names)} {verb} no line {where} {quoted_name(last)}."
+            text = f"{join_names(names)} {verb} no line {where} {quote_if_ambiguous(last)}."
             yield Answer(code, text, tuple(names))
     same = []
     for name in dict.fromkeys(str(row["model"]) for row in changes if row["verdict"] == UNDECIDED):

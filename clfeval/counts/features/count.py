@@ -9,11 +9,11 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.features.cuts import (
+    BinaryFeature,
     ClassCounts,
     Cut,
     FeatureCounts,
     Rule,
-    Split,
     count_classes,
     raise_problems,
     refuse_single_class,
@@ -24,7 +24,7 @@ from clfeval.counts.invalid_rows import check_ids
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import (
     check_structure,
-    explain_read_error,
+    convert_read_error,
     input_file,
     start_fingerprints,
 )
@@ -97,7 +97,7 @@ def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
     except engine_errors() as error:
         if sparse:
             check_sparse_rows(table)
-        raise explain_read_error(files, error) from error
+        raise convert_read_error(files, error) from error
     # rows with a class, file by file; for files read together counted in the first
     given = zip(classes.rows, classes.missing, strict=True)
     counted, blank_rows, first = [], 0, len(table.files) if others else 0
@@ -275,7 +275,7 @@ def _counts(
     missing, missing_tp = (np.add.reduceat(part, starts) for part in (gaps, gap_tp))
     positives = classes.positives - missing_tp
     negatives = classes.negatives - (missing - missing_tp)
-    done: Iterable[Split]
+    done: Iterable[BinaryFeature]
     if cut in CUTS_BY_VALUE and cut is not None:
         values = grouped[VALUE].to_numpy().astype(np.float64)
         refuse_infinite(values[n > 0], cut, table.files[0].name, str(table.value))
@@ -287,7 +287,7 @@ def _counts(
         rule: Rule | None = ">=" if isinstance(cut, float) else None
         place = cut if isinstance(cut, float) else np.nan
         pairs = zip(tp.tolist(), n.tolist(), strict=True)
-        done = (Split(place, rule, hits, count - hits) for hits, count in pairs)
+        done = (BinaryFeature(place, rule, hits, count - hits) for hits, count in pairs)
     texts = (str(as_text(name)) for name in feature[starts].to_list())
     features = zip(texts, done, positives, negatives, missing, strict=True)
     return FeatureCounts.from_features(

@@ -54,12 +54,12 @@ def cross_fitted_counts(positives: Counts, negatives: Counts) -> tuple[float, fl
         half = split_into_folds(positives, 2, rng)[0], split_into_folds(negatives, 2, rng)[0]
         rest = positives - half[0], negatives - half[1]
         for chosen, judged in ((half, rest), (rest, half)):
-            first = best_cut_position(*chosen)
+            first = best_threshold_index(*chosen)
             tp, fp = tp + judged[0][first:].sum().item(), fp + judged[1][first:].sum().item()
     return tp / _DIVISIONS, fp / _DIVISIONS
 
 
-def best_cut_position(positives: Counts, negatives: Counts) -> int:
+def best_threshold_index(positives: Counts, negatives: Counts) -> int:
     """Return the index of the best threshold; integers are compared exactly, without division."""
     positives, negatives, p, n = safe_for_products(
         positives, negatives, positives.sum(), negatives.sum()
@@ -161,7 +161,7 @@ Cut = Literal["median", "mean", "best", "soft"] | float
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class BinaryFeature:
     """A dichotomised feature: its threshold, and the weights of positives and negatives above.
 
     held: the same by cross-fitting (`cross_fitted_counts`), None if the cut does not depend on
@@ -175,7 +175,7 @@ class Split:
     held: tuple[float, float] | None = field(default=None, compare=False)
 
 
-def split_feature(given: ScoreCounts, cut: Cut) -> Split:
+def split_feature(given: ScoreCounts, cut: Cut) -> BinaryFeature:
     """Dichotomise a numeric feature.
 
     `median` and `mean`: true above the median or mean of all rows (at the median where nothing is
@@ -187,14 +187,14 @@ def split_feature(given: ScoreCounts, cut: Cut) -> Split:
     """
     values, positives, negatives = given.scores, given.positives, given.negatives
     if not len(values):
-        return Split(np.nan, None, 0, 0)
+        return BinaryFeature(np.nan, None, 0, 0)
     constant = len(values) == 1
     if cut == "soft":
         if constant:
-            return Split(np.nan, "soft", np.nan, np.nan)
+            return BinaryFeature(np.nan, "soft", np.nan, np.nan)
         halves = values / 2  # the range of two large numbers may overflow
         votes = (halves - halves[0]) / (halves[-1] - halves[0])
-        return Split(np.nan, "soft", float(votes @ positives), float(votes @ negatives))
+        return BinaryFeature(np.nan, "soft", float(votes @ positives), float(votes @ negatives))
     rule: Rule = ">="
     held = None
     if isinstance(cut, float):
@@ -202,7 +202,7 @@ def split_feature(given: ScoreCounts, cut: Cut) -> Split:
     elif len(values) == 2:
         place, first = float(values[1]), 1
     elif cut == "best" and not constant:
-        first = best_cut_position(positives, negatives)
+        first = best_threshold_index(positives, negatives)
         place, held = float(values[first]), cross_fitted_counts(positives, negatives)
     else:
         weights = positives + negatives
@@ -211,10 +211,10 @@ def split_feature(given: ScoreCounts, cut: Cut) -> Split:
         if first == len(values) and not constant:  # the median is the greatest value
             rule, first = ">=", int(np.searchsorted(values, place, side="left"))
     tp, fp = positives[first:].sum().item(), negatives[first:].sum().item()
-    return Split(place, rule, tp, fp, held)
+    return BinaryFeature(place, rule, tp, fp, held)
 
 
-def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
+def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> BinaryFeature:
     """Dichotomise rows as `split_feature` does; the common thresholds without sorting.
 
     x (rows,) without NaN; n None where every row counts once. Results do not depend on the order of
@@ -234,7 +234,7 @@ def split_rows(x: Floats, truth: Bools, n: Counts | None, cut: Cut) -> Split:
         above = x > place
         if not above.any():  # the median is the greatest value
             above, rule = x >= place, ">="
-    return Split(place, rule, mask_weight(above & truth, n), mask_weight(above & ~truth, n))
+    return BinaryFeature(place, rule, mask_weight(above & truth, n), mask_weight(above & ~truth, n))
 
 
 def mask_weight(rows: Bools, n: Counts | None) -> Any:
@@ -267,7 +267,7 @@ def _midpoint(lower: float, upper: float) -> float:
 
 Rule = Literal[">=", ">", "soft"]
 # name, column and kind of a feature, its split, and numbers of positives, negatives, missing
-Feature = tuple[str, str, str, Split, Any, Any, Any]
+Feature = tuple[str, str, str, BinaryFeature, Any, Any, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.features.cuts import (
+    BinaryFeature,
     ClassCounts,
     Cut,
     Feature,
     FeatureCounts,
-    Split,
     count_classes,
     mask_weight,
     raise_problems,
@@ -155,7 +155,7 @@ def _categories(column: str, table: nw.DataFrame[Any], file: str) -> list[Featur
     if sums and len(words) == len(sums) and set(words) <= {"true", "false"}:
         kind, features = "binary", {column: words.get("true", (0, 0))}
     return [
-        (name, column, kind, Split(np.nan, None, *pair), positives, negatives, missing)
+        (name, column, kind, BinaryFeature(np.nan, None, *pair), positives, negatives, missing)
         for name, pair in (features or {column: (0, 0)}).items()
     ]
 

@@ -11,10 +11,16 @@ import numpy as np
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts, from_units
 from clfeval.document import Answer, Estimate, Row, Rows, cell_value, whole_table_rows
-from clfeval.formatting import describe_ties, format_number, join_names, quoted_name, with_interval
+from clfeval.formatting import (
+    describe_ties,
+    format_number,
+    join_names,
+    quote_if_ambiguous,
+    with_interval,
+)
 from clfeval.inference.clusters import count_divisor
 from clfeval.inference.proportions import holm
-from clfeval.methods.comparison_answer import comparison_answer
+from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.design_effects import share_design
 from clfeval.methods.estimates import share_estimates
 from clfeval.methods.mars.best_subsets import overlap_counts, target_patterns
@@ -59,7 +65,7 @@ def mars_answer(
     said = [_best_model_answer(counts, options, order, covered, effort)]
     if "comparisons" in tables:
         lead, rows_of_all, to = MEASURE[target], tables["comparisons"], str(options.reference)
-        said += comparison_answer(rows_of_all, lead, to, options.margin.get(lead), options.level)
+        said += reference_answers(rows_of_all, lead, to, options.margin.get(lead), options.level)
     elif options.confidence is not None and len(order) > 1:
         said.append(_ties_answer(counts, options, order, covered))
     if options.max_effort is not None:
@@ -86,7 +92,7 @@ def _within_effort_answer(
         share = _detected_share(counts, covered, names, options)
         limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", target, one=False)
         text = (
-            f"Of all sets that {limit}, {' + '.join(map(quoted_name, names))} detects the most: "
+            f"Of all sets that {limit}, {' + '.join(map(quote_if_ambiguous, names))} detects the most: "
             f"{covered:,.10g} ({_format_rate(share, options)}; {_corrected_phrase(row, counts)})"
             f", and {_flagging_phrase(f'{effort:,.10g} rows', target, one=True)}."
         )
@@ -188,7 +194,7 @@ def _best_pair_answer(
 ) -> Answer:  # fmt: skip
     """Return the sentence on the best pair and its gain; judged: sets with corrected values."""
     row = min(pairs, key=lambda row: (-float(str(row["covered"])), float(str(row["effort"]))))
-    names, alone = _models(row), quoted_name(counts.models[best])
+    names, alone = _models(row), quote_if_ambiguous(counts.models[best])
     members = [counts.models.index(name) for name in names]
     n, together, mine = counts.hit_n, counts.hits[:, members].any(axis=1), counts.hits[:, best]
     gained, lost = (n[one].sum().item() for one in (together & ~mine, mine & ~together))
@@ -200,7 +206,7 @@ def _best_pair_answer(
         chance = ", not significant" if len(pairs) * p > 1 - options.level else ""
     found, flagged = (float(str(row[name])) for name in ("covered", "effort"))
     text = (
-        f"The best pair on these rows, {' + '.join(map(quoted_name, names))}, detects "
+        f"The best pair on these rows, {' + '.join(map(quote_if_ambiguous, names))}, detects "
         f"{found:,.10g} ({_format_count(gained - lost, counts)} more than {alone}{chance}) and "
         f"{_flagging_phrase(f'{flagged:,.10g}', options.target, one=True)}"
     )

@@ -15,7 +15,7 @@ from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.scores import merge_group_scores, rank_scores, read_scores
 from clfeval.document import Document, Estimate, ResultNote, Row, Rows
 from clfeval.document.rows import LazyRows
-from clfeval.errors import UsageError, unknown_model
+from clfeval.errors import UsageError, unknown_model_error
 from clfeval.methods.comparison_answer import comparison_rows
 from clfeval.methods.design_effects import cluster_summary
 from clfeval.methods.estimates import rows_from_columns
@@ -32,9 +32,9 @@ from clfeval.methods.mars.options import COMPARED, MarsOptions
 from clfeval.methods.mars.target_slices import (
     SweepCounts,
     TargetSlice,
-    choose_cuts,
+    choose_thresholds,
     concat_rate_divisors,
-    distinct_cuts,
+    distinct_thresholds,
     exclusive_columns,
     subset_columns,
     sweep_thresholds,
@@ -84,7 +84,7 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     tables |= measured.tables
     if options.reference is not None:
         if options.reference not in seen.models:
-            raise unknown_model("--reference", options.reference, seen.models)
+            raise unknown_model_error("--reference", options.reference, seen.models)
         lead = MEASURE[options.target]
         # the count of every model, not of the target alone
         tables["comparisons"] = [
@@ -263,8 +263,8 @@ def _sweep_table(counted: PredictionCounts, options: MarsOptions) -> tuple[Rows,
     target = merge_group_scores(target, options.group, options.target)
     if not len(target.n):
         return [], []
-    every = distinct_cuts(target.scores)
-    cuts = choose_cuts(every, len(every) if options.points == "all" else options.points)
+    every = distinct_thresholds(target.scores)
+    cuts = choose_thresholds(every, len(every) if options.points == "all" else options.points)
     warnings = []
     if len(cuts) < len(every):
         text = f"the sweep has {len(cuts):,} of {len(every):,} thresholds; add --points all for all"
@@ -325,7 +325,7 @@ def _check_groups(counted: PredictionCounts, options: MarsOptions) -> None:
     for group, members in options.group.items():
         for member in members:
             if member not in names:
-                raise unknown_model(f"--group {group}", member, names)
+                raise unknown_model_error(f"--group {group}", member, names)
             if member in seen:
                 raise UsageError.new(f"'{member}' is in two groups of --group", "bad-group")
             seen.add(member)

@@ -198,7 +198,7 @@ class SweepCounts:
     missed_any: Counts
 
 
-def distinct_cuts(scores: Sequence[Floats]) -> Floats:
+def distinct_thresholds(scores: Sequence[Floats]) -> Floats:
     """Return the distinct scores of the target rows, ascending; inf becomes the largest float."""
     cuts = np.unique(np.concatenate([np.unique(column) for column in scores]))
     return np.unique(np.minimum(cuts[cuts > -np.inf], np.finfo(np.float64).max))
@@ -252,7 +252,7 @@ def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:
     return first, second, who
 
 
-def choose_cuts(cuts: Floats, points: int | None) -> Floats:
+def choose_thresholds(cuts: Floats, points: int | None) -> Floats:
     """Return evenly spaced thresholds with both ends; all of them if there are few."""
     limit = points or MOST_CUTS
     if len(cuts) <= limit:

@@ -171,7 +171,7 @@ def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedM
             return RequestedMeasure(NET_BENEFIT, measure, {})
         measure = CATALOG[AT_RISK]
     if measure is None or not is_two_class_measure(measure):
-        error = unknown_measure(measure, text, OF_TWO_CLASSES, "two classes", flag)
+        error = unknown_measure_error(measure, text, OF_TWO_CLASSES, "two classes", flag)
         error.hint = OF_MORE.get(measure.id if measure else "", error.hint)
         raise error
     given = parse_measure_settings(text, settings, measure, flag=flag)
@@ -181,7 +181,7 @@ def _parse_measure(text: str, name: str, settings: str, flag: str) -> RequestedM
     )
 
 
-def unknown_measure(
+def unknown_measure_error(
     measure: Measure | None, text: str, known: AvailableMeasures, classes: str, flag: str = FLAG
 ) -> UsageError:
     """Build the error for an unknown or unavailable measure, with a hint."""
@@ -374,7 +374,7 @@ def _parse_multiclass_measure(
     if measure is None or measure.classes is None or not _is_computable(measure):
         ids = [one.id for one in CATALOG.values() if _is_computable(one)]
         known = AvailableMeasures("report", ids, SETS)
-        error = unknown_measure(measure, text, known, "more than two classes")
+        error = unknown_measure_error(measure, text, known, "more than two classes")
         if measure is not None and is_two_class_measure(measure) and classes:
             one = format_option("--positive", classes[-1])
             error.hint = f"add {one} to measure that class against the rest"

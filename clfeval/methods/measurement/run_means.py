@@ -25,7 +25,7 @@ from clfeval.formatting import (
     format_number,
     join_names,
     join_words,
-    quoted_name,
+    quote_if_ambiguous,
     with_interval,
 )
 from clfeval.inference.distributions import student_quantile
@@ -262,7 +262,7 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
         text = f"{len(told):,} of {format_count(len(rows), 'pair')} of models "
         text += f"differ{'s' * (len(told) == 1)} significantly in mean {title} over runs{rule}"
         shown = [  # the better one first
-            " above ".join(map(quoted_name, pair if row["verdict"] == BETTER else pair[::-1]))
+            " above ".join(map(quote_if_ambiguous, pair if row["verdict"] == BETTER else pair[::-1]))
             for row, pair in zip(told[:MAX_LISTED], pairs, strict=False)
         ]
         text += f": {', '.join(shown)}" if shown else ""
@@ -270,7 +270,7 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
         text += f" and {more:,} more" if more else ""
         yield Answer("compared", f"{text}.", (), lead)
         return
-    reference = quoted_name(str(rows[0]["reference"]))
+    reference = quote_if_ambiguous(str(rows[0]["reference"]))
     found = [
         f"{join_names([str(row['model']) for row in mine])} "
         f"{'is' if len(mine) == 1 else 'are'} significantly {kind} than {reference}"

@@ -210,7 +210,7 @@ def draw_resamples(
     """Return bootstrap frequencies of the kinds of rows, (b, m), by rows, weights or clusters."""
     often = max(100, min(wanted.resamples, MOST_DRAWN // max(1, len(n) * each)))
     rng = random_stream(wanted.seed, f"report\0{name}")
-    return redraw_rows(n, clusters, often, rng)
+    return resample_rows(n, clusters, often, rng)
 
 
 def describe_resampling(replicates: int, failed: float, wanted: IntervalSettings) -> str:
@@ -220,7 +220,7 @@ def describe_resampling(replicates: int, failed: float, wanted: IntervalSettings
     return ", ".join([BOOTSTRAP, *fewer, *lost])
 
 
-def redraw_rows(
+def resample_rows(
     n: Counts, clusters: Owned | None, often: int, rng: np.random.Generator
 ) -> Iterator[Counts]:
     """Yield bootstrap counts of rows or clusters, Bayesian bootstrap of weights, (b, m)."""

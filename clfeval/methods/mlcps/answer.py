@@ -16,12 +16,12 @@ from clfeval.formatting import (
     format_number,
     join_names,
     join_words,
-    quoted_name,
+    quote_if_ambiguous,
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG, equivalence_formula, match_measure
 from clfeval.measures.record import Measure, parameters_of
-from clfeval.methods.comparison_answer import comparison_answer
+from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.measurement.requested_measures import (
     AT_RISK,
     NEEDS,
@@ -146,7 +146,7 @@ def mlcps_answer(
     value = as_estimate(rows[0].get(score))
     numbers = (score, value.value, value.low, value.high)
     if result.summary["models"] == 1:
-        name = f"{quoted_name(best[0])} is the only model"
+        name = f"{quote_if_ambiguous(best[0])} is the only model"
         text = f"{name}, so there is no ranking; its {_format_score(result, rows[0])}."
         return (Answer("one-model", text, best, *numbers),)
     if score == "desirability" and not value.value:
@@ -157,7 +157,7 @@ def mlcps_answer(
     lead = _format_lead(result, score, value.value)
     below = [str(row["model"]) for row in rows if not row["pareto"]]
     if below and len(rows) == 1:
-        lead += f", but {quoted_name(str(rows[0]['dominated_by']))} dominates it in every metric"
+        lead += f", but {quote_if_ambiguous(str(rows[0]['dominated_by']))} dominates it in every metric"
     elif below:
         are = "is" if len(below) == 1 else "are"
         lead += f", but {join_names(below)} {are} not on the Pareto front"
@@ -165,7 +165,7 @@ def mlcps_answer(
     others = [*_ties_answer(result, best, equal)]
     if compared := result.tables.get("comparisons"):
         margin, to, level = (result.parameters[name] for name in ("margin", "reference", "level"))
-        others = [*comparison_answer(compared, score, to, margin.get(score), level)]
+        others = [*reference_answers(compared, score, to, margin.get(score), level)]
     return (
         Answer("first", text, best, *numbers),
         *others,
@@ -226,7 +226,7 @@ def _stability_answers(
 ) -> Iterator[Answer]:  # fmt: skip
     """Yield sentences on the conditions under which the same model is first; equal: tied models."""
     by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
-    who = quoted_name(best[0]) if one else "one of them"
+    who = quote_if_ambiguous(best[0]) if one else "one of them"
     said = [*_order_claims(result, best, by=by)]
     if not by:
         rank = result.tables["ranks"][places[0]]
@@ -280,7 +280,7 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
     if shares:
         share = next(cell_value(row["share"]) or 0.0 for row in shares if row["model"] == best)
         where = f"with {format_close(100 * share, 1)}% of random weights"
-        yield _stability_claim(quoted_name(best), share >= 0.5, where)
+        yield _stability_claim(quote_if_ambiguous(best), share >= 0.5, where)
         return
     if rank["weight_dependent"] is False:
         yield True, "in this order with any positive weights"
@@ -294,7 +294,7 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
                 changes.setdefault((winner, how), []).append(str(row["metric"]))
     if changes:
         said = [
-            f"{quoted_name(winner)} is first if {join_words(which, most=2, word='or')} is {how}"
+            f"{quote_if_ambiguous(winner)} is first if {join_words(which, most=2, word='or')} is {how}"
             for (winner, how), which in changes.items()
         ]
         yield False, said[0].replace("is doubled", "has double weight")

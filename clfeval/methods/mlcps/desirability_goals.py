@@ -93,7 +93,7 @@ class DesirabilityGoal:
         return text + f", γ {self.gamma[0]:.10g}" * (self.gamma[0] != 1)
 
     def as_dict(self) -> dict[str, object]:
-        """Return the goal as a mapping that `parse_goals` reads back."""
+        """Return the goal as a mapping that `read_goals` reads back."""
         ends = {name: getattr(self, name) for name in GOAL_ENDS if getattr(self, name) is not None}
         entry: dict[str, object] = {"goal": self.goal, **ends}
         if self.gamma:
@@ -230,7 +230,7 @@ EXAMPLES = {
 }
 
 
-def parse_goals(goals: object) -> tuple[DesirabilityGoal, ...]:
+def read_goals(goals: object) -> tuple[DesirabilityGoal, ...]:
     """Parse a YAML file, or a mapping from metrics to goals or mappings.
 
     Errors: UsageError with all problems, in a file with line and column.

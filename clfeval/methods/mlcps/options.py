@@ -71,10 +71,10 @@ def _accept_ranges(flag: str, given: Any) -> dict[str, tuple[float, float]]:
 def _accept_goals(flag: str, given: Any) -> tuple[Any, ...]:
     if given is None:
         return ()
-    from clfeval.methods.mlcps.desirability_goals import parse_goals
+    from clfeval.methods.mlcps.desirability_goals import read_goals
 
     named = isinstance(given, (str, os.PathLike)) and given != ""
-    return parse_goals(given if named else to_mapping(flag, given, "metrics to goals, not a file"))
+    return read_goals(given if named else to_mapping(flag, given, "metrics to goals, not a file"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

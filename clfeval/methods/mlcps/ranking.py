@@ -201,7 +201,7 @@ def rank_models(
         failed = int(np.isnan(drawn).sum(axis=0).max())
         if options.reference in given.models:
             compared = [*_reference_differences(given, main, scores[main], drawn, options)]
-        equal = _not_told_apart(scores[main], drawn, ranks[main], given.fewest, options.level)
+        equal = _tied_with_first(scores[main], drawn, ranks[main], given.fewest, options.level)
     better = _dominance_values(given, options, scales, d, wished)
     by_rank = np.lexsort((np.arange(len(d)), ranks[main]))
     ranked = all_orders and len(scales) >= RAYS
@@ -254,7 +254,7 @@ def _reference_differences(
         )  # fmt: skip
 
 
-def _not_told_apart(
+def _tied_with_first(
     scores: Floats, replicates: Floats, ranks: Ints, fewest: int, level: float
 ) -> list[int]:
     """Return models that are not significantly worse than the first, best first.

@@ -13,7 +13,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.document import Cell, Document, Estimate, ResultNote, Row, Rows
 from clfeval.document.rows import LazyRows
-from clfeval.errors import bad_option, list_names, unknown_model
+from clfeval.errors import bad_option, list_names, unknown_model_error
 from clfeval.inference.resampling import percentile_limits, random_stream
 from clfeval.measures.catalog import measure_of_column
 from clfeval.methods.estimates import make_estimate, proportion_estimates, rows_from_columns
@@ -157,7 +157,7 @@ def mlcps_result(
     check_reference(options.reference, level, options.margin, ("mlcps", "desirability"))
     if options.reference is not None:
         if options.reference not in given.models:
-            raise unknown_model("--reference", options.reference, given.models)
+            raise unknown_model_error("--reference", options.reference, given.models)
         if given.replicates is None:
             what = "--reference needs predictions, and this is a table of metrics"
             raise bad_option(what, "give a table of predictions with --from predictions")

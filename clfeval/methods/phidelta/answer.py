@@ -15,11 +15,11 @@ from clfeval.formatting import (
     format_exact,
     format_number,
     join_names,
-    quoted_name,
+    quote_if_ambiguous,
     with_interval,
 )
 from clfeval.measures.odds import LEAN
-from clfeval.methods.comparison_answer import comparison_answer, tied_with_best
+from clfeval.methods.comparison_answer import reference_answers, tied_with_best
 from clfeval.methods.measurement.run_means import RunMean, Runs, run_answers
 
 MOST, MOST_COMPARED = 5, 300  # sentences; models of which all pairs are compared
@@ -44,7 +44,7 @@ def classifier_answer(
     said = [_best_model_answer(ranked, leaders, level)]
     compared = tables.get("comparisons", ())
     if reference is not None and compared and level is not None:
-        said += comparison_answer(compared, "delta", reference, margin, level)
+        said += reference_answers(compared, "delta", reference, margin, level)
     elif len(leaders) < len(ranked):
         others = [str(row["model"]) for row in ranked[len(leaders) :]]
         said.append(_ties_answer(leaders, others, patterns, level))
@@ -122,7 +122,7 @@ def _ppv_answer(name: str, populations: Sequence[Row], level: float | None) -> I
         if value is not None:
             size = with_interval(value, low, high, level or 0.95, format_close)
             at = f"{format_exact(float(str(row['prevalence'])))} ({row['odds']})"
-            text = f"At prevalence {at} the PPV of {quoted_name(name)} is {size}."
+            text = f"At prevalence {at} the PPV of {quote_if_ambiguous(name)} is {size}."
             yield Answer("right", text, (name,), "precision", value, low, high)
 
 
@@ -218,7 +218,7 @@ def _strongest_feature_answer(
         return Answer("none-discriminates", text, (), "delta", value)
     if alike > 1:
         left = [f"{alike - len(names):,} more"] if alike > len(names) else []
-        *others, last = [*map(quoted_name, names), *left]
+        *others, last = [*map(quote_if_ambiguous, names), *left]
         text = f"{', '.join(others)} and {last} have the strongest association with the class: |δ| "
         chosen = any(row.get("corrected_delta", row["delta"]) != row["delta"] for row in best)
         how = ", thresholds chosen on these rows" * chosen
@@ -228,7 +228,7 @@ def _strongest_feature_answer(
     if row["rule"] in (">", ">=") and isinstance(row["cut"], float):
         cut = f" ({row['rule']} {row['cut']:.4g})"
     side = "positive" if value > 0 else "negative"
-    text = f"{quoted_name(names[0])}{cut} has the strongest association with the class: "
+    text = f"{quote_if_ambiguous(names[0])}{cut} has the strongest association with the class: "
     text += f"δ {with_interval(value, low, high, level)}"
     corrected = as_estimate(row.get("corrected_delta"))
     if corrected.value is not None and corrected != delta:

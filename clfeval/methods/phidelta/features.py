@@ -107,8 +107,8 @@ def feature_table(
     totals = from_units(both, counts.unit)
     cuts = np.clip(counts.cuts, -LARGEST, LARGEST)
     numbers = np.column_stack([cuts, divide(tp, counts.positives), divide(fp, counts.negatives)])
-    phis, deltas = _with_bounds(ranked, 1, level), _with_bounds(ranked, -1, level)
-    held = [_with_bounds(ranked, sign, level, held=True) for sign in (1, -1)] if honest else []
+    phis, deltas = _with_limits(ranked, 1, level), _with_limits(ranked, -1, level)
+    held = [_with_limits(ranked, sign, level, held=True) for sign in (1, -1)] if honest else []
     if honest and told is None:  # a chosen threshold cannot be tested without a level
         told = [False] * len(counts)
 
@@ -220,7 +220,7 @@ def implication_table(ranked: RankedFeatures, level: float | None) -> Rows:
     ]  # fmt: skip
 
 
-def _with_bounds(
+def _with_limits(
     ranked: RankedFeatures, sign: int, level: float | None, *, held: bool = False
 ) -> Floats:
     """Return phi (sign 1) or delta (-1), (k, 3), no limits for soft votes, chosen thresholds."""

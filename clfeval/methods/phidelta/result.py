@@ -10,7 +10,7 @@ from clfeval.compare.families import ALL_PAIRS
 from clfeval.counts.count import Sample
 from clfeval.counts.evaluated_rows import slice_label
 from clfeval.document import Answer, Document, ResultNote, Row, Rows
-from clfeval.errors import UsageError, bad_option, unknown_model
+from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.measures.population import BALANCED
 from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_comparison_rows
 from clfeval.methods.estimates import Design
@@ -106,7 +106,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     level, counts = plane.confidence, sample.slices[None]
     if options.reference is not None:
         if options.reference not in counts.models:
-            raise unknown_model("--reference", options.reference, counts.models)
+            raise unknown_model_error("--reference", options.reference, counts.models)
         if len(counts.models) == 1:
             what = f"--reference '{options.reference}' is the only model; add another model"
             raise bad_option(what)

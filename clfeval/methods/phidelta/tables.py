@@ -144,7 +144,7 @@ BIAS = 0.05  # a mean |phi| up to here is low bias
 LOW_VARIANCE = 0.05  # a distance of runs from their mean point up to here is low variance
 
 
-def read_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | None]:
+def interpret_position(phi: Estimate, delta: Estimate) -> tuple[str | None, str | None]:
     """Return the interpretation of phi and delta, or None and the reason without one."""
     if delta.value is None:
         return None, f"δ is undefined ({delta.reason})"
@@ -262,7 +262,7 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
     prevalence. `region_*`: simultaneous intervals of phi and delta.
     """
     phi, delta = plane.position()
-    read = [read_position(*pair) for pair in zip(phi, delta, strict=True)]
+    read = [interpret_position(*pair) for pair in zip(phi, delta, strict=True)]
     # the two are independent: intervals at the square root of the level cover both at the level
     each = None if plane.level is None else math.sqrt(plane.level)
     cells = Cells.at_prevalence(plane.counts)

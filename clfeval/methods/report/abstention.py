@@ -14,7 +14,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError, bad_option
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.decisions import DIGITS, mean_risk
+from clfeval.measures.decisions import DIGITS, risk_coverage_area
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.thresholds import FLAGGED_MEASURE, RATES, estimate_measures
@@ -122,7 +122,7 @@ def abstention_rows(
                 "accuracy": accuracy,
                 "accuracy_of_all": estimate_measures([ANSWERED["accuracy"]], every, wanted)[0],
                 **dict(zip(RATES, rates, strict=True)), "cost": cost, "cost_of_all": before,
-                "aurc": float(mean_risk(*risk)),
+                "aurc": float(risk_coverage_area(*risk)),
             }
         )  # fmt: skip
     return rows

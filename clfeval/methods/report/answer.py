@@ -18,7 +18,7 @@ from clfeval.formatting import (
     format_p_value,
     join_names,
     join_words,
-    quoted_name,
+    quote_if_ambiguous,
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
@@ -65,7 +65,7 @@ def _no_worse_answer(model: str, tested: Sequence[Row]) -> Answer:
     if not tested:
         text = f"No slice is large enough for a test: {ROWS} rows, or {OF_A_CLASS} of a class, "
         return Answer("slices", f"{text}are needed inside and outside the slice.", (model,))
-    text = f"{quoted_name(model)} is not significantly worse inside than outside "
+    text = f"{quote_if_ambiguous(model)} is not significantly worse inside than outside "
     text += "the slice" if len(slices) == 1 else f"any of {format_count(len(slices), 'slice')}"
     text += f" (by {join_words(titles, most=4, word='or')})."
     return Answer("slices", text, (model,), str(tested[0]["measure"]))
@@ -83,7 +83,7 @@ def _worse_slices_answer(
             values = [_format_comparison(row, sizes[label]) for row in worse
                       if row["slice"] == label and row["verdict"] == kind]  # fmt: skip
             said += [f"{words}: {join_words(values)}"] if values else []
-        text = f"In {label}, {quoted_name(model)} is {'; '.join(said)}"
+        text = f"In {label}, {quote_if_ambiguous(model)} is {'; '.join(said)}"
         for kinds, words in (
             ((BETTER,), "significantly better"), (UNCHANGED, "not significantly different")
         ):  # fmt: skip
@@ -243,7 +243,7 @@ def _corrected_answer(first: Row, lead: str, tested: BestSet) -> Answer:
     if high is not None and high - was >= MIN_OPTIMISM:
         high -= bias
     name, title, size = str(first["model"]), CATALOG[lead].title, format_number(value)
-    text = f"Corrected for selection, the {title} of {quoted_name(name)} is {size}."
+    text = f"Corrected for selection, the {title} of {quote_if_ambiguous(name)} is {size}."
     return Answer("corrected", text, (name,), lead, value, low, high)
 
 
@@ -257,8 +257,8 @@ def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[An
     one, own = as_estimate(row["net_benefit"]), as_estimate(ranked[0]["net_benefit"]).value or 0.0
     value = with_interval(one.value or 0.0, one.low, one.high)
     at = format_exact(float(str(row["threshold"])))
-    text = f"At threshold {at}, {quoted_name(most)} has significantly higher net benefit than "
-    text += f"{quoted_name(best)}: {value} compared with {format_number(own)}."
+    text = f"At threshold {at}, {quote_if_ambiguous(most)} has significantly higher net benefit than "
+    text += f"{quote_if_ambiguous(best)}: {value} compared with {format_number(own)}."
     return [Answer("worth", text, (most,), "net_benefit", one.value, one.low, one.high)]
 
 
@@ -270,7 +270,7 @@ def _decision_curve_answer(
     if not mine or level is None:
         return []
     at = [float(str(row["threshold"])) for row in mine if row["helps"]]
-    what = "its net benefit" if its else f"the net benefit of {quoted_name(best)}"
+    what = "its net benefit" if its else f"the net benefit of {quote_if_ambiguous(best)}"
     if not at:
         text = f"At no threshold does {what} significantly exceed treat-all and treat-none."
         return [Answer("helps-nowhere", text, (best,), "net_benefit")]

@@ -16,13 +16,17 @@ from clfeval.counts.patterns import ConfusionCounts, from_units
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate, cell_value
 from clfeval.document.rows import deferred_rows
-from clfeval.formatting import format_count, format_number, join_names, quoted_name
+from clfeval.formatting import format_count, format_number, join_names, quote_if_ambiguous
 from clfeval.inference.distributions import critical_value
-from clfeval.inference.hypothesis_tests import ScoreTests, clustered_score_tests, score_tests
+from clfeval.inference.hypothesis_tests import (
+    CalibrationTests,
+    calibration_tests,
+    clustered_score_tests,
+)
 from clfeval.inference.proportions import holm
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.logistic import has_log_odds, log_odds
+from clfeval.measures.logistic import log_odds, log_odds_slice
 from clfeval.methods.estimates import (
     Cells,
     Design,
@@ -80,10 +84,10 @@ def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: i
 
     p_adjusted: twice the smaller p. contradicted: rows whose class had probability 0.
     """
-    inner = has_log_odds(counts.scores)
+    inner = log_odds_slice(counts.scores)
     lost = counts.positives[: inner.start].sum() + counts.negatives[inner.stop :].sum()
     none = np.full(2, np.nan)  # where every score is 0 or 1
-    found = ScoreTests(none, none, none, "none", np.zeros(0), np.zeros(0))
+    found = CalibrationTests(none, none, none, "none", np.zeros(0), np.zeros(0))
     if inner.start < inner.stop:
         found = _run_score_tests(counts, inner, random_stream(seed, f"{model}\0calibration"))
     off = np.abs(found.gaps) > critical_value(level) * found.errors  # significant, unadjusted
@@ -109,18 +113,18 @@ def adjust_calibration_tests(rows: Sequence[Row]) -> list[Row]:
     return [{**row, "p_adjusted": number_or_none(one)} for row, one in zip(rows, each, strict=True)]
 
 
-def _run_score_tests(counts: ScoreCounts, inner: slice, rng: np.random.Generator) -> ScoreTests:
+def _run_score_tests(counts: ScoreCounts, inner: slice, rng: np.random.Generator) -> CalibrationTests:
     """Return the score tests of scores with log odds; with clusters, scores may be grouped."""
     if counts.clusters is None:
         rows, x = counts.positives[inner] + counts.negatives[inner], log_odds(counts.scores)[inner]
-        return score_tests(counts.scores[inner], x, counts.positives[inner], rows, rng)
+        return calibration_tests(counts.scores[inner], x, counts.positives[inner], rows, rng)
     few, heavy = counts.coarser(MOST), np.ones(2)
     owned, both = few.clusters, np.array([few.positives, few.negatives])
     if isinstance(owned, RowWeights):
         halves = (one.reshape(2, -1).sum(axis=1) for one in (owned.squares, owned.n))
         heavy = np.nan_to_num(divide(*halves), nan=owned.weight)
     assert owned is not None
-    x, inner = log_odds(few.scores), has_log_odds(few.scores)
+    x, inner = log_odds(few.scores), log_odds_slice(few.scores)
     return clustered_score_tests(few.scores, x, both, inner, owned, heavy)
 
 
@@ -208,7 +212,7 @@ def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, 
         text = "{} ranks in reverse: rows with higher scores are less often positive"
     if text == UNSURE:
         fact = f"adjusted p = {format_number(p or 0.0)}; {fact.replace(', ', ', unadjusted ')}"
-    return verdict, f"{text.format(quoted_name(str(row['model'])), fault)} ({fact})", measure
+    return verdict, f"{text.format(quote_if_ambiguous(str(row['model'])), fault)} ({fact})", measure
 
 
 def _explain_undefined_slope(area: float | None, shift: Estimate) -> str:
@@ -312,11 +316,11 @@ def threshold_rows(
     found = confusions_at(counts, cuts)
     return deferred_rows(
         len(cuts),
-        lambda: rows_from_columns(_at_cuts(found, cuts, level, design), slice=label, model=model),
+        lambda: rows_from_columns(_at_thresholds(found, cuts, level, design), slice=label, model=model),
     )
 
 
-def _at_cuts(
+def _at_thresholds(
     found: ConfusionCounts, cuts: Floats, level: float | None, design: Design
 ) -> dict[str, Sequence[Any]]:
     cells, table = Cells.at_prevalence(found), float_confusion(found)

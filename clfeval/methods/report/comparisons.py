@@ -32,7 +32,7 @@ from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import ScoredRows, list_changes
 from clfeval.document import Document, Estimate, Row, as_estimate
-from clfeval.errors import UsageError, bad_option, unknown_model
+from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.inference.hypothesis_tests import cochran_q, mid_p
 from clfeval.methods.design_effects import effective_class_sizes
 from clfeval.methods.measurement.measure_rows import takes_scores
@@ -76,7 +76,7 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
     if reference is None:
         return
     if reference not in (*models, *EVERY) and not family_pairs(reference, models):
-        raise unknown_model("--reference", reference, [*models, *EVERY])
+        raise unknown_model_error("--reference", reference, [*models, *EVERY])
     if len(models) == 1:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
     if not same_rows:
@@ -282,7 +282,7 @@ def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
     if reference == BEST:
         raise bad_option("--reference best is not available with runs: name a model, or all-pairs")
     if reference not in (None, ALL_PAIRS, *models):
-        raise unknown_model("--reference", str(reference), [*models, ALL_PAIRS])
+        raise unknown_model_error("--reference", str(reference), [*models, ALL_PAIRS])
     if reference is not None and len(models) == 1:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
     if sample.counted is None:

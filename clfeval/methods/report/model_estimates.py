@@ -27,7 +27,10 @@ from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.multiclass_table import average_influence, class_average
 from clfeval.measures.probability import distinct_starts
 from clfeval.methods.design_effects import class_sizes, effective_class_sizes, smallest_class_size
-from clfeval.methods.measurement.label_measures import estimates_of_labels, make_paired_estimates
+from clfeval.methods.measurement.label_measures import (
+    estimates_from_influence,
+    make_paired_estimates,
+)
 from clfeval.methods.measurement.measure_rows import measure_at_threshold
 from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT, RequestedMeasure
 from clfeval.methods.measurement.score_measures import describe_resampling, draw_resamples
@@ -143,7 +146,7 @@ def class_label_estimates(
     row = float(patterns.n.sum() / class_sizes(patterns, c).sum())
     f = np.array([influence(tables[i] + row / c) for i in some]).reshape(len(some), c, c)
     shares = patterns.tables[0].sum(axis=1) / patterns.n.sum()
-    return estimates_of_labels(asked, patterns, some, values[some], moved * wider[patterns.truth],
+    return estimates_from_influence(asked, patterns, some, values[some], moved * wider[patterns.truth],
                                f.max(axis=2) - f.min(axis=2), shares, row)  # fmt: skip
 
 

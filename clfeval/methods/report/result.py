@@ -186,7 +186,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         firsts, lead, tested, whole_table_rows(tables.get("decision", ())), options.confidence,
         same=same, of="labels" if lead == LEAD_OF_LABELS else (
             "scores" if same == scored.same else "predictions"),
-        worth=_by_worth(sample, firsts, options), tests=tables.get("calibration_tests", ()),
+        worth=_best_by_net_benefit(sample, firsts, options), tests=tables.get("calibration_tests", ()),
         untested=explain_untested(options, same_rows=patterns is not None),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
@@ -273,7 +273,7 @@ def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, Pair
     return {} if found is None else {NET_BENEFIT: found}
 
 
-def _by_worth(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> BestSet | None:
+def _best_by_net_benefit(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> BestSet | None:
     """Return the best set by net benefit at the common threshold of all models with scores."""
     known = [row for row in rows if as_estimate(row.get("net_benefit")).value is not None]
     if options.confidence is None or len({row["threshold"] for row in known}) != 1:

@@ -15,7 +15,7 @@ from clfeval.formatting import (
     format_exact,
     format_number,
     format_percent,
-    quoted_name,
+    quote_if_ambiguous,
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
@@ -58,7 +58,7 @@ def threshold_answers(
     means = [prevalence_answer(row, level) for row in [*there.values()][:MOST]]
     cuts, zones = (
         _model_answers(tables.get(name, ()), models, partial(answer, level=level))
-        for name, answer in (("cutoffs", _cutoff_answer), ("abstentions", _abstention_answer))
+        for name, answer in (("cutoffs", _threshold_answer), ("abstentions", _abstention_answer))
     )
     return (*cuts, *means, *zones)
 
@@ -82,10 +82,10 @@ def _model_answers(
     yield from said
 
 
-def _cutoff_answer(row: Row, level: float) -> Answer:
+def _threshold_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the threshold of a rule, and values expected on new data."""
     model, code = str(row["model"]), "best-cut"
-    name, rule = quoted_name(model), _name_rule(row, level)
+    name, rule = quote_if_ambiguous(model), _name_rule(row, level)
     honest, value, limited = (as_estimate(row[key]) for key in ("corrected", "value", "limited"))
     measure = str(row["measure"]).partition(":")[0]
     title = CATALOG[measure].title
@@ -152,7 +152,7 @@ def _format_confidence(level: float) -> str:
 def _abstention_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the effect of abstention."""
     model, code = str(row["model"]), "abstention"
-    name, accuracy = quoted_name(model), as_estimate(row["accuracy"])
+    name, accuracy = quote_if_ambiguous(model), as_estimate(row["accuracy"])
     before = as_estimate(row["accuracy_of_all"])
     coverage = as_estimate(row["coverage"]).value
     if coverage is None or before.value is None:

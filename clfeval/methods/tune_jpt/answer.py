@@ -18,13 +18,13 @@ from clfeval.formatting import (
     format_exact,
     format_share,
     join_names,
-    quoted_name,
+    quote_if_ambiguous,
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG, measure_title
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
-from clfeval.methods.comparison_answer import comparison_answer
+from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.predictive_values import prevalence_answer, prevalence_phrase
 from clfeval.methods.tune_jpt.options import FULL_SWEEP
 from clfeval.records import dataclass
@@ -57,7 +57,7 @@ def tune_answer(tables: Mapping[str, Rows], parameters: Mapping[str, Any]) -> tu
             said, to = [first], str(parameters["reference"])
             for lead in dict.fromkeys(str(row["measure"]) for row in compared):  # per population
                 margin = (parameters["margin"] or {}).get(lead.partition(":")[0])
-                said += comparison_answer(compared, lead, to, margin, parameters["level"])
+                said += reference_answers(compared, lead, to, margin, parameters["level"])
             said += others
     else:
         said = [one for row in rows[:TARGETS] for one in told.usable([row])]
@@ -161,7 +161,7 @@ class TuneAnswers:
         margin = (self.parameters["margin"] or {}).get(self.measure)
         if margin is None or contest is None or contest.get("verdict") is None:
             return
-        leader, kind = quoted_name(str(contest["leader"])), contest["verdict"]
+        leader, kind = quote_if_ambiguous(str(contest["leader"])), contest["verdict"]
         alike, maybe = (
             [*map(str, names)] if isinstance(names := contest[name], list) else []
             for name in ("equivalent", "possibly_better")
@@ -341,7 +341,7 @@ def _leading_models(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
 def _who_has(names: Sequence[str]) -> str:
     """Return names with `has`, or `have` where there are several."""
     one = len(names) == 1
-    return f"{quoted_name(names[0])} has" if one else f"{join_names(names, most=NAMES)} have"
+    return f"{quote_if_ambiguous(names[0])} has" if one else f"{join_names(names, most=NAMES)} have"
 
 
 def _with_limits(cell: Estimate, level: float) -> str:

@@ -149,7 +149,7 @@ def winner_rows(
         }  # fmt: skip
         if margin is not None:
             by = {its[j]: estimate_or_none(*(x[j] for x in leads)) for j in others if defined}
-            row |= _that_matters(by, margin)
+            row |= _margin_cells(by, margin)
         yield row
 
 
@@ -173,7 +173,7 @@ def _interval_levels(
     return levels
 
 
-def _that_matters(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any]:
+def _margin_cells(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any]:
     """Return the cells that compare the leader with the other models by the margin."""
     none, kinds, lows = Estimate(None), dict[str, str | None](), list[float]()
     for name, one in leads.items():

@@ -15,8 +15,8 @@ from clfeval.arrays import MOST
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.document import Document, InputFile, ResultNote, Row, Rows, sort_value
-from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_model
-from clfeval.formatting import format_class_ratio, quoted_name
+from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_model_error
+from clfeval.formatting import format_class_ratio, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.options import check_reference
@@ -173,7 +173,7 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
     models = given.slices[None].models
     check_reference(options.reference, options.confidence, {}, ())
     if options.reference is not None and options.reference not in models:
-        raise unknown_model("--reference", options.reference, models)
+        raise unknown_model_error("--reference", options.reference, models)
     if options.margin and len(models) == 1:
         raise bad_option("--margin needs two models or more to compare")
 
@@ -259,7 +259,7 @@ def _small_class_notes(given: Sample) -> Iterator[ResultNote]:
     for label in given.slices:
         least = min((n for rows in class_rows(given, label) for n in rows if n), default=inf)
         few |= {label: least} if least < ENOUGH else {}
-    slices = [f"{n:,.10g} in {quoted_name(label)}" for label, n in few.items() if label is not None]
+    slices = [f"{n:,.10g} in {quote_if_ambiguous(label)}" for label, n in few.items() if label is not None]
     whole = [f"{few[None]:,.10g}"] if None in few else []
     if few:
         more = f" and {len(slices) - 5} more slices" if len(slices) > 5 else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from clfeval.document import Document, Row, cell_value
-from clfeval.formatting import format_count, quoted_name
+from clfeval.formatting import format_count, quote_if_ambiguous
 from clfeval.pages.formatting import format_cell, join_names, majority_class_note
 from clfeval.pages.glossary import MLCPS, MLCPS_HEADINGS
 from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
@@ -162,12 +162,12 @@ def headline(result: Document) -> list[str]:
     read = format_count(summary["metrics"], "metric")
     if parameters["from"] == "predictions" and files:
         positive, read = parameters.get("positive"), format_count(files[0].rows, "row")
-        read += f" (positive: {quoted_name(str(positive))})" if positive is not None else ""
+        read += f" (positive: {quote_if_ambiguous(str(positive))})" if positive is not None else ""
     lines = [f"MLcps of {names}: {format_count(summary['models'], 'model')}, {read}"]
     if weights := parameters["weights"].items():
-        weighted = [f"{quoted_name(name)} (weight {w:g})" if w != 1
-                    else quoted_name(name) for name, w in weights]  # fmt: skip
-        rescaled = [f"{quoted_name(metric)} from {format_range(scale)}"
+        weighted = [f"{quote_if_ambiguous(name)} (weight {w:g})" if w != 1
+                    else quote_if_ambiguous(name) for name, w in weights]  # fmt: skip
+        rescaled = [f"{quote_if_ambiguous(metric)} from {format_range(scale)}"
                     for metric, scale in parameters["scales"].items()
                     if scale is not None and list(scale) != [0, 1]]  # fmt: skip
         said = f"; rescaled: {_fit_names(rescaled)}" if rescaled else ""

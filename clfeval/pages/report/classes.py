@@ -7,7 +7,7 @@ from itertools import zip_longest
 from math import inf
 
 from clfeval.document import Document, Row, cell_value
-from clfeval.formatting import format_count, printable, quoted_name
+from clfeval.formatting import format_count, printable, quote_if_ambiguous
 from clfeval.pages.formatting import format_exact
 from clfeval.pages.schema import Source, TableView
 from clfeval.pages.shared_columns import (
@@ -108,7 +108,7 @@ def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Ite
         "class": "class", "recall ↑": "sensitivity", "precision ↑": "precision", "F1 ↑": "f1",
         "rows": "rows",
     }  # fmt: skip
-    title = f"Per-class results of {quoted_name(model)}"
+    title = f"Per-class results of {quote_if_ambiguous(model)}"
     first = f"{title}, lowest F1 first" if few is not rows else title
     yield TableView(
         "measures", first, columns, few, rank="main", total=len(rows), name="worst classes",
@@ -134,7 +134,7 @@ def _confusions_table(mine: Sequence[Row], model: str) -> Iterator[TableView]:
         said.append(f"{' predicted as '.join(names)}: {rows:,.10g} of {every}")
     if not said:
         return
-    title = f"Most frequent confusions of {quoted_name(model)}"
+    title = f"Most frequent confusions of {quote_if_ambiguous(model)}"
     if max(map(len, said)) > NARROW or len(said) < 3:
         lines: list[Row] = [{"first": text} for text in said[: WORST // 2]]
         columns: dict[str, Source] = {CONFUSED: "first"}
@@ -163,6 +163,6 @@ def _matrix_table(result: Document, mine: Sequence[Row], model: str) -> Iterator
     columns: dict[str, Source] = {"truth": "truth"}
     columns |= {printable(name) + " " * k: f"said {k}" for k, name in enumerate(names)}
     yield TableView(
-        "confusion", f"Confusion matrix of {quoted_name(model)}: rows are true classes",
+        "confusion", f"Confusion matrix of {quote_if_ambiguous(model)}: rows are true classes",
         columns, rows, name="matrix", right=tuple(columns)[1:], whole=True,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from clfeval.formatting import (
     describe_reference,
     format_count,
     format_number,
-    quoted_name,
+    quote_if_ambiguous,
 )
 from clfeval.measures.catalog import find_measure
 from clfeval.pages.formatting import column_heading, format_exact
@@ -143,7 +143,7 @@ def comparison_tables(result: Document) -> Iterator[TableView]:
         else:
             columns = {"measure": "measure", "model": "model", "minus": "reference", **SHORT}
         if len(pairs) == 1:
-            title = f"{quoted_name(str(rows[0]['model']))} minus {quoted_name(*references)}"
+            title = f"{quote_if_ambiguous(str(rows[0]['model']))} minus {quote_if_ambiguous(*references)}"
             columns.pop("model")
             note = "intervals and p: adjusted only for sensitivity and specificity together"
         for row in result.tables.get("together", ()):
@@ -193,7 +193,7 @@ def run_tables(result: Document) -> Iterator[TableView]:
         title = "Differences of means over runs, all pairs"
         less: dict[str, Source] = {"minus": "reference"}
         if len(references) == 1:
-            title, less = f"Differences from {quoted_name(*references)}, means over runs", {}
+            title, less = f"Differences from {quote_if_ambiguous(*references)}, means over runs", {}
         columns: dict[str, Source] = {"measure": "measure", "model": "model", **less, **SHORT}
         note = "intervals and p: adjusted for all comparisons of a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
@@ -223,7 +223,7 @@ def slice_tables(result: Document) -> Iterator[TableView]:
         SLICE_HEADS.get(name, column_heading(name)): partial(_format_marked, name=name)
         for name in rows[0] if isinstance(rows[0][name], Estimate)
     }  # fmt: skip
-    yield TableView("slices", f"Slices of {quoted_name(best)}", {**columns, "q": "q"}, rows, FEW,
+    yield TableView("slices", f"Slices of {quote_if_ambiguous(best)}", {**columns, "q": "q"}, rows, FEW,
                     note, rank="asked", whole=True, places=())  # fmt: skip
     if inside := comparison_rows(result, "reference", inside=True):
         to = describe_reference(str(inside[0]["reference"]), str(result.parameters["reference"]))
@@ -237,7 +237,7 @@ def slice_tables(result: Document) -> Iterator[TableView]:
                     name="within")  # fmt: skip
     gaps = [row for row in comparison_rows(result, "slice", inside=True) if row["model"] == best]
     yield TableView(
-        "comparisons", f"Slices of {quoted_name(best)}: inside compared with outside",
+        "comparisons", f"Slices of {quote_if_ambiguous(best)}: inside compared with outside",
         {"measure": "measure", "slice": "slice", "in slice": "new", "outside": "old",
          "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
         gaps, 60, FAIRNESS, name="gaps",

@@ -7,7 +7,7 @@ from itertools import islice
 
 from clfeval.document import Cell, Document, Row, as_estimate, cell_value
 from clfeval.document.rows import rows_where
-from clfeval.formatting import format_percent, quoted_name
+from clfeval.formatting import format_percent, quote_if_ambiguous
 from clfeval.pages.formatting import (
     INFINITE,
     REASONS,
@@ -135,7 +135,7 @@ def _score_distribution(result: Document, model: str) -> TableView:
         lines.append({"class": name, "scores": f"{low} {blocks} {high}"})
     columns: dict[str, Source] = {"": "class", " ": "scores"}
     return TableView(
-        "distribution", f"Score distribution by class ({quoted_name(model)})",
+        "distribution", f"Score distribution by class ({quote_if_ambiguous(model)})",
         columns, lines, rank="main", more="", whole=True,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from clfeval.formatting import (
     format_close,
     format_count,
     format_share,
-    quoted_name,
+    quote_if_ambiguous,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
@@ -145,7 +145,7 @@ def format_prevalence(share: Cell) -> str:
 def format_some_names(names: Sequence[str]) -> str:
     """Return the names of some models, and the number of the rest."""
     left = len(names) - FEW
-    return ", ".join(map(quoted_name, names[:FEW])) + (f" and {left} more" if left > 0 else "")
+    return ", ".join(map(quote_if_ambiguous, names[:FEW])) + (f" and {left} more" if left > 0 else "")
 
 
 def has_sample(result: Document) -> bool:

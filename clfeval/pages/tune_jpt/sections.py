@@ -9,7 +9,7 @@ from math import inf
 
 from clfeval.document import Cell, Estimate, Row, cell_value, comparable_rows
 from clfeval.document.rows import column_values, deferred_rows
-from clfeval.formatting import format_class_ratio, format_share, quoted_name
+from clfeval.formatting import format_class_ratio, format_share, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
 from clfeval.pages.formatting import ABSENT, evenly_spaced, format_amount, format_exact
@@ -133,8 +133,8 @@ def _crossover_table(look: TableContext) -> Iterator[TableView]:
     at, limits = "prevalence\nof crossing", f"{look.result.parameters['level'] * 100:g}% CI"
     columns: dict[str, Source] = {
         **look.who(model=False),
-        "models": lambda row: f"{quoted_name(str(row['first']))} and "
-                              f"{quoted_name(str(row['second']))}",
+        "models": lambda row: f"{quote_if_ambiguous(str(row['first']))} and "
+                              f"{quote_if_ambiguous(str(row['second']))}",
         **look.measure_column, "leading model": "verdict",
         at: lambda row: format_prevalence(cell_value(row["crossing"])),
     }  # fmt: skip

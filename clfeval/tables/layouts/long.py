@@ -34,12 +34,12 @@ from clfeval.tables.invalid_cells import (
     PLACE,
     Check,
     Suspicion,
-    bad_answer,
     bad_weight,
     column_as_text,
     escape_braces,
     missing_cell,
     missing_value,
+    prediction_checks,
 )
 from clfeval.tables.layouts import wide
 from clfeval.tables.scan import Frame, TableFile, concatenate_frames, count_distinct_values, scan
@@ -57,7 +57,7 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Colum
     )
     answer = find_column([name for name in columns if name != roles.truth], ColumnNames.PREDICTION)
     if model and truth and answer not in (None, truth):
-        answer = _one_answer(file, {name: peeks[name] for name in columns if name != truth},
+        answer = _prediction_column(file, {name: peeks[name] for name in columns if name != truth},
                              frozenset(known_labels(peeks[truth].texts, roles)), roles)  # fmt: skip
     if not (model and answer and truth) or truth == answer:
         return None
@@ -77,7 +77,7 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Colum
     return Columns(truth, row_id, naming=model, answer=answer)
 
 
-def _one_answer(
+def _prediction_column(
     file: str, peeks: Mapping[str, ColumnPeek], classes: frozenset[str], roles: Input
 ) -> str | None:
     """Return the column of predictions; DataError if one has labels and another has scores."""
@@ -199,7 +199,7 @@ def row_checks(
     told = (columns.run, columns.cluster)
     wanted += [missing_cell(one, frame) for one in told if one is not None]
     wanted += [missing_value(columns.truth)] if suspicion.strict else []
-    wanted += bad_answer(columns.answer, columns, suspicion, number=not labels)
+    wanted += prediction_checks(columns.answer, columns, suspicion, number=not labels)
     if suspicion.weights and columns.weight:
         wanted.append(bad_weight(columns.weight, columns.written))
     for name in names if suspicion.wrong else ():  # at the first row of the id

@@ -35,11 +35,11 @@ from clfeval.tables.invalid_cells import (
     ROW,
     Check,
     Suspicion,
-    bad_answer,
     bad_weight,
     duplicate_id,
     missing_cell,
     missing_value,
+    prediction_checks,
     zero_probabilities,
 )
 from clfeval.tables.scan import Frame, TableFile, in_polars, scan
@@ -340,7 +340,7 @@ def row_checks(
     for model in columns.models:
         for column in model.columns:
             number, unknown = model.kind != "label", model.name in suspicion.unknown
-            wanted += bad_answer(column, columns, suspicion, number=number, unknown=unknown)
+            wanted += prediction_checks(column, columns, suspicion, number=number, unknown=unknown)
         if model.shares and suspicion.strict:
             wanted.append(zero_probabilities(model.name, model.columns, columns.written))
     if columns.run is not None:

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table
+from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table_error
 from clfeval.tables.cells import FRAME
 from clfeval.tables.csv import (
     ENCODING_HINT,
+    compute_fingerprint,
     inspect_structure,
     other_delimiter,
     read_records,
     refuse_utf16,
-    take_fingerprint,
 )
 from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column
@@ -67,7 +67,7 @@ def read_grid(table: Any, said: Input) -> Grid:
 
 
 def _of_file(source: SourceFile, id_column: str | None) -> Grid:
-    found = take_fingerprint(source)
+    found = compute_fingerprint(source)
     if source.format in BINARY:
         try:
             grid = replace(_of_frame(open_typed(source).native), name=source.name)
@@ -111,7 +111,7 @@ def _of_frame(table: Any) -> Grid:
     try:
         frame: Any = nw.from_native(table, pass_through=False)
     except TypeError as error:
-        raise not_a_table(table) from error
+        raise not_a_table_error(table) from error
     except nw.exceptions.DuplicateError as error:
         names = [line[2:] for line in str(error).splitlines() if line.startswith("- ")]
         raise DataError(

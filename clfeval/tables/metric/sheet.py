@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clfeval.errors import DataError, Problem, list_names, quote_word, unknown_column
+from clfeval.errors import DataError, Problem, list_names, quote_word, unknown_column_error
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name, match_names
 from clfeval.tables.metric.grid import Grid, ValuePlaces
@@ -78,7 +78,7 @@ def name_column(grid: Grid, said: Input, names: Sequence[str] = ColumnNames.MODE
     """Return the column of names, given by --id or recognised by its name; else None."""
     if said.id is not None:
         if said.id not in grid.columns:
-            raise unknown_column(grid.name, said.id, grid.titles)
+            raise unknown_column_error(grid.name, said.id, grid.titles)
         return grid.columns.index(said.id)
     return 0 if grid.outer else grid.find(names)
 

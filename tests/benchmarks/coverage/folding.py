@@ -27,7 +27,7 @@ from clfeval.methods.mlcps.metric_values import (
     make_evaluator,
     sparse_data_reasons,
 )
-from clfeval.methods.mlcps.ranking import _not_told_apart, dense_ranks, first_models
+from clfeval.methods.mlcps.ranking import _tied_with_first, dense_ranks, first_models
 from tests.benchmarks.coverage import Line
 
 SHARE = 5  # a ranking takes long: one of so many replicates
@@ -127,7 +127,7 @@ def _one(
     found.false_first += first not in best and leads[first] > LEVEL
     fewest = min(joint.n[joint.truth].sum(), joint.n[~joint.truth].sum())
     ranks = dense_ranks(score)
-    alike = {*first_models(ranks), *_not_told_apart(score, scores, ranks, fewest, LEVEL)}
+    alike = {*first_models(ranks), *_tied_with_first(score, scores, ranks, fewest, LEVEL)}
     told = [i for i in range(len(score)) if i not in alike]
     found.false_apart += any(whole[i] >= whole[first] for i in told)
 

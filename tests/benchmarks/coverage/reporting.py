@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.counts.clusters_and_weights import group_owners
+from clfeval.counts.clusters_and_weights import clusters_or_weights
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, as_estimate
@@ -114,7 +114,7 @@ def _counted(
     """Count a table, whose probabilities ascend and differ, as the report does."""
     n, truth = pos + neg, pos > 0
     place = np.arange(len(p)) + np.where(truth, 0, len(p))
-    owned = group_owners(owners, place, n, 2 * len(p))
+    owned = clusters_or_weights(owners, place, n, 2 * len(p))
     votes = PatternCounts.from_votes(["m"], truth, (p >= 0.5)[:, None], n, unit, owners=owners)
     return ScoreCounts(p, pos, neg, unit, owned), votes
 

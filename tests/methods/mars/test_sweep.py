@@ -15,8 +15,8 @@ import clfeval
 from clfeval.counts.scores import ScoreTable, rank_scores
 from clfeval.methods.mars.target_slices import (
     SweepCounts,
-    choose_cuts,
-    distinct_cuts,
+    choose_thresholds,
+    distinct_thresholds,
     sweep_thresholds,
 )
 from tests import reference as ref
@@ -59,7 +59,7 @@ def test_thresholds_equal_voting_anew(rows: list[ScoredRow], target: str) -> Non
     if not mine:
         return
     table = table_of(mine)
-    cuts = distinct_cuts(table.scores)
+    cuts = distinct_thresholds(table.scores)
     assert cuts.tolist() == sorted({score for row in mine for score in row.scores})
     # also between, below and above the scores, and at those of the other class
     more = np.union1d(cuts, [-1.0, 0.05, 0.1, 0.3, 0.5, 0.6, 0.95, 1.0, 2.0])
@@ -75,7 +75,7 @@ def test_top_rows_equal_voting_anew(rows: list[ScoredRow], target: str) -> None:
     if not mine:
         return
     ranked = rank_scores(table_of(rows), table_of(mine))
-    steps = sweep_thresholds(ranked.scores, ranked.n, target, distinct_cuts(ranked.scores))
+    steps = sweep_thresholds(ranked.scores, ranked.n, target, distinct_thresholds(ranked.scores))
     check_every_cut(steps, lambda cut: ref.voted_top(rows, -cut), target, len(ranked.models))
 
 
@@ -90,7 +90,7 @@ def test_the_ends_of_the_scale(lowest: float, highest: float, target: str, k: in
         for i in range(3)
     ]
     table = table_of(rows)
-    steps = sweep_thresholds(table.scores, table.n, target, distinct_cuts(table.scores))
+    steps = sweep_thresholds(table.scores, table.n, target, distinct_thresholds(table.scores))
     check_every_cut(steps, lambda cut: ref.voted(rows, cut), target, k)
 
 
@@ -99,7 +99,7 @@ def test_by_hand() -> None:
     table = ScoreTable(
         ("a", "b"), (np.array([0.9, 0.2]), np.array([0.4, 0.7])), np.array([1, 1], np.int64)
     )
-    steps = sweep_thresholds(table.scores, table.n, "positive", distinct_cuts(table.scores))
+    steps = sweep_thresholds(table.scores, table.n, "positive", distinct_thresholds(table.scores))
     assert steps.cuts.tolist() == [0.2, 0.4, 0.7, 0.9]
     assert steps.found.tolist() == [2, 2, 2, 1]
     assert steps.hits.tolist() == [[2, 1, 1, 1], [2, 2, 1, 0]]
@@ -195,11 +195,11 @@ def test_fractional_weights_leave_no_rounding_residue() -> None:
 
 def test_thinning_keeps_the_ends_and_spreads_the_rest() -> None:
     cuts = np.arange(101) / 100
-    assert choose_cuts(cuts, None).tolist() == cuts.tolist()
-    assert choose_cuts(cuts, 101).tolist() == cuts.tolist()
-    assert choose_cuts(cuts, 5).tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
-    assert choose_cuts(cuts, 2).tolist() == [0.0, 1.0]
-    many = choose_cuts(np.arange(5000.0), None)
+    assert choose_thresholds(cuts, None).tolist() == cuts.tolist()
+    assert choose_thresholds(cuts, 101).tolist() == cuts.tolist()
+    assert choose_thresholds(cuts, 5).tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert choose_thresholds(cuts, 2).tolist() == [0.0, 1.0]
+    many = choose_thresholds(np.arange(5000.0), None)
     assert len(many) == 2000
     assert (many[0], many[-1]) == (0.0, 4999.0)
 

@@ -203,7 +203,7 @@ def test_who_came_first_by_chance_is_allowed_for(behind: int, told: bool) -> Non
 
 def not_told_apart(scores: list[float], drawn: Floats, fewest: int) -> list[int]:
     ranks = ranking.dense_ranks(np.array(scores))
-    return ranking._not_told_apart(np.array(scores), drawn, ranks, fewest, 0.95)
+    return ranking._tied_with_first(np.array(scores), drawn, ranks, fewest, 0.95)
 
 
 @pytest.mark.parametrize(("fewest", "told"), [(20, []), (30, [1]), (10_000, [1])])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from clfeval.methods.mlcps.desirability_goals import desirabilities, parse_goals
+from clfeval.methods.mlcps.desirability_goals import desirabilities, read_goals
 from tests.texts import check_text, numbers_in
 
 NAN = math.nan
@@ -62,7 +62,7 @@ FORMS: list[tuple[dict[str, object], list[float], list[float]]] = [
 
 @pytest.mark.parametrize(("entry", "x", "d"), FORMS)
 def test_each_form(entry: dict[str, object], x: list[float], d: list[float]) -> None:
-    (wish,) = parse_goals({"m": entry})
+    (wish,) = read_goals({"m": entry})
     assert wish.transform(x) == pytest.approx(d, rel=1e-13, abs=1e-15, nan_ok=True)
     check_text(wish.described())
     assert (wish.metric, wish.weight, wish.assumed) == ("m", 1, ())
@@ -70,16 +70,16 @@ def test_each_form(entry: dict[str, object], x: list[float], d: list[float]) -> 
 
 @pytest.mark.parametrize("entry", [form[0] for form in FORMS])
 def test_a_wish_leads_back_to_itself(entry: dict[str, object]) -> None:
-    wishes = parse_goals({"m": {**entry, "weight": 3}})
+    wishes = read_goals({"m": {**entry, "weight": 3}})
     written = wishes[0].as_dict()
-    assert parse_goals({"m": written}) == wishes
+    assert read_goals({"m": written}) == wishes
     assert written["weight"] == 3
     assert None not in written.values()
 
 
 def test_a_long_shape_is_shortened_in_words() -> None:
     points = [(i, i / 9) for i in range(10)]
-    (wish,) = parse_goals({"m": {"goal": "custom", "points": points}})
+    (wish,) = read_goals({"m": {"goal": "custom", "points": points}})
     check_text(wish.described())
     assert 10 - 3 in numbers_in(wish.described())
 
@@ -87,7 +87,7 @@ def test_a_long_shape_is_shortened_in_words() -> None:
 def test_columns_of_any_shape_are_judged_together() -> None:
     """Replicates of a bootstrap are (B, k): two replicates of three models, two wishes."""
     values = np.array([[0.1, 0.5, 0.9], [0.2, 0.6, 1.0]])
-    wishes = parse_goals(
+    wishes = read_goals(
         {"a": {"goal": "maximize", "low": 0, "high": 1}, "b": {"goal": "box", "low": 1}}
     )
     d = desirabilities(wishes, ["c", "a", "b"], np.stack([values] * 3, axis=-1))

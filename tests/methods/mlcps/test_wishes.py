@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clfeval.errors import UsageError
-from clfeval.methods.mlcps.desirability_goals import DesirabilityGoal, parse_goals
+from clfeval.methods.mlcps.desirability_goals import DesirabilityGoal, read_goals
 from tests.texts import check_text, problem_places
 
 FILE = """\
@@ -44,20 +44,20 @@ def refused(text: str) -> str:
     """Write a file of wishes, see it refused (exit 2), and return the message."""
     Path("w.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        parse_goals("w.yaml")
+        read_goals("w.yaml")
     assert {problem.code for problem in caught.value.problems} == {"configuration"}
     return str(caught.value)
 
 
 def test_a_file_of_all_goals() -> None:
     Path("w.yaml").write_text(FILE, encoding="utf-8")
-    found = parse_goals("w.yaml")
+    found = read_goals("w.yaml")
     assert found == WISHES
     assert [wish.assumed for wish in found] == [("low", "high"), *[()] * 6]
 
 
 def test_a_mapping_may_hold_arrays_and_numbers_of_numpy() -> None:
-    found = parse_goals(
+    found = read_goals(
         {
             "a": {"goal": "custom", "points": np.array([[0, 1], [2, 0.5]]), "weight": np.int64(2)},
             "b": {
@@ -90,7 +90,7 @@ def test_a_mapping_may_hold_arrays_and_numbers_of_numpy() -> None:
 def test_ends_left_out_are_those_of_the_measure(
     metric: str, goal: object, low: float, high: float, assumed: tuple[str, ...]
 ) -> None:
-    (wish,) = parse_goals({metric: goal})
+    (wish,) = read_goals({metric: goal})
     assert (wish.metric, wish.low, wish.high, wish.assumed) == (metric, low, high, assumed)
 
 
@@ -147,7 +147,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     text = "f1: maximum\nmcc: {goal: maximize, low: a, high: b, weight: -1, x: 0}\nours: minimize\n"
     Path("w.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        parse_goals("w.yaml")
+        read_goals("w.yaml")
     assert [str(problem.file) for problem in caught.value.problems] == [
         "w.yaml:1:1", "w.yaml:2:52", "w.yaml:2:23", "w.yaml:2:31", "w.yaml:2:40", "w.yaml:3:1",
     ]  # fmt: skip
@@ -169,12 +169,12 @@ NO_WISHES: list[object] = [
 def test_what_is_no_mapping_of_wishes_is_refused() -> None:
     for wishes in NO_WISHES:
         with pytest.raises(UsageError) as caught:
-            parse_goals(wishes)  # type: ignore[arg-type]
+            read_goals(wishes)  # type: ignore[arg-type]
         assert [problem.code for problem in caught.value.problems] == ["configuration"]
         check_text(str(caught.value))
 
 
 def test_a_missing_file_is_a_question_of_usage() -> None:
     with pytest.raises(UsageError) as caught:
-        parse_goals("none.yaml")
+        read_goals("none.yaml")
     assert problem_places(str(caught.value)) == ["none.yaml: [no-such-file]"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clfeval.document import Estimate
-from clfeval.methods.phidelta.tables import read_position
+from clfeval.methods.phidelta.tables import interpret_position
 from tests.methods.phidelta.byhand import Cells, one
 from tests.texts import check_text, numbers_in
 
@@ -18,7 +18,7 @@ BALANCED = around(-0.05, 0.05)
 
 
 def words(delta: Estimate, phi: Estimate = BALANCED) -> str | None:
-    reading, withheld = read_position(phi, delta)
+    reading, withheld = interpret_position(phi, delta)
     assert (reading is None) == (withheld is not None)
     return reading
 
@@ -54,15 +54,15 @@ def test_an_interval_of_delta_within_a_range_is_read_by_the_range() -> None:
 def test_withheld_where_the_interval_of_delta_covers_a_boundary(
     low: float, high: float, covered: list[float]
 ) -> None:
-    reading, withheld = read_position(BALANCED, around(low, high))
+    reading, withheld = interpret_position(BALANCED, around(low, high))
     assert reading is None
     assert numbers_in(str(withheld)) == covered
 
 
 def test_withheld_without_a_value_or_an_interval() -> None:
-    undefined = read_position(BALANCED, Estimate(None, reason="no_positive_truth"))
-    bare = read_position(Estimate(0.0), Estimate(0.5))
-    covered = read_position(BALANCED, around(0.05, 0.85))
+    undefined = interpret_position(BALANCED, Estimate(None, reason="no_positive_truth"))
+    bare = interpret_position(Estimate(0.0), Estimate(0.5))
+    covered = interpret_position(BALANCED, around(0.05, 0.85))
     assert undefined[0] is bare[0] is None
     assert "no_positive_truth" in str(undefined[1])
     check_text(str(withheld) for _, withheld in (undefined, bare, covered))

@@ -22,7 +22,7 @@ from clfeval.document import Estimate
 from clfeval.errors import ClfevalError, UsageError
 from clfeval.formatting import format_exact
 from clfeval.inference.resampling import random_stream
-from clfeval.methods.measurement.score_measures import redraw_rows
+from clfeval.methods.measurement.score_measures import resample_rows
 from clfeval.methods.report.thresholds import parse_rules
 from clfeval.methods.threshold_optimism import DRAWS, thinned_products
 from tests.reference import ScoredRow
@@ -181,7 +181,7 @@ def test_optimism_is_what_draws_lose_on_all_rows(rule: str) -> None:
     cuts = [math.inf, *counts.scores[::-1].tolist()]
     value = RULES[rule]
     n, rng = np.concatenate([counts.positives, counts.negatives]), random_stream(0, "cut\0m\0")
-    for block in redraw_rows(n, counts.clusters, DRAWS, rng):
+    for block in resample_rows(n, counts.clusters, DRAWS, rng):
         for drawn in block.tolist():
             pos, neg = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
             again = [(s, y, float(n)) for y, part in ((1, pos), (0, neg))

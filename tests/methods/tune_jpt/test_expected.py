@@ -16,7 +16,7 @@ from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
 from clfeval.inference.resampling import random_stream
-from clfeval.methods.measurement.score_measures import redraw_rows
+from clfeval.methods.measurement.score_measures import resample_rows
 from clfeval.methods.threshold_optimism import DRAWS
 from tests.methods.tune_jpt import brute
 
@@ -90,7 +90,7 @@ def test_the_optimism_at_other_odds_is_that_of_draws_judged_row_by_row(cluster: 
         name: [] for name in ("tar", "mcc", "f_beta", "expected_cost")
     }
     rows, rng = np.concatenate([counts.positives, counts.negatives]), random_stream(0, "cut\0m\0")
-    for block in redraw_rows(rows, counts.clusters, DRAWS, rng):
+    for block in resample_rows(rows, counts.clusters, DRAWS, rng):
         for drawn in block.astype(int).tolist():
             hits, false = drawn[: len(drawn) // 2][::-1], drawn[len(drawn) // 2 :][::-1]
             if not (sum(hits) and sum(false)):
