@@ -159,7 +159,7 @@ class ErrorCollector:
             if str(error) not in map(str, self.errors):
                 self.errors.append(error)
 
-    def stop(self) -> None:
+    def raise_problems(self) -> None:
         """Raise the collected errors as one, if there are any."""
         if len(self.errors) > 1:
             made = UsageError.from_errors(self.errors)

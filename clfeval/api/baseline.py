@@ -198,7 +198,9 @@ def table_baseline(
     return Baseline.from_results(result, earlier, but, how=how, shared=shared)
 
 
-def _join_obstacle(result: Document, now: Predictions | None, then: Predictions | None) -> str | None:
+def _join_obstacle(
+    result: Document, now: Predictions | None, then: Predictions | None
+) -> str | None:
     """Return the reason why the rows of two tables cannot be joined; None if they can be."""
     if result.command not in PAIRED or result.summary.get("target", "positive") != "positive":
         return f"{result.command} has no paired changes"

@@ -14,8 +14,8 @@ from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.compare.baseline.read import read_result
 from clfeval.compare.gates.limit_targets import LIMITED
 from clfeval.compare.gates.limits import Gates
+from clfeval.counts.ambiguous_scores import refuse_multilabel
 from clfeval.counts.count import Sample, count_predictions, read_sample
-from clfeval.counts.doubtful_scores import refuse_multilabel
 from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.rows import truth_digest
 from clfeval.document import Document, ResultNote
@@ -169,7 +169,7 @@ def report(
         sample = read_sample(predictions)
         if sample.counted is not None:
             refuse_multilabel(sample.counted)
-            if sample.counted.several:
+            if sample.counted.multiclass:
                 order, name = sample.counted.order, sample.counted.name
                 sure = sample.counted.ordered
                 parse_multiclass_measures(options.measure, order, ordered=sure, file=name)

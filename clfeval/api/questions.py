@@ -20,7 +20,8 @@ from clfeval.tables.source import display_name, reading_pipes_once, table_paths
 
 
 def dry_result(
-    command: Command, groups: Sequence[object], read: Sequence[OpenedTable], asked: ClfevalError | None,
+    command: Command, groups: Sequence[object], read: Sequence[OpenedTable],
+    asked: ClfevalError | None,
     facts: Facts,
 ) -> Document:  # fmt: skip
     """Return how tables are read, what is ambiguous, and what a command would compute.

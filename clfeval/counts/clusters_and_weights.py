@@ -146,7 +146,9 @@ class ClusterCounts:
         """Return counts of d kinds of rows, (d, m), in resampled clusters: (d, resamples)."""
         return resampled_clusters(self.totals(which).T, resamples=resamples, rng=rng).T
 
-    def redraws(self, m: int, *, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    def bootstrap_counts(
+        self, m: int, *, resamples: int, rng: np.random.Generator
+    ) -> Iterator[Floats]:
         """Yield the counts of the m patterns in resampled clusters, (b, m) each."""
         entry = self._entry
         for block in resampled_counts(np.ones(len(self)), resamples=resamples, rng=rng):
@@ -165,7 +167,7 @@ class ClusterCounts:
         fold[np.lexsort((rng.random(len(self)), some))] = np.arange(len(self)) % folds
         return fold
 
-    def dealt(self, folds: int, which: Bools, rng: np.random.Generator) -> Counts:
+    def fold_counts(self, folds: int, which: Bools, rng: np.random.Generator) -> Counts:
         """Assign whole clusters to folds as `fold_of`, and return pattern counts, (folds, m)."""
         fold = self.fold_of(folds, which, rng)
         found = np.zeros((folds, len(which)), self.n.dtype)
@@ -267,7 +269,9 @@ class RowWeights:
         n, squares = which @ self.n, which @ self.squares
         return np.concatenate([*resampled_weights(n, squares, resamples=resamples, rng=rng)]).T
 
-    def redraws(self, _: int, *, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    def bootstrap_counts(
+        self, _: int, *, resamples: int, rng: np.random.Generator
+    ) -> Iterator[Floats]:
         """Yield bootstrap sums of weights of the m patterns, (b, m) each."""
         return resampled_weights(self.n, self.squares, resamples=resamples, rng=rng)
 

@@ -121,7 +121,7 @@ class Sample:
         found: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
         if dropped := sum(file.dropped for file in self.files):
             found["rows dropped"] = dropped
-        if counted is not None and counted.several:
+        if counted is not None and counted.multiclass:
             found["classes"] = f"{len(counted.order)}: {list_names(counted.order)}"
         else:
             for word, names in (("positive", (self.positive,)), ("negative", self.negative)):

@@ -202,7 +202,7 @@ class EvaluatedRows:
             raise DataError.new(what, "conflicting-truth", name, None, column, hint=hint)
         return rows["key"].n_unique(), rows.group_by("b0").agg(nw.len())["len"].to_list()
 
-    def shared(self) -> str | None:
+    def likely_cluster(self) -> str | None:
         """Return an unused column that is named like clusters and has repeated values, or None."""
         settled, columns = self.settled, self.settled.columns
         used = {columns.id, columns.naming, columns.answer, *columns.constants}

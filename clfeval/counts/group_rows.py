@@ -274,7 +274,11 @@ def _all_bits(settled: CountSettings) -> bool:
         return False
     names = [columns.truth, *map(columns.source, columns.models)]
     labels = all(model.kind == "label" for model in columns.models)
-    return labels and all(file.head for file in settled.files) and all(peeks[n].bit for n in names)
+    return (
+        labels
+        and all(file.head for file in settled.files)
+        and all(peeks[n].is_binary for n in names)
+    )
 
 
 def _single_bytes(settled: CountSettings, grouped: RawPatterns) -> bool:

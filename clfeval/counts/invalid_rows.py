@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Ints
-from clfeval.counts.clusters_and_weights import Owners, select_owners
-from clfeval.counts.doubtful_columns import (
+from clfeval.counts.ambiguous_columns import (
     refuse_binary_predictions,
     refuse_complements,
     refuse_disjoint_labels,
@@ -22,7 +21,8 @@ from clfeval.counts.doubtful_columns import (
     refuse_text_columns,
     refuse_unbounded_scores,
 )
-from clfeval.counts.doubtful_scores import refuse_multilabel_cells
+from clfeval.counts.ambiguous_scores import refuse_multilabel_cells
+from clfeval.counts.clusters_and_weights import Owners, select_owners
 from clfeval.counts.evaluated_rows import slice_rows
 from clfeval.counts.group_rows import MISSING, RawPatterns
 from clfeval.counts.patterns import PatternCounts

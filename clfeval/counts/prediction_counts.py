@@ -125,7 +125,7 @@ class PredictionCounts:
         return self.slices[None]
 
     @property
-    def several(self) -> bool:
+    def multiclass(self) -> bool:
         """True if more than two classes are evaluated, without a positive one."""
         return is_multiclass(self.classes, self.roles, self.models)
 
@@ -143,7 +143,7 @@ class PredictionCounts:
         return float(sum(collect(one.select(some.sum()))["w"].item() for one in self.kept.frames()))
 
     @property
-    def row(self) -> float:
+    def units_per_row(self) -> float:
         """Number of units in a row: of a weight of 1, or of the mean sampling weight."""
         whole = self.patterns
         return float(whole.n.sum()) / self.size if self.roles.sampling_weights else whole.unit
@@ -196,7 +196,7 @@ class PredictionCounts:
         count = partial(read_class_scores, self.kept, i, self.order)
         return self._once(("class scores", i), count, lambda found: found[None].p.size)
 
-    def class_rows(self, i: int) -> ProbabilityRows:
+    def probability_rows(self, i: int) -> ProbabilityRows:
         """Return the class probabilities of model i row by row: one more pass."""
         return read_probability_rows(self.kept, i, self.order)
 

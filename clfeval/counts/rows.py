@@ -70,9 +70,9 @@ class ScoredRows:
 
     def map_models(self, one: Callable[[int], T]) -> Iterator[T]:
         """Yield the result of a function for each model, in order; in parallel for many rows."""
-        return self.side_by_side(one, range(len(self.models)))
+        return self.map_parts(one, range(len(self.models)))
 
-    def side_by_side(self, one: Callable[[K], T], parts: Sequence[K]) -> Iterator[T]:
+    def map_parts(self, one: Callable[[K], T], parts: Sequence[K]) -> Iterator[T]:
         """Yield the result of a function for each part, in order; in parallel for many rows."""
         rows = len(self.truth)
         most = _MOST_AT_ONCE // max(rows, 1)
@@ -135,7 +135,9 @@ class ScoredRows:
         m = len(counts.scores)
         at = np.where(truth, place, place + m)
         n = np.ones(len(place), np.int64) if self.weights is None else self.weights
-        return replace(counts, clusters=clusters_or_weights(_row_owners(n, self.owners), at, n, 2 * m))
+        return replace(
+            counts, clusters=clusters_or_weights(_row_owners(n, self.owners), at, n, 2 * m)
+        )
 
 
 def _row_owners(n: Counts, owners: Ints | None) -> Owners:
@@ -208,7 +210,7 @@ def truth_digest(sample: Sample) -> str | None:
             parts |= {f"{label!r} {positives} {negatives}" for positives, negatives in totals}
         said = "\n".join(sorted(parts)).encode("utf-8", "surrogatepass")
         return f"counts:{sha256(said).hexdigest()}"
-    columns, several = counted.kept.settled.columns, counted.several
+    columns, several = counted.kept.settled.columns, counted.multiclass
     named = columns.id is not None
     frames = counted.kept.frames(key=named, cluster=True, labels=(0,) if several else ())
     names = [*(["key"] if named else []), "y" if several else "t"]
@@ -240,7 +242,7 @@ def list_changes(
     names = [model.name for model in settled.columns.models]
     key = "row" if settled.columns.id is None else "id"
     places = [(names.index(model), names.index(reference)) for model, reference in pairs]
-    if counted.several:
+    if counted.multiclass:
         found = [[*_other_classes(counted, *pair)] for pair in places]
     else:
         found = _two_classes(counted, places, most)

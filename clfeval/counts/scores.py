@@ -197,7 +197,7 @@ class ScoreCounts(WeightedCounts):
         owned = None if self.clusters is None else self.clusters.renumber(both)
         return ScoreCounts(self.scores[low], positives, negatives, self.unit, owned)
 
-    def beyond(self, part: ScoreCounts) -> ScoreCounts:
+    def subtract(self, part: ScoreCounts) -> ScoreCounts:
         """Return the counts without those of a part; scores without rows are kept."""
         place = np.searchsorted(self.scores, part.scores)
         positives, negatives = self.positives.copy(), self.negatives.copy()

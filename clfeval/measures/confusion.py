@@ -213,7 +213,9 @@ def ic(t: Confusion) -> Floats:
     0 for a prediction that is independent of the truth; a perfectly wrong one has 1 as well.
     """
     m = t.total
-    return divide(mutual_information_nats(t), _entropy(divide(t.tp + t.fn, m), divide(t.fp + t.tn, m)))
+    return divide(
+        mutual_information_nats(t), _entropy(divide(t.tp + t.fn, m), divide(t.fp + t.tn, m))
+    )
 
 
 def _entropy(p: Floats, n: Floats) -> Floats:

@@ -152,8 +152,8 @@ def confident_accuracy(
 ) -> Floats:
     """Return the accuracy of the given share of rows with the highest confidence; 0..1, best 1.
 
-    Ties count in expectation; NaN without rows. Shapes and source as `risk_coverage_area`: one point of the
-    curve. ValueError unless 0 < coverage <= 1.
+    Ties count in expectation; NaN without rows. Shapes and source as `risk_coverage_area`: one
+    point of the curve. ValueError unless 0 < coverage <= 1.
     """
     if not 0 < coverage <= 1:
         raise ValueError(f"the coverage {coverage:g} is not above 0 and at most 1")

@@ -116,7 +116,7 @@ class Measure:
         return AIMS.get(self.best)
 
     @property
-    def set_on(self) -> ScaleKind:
+    def limit_scale(self) -> ScaleKind:
         """The scale of confidence limits by influence: its own, else that of its range."""
         by_range: dict[tuple[float, float], ScaleKind] = {
             (0, 1): "logit", (-1, 1): "fisher", (0, inf): "log",
@@ -132,7 +132,7 @@ class Measure:
         return self.of
 
     @property
-    def tuned(self) -> tuple[str, ...]:
+    def undefined_at_odds(self) -> tuple[str, ...]:
         """The reasons why it may be undefined at other odds: its own if they name a class, else
         both too.
         """

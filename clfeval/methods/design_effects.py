@@ -183,7 +183,7 @@ def cluster_notes(counted: PredictionCounts) -> list[ResultNote]:
             text = f"{many} clusters of unequal {size} are equivalent to {alike:.0f} equal ones: "
             text += "intervals are approximate"
         return [ResultNote("few-clusters", text)]
-    name = counted.kept.shared()
+    name = counted.kept.likely_cluster()
     text = f"'{name}' repeats: if rows with the same value are correlated, intervals are too "
     text += f"narrow; add {format_option('--cluster', str(name))}"
     return [] if name is None else [ResultNote("may-share", text)]

@@ -219,7 +219,7 @@ def report_provenance(
     signed: dict[str, Any] = {"pos": sample.positive, "cut": format_thresholds(sample.thresholds)}
     found: dict[str, Any] = {"positive": sample.positive, "negative": list(sample.negative)}
     methods = INTERVAL_METHODS
-    if counted is not None and counted.several:
+    if counted is not None and counted.multiclass:
         order, methods = counted.order, OF_MORE_CLASSES
         signed = {"classes": len(order)}
         found = {"positive": None, "negative": [], "classes": list(order)}

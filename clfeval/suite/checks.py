@@ -88,7 +88,7 @@ def check_limits_fit_table(run: Run, reading: Sequence[Row]) -> None:
                 match_models(models, limit.model, limit.kind)
             if run.command != "mlcps" and ":" not in limit.metric:
                 match_metric(limit, cells, _empty_result(run))
-    wrong.stop()
+    wrong.raise_problems()
 
 
 def _empty_result(run: Run) -> Document:
@@ -131,13 +131,13 @@ def check_links(runs: Sequence[Run], broken: Collection[str], wrong: BatchErrors
             inside = [name for name, one in known.items() if one.group == run.input.run]
             hint = f"name one of its runs: {list_names(inside)}" if inside else None
             hint = hint or suggestion(run.input.run, known) or f"runs: {list_names(known)}"
-            wrong.say(run.input.given, f"input: no run '{run.input.run}'", hint)
+            wrong.add_problem(run.input.given, f"input: no run '{run.input.run}'", hint)
         elif run.input.table is not None:
             tables = [table.name for table in page_of(other.command).tables]
             if run.input.table not in tables:
                 hint = suggestion(run.input.table, tables) or f"tables: {list_names(tables, 40)}"
                 what = f"input: {other.command} has no table '{run.input.table}'"
-                wrong.say(run.input.given, what, hint)
+                wrong.add_problem(run.input.given, what, hint)
     while True:
         try:
             return _sorter(known).prepare()
@@ -145,7 +145,9 @@ def check_links(runs: Sequence[Run], broken: Collection[str], wrong: BatchErrors
             names = error.args[1][::-1]  # the first is repeated at the end
             link = known.pop(names[0]).input
             assert isinstance(link, RunLink)
-            wrong.say(link.given, f"input: runs need each other in a cycle: {' -> '.join(names)}")
+            wrong.add_problem(
+                link.given, f"input: runs need each other in a cycle: {' -> '.join(names)}"
+            )
 
 
 def order_runs(runs: Sequence[Run], only: Sequence[str]) -> list[Run]:

@@ -105,7 +105,7 @@ def report_unknown_key(
         hint = f"use {meant[2:].replace(' ', ': ', 1)}"
     elif not what.endswith(" it"):
         hint = suggestion(key.replace("_", "-"), names)
-    wrong.say(given, what, hint)
+    wrong.add_problem(given, what, hint)
 
 
 def accepts_type(option: Option, *kinds: type) -> bool:
@@ -167,19 +167,19 @@ def _read(option: Option, given: Node, wrong: BatchErrors) -> tuple[Any] | None:
     before = wrong.times
     for kind, one in [(Mapping, given), *((Any, one) for _, one in given.children())]:
         if isinstance(one.value, dict) and not accepts_type(option, kind):
-            wrong.say(one, f"{option.key} does not take a mapping")
+            wrong.add_problem(one, f"{option.key} does not take a mapping")
     value = _value_of_type(option, given, wrong)
     if option.kinds == (bool,) and not isinstance(value, (bool, NoneType)):
         what = f"{option.key} must be true or false, not {given.written or repr(value):.60}"
-        wrong.say(given, what, _quotes_hint(option, given))
+        wrong.add_problem(given, what, _quotes_hint(option, given))
     if value is None and option.holds == "several" and option in options_of(Gates):
         what = f"{option.key} has no limit"
-        wrong.say(given, what, "add a limit, remove the key, or write []")
+        wrong.add_problem(given, what, "add a limit, remove the key, or write []")
     if wrong.times > before:
         return None
     if isinstance(value, str) and names_a_file(option):
         if "\0" in value or not value.strip():
-            wrong.say(given, f"{option.key}: {value!r:.60} is not a path")
+            wrong.add_problem(given, f"{option.key}: {value!r:.60} is not a path")
             return None
         value = resolve_path(given, value)
     elif isinstance(value, list) and option.opt.reads:
@@ -235,13 +235,13 @@ def _value_of_type(option: Option, given: Node, wrong: BatchErrors) -> Any:
         for _, one in given.children():
             if one.value is None:
                 hint = "put the text in quotes" if one.written else None
-                wrong.say(one, f"{option.key}: an entry of the list is empty", hint)
+                wrong.add_problem(one, f"{option.key}: an entry of the list is empty", hint)
         return [_value_of_type(option, one, wrong) for _, one in given.children()]
     if isinstance(value, dict):
         return {key: _value_of_type(option, one, wrong) for key, one in given.children()}
     if isinstance(value, FilledText) and accepts_type(option, int, float, bool):
         if plain_scalar_value(value) is None:
-            wrong.say(given, f"{option.key}: the variable's value '{value}' means null")
+            wrong.add_problem(given, f"{option.key}: the variable's value '{value}' means null")
         return plain_scalar_value(value)
     if isinstance(value, (bool, int, float)) and not accepts_type(option, int, float, bool, Any):
         written = given.written or str(value)
@@ -249,7 +249,7 @@ def _value_of_type(option: Option, given: Node, wrong: BatchErrors) -> Any:
         if text != written:
             kind = "true or false" if isinstance(value, bool) else f"the number {value}"
             what = f"{option.key}: YAML reads {written} as {kind}"
-            wrong.say(given, what, f"put a text in quotes: {option.key}: '{written}'")
+            wrong.add_problem(given, what, f"put a text in quotes: {option.key}: '{written}'")
     return value
 
 
@@ -267,24 +267,30 @@ def combinations(
     """Return the combinations of a matrix, with labels; a single empty one without a matrix."""
     if "matrix" not in given:
         if "exclude" in given:
-            wrong.say(given["exclude"], "exclude needs a matrix")
+            wrong.add_problem(given["exclude"], "exclude needs a matrix")
         return [("", {})]
     axes: dict[str, list[Node]] = {}
     matrix = given["matrix"]
     if not isinstance(matrix.value, dict) or not matrix.value:
-        wrong.say(matrix, "matrix must map options to lists", "write {threshold: [0.1, 0.5]}")
+        wrong.add_problem(
+            matrix, "matrix must map options to lists", "write {threshold: [0.1, 0.5]}"
+        )
         return []
     for key, one in matrix.pairs():
         name = key.replace("-", "_")
         name = keys.options_by_name[name].name if name in keys.options_by_name else name
         if name in RUN and name != "input":
-            wrong.say(one, f"a matrix cannot vary '{key}'")
+            wrong.add_problem(one, f"a matrix cannot vary '{key}'")
         elif name not in keys.options_by_name and name != "input":
             report_unknown_key(one, name, keys, wrong)
         elif name in axes:
-            wrong.say(one, f"{key}: this option is given twice", "keep one list of its values")
+            wrong.add_problem(
+                one, f"{key}: this option is given twice", "keep one list of its values"
+            )
         elif not isinstance(one.value, list) or not one.value:
-            wrong.say(one, f"{key} needs a list of values in a matrix", f"write {key}: [...]")
+            wrong.add_problem(
+                one, f"{key} needs a list of values in a matrix", f"write {key}: [...]"
+            )
         else:
             axes[name] = [value for _, value in one.children()]
     if prod(map(len, axes.values())) > room:
@@ -295,7 +301,7 @@ def combinations(
         all(k in one and one[k].value == v.value for k, v in rule.items()) for rule in left_out
     )]  # fmt: skip
     if axes and not kept:
-        wrong.say(given["exclude"], "exclude removes every combination of the matrix")
+        wrong.add_problem(given["exclude"], "exclude removes every combination of the matrix")
     return [(",".join(f"{key.replace('_', '-')}={_text(value)}" for key, value in one.items()), one)
             for one in kept]  # fmt: skip
 
@@ -308,12 +314,12 @@ def _read_exclusions(
         return []
     write = "write exclude: [{threshold: 0.5}]"
     if not isinstance(given.value, list):
-        wrong.say(given, "exclude must be a list of mappings", write)
+        wrong.add_problem(given, "exclude must be a list of mappings", write)
         return []
     rules = []
     for _, one in given.children():
         if not isinstance(one.value, dict) or not one.value:
-            wrong.say(one, "exclude: entries must be mappings", write)
+            wrong.add_problem(one, "exclude: entries must be mappings", write)
             continue
         rule = {}
         for key, value in one.pairs():
@@ -321,10 +327,14 @@ def _read_exclusions(
             name = keys.options_by_name[name].name if name in keys.options_by_name else name
             if name not in axes:
                 what = f"exclude: the matrix has no '{key}'"
-                wrong.say(value, what, suggestion(key, axes) or f"its keys: {list_names(axes)}")
+                wrong.add_problem(
+                    value, what, suggestion(key, axes) or f"its keys: {list_names(axes)}"
+                )
             elif all(value.value != other.value for other in axes[name]):
                 there = ", ".join(map(_text, axes[name]))
-                wrong.say(value, f"exclude: {key} has no value {_text(value)}", f"values: {there}")
+                wrong.add_problem(
+                    value, f"exclude: {key} has no value {_text(value)}", f"values: {there}"
+                )
             rule[name] = value
         rules.append(rule)
     return rules

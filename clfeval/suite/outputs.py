@@ -33,15 +33,15 @@ def output_paths(
         for part in _PART.findall(text):
             if part != "name":
                 hint = "write {name} for the run's name"
-                wrong.say(given, f"save: '{{{part}}}' is unknown", hint)
+                wrong.add_problem(given, f"save: '{{{part}}}' is unknown", hint)
         path = text.replace("{name}", safe_file_name(name))
         if "\0" in path:
-            wrong.say(given, f"save: {text!r} is not a file name")
+            wrong.add_problem(given, f"save: {text!r} is not a file name")
             continue
         try:
             format_of_file(path)
         except UsageError as error:
-            wrong.say(given, f"save: {error.problems[0].what}", error.hint)
+            wrong.add_problem(given, f"save: {error.problems[0].what}", error.hint)
             continue
         check_inside_folder(given, "save", path, wrong)
         found.append(path_beside_file(given, path))
@@ -55,7 +55,7 @@ def check_inside_folder(given: Node, key: str, path: str, wrong: BatchErrors) ->
         folder = os.path.realpath(os.path.dirname(path_beside_file(given, path)))
         if os.path.commonpath([home, folder]) != home:
             what = f"{key}: a link in '{path}' leads outside the folder of the YAML file"
-            wrong.say(given, what, "write the real path of the folder")
+            wrong.add_problem(given, what, "write the real path of the folder")
 
 
 def check_overwrites(saved: Mapping[str, Node], read: Iterable[str], wrong: BatchErrors) -> None:
@@ -64,7 +64,7 @@ def check_overwrites(saved: Mapping[str, Node], read: Iterable[str], wrong: Batc
     for path, given in saved.items():
         if path in spared:
             what = f"save: '{path}' would overwrite a file that the batch reads or appends to"
-            wrong.say(given, what, "choose another name")
+            wrong.add_problem(given, what, "choose another name")
 
 
 KEYS = ("file", "label", "accept")
@@ -102,21 +102,23 @@ def read_history_target(
         for key, one in parts.items():
             if key not in KEYS:
                 hint = suggestion(key, KEYS) or f"keys: {', '.join(KEYS)}"
-                wrong.say(one, f"history: unknown key '{key}'", hint)
+                wrong.add_problem(one, f"history: unknown key '{key}'", hint)
     file, said, accepts = (parts.get(key) for key in KEYS)
     name = file.value if file else None
     if not isinstance(name, str) or not name.strip() or "\0" in name:
-        wrong.say(file or given, "history must name a file", "write history: history.jsonl")
+        wrong.add_problem(file or given, "history must name a file", "write history: history.jsonl")
         return None
     if accepts is not None and not isinstance(accepts.value, bool):
-        wrong.say(accepts, "history: accept must be true or false")
+        wrong.add_problem(accepts, "history: accept must be true or false")
     if said is not None and not isinstance(said.value, str):
-        wrong.say(said, "history: the label must be text", f"label: '{said.written or said.value}'")
+        wrong.add_problem(
+            said, "history: the label must be text", f"label: '{said.written or said.value}'"
+        )
         return None
     label = label or (str(said.value) if said is not None else "")
     if not label.strip():
         hint = "add --label 2026-W47, or history: {file: FILE, label: TEXT}"
-        wrong.say(given, "history: the label is missing", hint)
+        wrong.add_problem(given, "history: the label is missing", hint)
         return None
     check_inside_folder(file or given, "history", name, wrong)
     path = path_beside_file(file or given, name)

@@ -69,7 +69,7 @@ class BatchErrors:
     told: set[tuple[str | None, str]] = field(default_factory=set)
     closed: set[str] = field(default_factory=set)  # places without further errors
 
-    def say(self, where: Node | str, what: str, hint: str | None = None) -> None:
+    def add_problem(self, where: Node | str, what: str, hint: str | None = None) -> None:
         """Report an error at a place."""
         place = where if isinstance(where, str) else where.place
         self.take(UsageError.new(what, CODE, place, hint=hint))
@@ -87,7 +87,7 @@ class BatchErrors:
         if fresh:
             self.parts.append(UsageError(fresh, hint=error.hint))
 
-    def stop(self) -> None:
+    def raise_problems(self) -> None:
         """Raise UsageError with all errors, if there are any."""
         parts = sorted(self.parts, key=_error_position)
         if left := [problem for part in parts[MAX_ERRORS:] for problem in part.problems]:
@@ -135,14 +135,16 @@ def variables_from_file(variables: Mapping[str, Node], wrong: BatchErrors) -> di
     found = {}
     for name, given in variables.items():
         if not NAME.fullmatch(name):
-            wrong.say(given, f"'{name}' is not a variable name: use letters, digits, _ and -")
+            wrong.add_problem(
+                given, f"'{name}' is not a variable name: use letters, digits, _ and -"
+            )
         elif isinstance(given.value, (list, dict)) or given.value is None:
-            wrong.say(given, f"{name}: a variable must be a text or a number")
+            wrong.add_problem(given, f"{name}: a variable must be a text or a number")
         else:
             written = given.written
             found[name] = str(given.value) if written is None else written
             if fault := _value_fault(found[name]):
-                wrong.say(given, f"{name}: {fault}")
+                wrong.add_problem(given, f"{name}: {fault}")
     return found
 
 
@@ -215,7 +217,7 @@ class Filler:
 
     def _refuse(self, given: Node, what: str, hint: str) -> None:
         """Report a variable that cannot be filled in, and suppress further errors at its place."""
-        self.wrong.say(given, what, hint)
+        self.wrong.add_problem(given, what, hint)
         self.wrong.closed.add(given.place)
 
 
@@ -254,7 +256,7 @@ def read_declaration(
     if len(sheet.files) == len(names):  # else keys of unreadable files are unknown
         check_used(variables, {*sheet.variables} | filler.used, wrong)
         if sheet.files and not sheet.runs and not wrong.parts:
-            wrong.say(sheet.files[-1].place("runs"), "no runs", "add runs: {NAME: {...}}")
+            wrong.add_problem(sheet.files[-1].place("runs"), "no runs", "add runs: {NAME: {...}}")
     return sheet
 
 
@@ -266,15 +268,15 @@ def _merge_file(top: Node, sheet: BatchDeclaration, wrong: BatchErrors) -> None:
     for key, one in given.items():
         if key not in TOP:
             hint = suggestion(key, TOP) or f"keys of a batch: {', '.join(TOP)}, and x-..."
-            wrong.say(one, f"unknown key '{key}'", hint)
+            wrong.add_problem(one, f"unknown key '{key}'", hint)
     version = given.get("version")
     if version is None:
-        wrong.say(top, "the key 'version' is missing", f"begin with version: {VERSION}")
+        wrong.add_problem(top, "the key 'version' is missing", f"begin with version: {VERSION}")
     elif version.value is True or version.value != VERSION:
         newer = isinstance(version.value, int) and version.value > VERSION
         why = "is newer than this program" if newer else "is not a version"
         what = f"version: {version.value!r:.20} {why}"
-        wrong.say(version, what, f"this program reads version: {VERSION}")
+        wrong.add_problem(version, what, f"this program reads version: {VERSION}")
     for key, into in (("set", sheet.variables), ("defaults", sheet.defaults)):
         if key in given and _is_mapping(given[key], key, wrong):
             into.update(given[key].pairs() if key == "set" else _entries_by_name(given[key], wrong))
@@ -283,9 +285,9 @@ def _merge_file(top: Node, sheet: BatchDeclaration, wrong: BatchErrors) -> None:
         for name, run in given["runs"].pairs():
             if not name.strip() or not name.isprintable() or {*"[]"} & {*name}:
                 hint = "write text without brackets: they mark the runs of a matrix"
-                wrong.say(run, f"'{name}' is not a valid name of a run", hint)
+                wrong.add_problem(run, f"'{name}' is not a valid name of a run", hint)
             elif "${" in name:
-                wrong.say(run, f"'{name}': variables work in values, not in names")
+                wrong.add_problem(run, f"'{name}': variables work in values, not in names")
             if _is_mapping(run, f"run '{name}'", wrong):
                 sheet.runs.setdefault(name, {}).update(_entries_by_name(run, wrong))
 
@@ -295,7 +297,7 @@ def _is_mapping(given: Node, what: str, wrong: BatchErrors) -> bool:
         hint = "write lines of KEY: VALUE"
         if isinstance(given.value, list) and what == "runs":
             hint = "write 'NAME:' in place of '- name: NAME', and the keys of the run below it"
-        wrong.say(given, f"{what} must map keys to values", hint)
+        wrong.add_problem(given, f"{what} must map keys to values", hint)
     return isinstance(given.value, dict)
 
 
@@ -307,7 +309,7 @@ def _entries_by_name(mapping: Node, wrong: BatchErrors) -> dict[str, Node]:
         if name in found:
             first = found[name]
             what = f"key '{key}' is given twice, first as '{first.path[-1]}' at {first.place}"
-            wrong.say(one, what, "keep one of the two")
+            wrong.add_problem(one, what, "keep one of the two")
         found[name] = one
     return found
 

@@ -342,6 +342,6 @@ def build_plan(
             check_tables(select_runs(runs, only), wrong)
         except UsageError as error:
             wrong.take(error)
-    wrong.stop()
+    wrong.raise_problems()
     runs = order_runs(runs, only)
     return Plan(runs, input_files(sheet, len(runs)), history)

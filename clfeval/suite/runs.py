@@ -54,7 +54,7 @@ def run_tables(
     if "inputs" in given:
         if "input" in given:
             hint = "keep input for one table, or inputs for one run per file"
-            wrong.say(given["inputs"], "input and inputs are both given", hint)
+            wrong.add_problem(given["inputs"], "input and inputs are both given", hint)
         found: list[str] = []
         for path in _paths(given["inputs"], wrong):
             plain = os.path.exists(path) or os.path.dirname(path).startswith("/**")
@@ -65,7 +65,7 @@ def run_tables(
         linked = isinstance(one.value, dict)
         yield "", _link(one, wrong) if linked else tuple(_paths(one, wrong))
     elif not keys.command.optional:
-        wrong.say(place, f"run '{group}' has no table", "add input: FILE, or inputs: FILES")
+        wrong.add_problem(place, f"run '{group}' has no table", "add input: FILE, or inputs: FILES")
     else:
         yield "", None
 
@@ -77,9 +77,11 @@ def _paths(given: Node, wrong: BatchErrors) -> list[str]:
     for one in several:
         if not isinstance(one.value, str) or not one.value.strip() or "\0" in one.value:
             what = f"{given.path[-1]}: {one.value!r:.60} is not a path"
-            wrong.say(one, what, "give a path, a pattern, or a list of paths")
+            wrong.add_problem(one, what, "give a path, a pattern, or a list of paths")
         elif one.value == "-":
-            wrong.say(one, f"{given.path[-1]}: a batch cannot read standard input", "name a file")
+            wrong.add_problem(
+                one, f"{given.path[-1]}: a batch cannot read standard input", "name a file"
+            )
         else:
             name, equals, path = one.value.partition("=")
             whole = resolve_path(one, one.value)
@@ -90,11 +92,11 @@ def _paths(given: Node, wrong: BatchErrors) -> list[str]:
                 low = shell[1].lower()
                 hint = f"write ${{{low}}}, and run with --set {low}=${shell[1]}"
                 what = f"{given.path[-1]}: environment variables, such as ${shell[1]}, are not read"
-                wrong.say(one, what, hint)
+                wrong.add_problem(one, what, hint)
             else:
                 found.append(whole)
     if not several:
-        wrong.say(given, f"{given.path[-1]}: the list of tables is empty")
+        wrong.add_problem(given, f"{given.path[-1]}: the list of tables is empty")
     return found
 
 
@@ -114,11 +116,13 @@ def _link(given: Node, wrong: BatchErrors) -> RunLink | None:
     for key, one in entries.items():
         if key not in ("run", "table"):
             hint = suggestion(key, ("run", "table")) or "write input: {run: NAME, table: NAME}"
-            wrong.say(one, f"input: unknown key '{key}'", hint)
+            wrong.add_problem(one, f"input: unknown key '{key}'", hint)
         elif not isinstance(one.value, str):
-            wrong.say(one, f"input: {key} must be a name, not {one.value!r:.60}")
+            wrong.add_problem(one, f"input: {key} must be a name, not {one.value!r:.60}")
     if "run" not in entries:
-        wrong.say(given, "input: the key 'run' is missing", "write input: {run: NAME, table: NAME}")
+        wrong.add_problem(
+            given, "input: the key 'run' is missing", "write input: {run: NAME, table: NAME}"
+        )
         return None
     table = entries.get("table")
     return RunLink(str(entries["run"].value), None if table is None else str(table.value), given)
@@ -211,12 +215,12 @@ def _keys(
         if word in COMMANDS:
             return run_keys(word, output)
         hint = suggestion(word or "", COMMANDS) or f"use one of {', '.join(COMMANDS)}"
-        wrong.say(command, f"command: no command {command.value!r:.60}", hint)
+        wrong.add_problem(command, f"command: no command {command.value!r:.60}", hint)
     else:
         where = next(iter(own.values()), None)
         file = where.file if where else sheet.files[0]
         hint = f"add command: NAME, one of {', '.join(COMMANDS)}"
-        wrong.say(file.place("runs", group), f"run '{group}' has no command", hint)
+        wrong.add_problem(file.place("runs", group), f"run '{group}' has no command", hint)
     for key, one in own.items():
         if key not in known and key not in RUN:
             report_unknown_key(one, key, known, wrong)
@@ -232,7 +236,9 @@ def _options_by_name(
         name = keys.options_by_name[key].name if key in keys.options_by_name else key
         if name in found:
             before = found[name].path[-1]
-            wrong.say(one, f"'{one.path[-1]}' and '{before}' are the same option", "keep one")
+            wrong.add_problem(
+                one, f"'{one.path[-1]}' and '{before}' are the same option", "keep one"
+            )
         elif name in keys.options_by_name or name in RUN:
             found[name] = one
     return found
@@ -247,7 +253,7 @@ def _defaults(
         if key not in known and key not in RUN:
             report_unknown_key(one, key, known, wrong)
         elif key in ("inputs", "matrix", "exclude"):
-            wrong.say(one, f"'{key}' belongs to a run and cannot be a default")
+            wrong.add_problem(one, f"'{key}' belongs to a run and cannot be a default")
     usable = {k: v for k, v in sheet.defaults.items() if k in keys.options_by_name or k in RUN[:2]}
     usable |= {k: v for k, v in sheet.defaults.items() if k == "baseline"}
     found = _options_by_name(usable, keys, wrong)
@@ -309,17 +315,21 @@ def _baseline_gates(given: Node, beside: Mapping[str, Node], wrong: BatchErrors)
         if key == "input" and one.value is not None:
             found["baseline"] = one
         elif key == "input":
-            wrong.say(one, "baseline: input must name a file", "write baseline: {input: FILE}")
+            wrong.add_problem(
+                one, "baseline: input must name a file", "write baseline: {input: FILE}"
+            )
         elif name not in names:
             known = ["input", *(other.replace("_", "-") for other in sorted(names))]
             hint = suggestion(key, known) or f"keys: {', '.join(known)}"
-            wrong.say(one, f"baseline: unknown key '{key}'", hint)
+            wrong.add_problem(one, f"baseline: unknown key '{key}'", hint)
         elif name in found or name in beside:
-            wrong.say(one, f"baseline: {key} is given twice", "keep one of the two")
+            wrong.add_problem(one, f"baseline: {key} is given twice", "keep one of the two")
         else:
             found[name] = one
     if "input" not in given.value:
-        wrong.say(given, "baseline: the key 'input' is missing", "write baseline: {input: FILE}")
+        wrong.add_problem(
+            given, "baseline: the key 'input' is missing", "write baseline: {input: FILE}"
+        )
     return found
 
 
@@ -328,13 +338,15 @@ def _check_names(runs: Sequence[Run], wrong: BatchErrors) -> None:
     for name, times in Counter(run.name for run in runs).items():
         if times > 1:
             where = next(run.place for run in runs if run.name == name)
-            wrong.say(where, f"{times} runs have the name '{name}'", "give each value once")
+            wrong.add_problem(where, f"{times} runs have the name '{name}'", "give each value once")
     owners: dict[str, Run] = {}
     for run in runs:
         for path in run.save:
             other = owners.setdefault(target_path(path), run)
             if other is not run:
                 what = f"save: runs '{other.name}' and '{run.name}' both write '{path}'"
-                wrong.say(run.given["save"], what, "put {name} in the path for the name of the run")
+                wrong.add_problem(
+                    run.given["save"], what, "put {name} in the path for the name of the run"
+                )
         if len({*map(target_path, run.save)}) < len(run.save):
-            wrong.say(run.given["save"], "save: a file is named twice")
+            wrong.add_problem(run.given["save"], "save: a file is named twice")

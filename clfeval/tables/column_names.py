@@ -87,7 +87,7 @@ def refuse_weight_columns(
     """Raise if a column of numbers named like row weights would be a model; free: columns."""
     found = [
         name for name, peek in free.items()
-        if find_column([name], ColumnNames.WEIGHT) and peek.mostly_numeric and peek.positive
+        if find_column([name], ColumnNames.WEIGHT) and peek.mostly_numeric and peek.is_nonnegative
         and not (find_column([name], ColumnNames.WEIGHT[-1:]) and peek.texts <= {*classes})
     ]  # fmt: skip
     if not found or len(found) == len(free) or roles.model or roles.weight:

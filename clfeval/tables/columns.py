@@ -223,7 +223,7 @@ class ColumnPeek:
         return replace(self, texts=frozenset(written.values()), first=first)
 
     @property
-    def bit(self) -> bool:
+    def is_binary(self) -> bool:
         """True if every value is 0 or 1."""
         return not self.typed_number and bool(self.texts) and self.texts <= {"0", "1"}
 
@@ -233,7 +233,7 @@ class ColumnPeek:
         return all(is_score(text) and float(text) % 1 == 0 for text in self.texts)
 
     @property
-    def positive(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """True if no number is negative."""
         return all(float(text) >= 0 for text in self.texts if is_score(text))
 

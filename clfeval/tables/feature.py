@@ -209,7 +209,7 @@ def _kinds(
         numeric = {n for n in names if schema[n].is_numeric()}
     else:
         peeks = peek_columns(file, null_values)
-        binary = {n for n in names if peeks[n].bit}
+        binary = {n for n in names if peeks[n].is_binary}
         numeric = {n for n in names if peeks[n].mostly_numeric}
     return {
         name: "binary" if name in binary else "numeric" if name in numeric else "category"

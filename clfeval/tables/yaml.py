@@ -93,7 +93,7 @@ class Composer:
             return self._repeated(event)
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            self.complain(event, f"tags are not supported: {quote_name(tag)}", "quote the text")
+            self.add_problem(event, f"tags are not supported: {quote_name(tag)}", "quote the text")
         if event.anchor is not None:
             self.anchors[event.anchor] = None  # begun, not complete
         spot = event_position(event)
@@ -118,15 +118,15 @@ class Composer:
             self.compose(event, depth + 1)
             value, inner = self.compose(next(self.events), depth + 1)
             if event_kind(event) != "Scalar":
-                self.complain(event, "a key must be a single text")
+                self.add_problem(event, "a key must be a single text")
             elif event.value in pairs:
                 first = f"{self.name}:{spot.inside[event.value].line}"
                 first += f":{spot.inside[event.value].column}"
                 what = f"key {quote_name(event.value)} is given twice, first at {first}"
-                self.complain(event, what, "keep one of the two")
+                self.add_problem(event, what, "keep one of the two")
             elif event.value == "<<" and not event.style:
                 hint = "write the keys out, or repeat a whole value with &name and *name"
-                self.complain(event, "merge keys ('<<') are not supported", hint)
+                self.add_problem(event, "merge keys ('<<') are not supported", hint)
             else:
                 pairs[event.value] = value
                 here = event_position(event)
@@ -138,7 +138,7 @@ class Composer:
         found = self.anchors.get(event.anchor)
         if found is None:
             why = "contains itself" if event.anchor in self.anchors else "is not defined above"
-            self.complain(event, f"*{event.anchor} {why}", "quote a text that starts with *")
+            self.add_problem(event, f"*{event.anchor} {why}", "quote a text that starts with *")
             return None, here
         value, spot, values = found
         self.count(event, values)
@@ -150,7 +150,7 @@ class Composer:
         if self.values > MOST_VALUES:
             self.stop(event, f"more than {MOST_VALUES:,} values after expanding aliases")
 
-    def complain(self, event: Any, what: str, hint: str | None = None) -> None:
+    def add_problem(self, event: Any, what: str, hint: str | None = None) -> None:
         """Collect a problem at an event; the first hint is kept."""
         here = event_position(event)
         self.problems.append(Problem(what, CODE, f"{self.name}:{here.line}:{here.column}"))
@@ -158,7 +158,7 @@ class Composer:
 
     def stop(self, event: Any, what: str, hint: str | None = None) -> None:
         """Raise UsageError for a problem that stops the reading."""
-        self.complain(event, what)
+        self.add_problem(event, what)
         raise UsageError(self.problems[-1], hint=hint)
 
 

@@ -61,7 +61,7 @@ def draw_plots(
     page = page_of(result.command)
     every = not {ALL, PLOTS}.isdisjoint(names)
     if page.command == "phidelta":
-        from clfeval.views.diamond import phidelta_plots
+        from clfeval.views.diamond.drawing import phidelta_plots
 
         every = every or not set(page.plots).isdisjoint(names)
         return phidelta_plots(result, width=width, color=color, every=every)

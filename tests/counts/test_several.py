@@ -26,7 +26,7 @@ def counted(tmp_path: Path, text: str, **said: object) -> PredictionCounts:
 @pytest.mark.parametrize("text", [THREE, LONG, SHARES])
 def test_three_classes_need_no_positive_one(tmp_path: Path, text: str) -> None:
     found = counted(tmp_path, text, several=True)
-    assert found.several
+    assert found.multiclass
     assert found.order == ("a", "b", "c")
     assert found.labels()[None].n.sum() == text.count("\n") - 1
     assert Sample.from_predictions(found).facts["classes"] == "3: 'a', 'b', 'c'"
@@ -36,7 +36,7 @@ def test_three_classes_need_no_positive_one(tmp_path: Path, text: str) -> None:
 
 def test_a_named_class_is_one_against_the_rest(tmp_path: Path) -> None:
     found = counted(tmp_path, THREE, several=True, positive="b")
-    assert not found.several
+    assert not found.multiclass
     assert found.positive == "b"
     assert (
         found.patterns.truth.tolist()
@@ -48,15 +48,17 @@ def test_two_classes_are_asked_about_and_1_is_positive_as_ever(tmp_path: Path) -
     with pytest.raises(DataError, match="positive-needed"):
         counted(tmp_path, "truth,m\na,a\nb,a\n", several=True)
     found = counted(tmp_path, "truth,m\n0,1\n1,1\n", several=True)
-    assert (found.positive, found.several) == ("1", False)
+    assert (found.positive, found.multiclass) == ("1", False)
 
 
 def test_a_class_that_truth_lacks_counts_where_it_is_declared_or_has_a_column(
     tmp_path: Path,
 ) -> None:
-    assert counted(tmp_path, "truth,m\n0,2\n1,1\n", several=True, classes=("0", "1", "2")).several
+    assert counted(
+        tmp_path, "truth,m\n0,2\n1,1\n", several=True, classes=("0", "1", "2")
+    ).multiclass
     found = counted(tmp_path, SHARES.replace("b,.2", "a,.2"), several=True)
-    assert found.several
+    assert found.multiclass
     assert found.order == ("a", "b", "c")
 
 
@@ -70,6 +72,6 @@ def test_numbers_are_classes_though_the_first_thousands_of_rows_hold_two_of_them
 ) -> None:
     text = "truth,m\n" + "0,1\n1,1\n" * 4000 + "2,2\n2,0\n"
     found = counted(tmp_path, text, several=True)
-    assert found.several
+    assert found.multiclass
     assert found.order == ("0", "1", "2")
     assert found.labels()[None].tables[0].tolist() == [[0, 4000, 0], [0, 4000, 0], [1, 0, 1]]

@@ -59,7 +59,9 @@ def test_groups_of_ten_scores_by_hand() -> None:
         0.04 / 0.19, 0.36 / 0.51, 0, 0.36 / 0.91, 0.04 / 0.99, 1.44 / 0.99, 0.16 / 0.91, 0,
         0.36 / 0.51, 0.04 / 0.19,
     ]  # fmt: skip
-    found = calibration_tests(p, logit(p), np.array(positives), np.full(10, 4), random_stream(0, "m"))
+    found = calibration_tests(
+        p, logit(p), np.array(positives), np.full(10, 4), random_stream(0, "m")
+    )
     assert found.statistic[1] == pytest.approx(sum(terms), rel=1e-12)
     assert found.df[1] == 10
     np.testing.assert_allclose(found.gaps, np.array(positives) / 4 - p, atol=1e-15)

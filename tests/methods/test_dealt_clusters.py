@@ -97,7 +97,7 @@ def test_each_class_is_dealt_evenly() -> None:
     which = np.array([True, False])
     assert (clusters.having(which), clusters.having(~which)) == (5, 9)
     for seed in range(20):
-        dealt = clusters.dealt(5, which, np.random.default_rng(seed))
+        dealt = clusters.fold_counts(5, which, np.random.default_rng(seed))
         assert dealt[:, 0].tolist() == [1] * 5
         assert dealt.sum(axis=0).tolist() == [5, 9]
         fold = clusters.fold_of(5, which, np.random.default_rng(seed))

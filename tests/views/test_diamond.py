@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from clfeval.api.result import Result
 from clfeval.document import Estimate
 from clfeval.views.canvas import Canvas
-from clfeval.views.diamond import (
+from clfeval.views.diamond.drawing import (
     SHADES,
     diamond_canvas,
     draw_density,
@@ -22,7 +22,7 @@ from clfeval.views.diamond import (
     phidelta_plots,
     shade_limits,
 )
-from clfeval.views.diamond.pictures import Diamond, scenes
+from clfeval.views.diamond.scenes import Diamond, scenes
 from tests.texts import check_text
 
 MARS = [("C1", 0.0, 0.0), ("C2", 1 / 12, -5 / 12), ("C3", -1 / 3, -1 / 3), ("C4", -1 / 12, 5 / 12)]

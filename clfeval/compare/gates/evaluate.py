@@ -98,7 +98,7 @@ def evaluate_limits(
         found += row_count_gates(result, gates, parts, min(paired, default=None))
     with wrong.going_on():
         found += still_best_gates(result, gates.still_best)
-    wrong.stop()
+    wrong.raise_problems()
     warnings = (*result.warnings, *_direction_warnings(looked, targets))
     result = replace(result, gates=tuple(found), warnings=warnings)
     result = result if beside is None else beside.with_changes(result)

@@ -232,7 +232,7 @@ def check_ranges(limits: Iterable[Limit]) -> None:
         known = (name for name in equivalent_names(limit.metric) if name in CATALOG)
         with wrong.going_on():
             check_limit(limit, next(known, limit.metric))
-    wrong.stop()
+    wrong.raise_problems()
 
 
 def check_limit(limit: Limit, metric: str) -> None:

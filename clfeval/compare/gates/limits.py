@@ -185,7 +185,7 @@ class Gates:
         for kind, text in self.written:
             with wrong.going_on():
                 found.append(parse_limit(kind, text))
-        wrong.stop()
+        wrong.raise_problems()
         return found
 
     @property

@@ -168,7 +168,10 @@ def trend_answer(
 def _prevalence_answer(changes: Sequence[Row], level: float) -> Iterator[Answer]:
     """Yield the sentence on prevalence and mean score, if prevalence changed significantly."""
     model = str(changes[0]["model"])
-    titles = {"prevalence": "prevalence", "mean_score": f"mean score of {quote_if_ambiguous(model)}"}
+    titles = {
+        "prevalence": "prevalence",
+        "mean_score": f"mean score of {quote_if_ambiguous(model)}",
+    }
     rows = {str(row["measure"]): row for row in changes if row["model"] == model}
     found = dict[str, Change]()
     for measure, title in titles.items():

@@ -92,7 +92,8 @@ def _within_effort_answer(
         share = _detected_share(counts, covered, names, options)
         limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", target, one=False)
         text = (
-            f"Of all sets that {limit}, {' + '.join(map(quote_if_ambiguous, names))} detects the most: "
+            f"Of all sets that {limit}, {' + '.join(map(quote_if_ambiguous, names))} "
+            "detects the most: "
             f"{covered:,.10g} ({_format_rate(share, options)}; {_corrected_phrase(row, counts)})"
             f", and {_flagging_phrase(f'{effort:,.10g} rows', target, one=True)}."
         )

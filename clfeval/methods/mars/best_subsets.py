@@ -16,7 +16,7 @@ from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.patterns import TargetCounts, limit_in_units
 from clfeval.document import Estimate
 from clfeval.errors import UsageError
-from clfeval.inference.slice_complement import split_into_folds
+from clfeval.inference.complement_sums import split_into_folds
 from clfeval.records import dataclass
 
 _MAX_SET_CELLS = 1 << 22  # sets of models x patterns per block
@@ -378,7 +378,7 @@ def _cross_validated_estimates(
     covered, effort = np.zeros(1), np.zeros(1)
     for _ in range(repeats):
         if isinstance(clusters, ClusterCounts):
-            dealt = clusters.dealt(folds, target_patterns(counts), rng)
+            dealt = clusters.fold_counts(folds, target_patterns(counts), rng)
             parts = np.split(dealt, [len(counts.hit_n)], axis=1)
         else:  # one class from the first fold on, the other from the last
             parts = [split_into_folds(n, folds, rng) for n in (counts.hit_n, counts.alarm_n)]

@@ -228,7 +228,9 @@ def label_estimates(
     f = cell_influence(asked.measure.function, Confusion(*cells))
     jumps = np.abs([f[1] - f[3], f[0] - f[2]]).T  # of negatives, of positives
     shares = np.array([cells[1] + cells[3], cells[0] + cells[2]]).T / sum(cells)[:, None]
-    return estimates_from_influence(asked, patterns, some, values[some], moved[some], jumps, shares, row)
+    return estimates_from_influence(
+        asked, patterns, some, values[some], moved[some], jumps, shares, row
+    )
 
 
 def estimates_from_influence(

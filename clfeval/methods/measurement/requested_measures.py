@@ -108,7 +108,7 @@ def set_row_units(
     """Return measures with the units of a row set, where they are not ratios of counts."""
     if counted is None or not any(one.measure.fills for one in asked):
         return tuple(asked)
-    row = counted.row
+    row = counted.units_per_row
     return tuple(replace(one, measure=one.measure.with_settings(row=row)) for one in asked)
 
 

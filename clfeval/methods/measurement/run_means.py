@@ -262,7 +262,9 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
         text = f"{len(told):,} of {format_count(len(rows), 'pair')} of models "
         text += f"differ{'s' * (len(told) == 1)} significantly in mean {title} over runs{rule}"
         shown = [  # the better one first
-            " above ".join(map(quote_if_ambiguous, pair if row["verdict"] == BETTER else pair[::-1]))
+            " above ".join(
+                map(quote_if_ambiguous, pair if row["verdict"] == BETTER else pair[::-1])
+            )
             for row, pair in zip(told[:MAX_LISTED], pairs, strict=False)
         ]
         text += f": {', '.join(shown)}" if shown else ""

@@ -225,7 +225,7 @@ def resample_rows(
 ) -> Iterator[Counts]:
     """Yield bootstrap counts of rows or clusters, Bayesian bootstrap of weights, (b, m)."""
     if clusters is not None:
-        yield from clusters.redraws(len(n), resamples=often, rng=rng)
+        yield from clusters.bootstrap_counts(len(n), resamples=often, rng=rng)
         return
     some = n > 0
     for block in resampled_counts(n[some], resamples=often, rng=rng):

@@ -157,7 +157,9 @@ def mlcps_answer(
     lead = _format_lead(result, score, value.value)
     below = [str(row["model"]) for row in rows if not row["pareto"]]
     if below and len(rows) == 1:
-        lead += f", but {quote_if_ambiguous(str(rows[0]['dominated_by']))} dominates it in every metric"
+        lead += (
+            f", but {quote_if_ambiguous(str(rows[0]['dominated_by']))} dominates it in every metric"
+        )
     elif below:
         are = "is" if len(below) == 1 else "are"
         lead += f", but {join_names(below)} {are} not on the Pareto front"
@@ -294,7 +296,8 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
                 changes.setdefault((winner, how), []).append(str(row["metric"]))
     if changes:
         said = [
-            f"{quote_if_ambiguous(winner)} is first if {join_words(which, most=2, word='or')} is {how}"
+            f"{quote_if_ambiguous(winner)} is first if "
+            f"{join_words(which, most=2, word='or')} is {how}"
             for (winner, how), which in changes.items()
         ]
         yield False, said[0].replace("is doubled", "has double weight")

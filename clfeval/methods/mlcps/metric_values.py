@@ -172,7 +172,7 @@ def measure_models(
         drawn = 0
         text = "no intervals: weights that are not whole numbers cannot be bootstrapped"
         notes += [ResultNote("resamples", text)] if resamples is None else []
-    values = make_evaluator(joint, names, counted.row)(joint.n[None])[0]
+    values = make_evaluator(joint, names, counted.units_per_row)(joint.n[None])[0]
     sizes = [joint.n[rows].sum().item() for rows in (joint.truth, ~joint.truth)]
     prevalence = sizes[0] / sum(sizes) if sum(sizes) else None
     found, ends = None, None

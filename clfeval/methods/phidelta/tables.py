@@ -220,7 +220,7 @@ class PlaneCounts:
         elif self.level is not None:
             bounds = measure_limits(name, cells, level=self.level, design=self.design, by=by)
         return estimate_column(
-            values, bounds, cells, measure.undefined if p is None else measure.tuned
+            values, bounds, cells, measure.undefined if p is None else measure.undefined_at_odds
         )
 
     def position(self) -> tuple[Estimates, Estimates]:

@@ -257,7 +257,9 @@ def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[An
     one, own = as_estimate(row["net_benefit"]), as_estimate(ranked[0]["net_benefit"]).value or 0.0
     value = with_interval(one.value or 0.0, one.low, one.high)
     at = format_exact(float(str(row["threshold"])))
-    text = f"At threshold {at}, {quote_if_ambiguous(most)} has significantly higher net benefit than "
+    text = (
+        f"At threshold {at}, {quote_if_ambiguous(most)} has significantly higher net benefit than "
+    )
     text += f"{quote_if_ambiguous(best)}: {value} compared with {format_number(own)}."
     return [Answer("worth", text, (most,), "net_benefit", one.value, one.low, one.high)]
 

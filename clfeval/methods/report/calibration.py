@@ -113,7 +113,9 @@ def adjust_calibration_tests(rows: Sequence[Row]) -> list[Row]:
     return [{**row, "p_adjusted": number_or_none(one)} for row, one in zip(rows, each, strict=True)]
 
 
-def _run_score_tests(counts: ScoreCounts, inner: slice, rng: np.random.Generator) -> CalibrationTests:
+def _run_score_tests(
+    counts: ScoreCounts, inner: slice, rng: np.random.Generator
+) -> CalibrationTests:
     """Return the score tests of scores with log odds; with clusters, scores may be grouped."""
     if counts.clusters is None:
         rows, x = counts.positives[inner] + counts.negatives[inner], log_odds(counts.scores)[inner]
@@ -316,7 +318,9 @@ def threshold_rows(
     found = confusions_at(counts, cuts)
     return deferred_rows(
         len(cuts),
-        lambda: rows_from_columns(_at_thresholds(found, cuts, level, design), slice=label, model=model),
+        lambda: rows_from_columns(
+            _at_thresholds(found, cuts, level, design), slice=label, model=model
+        ),
     )
 
 

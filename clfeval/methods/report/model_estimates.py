@@ -146,7 +146,8 @@ def class_label_estimates(
     row = float(patterns.n.sum() / class_sizes(patterns, c).sum())
     f = np.array([influence(tables[i] + row / c) for i in some]).reshape(len(some), c, c)
     shares = patterns.tables[0].sum(axis=1) / patterns.n.sum()
-    return estimates_from_influence(asked, patterns, some, values[some], moved * wider[patterns.truth],
+    return estimates_from_influence(asked, patterns, some, values[some],
+                                    moved * wider[patterns.truth],
                                f.max(axis=2) - f.min(axis=2), shares, row)  # fmt: skip
 
 
@@ -159,7 +160,7 @@ def probability_estimates(
     for i, model in enumerate(counted.models):
         if model.kind != "classes":
             continue
-        rows = counted.class_rows(i)
+        rows = counted.probability_rows(i)
         first = rows if first is None else first
         if not np.array_equal(rows.truth, first.truth):
             raise RuntimeError("the second pass has a different row order")
@@ -205,7 +206,7 @@ def bootstrap_estimates(
 
     return _estimates_from_draws(
         some, names, values, reference, smallest_class_size(patterns), wanted,
-        lambda pairs: every.side_by_side(drawn, pairs),
+        lambda pairs: every.map_parts(drawn, pairs),
     )  # fmt: skip
 
 
@@ -223,7 +224,7 @@ def class_bootstrap_estimates(
     at = {model.name: i for i, model in enumerate(counted.models) if model.kind == "classes"}
 
     def drawn(pair: ModelPair) -> Floats:
-        one, other = (counted.class_rows(at[name]) for name in pair)
+        one, other = (counted.probability_rows(at[name]) for name in pair)
         weighed = patterns.fractional and one.owners is None
         columns = (*one.p.T, *other.p.T, one.truth)
         kinds = DistinctRows.from_columns(columns, one.weights, one.owners, weighed=weighed)

@@ -239,7 +239,7 @@ def _default_limits(
     if rows and part.share is not None:
         return _share_limits(part.share, level, wanted)
     low, high = map(float, confidence_limits(
-        part.value, error, scale=part.measure.set_on, low=part.measure.low,
+        part.value, error, scale=part.measure.limit_scale, low=part.measure.low,
         high=part.measure.high, level=level, df=df,
     ))  # fmt: skip
     # with weights or clusters, counts of the effective size
@@ -261,7 +261,7 @@ def _default_limits(
             return ends, f"{INFLUENCE}, logit, and Newcombe's score interval"
     if isnan(low):
         return (nan, nan), NONE
-    return (low, high), f"{INFLUENCE}, {part.measure.set_on}"
+    return (low, high), f"{INFLUENCE}, {part.measure.limit_scale}"
 
 
 def _near_best(
@@ -273,7 +273,7 @@ def _near_best(
     """
     assert part.influence is not None
     more = table + np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() ** 2
-    value, scale = float(part.of(more)), part.measure.set_on
+    value, scale = float(part.of(more)), part.measure.limit_scale
     error = influence_covariance(part.influence(more), more.reshape(-1)).errors[0]
     ends = confidence_limits(value, error, scale=scale, low=part.measure.low, high=1, level=level)
     low, other = map(float, ends)

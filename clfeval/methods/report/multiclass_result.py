@@ -92,7 +92,7 @@ def multiclass_result(
         if label is not None:
             left = subtract_part(whole, patterns, "truth", "votes")
             sizes[label] = multiclass_slice_sizes(whole, patterns, left)
-        for row in multiclass_label_rows(label, patterns, asked, options.certainty):
+        for row in multiclass_label_rows(label, patterns, asked, options.interval_settings):
             metrics.setdefault((label, str(row["model"])), []).append(row)
     tests, lost = list[Row](), dict[str, float]()
     scores = dict[str, Mapping[str | None, ClassScores]]()
@@ -102,7 +102,7 @@ def multiclass_result(
         mine = counted.class_scores(i)
         for label, counts in mine.items():
             metrics[label, model.name] += multiclass_probability_rows(
-                label, model.name, counts, asked, options.certainty
+                label, model.name, counts, asked, options.interval_settings
             )
         digests.append(f"{model.name}{mine[None].digest()}")
         lost[model.name] = clipped_weight(mine[None].truth, mine[None].p, mine[None].n).item()
@@ -115,7 +115,7 @@ def multiclass_result(
         models: Collection[str], labels: Iterable[str], without: Sequence[str]
     ) -> dict[Key, Complement]:
         """Return the measures of the rows outside a slice and some other slices."""
-        found, wanted = list[Row](), use_default_intervals(options.certainty)
+        found, wanted = list[Row](), use_default_intervals(options.interval_settings)
         for label in labels:
             part = reduce(add, [every[one] for one in (label, *without)])
             left = subtract_part(whole, part, "truth", "votes")
@@ -139,7 +139,12 @@ def multiclass_result(
     estimates |= probability_estimates(counted, whole, [one for one in held if takes_scores(one)])
     if options.reference is not None:
         estimates |= class_bootstrap_estimates(
-            counted, held, observed_values(rows), whole, options.reference, options.certainty
+            counted,
+            held,
+            observed_values(rows),
+            whole,
+            options.reference,
+            options.interval_settings,
         )
 
     def called(text: str) -> list[str]:

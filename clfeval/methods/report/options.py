@@ -142,7 +142,7 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
         return (*self.margin, *self.resolution)
 
     @property
-    def cuts(self) -> bool:
+    def uses_thresholds(self) -> bool:
         """True if thresholds are to be chosen, or predictions to be withheld."""
         return bool(self.best_threshold or self.abstain)
 
@@ -165,7 +165,7 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
         return parse_zones(self.abstain)
 
     @property
-    def certainty(self) -> IntervalSettings:
+    def interval_settings(self) -> IntervalSettings:
         """Settings of the confidence intervals of measures."""
         return IntervalSettings(
             self.confidence, self.interval, self.totals, self.resamples, self.seed

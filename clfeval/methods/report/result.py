@@ -100,11 +100,11 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
 
 
 def _report(sample: Sample, options: ReportOptions) -> Document:
-    if sample.counted is not None and sample.counted.several:
+    if sample.counted is not None and sample.counted.multiclass:
         return multiclass_result(sample, sample.counted, options)
     patterns = sample.patterns.get(None)
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
-    if options.cuts:
+    if options.uses_thresholds:
         from clfeval.methods.report.threshold_answer import check_scores_available
 
         check_scores_available(options, sample.thresholds, scored=has_scored_model(sample))
@@ -115,7 +115,9 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     uncut = {} if counted is None else counted.uncut
     lead = LEAD_OF_SCORES if has_scored_model(sample) else LEAD_OF_LABELS
     held = compared_measures(asked, lead, options)
-    rows = label_measure_rows(sample, asked, options.certainty) + unscored_model_rows(sample, asked)
+    rows = label_measure_rows(sample, asked, options.interval_settings) + unscored_model_rows(
+        sample, asked
+    )
     digests, estimates = [counts.digest()], {
         one.name: paired
         for one in held if patterns is not None and not takes_scores(one)
@@ -156,7 +158,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     if len(sample.slices) > 1:
         of_slices, others = slice_test_measures(asked), slice_complements(sample)
         beside = scored.beside | dict(
-            label_complement_estimates(sample, others, of_slices, options.certainty)
+            label_complement_estimates(sample, others, of_slices, options.interval_settings)
         )
         sizes = slice_sizes(sample, others)
 
@@ -164,7 +166,9 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             model: str, labels: Sequence[str], without: Sequence[str]
         ) -> dict[Key, Complement]:
             some = slice_complements(sample, labels, without)
-            rest = dict(label_complement_estimates(sample, some, of_slices, options.certainty))
+            rest = dict(
+                label_complement_estimates(sample, some, of_slices, options.interval_settings)
+            )
             return {**rest, **scored.retest(model, labels, without)}
 
         of_models = slice_tested_models(firsts, lead, options.reference, sample.roles.model)
@@ -186,7 +190,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         firsts, lead, tested, whole_table_rows(tables.get("decision", ())), options.confidence,
         same=same, of="labels" if lead == LEAD_OF_LABELS else (
             "scores" if same == scored.same else "predictions"),
-        worth=_best_by_net_benefit(sample, firsts, options), tests=tables.get("calibration_tests", ()),
+        worth=_best_by_net_benefit(sample, firsts, options),
+        tests=tables.get("calibration_tests", ()),
         untested=explain_untested(options, same_rows=patterns is not None),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
@@ -197,7 +202,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
 
         tables["at_prevalence"] = [*prevalence_table(sample, options, firsts),
                                    *tables.get("at_prevalence", ())]  # fmt: skip
-    if options.cuts or options.populations:
+    if options.uses_thresholds or options.populations:
         from clfeval.methods.report.threshold_answer import threshold_answers
 
         cuts = threshold_answers(tables, first.models, options.level)
@@ -273,7 +278,9 @@ def _net_benefit(sample: Sample, models: Collection[str] = ()) -> dict[str, Pair
     return {} if found is None else {NET_BENEFIT: found}
 
 
-def _best_by_net_benefit(sample: Sample, rows: Sequence[Row], options: ReportOptions) -> BestSet | None:
+def _best_by_net_benefit(
+    sample: Sample, rows: Sequence[Row], options: ReportOptions
+) -> BestSet | None:
     """Return the best set by net benefit at the common threshold of all models with scores."""
     known = [row for row in rows if as_estimate(row.get("net_benefit")).value is not None]
     if options.confidence is None or len({row["threshold"] for row in known}) != 1:

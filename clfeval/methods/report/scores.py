@@ -113,7 +113,7 @@ def compute_score_results(
 
         estimates |= bootstrap_estimates(
             every, names, held, observed_values(measures), sample.patterns[None],
-            options.reference, options.certainty,
+            options.reference, options.interval_settings,
         )  # fmt: skip
     same = identical_columns(dict(zip(names, every.scores, strict=True)))
     inside = {
@@ -129,7 +129,7 @@ def compute_score_results(
             label: np.concatenate([every.slices[one] for one in (label, *without)])
             for label in labels
         })  # fmt: skip
-        cut, wanted = sample.thresholds.get(model), use_default_intervals(options.certainty)
+        cut, wanted = sample.thresholds.get(model), use_default_intervals(options.interval_settings)
         everybody = ComplementScores(model, whole, cut, by, wanted)
         return {
             key: value for label in labels
@@ -191,13 +191,15 @@ def _of_model(
     measures, beside = list[Row](), dict[Key, Complement]()
     tables, baselines = Tables(), list[Row]()
     cut, inside = sample.thresholds.get(model), dict[tuple[str, str], tuple[float, Floats]]()
-    everybody = ComplementScores(model, whole, cut, by, use_default_intervals(options.certainty))
+    everybody = ComplementScores(
+        model, whole, cut, by, use_default_intervals(options.interval_settings)
+    )
     of = np.empty(len(whole.scores), np.int64)
     for label in sample.slices:
         here, at = (whole, place) if label is None else every.slice_scores(whole, place, label)
         here = here.frozen()
         measures += score_measure_rows(
-            label, model, here, cut, asked if label is None else by, options.certainty
+            label, model, here, cut, asked if label is None else by, options.interval_settings
         )
         if label is None:
             tables += _curve_tables(label, model, here, options, sample)
@@ -208,7 +210,7 @@ def _of_model(
                 if (found := row_score_influence(one, cut, here, of.take(place.take(rows)),
                                         every.truth.take(rows))) is not None:  # fmt: skip
                     inside[one.name, label] = found
-        if options.cuts:
+        if options.uses_thresholds:
             from clfeval.methods.report.threshold_answer import threshold_tables
 
             tables += [
@@ -238,7 +240,7 @@ def _in_slices(
     measures, tables = list[Row](), Tables()
     for label in every.slices:
         here = every.slice_scores(whole, place, label)[0].frozen()
-        measures += score_measure_rows(label, model, here, cut, asked, options.certainty)
+        measures += score_measure_rows(label, model, here, cut, asked, options.interval_settings)
         tables += _curve_tables(label, model, here, options, sample)
     return measures, tables
 

@@ -16,7 +16,7 @@ from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, from_units
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
-from clfeval.inference.slice_complement import PowerSums, RankedPairs, RiskSums
+from clfeval.inference.complement_sums import PowerSums, RankedPairs, RiskSums
 from clfeval.methods.design_effects import class_sizes
 from clfeval.methods.measurement.decision_curves import confusions_at, net_benefit_of_table
 from clfeval.methods.measurement.label_measures import label_influence
@@ -211,7 +211,7 @@ class ComplementScores:
     def _anew(
         self, label: str, part: ScoreCounts, held: Sequence[RequestedMeasure]
     ) -> Iterator[tuple[Key, Complement]]:
-        left, rho = self.whole.beyond(part).frozen(), dict[Key, float]()
+        left, rho = self.whole.subtract(part).frozen(), dict[Key, float]()
         shared = _shared_clusters(part.clusters, left.clusters)
         for one in held if shared is not None else ():
             f, g = (score_influence(one, self.cut, each) for each in (part, left))

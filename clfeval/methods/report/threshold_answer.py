@@ -196,8 +196,8 @@ def threshold_tables(
     cut = sample.thresholds.get(model)
     if rules := options.rules:
         name = f"{model}\0{label or ''}"
-        chosen = chosen_thresholds(name, counts, rules, options.certainty)
-        yield "cutoffs", cutoff_rows(label, model, rules, options.certainty, chosen)
+        chosen = chosen_thresholds(name, counts, rules, options.interval_settings)
+        yield "cutoffs", cutoff_rows(label, model, rules, options.interval_settings, chosen)
         if label is None and options.populations and chosen.choices is not None:
             probable = counts.scores[0] >= 0 and counts.scores[-1] <= 1
             used = [UsedThreshold(model, rule.name, *chosen.used(i))
@@ -205,7 +205,10 @@ def threshold_tables(
             used = [one._replace(risk=one.threshold if probable else None) for one in used]
             yield "at_prevalence", _rows(sample, options, used)
     if zones := options.zones:
-        yield "abstentions", abstention_rows(label, model, counts, cut, zones, options.certainty)
+        yield (
+            "abstentions",
+            abstention_rows(label, model, counts, cut, zones, options.interval_settings),
+        )
         yield "risk", [*risk_rows(label, model, counts, cut, options.points)]
 
 

@@ -119,7 +119,7 @@ class TuneAnswers:
                 if not number:
                     text = f"No model has a higher accuracy than {constant}."
                     yield Answer("constant-better", text, (), self.measure)
-                    yield from self._that_matters(here)
+                    yield from self._margin_answer(here)
                 continue
             yield self._sentence(here, lead, constant, tail=number > 0)
             if number:
@@ -130,14 +130,14 @@ class TuneAnswers:
             elif not (lead.only or len(lead.names) > 1):
                 text = "This lead is not tested for significance."
                 yield Answer("untested", text, (), self.measure)
-            yield from self._that_matters(here)
+            yield from self._margin_answer(here)
             if len(places) < TARGETS:
                 alone = here[0]["population"] == "sample" and len(lead.names) == 1
                 yield from self.usable(here, lead.names[0], same=alone)
 
     def lead(self, here: Sequence[Row]) -> LeadingModels | None:
         """Return the leading models at the odds of these rows; None without any value."""
-        values, row = self._values(here), self._contest(here)
+        values, row = self._values(here), self._winner_row(here)
         if row is None:
             names = _leading_models(values, self._sign)
             cells = {str(row["model"]): as_estimate(row.get(str(self.measure))) for row in here}
@@ -155,9 +155,9 @@ class TuneAnswers:
         only = not listed and row["winner"] is None
         return LeadingModels(names, cell, tied, worse, only or len(values) == 1)
 
-    def _that_matters(self, here: Sequence[Row]) -> Iterator[Answer]:
+    def _margin_answer(self, here: Sequence[Row]) -> Iterator[Answer]:
         """Yield the sentence that compares the leader with the other models by the margin."""
-        contest = self._contest(here)
+        contest = self._winner_row(here)
         margin = (self.parameters["margin"] or {}).get(self.measure)
         if margin is None or contest is None or contest.get("verdict") is None:
             return
@@ -182,7 +182,7 @@ class TuneAnswers:
         text = f"With a margin of {format_exact(margin)} in {self.short}, {what}."
         yield Answer("margin", text, tuple(alike), self.measure)
 
-    def _contest(self, here: Sequence[Row]) -> Row | None:
+    def _winner_row(self, here: Sequence[Row]) -> Row | None:
         """Return the row of `winners` at the odds of these rows, from the sweep if need be."""
         found = [
             row for row in self.tables.get("winners", ())

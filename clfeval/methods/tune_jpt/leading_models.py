@@ -66,7 +66,9 @@ def _pairwise_comparison(
     patterns = [given.patterns[label] for label in labels if label in given.patterns]
     _, counts = concatenate_counts({label: given.slices[label] for label in labels})
     level = options.confidence if given.sampled else None
-    measure = CATALOG[str(options.compared)].with_settings(beta=options.beta, stakes=options.stakes)
+    measure = CATALOG[str(options.compared)].with_settings(
+        beta=options.beta, stakes=options.outcome_costs
+    )
     rates = None if level is None else rate_covariance(counts, patterns)
     return PairwiseComparison(measure, counts, rates, level, parts=len(labels))
 
@@ -130,7 +132,7 @@ def winner_rows(
     if contest.sign < 0:
         ends = -ends[[0, 2, 1]]
     cells = Cells.picked(contest.counts, start + leaders, ratios)
-    best = estimate_column(values[at, leaders], None, cells, measure.tuned)
+    best = estimate_column(values[at, leaders], None, cells, measure.undefined_at_odds)
     columns = (x.tolist() for x in (start, leaders, np.isnan(values), tied, *ends))
     for (part, kind, population), value, begin, leader, unknown, ties, *leads in zip(
         places, best, *columns, strict=True

@@ -177,11 +177,11 @@ class TuneOptions(IntervalOptions, PopulationOptions):
 
         moving, fixed, staked = measures_by_ratio_dependence()
         chosen = (*moving, *fixed, *self.measure)
-        asked = (*chosen, *staked) if self.stakes is not None else chosen
+        asked = (*chosen, *staked) if self.outcome_costs is not None else chosen
         return tuple(name for name in TUNABLE if name in asked)
 
     @property
-    def tuned(self) -> tuple[str, ...]:
+    def threshold_measures(self) -> tuple[str, ...]:
         """The measures that choose thresholds: the requested ones, else a few common ones."""
         from clfeval.measures.catalog import CATALOG
 
@@ -196,14 +196,14 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         from clfeval.measures.catalog import CATALOG
 
         known = {name: CATALOG[name] for name in self.measures}
-        asked = [*self.measure, *(("expected_cost",) if self.stakes is not None else ())]
+        asked = [*self.measure, *(("expected_cost",) if self.outcome_costs is not None else ())]
         moving = [name for name, one in known.items() if not one.invariant]
         return next((n for n in (*asked, *moving) if CATALOG[n].best != "zero"), "j_index")
 
     @property
     def usable_rule(self) -> str:
         """The measure that chooses a threshold to use."""
-        return "j_index" if self.stakes is None else "expected_cost"
+        return "j_index" if self.outcome_costs is None else "expected_cost"
 
     @property
     def least_difference(self) -> float | None:
@@ -230,7 +230,7 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         return sweep_populations(sweep, self.points, self.populations) if sweep is not None else ()
 
     @property
-    def stakes(self) -> OutcomeCosts | None:
+    def outcome_costs(self) -> OutcomeCosts | None:
         """The costs of errors and benefits of correct predictions; None if not given."""
         if self.cost is None:
             return None

@@ -104,7 +104,7 @@ _NOTES = {
 
 def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
     """Return every setting, and the method of each interval."""
-    sweep, stakes = options.swept, options.stakes
+    sweep, stakes = options.swept, options.outcome_costs
     interval = options.interval if given.sampled else "none"
     kind = interval if interval in ("bootstrap", "none") else "exact"
     methods = METHODS.get(kind, {}) | AS_COUNTED[options.totals].get(kind, {})
@@ -136,7 +136,7 @@ def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
 
 def tuning_signature(given: Sample, options: TuneOptions, statistics: Sequence[str]) -> str:
     """Return the settings that change numbers, and the hash of the sufficient statistics."""
-    sweep, stakes = options.swept, options.stakes
+    sweep, stakes = options.swept, options.outcome_costs
     sure = f"{options.interval}-{options.level!r}" if options.confidence is not None else "none"
     if options.interval == "bootstrap":
         sure += f"-{options.resamples}"
@@ -215,7 +215,9 @@ def tuning_notes(
     counts, chosen = given.slices[None], "thresholds" in tables
     several = len(counts.models) > 1
     full = all(part.all() for part in (counts.tp, counts.fp, counts.fn, counts.tn))
-    one_sided = " and ".join(CATALOG[name].title for name in options.tuned if name in _ONE_SIDE)
+    one_sided = " and ".join(
+        CATALOG[name].title for name in options.threshold_measures if name in _ONE_SIDE
+    )
     known = {"failed": failed, "resamples": options.resamples, "unbounded": list_names(unbounded),
              "one_sided": one_sided, "models": len(counts.models),
              "compared": options.compared}  # fmt: skip
@@ -259,7 +261,9 @@ def _small_class_notes(given: Sample) -> Iterator[ResultNote]:
     for label in given.slices:
         least = min((n for rows in class_rows(given, label) for n in rows if n), default=inf)
         few |= {label: least} if least < ENOUGH else {}
-    slices = [f"{n:,.10g} in {quote_if_ambiguous(label)}" for label, n in few.items() if label is not None]
+    slices = [
+        f"{n:,.10g} in {quote_if_ambiguous(label)}" for label, n in few.items() if label is not None
+    ]
     whole = [f"{few[None]:,.10g}"] if None in few else []
     if few:
         more = f" and {len(slices) - 5} more slices" if len(slices) > 5 else ""

@@ -81,7 +81,7 @@ class TunedModels:
         how = "exact" if options.interval == "bootstrap" else options.interval
         return measure_limits(
             name, cells, level=self.level, design=Design(options.totals, how), beta=options.beta,
-            stakes=options.stakes, known=known,
+            stakes=options.outcome_costs, known=known,
         )  # fmt: skip
 
     def estimates(
@@ -91,11 +91,11 @@ class TunedModels:
         value, here = (self.values(name, one) * times for one in (cells, chosen or cells))
         low, high = (end * times for end in self.limits(name, cells))
         bounds = np.minimum(low, here), np.maximum(high, here)
-        return estimate_column(value, bounds, cells, CATALOG[name].tuned)
+        return estimate_column(value, bounds, cells, CATALOG[name].undefined_at_odds)
 
     def values(self, name: str, cells: Cells) -> Floats:
         """Return a measure of tables, all digits kept where it does not depend on the ratio."""
-        of = measure_formulas(self.options.beta, self.options.stakes)[name]
+        of = measure_formulas(self.options.beta, self.options.outcome_costs)[name]
         still = cells.sampled | CATALOG[name].invariant
         return np.where(still, of(cells.observed), of(cells.tuned))
 
@@ -145,7 +145,7 @@ class TunedModels:
     def _estimates(self, cells: Cells, models: Ints) -> tuple[dict[str, Estimates], int]:
         """Return every measure shown, and the most undefined replicates of any."""
         options, level, names = self.options, self.level, self.counts.models
-        known = measure_formulas(options.beta, options.stakes)
+        known = measure_formulas(options.beta, options.outcome_costs)
         bounds: dict[str, Limits] = {}
         failed = 0
         if level is not None and options.interval == "bootstrap":
@@ -161,7 +161,7 @@ class TunedModels:
                 bounds[name] = self.limits(name, cells, bounds)
         return {
             name: estimate_column(
-                self.values(name, cells), bounds.get(name), cells, CATALOG[name].tuned
+                self.values(name, cells), bounds.get(name), cells, CATALOG[name].undefined_at_odds
             )
             for name in options.measures
         }, failed
@@ -224,7 +224,7 @@ def range_rows(tuner: TunedModels, ends: tuple[float, float]) -> list[Row]:
     low, high = (Population.from_prevalence(end).ratio for end in ends)
     at_end, options = {low: ends[0], high: ends[1]}, tuner.options
     rows: list[Row] = []
-    known = measure_formulas(options.beta, options.stakes)
+    known = measure_formulas(options.beta, options.outcome_costs)
     for i, model in enumerate(tuner.counts.models):
         one = Cells.picked(tuner.counts, [i], np.ones(1))
         for name in options.measures:
@@ -248,7 +248,7 @@ def simulated_rows(tuner: TunedModels, prior: tuple[float, float]) -> list[Row]:
     """
     options, counts = tuner.options, tuner.counts
     rows: list[Row] = []
-    known = measure_formulas(options.beta, options.stakes)
+    known = measure_formulas(options.beta, options.outcome_costs)
     for i, model in enumerate(counts.models):
         rng = random_stream(options.seed, f"prior\0{model}")
         ratio = beta_odds(*prior, draws=DRAWS, rng=rng)

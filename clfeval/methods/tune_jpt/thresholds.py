@@ -51,7 +51,9 @@ def threshold_tables(
     """Return the tables of thresholds, the digests of scores, and models with infinite scores."""
     digests, unbounded, first = list[str](), list[str](), list[BestThresholds]()
     counted, known = given.counted, list[int]()
-    for i, model in enumerate(counted.models if counted is not None and options.tuned else ()):
+    for i, model in enumerate(
+        counted.models if counted is not None and options.threshold_measures else ()
+    ):
         if counted is None or model.kind == "label":
             continue
         scores = counted.scores(i)[None]
@@ -77,7 +79,7 @@ def threshold_tables(
     who = [
         (None, one.model, name, kind, there.ratio)
         for one in first
-        for name in options.tuned
+        for name in options.threshold_measures
         for kind, there in slice_populations(given, None, options)
     ]
     names = ("slice", "model", "measure", "population", "ratio")
@@ -129,8 +131,8 @@ def _best_thresholds(
     swept: bool = True,
 ) -> Iterator[BestThresholds]:
     """Yield the thresholds of model i in slices with both classes; swept: also at swept odds."""
-    names = list(dict.fromkeys((*options.tuned, options.usable_rule)))
-    every = measure_formulas(options.beta, options.stakes)
+    names = list(dict.fromkeys((*options.threshold_measures, options.usable_rule)))
+    every = measure_formulas(options.beta, options.outcome_costs)
     for label, counts in scores.items():
         table, model = given.slices[label].take([i]), given.slices[label].models[i]
         if not (table.positives[0] and table.negatives[0]):
@@ -166,12 +168,12 @@ def threshold_rows(
         where, g = list(zip(*columns, strict=True)), len(one.places)
         for i, (rule, at) in enumerate(zip(one.rules, one.chosen.at.tolist(), strict=True)):
             (kind, there), name, judged = one.places[i % g], rule.name, next(honest)
-            if name not in options.tuned:  # that of the best usable threshold alone
+            if name not in options.threshold_measures:  # that of the best usable threshold alone
                 continue
             mine = Confusion(here.tp[i], here.fp[i], here.fn[i], here.tn[i])
             value = float(measure_value(rule.best, mine)) if at >= 0 else np.nan
             (_, tp, fp), (_, p, n) = where[at], where[-1]
-            why = CATALOG[name].tuned
+            why = CATALOG[name].undefined_at_odds
             best = make_estimate(value, undefined=why, table=Confusion(tp, fp, p - tp, n - fp))
             before = float(measure_value(rule.best, table).ravel()[0])
             rows.append({

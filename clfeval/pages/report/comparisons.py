@@ -143,7 +143,9 @@ def comparison_tables(result: Document) -> Iterator[TableView]:
         else:
             columns = {"measure": "measure", "model": "model", "minus": "reference", **SHORT}
         if len(pairs) == 1:
-            title = f"{quote_if_ambiguous(str(rows[0]['model']))} minus {quote_if_ambiguous(*references)}"
+            names = str(rows[0]["model"]), *references
+            model, reference = map(quote_if_ambiguous, names)
+            title = f"{model} minus {reference}"
             columns.pop("model")
             note = "intervals and p: adjusted only for sensitivity and specificity together"
         for row in result.tables.get("together", ()):
@@ -223,7 +225,8 @@ def slice_tables(result: Document) -> Iterator[TableView]:
         SLICE_HEADS.get(name, column_heading(name)): partial(_format_marked, name=name)
         for name in rows[0] if isinstance(rows[0][name], Estimate)
     }  # fmt: skip
-    yield TableView("slices", f"Slices of {quote_if_ambiguous(best)}", {**columns, "q": "q"}, rows, FEW,
+    yield TableView("slices", f"Slices of {quote_if_ambiguous(best)}",
+                    {**columns, "q": "q"}, rows, FEW,
                     note, rank="asked", whole=True, places=())  # fmt: skip
     if inside := comparison_rows(result, "reference", inside=True):
         to = describe_reference(str(inside[0]["reference"]), str(result.parameters["reference"]))

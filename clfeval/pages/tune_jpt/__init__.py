@@ -164,7 +164,9 @@ def _charted_measures(result: Document, rows: Sequence[Row]) -> list[str]:
     """Return the measure that compares models, and a few that depend on the class ratio."""
     look = TableContext(result)
     wanted = result.parameters.get("compared_by")
-    wanted = look.lead if wanted is None and not CATALOG[look.lead].invariant else wanted
+    wanted = (
+        look.sort_measure if wanted is None and not CATALOG[look.sort_measure].invariant else wanted
+    )
     names = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
     moving = [name for name in names if not CATALOG[name].invariant and name != wanted]
     names = [name for name in (wanted,) if name in names] + moving

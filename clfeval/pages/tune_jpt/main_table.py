@@ -52,10 +52,10 @@ class TableContext:
     def compared(self) -> str:
         """The measure by which models are, or would be, compared."""
         wanted = self.result.parameters.get("compared_by")
-        return self.lead if wanted is None else str(wanted)
+        return self.sort_measure if wanted is None else str(wanted)
 
     @property
-    def lead(self) -> str:
+    def sort_measure(self) -> str:
         """The measure that sorts models: the one compared, else the first that is not constant."""
         wanted = str(self.result.parameters.get("compared_by"))
         moving = [name for name in self.available_measures if not CATALOG[name].invariant]
@@ -83,7 +83,7 @@ class TableContext:
         return any(row["slice"] is not None for row in self.result.tables["models"])
 
     @property
-    def contests(self) -> dict[Cell, Row]:
+    def winner_rows(self) -> dict[Cell, Row]:
         """The row of `winners` of the whole table by odds, at the odds all models share."""
         rows = self.result.tables.get("winners", ())
         ordered = sorted(rows, key=lambda row: row["population"] != "sweep")
@@ -145,7 +145,9 @@ def format_prevalence(share: Cell) -> str:
 def format_some_names(names: Sequence[str]) -> str:
     """Return the names of some models, and the number of the rest."""
     left = len(names) - FEW
-    return ", ".join(map(quote_if_ambiguous, names[:FEW])) + (f" and {left} more" if left > 0 else "")
+    return ", ".join(map(quote_if_ambiguous, names[:FEW])) + (
+        f" and {left} more" if left > 0 else ""
+    )
 
 
 def has_sample(result: Document) -> bool:
@@ -174,7 +176,7 @@ EXPLAINED = ("tar", "ic", "net_benefit")
 
 def main_table(look: TableContext) -> TableView:
     """Return the main table: one line per model and target, the best first."""
-    rows, lead = comparable_rows(look.result.tables["models"]), look.lead
+    rows, lead = comparable_rows(look.result.tables["models"]), look.sort_measure
     ordered = sorted(rows, key=lambda row: _best_first_key(row, lead))
     groups = [[row for row in ordered if row["odds"] == odds]
               for odds in dict.fromkeys(row["odds"] for row in rows)]  # fmt: skip
@@ -222,7 +224,7 @@ def _best_first_key(row: Row, lead: str) -> tuple[bool, float]:
 
 def _best_or_tied_sign(look: TableContext, row: Row, groups: Sequence[Sequence[Row]]) -> Sign:
     """Return the sign of a model that is the best at a target, or tied with it, else none."""
-    contest = look.contests.get(row["odds"])
+    contest = look.winner_rows.get(row["odds"])
     if contest is None or contest["leader"] is None:
         return ""
     group = next(group for group in groups if group[0]["odds"] == row["odds"])
@@ -268,7 +270,9 @@ def leading_order(result: Document) -> Mapping[str, int]:
     look = TableContext(result)
     contests = [row for row in result.tables.get("winners", ()) if row["slice"] is None]
     ahead = [str(row["leader"]) for row in contests if row["leader"] is not None]
-    at_targets = [str(row["leader"]) for row in look.contests.values() if row["leader"] is not None]
+    at_targets = [
+        str(row["leader"]) for row in look.winner_rows.values() if row["leader"] is not None
+    ]
     swept = sorted(dict.fromkeys(ahead), key=lambda name: -ahead.count(name))
     names = [str(row["model"]) for row in result.unsliced_rows("models")]
     ordered = dict.fromkeys((*at_targets, *swept, *names))

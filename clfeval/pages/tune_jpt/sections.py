@@ -68,11 +68,11 @@ def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
         )
     if swept := look.result.unsliced_rows("sweep"):
         ratios, kept = _spaced_ratios(swept)
-        measures = look.measures([*dict.fromkeys((look.lead, *MAIN))])
+        measures = look.measures([*dict.fromkeys((look.sort_measure, *MAIN))])
         columns = {**look.who(), PLACE: format_population, **measures}
         title = f"Measures by class ratio: {len(kept)} of {ratios} ratios"
         rows = [row for row in swept if float(str(row["ratio"])) in kept]
-        yield look.table("sweep", title, columns, rows, lead=look.lead)
+        yield look.table("sweep", title, columns, rows, lead=look.sort_measure)
     yield from _crossover_table(look)
     yield from _winner_tables(look)
     yield from _threshold_tables(look)

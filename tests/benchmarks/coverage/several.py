@@ -71,7 +71,7 @@ def _measured(
     truth: Arrays, odds: Arrays, n: Arrays, owners: Owning, unit: float
 ) -> Iterator[tuple[str, Estimate]]:
     """Yield what the report says of a table by default."""
-    names, wanted = tuple(map(str, range(odds.shape[1]))), ReportOptions().certainty
+    names, wanted = tuple(map(str, range(odds.shape[1]))), ReportOptions().interval_settings
     asked = [
         one for one in parse_multiclass_measures((), names, ordered=False) if one.name in WANTED
     ]

@@ -14,7 +14,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.document import Estimate
-from clfeval.inference.slice_complement import split_into_folds
+from clfeval.inference.complement_sums import split_into_folds
 from clfeval.methods.mars import best_subsets as coverage
 from clfeval.methods.mars import best_subsets as folding
 from tests.texts import check_text, numbers_in

@@ -25,7 +25,7 @@ from clfeval.views.canvas import (
     min_key_width,
     side_by_side_lines,
 )
-from clfeval.views.diamond.pictures import Diamond, Dot, Scene, scenes
+from clfeval.views.diamond.scenes import Diamond, Dot, Scene, scenes
 
 LIGHT, AXIS, OUTLINE, TEXT, CURVE, PRIORITY_BRACKETS, DOT = range(7)
 NARROWEST = 24

@@ -9,7 +9,7 @@ from itertools import pairwise
 from operator import add
 from typing import Any
 
-from clfeval.counts.doubtful_scores import (
+from clfeval.counts.ambiguous_scores import (
     MAX_NEAR_PROBABILITY,
     PERCENT,
     Range,
