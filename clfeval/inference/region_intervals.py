@@ -45,12 +45,16 @@ def range_over_sample(
     """
     shape, flat = _flat_counts(counts)
     third = (flat[1], flat[1] + flat[3]) if share is None else share
-    z = critical_value(level)
-    parts = [score_parts(*pair) for pair in (flat[:2], flat[2:], third)]
+    z, m = critical_value(level), flat.shape[1]
+    pairs = flat[:2], flat[2:], third
+    parts = [score_parts(*pair) for pair in pairs]
+    twice = [score_parts(np.tile(k, 2), np.tile(n, 2)) for k, n in pairs]
+    side = np.repeat([-1.0, 1.0], m)
 
     def at(directions: Floats) -> Floats:
-        """Return the measure on the boundary in directions (3, ..., m)."""
-        return ignore_undefined(measure, *map(wilson_limit, parts, z * directions))
+        """Return minus the measure, and the measure, on the boundary: (3, ..., 2m) directions."""
+        values = ignore_undefined(measure, *map(wilson_limit, twice, z * directions))
+        return np.asarray(side * values)
 
     observed = ignore_undefined(measure, *(part[0] for part in parts))
     # evenly spread over the sphere along a spiral
@@ -58,8 +62,8 @@ def range_over_sample(
     height, turn = 1 - 2 * i / _DIRECTIONS, np.pi * (1 + np.sqrt(5)) * i
     radius = np.sqrt(1 - height**2)
     grid = np.stack([radius * np.cos(turn), radius * np.sin(turn), height])
-    values = at(grid[:, :, None])
-    low, high = -_maximize(lambda d: -at(d), grid, -values), _maximize(at, grid, values)
+    ends = side * _maximize(at, grid, at(grid[:, :, None]))
+    low, high = ends[:m], ends[m:]
     if kink is not None:
         region = _Region(parts[0], parts[1], z)
         centre, edge = (
