@@ -291,7 +291,9 @@ def test_options_import_no_library() -> None:
     heavy = ["polars", "numpy", "typer", "rich", "narwhals", "yaml"]
     rooms = ", ".join(f"clfeval.methods.{name}.options" for name in FUNCTIONS)
     script = f"import sys, {rooms}\nfrom clfeval.tables.input import with_input\n"
-    script += "with_input(clfeval.methods.mars.options.MARS).taken({'level': 0.9, 'model': 'a'})"
+    script += (
+        "with_input(clfeval.methods.mars.options.MARS).build_groups({'level': 0.9, 'model': 'a'})"
+    )
     script += f"\nprint([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -8,10 +8,10 @@ import narwhals as nw
 import pandas as pd
 import polars as pl
 import pytest
-from clfeval.tables.recognition.long import DIFFERS, NAMELESS, TIMES, widen
 
 import clfeval
 from clfeval.tables.columns import KEY, Columns, ModelColumns
+from clfeval.tables.layouts.long import DIFFERS, NAMELESS, TIMES, widen
 from clfeval.tables.scan import collect
 from tests.engines import ENGINES
 

@@ -189,7 +189,7 @@ ALL = [m for m in CATALOG.values() if m.needs in ("scores", "probabilities") and
 
 @pytest.mark.parametrize("measure", ALL, ids=lambda m: m.id)
 def test_replicates_are_measured_one_by_one(measure: Any) -> None:
-    measure = measure.given(t=0.3, k=0.2)
+    measure = measure.with_settings(t=0.3, k=0.2)
     p, pos, neg = counted(*rows(0, 2, 0.5))
     rng = np.random.default_rng(9)
     positives, negatives = (rng.poisson(part, (3, 4, len(p))) for part in (pos, neg))

@@ -38,7 +38,7 @@ def rows_by_label(result: Document, part: str | None = None) -> Labelled:
 
     def table_rows(table: str) -> Rows:
         if part is None:
-            return result.unsliced_rows(table)
+            return result.whole(table)
         rows = [row for row in result.tables.get(table, ()) if row.get("slice") == part]
         return whole_table_rows(
             [{name: cell for name, cell in row.items() if name != "slice"} for row in rows]

@@ -108,7 +108,7 @@ def result_lines(
     rows: of the models, as for gates. Measures are all cells with a value, an interval or a reason.
     """
     errors = {}
-    for row in result.unsliced_rows("measures"):
+    for row in result.whole("measures"):
         if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se):
             errors[row["model"], row["measure"]] = se
     met: dict[str | None, dict[str, bool]] = {}

@@ -263,7 +263,9 @@ def _parse_goal(metric: str, given: object, entries: EntryChecker) -> Desirabili
     before, hint = len(entries.problems), f"goals: {', '.join(TAKES)}"
     entry = {"goal": given} if isinstance(given, str) else given
     if not isinstance(metric, str):
-        entries.wrong((metric,), f"the name of a metric must be text, not {describe_value(metric)}")
+        entries.add_problem(
+            (metric,), f"the name of a metric must be text, not {describe_value(metric)}"
+        )
     elif not isinstance(entry, Mapping):
         what = (
             f"{quote_name(metric)} is {describe_value(given)}, not a goal or a mapping with a goal"

@@ -54,7 +54,7 @@ WORDS = {
 def class_tables(result: Document) -> Iterator[TableView]:
     """Yield the tables in reading order."""
     yield from measure_tables(result, requested_rows(result), name="asked")
-    models = result.unsliced_rows("models")
+    models = result.whole("models")
     scored = "roc_auc" in models[0]
     of_all = (one.measure for one in result.answer if one.code != "slices")
     lead = next((one for one in of_all if one in LED), BALANCED)
@@ -62,7 +62,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
     columns = OF_PROBABILITIES if scored else OF_LABELS
     first = {head: source for head, source in columns.items() if source in ("model", lead)}
     columns = {**first, **(OF_ORDER if "ordinal_mae" in models[0] else {}), **columns}
-    confusion = result.unsliced_rows("confusion")
+    confusion = result.whole("confusion")
     best = str(rows[0]["model"])
     mine = [row for row in confusion if row["model"] == best]
     sizes: dict[str, float] = {}
@@ -84,7 +84,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
     if "calibration_tests" in result.tables:
         yield TableView(*CALIBRATION_TESTS, legend=("p_adjusted",))
     yield TableView("measures", "All measures", "model measure estimator class? value method",
-                    result.unsliced_rows("measures"), MAX_ROWS * 4)  # fmt: skip
+                    result.whole("measures"), MAX_ROWS * 4)  # fmt: skip
     if confusion:
         yield TableView("confusion", "Confusion counts", "model truth predicted rows share",
                         confusion, MAX_ROWS)  # fmt: skip
@@ -93,7 +93,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
 def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Iterator[TableView]:
     """Yield the per-class results of the best model, the worst classes first if there are many."""
     found: dict[str, dict[str, object]] = {}
-    for row in result.unsliced_rows("measures"):
+    for row in result.whole("measures"):
         if row["model"] == model and row["estimator"] == "class":
             mine = found.setdefault(str(row["class"]), {"class": printable(str(row["class"]))})
             mine[str(row["measure"])] = row["value"]

@@ -62,10 +62,10 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         yield from best_model_tables(result)
         return
     yield from threshold_tables(result)
-    if values := result.unsliced_rows(AT_PREVALENCE):
+    if values := result.whole(AT_PREVALENCE):
         yield prevalence_table(order_by_rule(result, values, "balanced_accuracy"), "asked")
     yield from comparison_tables(result)
-    models = result.unsliced_rows("models")
+    models = result.whole("models")
     aucs = [as_estimate(row["roc_auc"]) for row in models if "roc_auc" in row]
     if any(auc.reason != "needs_scores" for auc in aucs):
         yield from _of_scores(result, sort_by_column(models, "roc_auc"))
@@ -116,7 +116,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
             total=len(rows), rank="main", name="errors", more="--format csv", lead="model",
             places=(),
         )  # fmt: skip
-    drawn = {str(row["model"]) for row in result.unsliced_rows("distribution")}
+    drawn = {str(row["model"]) for row in result.whole("distribution")}
     first = next((str(row["model"]) for row in rows if row["model"] in drawn), None)
     if first is not None:  # of models with labels there are no scores
         yield _score_distribution(result, first)
@@ -124,7 +124,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
 
 def _score_distribution(result: Document, model: str) -> TableView:
     """Return the histogram of scores of the best model by class: one block per bin."""
-    mine = [row for row in result.unsliced_rows("distribution") if row["model"] == model]
+    mine = [row for row in result.whole("distribution") if row["model"] == model]
     low, high = format_exact(mine[0]["from"]), format_exact(mine[-1]["to"])
     lines: list[Row] = []
     for name in dict.fromkeys(str(row["class"]) for row in mine):
@@ -144,8 +144,8 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
     yield from measure_tables(result, requested_rows(result), name="asked")
     yield from best_model_tables(result)
     yield TableView("measures", "All measures", "model measure value method",
-                    result.unsliced_rows("measures"), MAX_ROWS * 4)  # fmt: skip
-    if confusion := result.unsliced_rows("confusion"):
+                    result.whole("measures"), MAX_ROWS * 4)  # fmt: skip
+    if confusion := result.whole("confusion"):
         yield TableView(
             "confusion", "Confusion counts", "model truth predicted rows share", confusion, MAX_ROWS
         )
@@ -163,12 +163,12 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
          2 * MAX_ROWS),
     ):  # fmt: skip
         if name in result.tables:
-            rows = result.unsliced_rows(name)
+            rows = result.whole(name)
             if name == "decision":  # every fifth hundredth; all models have the same
                 first = rows_where(rows, "model", rows[0]["model"])
                 kept = evenly_spaced(sorted({float(str(row["threshold"])) for row in first}), 21)
                 rows = list(islice((row for row in rows if row["threshold"] in kept), most))
-            yield TableView(name, title, columns, rows, most, total=len(result.unsliced_rows(name)),
+            yield TableView(name, title, columns, rows, most, total=len(result.whole(name)),
                         name="spread" if name == "distribution" else name)  # fmt: skip
 
 
@@ -241,7 +241,7 @@ CUTOFF_RATES: Mapping[str, Source] = {
 
 def threshold_tables(result: Document) -> Iterator[TableView]:
     """Yield tables of chosen thresholds, of abstention zones, and of the risk-coverage curve."""
-    if rows := order_by_rule(result, result.unsliced_rows("cutoffs"), "roc_auc"):
+    if rows := order_by_rule(result, result.whole("cutoffs"), "roc_auc"):
         columns: dict[str, Source] = {
             **_model_column(rows), "chosen by": _format_rule, "threshold": _format_threshold,
             "goal:\nnew data": "corrected", "goal:\nsame rows": "value", **CUTOFF_RATES,
@@ -261,7 +261,7 @@ def threshold_tables(result: Document) -> Iterator[TableView]:
             lead="corrected", right=("threshold",), places=(),
             legend=("goal: same rows", "bootstrap"),
         )  # fmt: skip
-    if rows := order_by_rule(result, result.unsliced_rows("abstentions"), "roc_auc"):
+    if rows := order_by_rule(result, result.whole("abstentions"), "roc_auc"):
         costs = {text for row in rows if (text := str(row["chosen_by"])).startswith("cost")}
         columns = {
             **_model_column(rows), "zone": lambda row: "cost" if len(costs) == 1 and str(
@@ -275,7 +275,7 @@ def threshold_tables(result: Document) -> Iterator[TableView]:
             note += f"; cost: {min(costs).partition(':')[2].replace(',', ', ')}"
         yield TableView("abstentions", "Abstention near the threshold", columns, rows, MAX_ROWS,
                         note, rank="asked", lead="accuracy", places=())  # fmt: skip
-    rows = [*result.unsliced_rows("risk")]
+    rows = [*result.whole("risk")]
     first: dict[tuple[Cell, int], Row] = {}  # of each model in every twentieth of the coverage
     for row in rows:
         step = int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
@@ -288,7 +288,7 @@ def threshold_tables(result: Document) -> Iterator[TableView]:
 
 def order_by_rule(result: Document, rows: Sequence[Row], measure: str) -> list[Row]:
     """Return rows by rule, then in the order of the models by a measure."""
-    models = sort_by_column(result.unsliced_rows("models"), measure) if rows else ()
+    models = sort_by_column(result.whole("models"), measure) if rows else ()
     names = [row["model"] for row in models]
     rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
     return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))
