@@ -9,7 +9,7 @@ from clfeval.document import Estimate as Estimate
 from clfeval.errors import ClfevalError as ClfevalError
 from clfeval.errors import DataError as DataError
 from clfeval.errors import UsageError as UsageError
-from clfeval.tables.columns import Read
+from clfeval.tables.columns import OpenedTable
 
 __version__: str
 COMMANDS: tuple[str, ...]
@@ -61,7 +61,7 @@ def report(
     totals: Literal["random", "fixed"] = ...,
     resamples: int = ...,
     seed: int = ...,
-    on_open: Callable[[Read], None] | None = ...,
+    on_open: Callable[[OpenedTable], None] | None = ...,
 ) -> Result: ...
 def mars(
     table: Any,
@@ -106,7 +106,7 @@ def mars(
     interval: Literal["exact", "wilson", "jeffreys", "agresti-coull", "bootstrap", "none"] = ...,
     level: float = ...,
     seed: int = ...,
-    on_open: Callable[[Read], None] | None = ...,
+    on_open: Callable[[OpenedTable], None] | None = ...,
 ) -> Result: ...
 def phidelta(
     table: Any,
@@ -154,7 +154,7 @@ def phidelta(
     select: int | Literal["all"] | None = ...,
     phi_max: float | None = ...,
     delta_min: float | None = ...,
-    on_open: Callable[[Read], None] | None = ...,
+    on_open: Callable[[OpenedTable], None] | None = ...,
 ) -> Result: ...
 def tune_jpt(
     table: Any = None,
@@ -199,7 +199,7 @@ def tune_jpt(
     level: float = ...,
     margin: Mapping[str, float] | None = ...,
     totals: Literal["random", "fixed"] = ...,
-    on_open: Callable[[Read], None] | None = ...,
+    on_open: Callable[[OpenedTable], None] | None = ...,
 ) -> Result: ...
 def mlcps(
     table: Any,
@@ -242,5 +242,5 @@ def mlcps(
     level: float = ...,
     resamples: int | None = ...,
     seed: int = ...,
-    on_open: Callable[[Read], None] | None = ...,
+    on_open: Callable[[OpenedTable], None] | None = ...,
 ) -> Result: ...

@@ -28,7 +28,7 @@ from clfeval.document import Estimate as Estimate
 from clfeval.errors import ClfevalError as ClfevalError
 from clfeval.errors import DataError as DataError
 from clfeval.errors import UsageError as UsageError
-from clfeval.tables.columns import Read
+from clfeval.tables.columns import OpenedTable
 
 __version__: str
 COMMANDS: tuple[str, ...]
@@ -47,7 +47,7 @@ def _function(command: Command) -> str:
     lines = [f"    {table.name}: Any{' = None' if command.optional else ''},"]
     lines += ["    predictions: Any = None,", "    *,"]
     lines += [_line(one.name, _spelled(one.annotation)) for one in others[:-1]]
-    lines.append("    on_open: Callable[[Read], None] | None = ...,")
+    lines.append("    on_open: Callable[[OpenedTable], None] | None = ...,")
     name = command.name.replace("-", "_")
     return "\n".join([f"def {name}(", *lines, ") -> Result: ...\n"])
 

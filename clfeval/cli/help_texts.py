@@ -193,7 +193,7 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
 def askable_measures(command: str) -> AvailableMeasures:
     """Return the measures that can be requested from a command."""
     if command == "tune-jpt":
-        from clfeval.methods.tune_jpt.options import TUNE_JPT_MEASURES
+        from clfeval.methods.tune_jpt.requested_measures import TUNE_JPT_MEASURES
 
         return TUNE_JPT_MEASURES
     if command == "mlcps":

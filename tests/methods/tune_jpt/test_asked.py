@@ -15,7 +15,7 @@ from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import JPT, TUNABLE
 from clfeval.methods.roc import candidate_points, roc_points
-from clfeval.methods.tune_jpt.options import TUNE_JPT_MEASURES, parse_tuned_measures
+from clfeval.methods.tune_jpt.requested_measures import TUNE_JPT_MEASURES, parse_tuned_measures
 from tests.methods.tune_jpt.test_thresholds import best_of
 from tests.shell import at_shell
 from tests.texts import check_text
