@@ -168,7 +168,7 @@ def _draw_maxima(
     single = np.float32 if len(first) > _SINGLE else np.float64
     z, variance = np.ascontiguousarray(normal_draws(root, draws, rng).T, single), np.diag(v)
     most = np.zeros(draws)
-    for i in np.unique(first).tolist():
+    for i in sorted({*first.tolist()}):
         others = second[first == i]
         s = np.sqrt(np.maximum(variance[i] + variance[others] - 2 * v[i, others], 0.0))
         some = s > _EQUAL * np.sqrt(variance[i] + variance[others])
