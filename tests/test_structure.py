@@ -200,6 +200,21 @@ def test_the_command_line_starts_without_heavy_libraries() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_the_command_line_loads_no_part_of_numpy_for_scipy_alone() -> None:
+    script = (
+        "import sys, clfeval.cli.app as app\n"
+        "sys.argv = ['clfeval', 'report', 'fixtures/mars-paper/wide.csv', '-q', '-f', 'json']\n"
+        "app.main()\n"
+    )
+    end = "import atexit, sys; atexit.register(lambda: print(sorted(\n" \
+          " {'numpy.f2py.f2py2e', 'numpy.ma.core', 'scipy.special'} & {*sys.modules}), " \
+          "file=sys.stderr))\n"  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", end + script], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.stderr.splitlines()[-1] == "['scipy.special']"
+
+
 def test_a_run_takes_no_library_that_it_does_not_need() -> None:
     script = (
         "import sys, clfeval; str(clfeval.mlcps('fixtures/metrics/test.csv'))\n"

@@ -22,7 +22,7 @@ from clfeval.interrupt import CleanupState
 from clfeval.options.declaration import Opt
 from clfeval.output_files import open_scratch_file
 from clfeval.records import dataclass
-from clfeval.views.files import FORMATS, OutputRequest, check_names, render_format
+from clfeval.views.files import FORMATS, OutputRequest, check_names, render_format, write_atomically
 
 if TYPE_CHECKING:
     from clfeval.document import Document, Gate
@@ -306,8 +306,6 @@ def annotate(kind: str, findings: Sequence[Finding], *, dry: bool = False) -> No
     if kind == "github":
         print_notes(*github_lines(findings))
     elif kind == "gitlab" and not dry:
-        from clfeval.views.files import write_atomically
-
         write_atomically(Path(REPORT), gitlab_report(findings))
 
 

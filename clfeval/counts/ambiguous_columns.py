@@ -23,9 +23,9 @@ from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError, Problem, format_option, list_names
 from clfeval.tables.cells import as_text, guess_positive, missing_word_hint
 from clfeval.tables.columns import ModelColumns, is_score
-from clfeval.tables.foreign_files import pl
 from clfeval.tables.input import IF_MODEL, ColumnNames, find_column
 from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
+from clfeval.tables.lazy_imports import pl
 
 # spellings of flags; scores of a fully grown tree are 0.0 and 1.0
 BITS = {"0", "1", "false", "true", "False", "True", "FALSE", "TRUE"}

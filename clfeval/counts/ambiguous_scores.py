@@ -12,9 +12,9 @@ from clfeval.errors import DataError, Problem, format_option, list_names
 from clfeval.formatting import format_count
 from clfeval.tables.cells import as_text
 from clfeval.tables.columns import ModelColumns
-from clfeval.tables.foreign_files import pl
 from clfeval.tables.input import DEFAULT_THRESHOLD, ColumnNames, find_column
 from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
+from clfeval.tables.lazy_imports import pl
 
 if TYPE_CHECKING:
     from clfeval.counts.prediction_counts import PredictionCounts

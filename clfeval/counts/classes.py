@@ -32,7 +32,7 @@ from clfeval.counts.settings import CountSettings
 from clfeval.records import dataclass
 from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural_sort_key
 from clfeval.tables.columns import ModelColumns
-from clfeval.tables.foreign_files import nw
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 

@@ -34,8 +34,8 @@ from clfeval.records import dataclass
 from clfeval.tables.cells import as_text, is_missing, natural_sort_key
 from clfeval.tables.columns import KEY, Mode
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.foreign_files import nw
 from clfeval.tables.input import FILE_NAME, ColumnNames, find_column
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 Facets = tuple[tuple[str, ...], ...]  # each: the columns whose values together define a slice

@@ -21,7 +21,7 @@ from clfeval.errors import DataError, format_option, list_names
 from clfeval.records import dataclass
 from clfeval.tables.cells import is_missing, natural_sort_key
 from clfeval.tables.columns import WRONG, Mode, ModelColumns
-from clfeval.tables.foreign_files import nw
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
 
 _PLAIN = {str, int, bool, type(None)}  # cells of these types need no conversion

@@ -53,7 +53,6 @@ from clfeval.tables.cells import (
     natural_sort_key,
 )
 from clfeval.tables.columns import ColumnPeek, is_score
-from clfeval.tables.foreign_files import pl
 from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.invalid_cells import (
     FILE,
@@ -67,6 +66,7 @@ from clfeval.tables.invalid_cells import (
     numbered_rows,
     run_checks,
 )
+from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import TableFile, all_distinct
 
 # by the code of the first problem; {value} is the quoted value, the others are options with it
@@ -288,14 +288,14 @@ def refuse_invalid_patterns(
     settled.refuse_similar_labels(judged.rows, judged.unknown)
     owners, evaluated = grouped.clusters, np.flatnonzero(~judged.missing)
     lost = owners is not None and any(owners[i] is None for i in evaluated.tolist())
-    surely = bool(judged.unknown or grouped.wrong or grouped.bad_weights or lost)
+    has_errors = bool(judged.unknown or grouped.wrong or grouped.bad_weights or lost)
     missing = bool((judged.missing & ~judged.excused).any())
-    if surely or (missing and (settled.roles.missing == "error" or grouped.mode == "loose")):
+    if has_errors or (missing and (settled.roles.missing == "error" or grouped.mode == "loose")):
         wrong, weights = grouped.wrong > 0, grouped.bad_weights > 0
         refuse_invalid_rows(
             settled, judged.classes, judged.unknown, wrong=wrong, weights=weights, lost=lost
         )
-        if surely:
+        if has_errors:
             raise DataError.new("invalid values in unknown rows", "bad-values", name)
     refuse_unbounded_scores(settled, judged.unbounded, any_range=any_range)
     if not any_range:

@@ -16,8 +16,8 @@ from clfeval.errors import (
 )
 from clfeval.tables.cells import as_text, is_missing, missing_word_hint
 from clfeval.tables.columns import Columns, ModelColumns, is_score
-from clfeval.tables.foreign_files import nw
 from clfeval.tables.input import DEFAULT_THRESHOLD, Input
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import Reading, TableFile, collect, engine_errors, scan
 
 MAX_LABELS_IN_HINT = 4  # labels in a hint

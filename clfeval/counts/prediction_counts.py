@@ -26,8 +26,8 @@ from clfeval.counts.settings import CountSettings, input_file, is_multiclass, ra
 from clfeval.document import InputFile
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ModelColumns
-from clfeval.tables.foreign_files import nw
 from clfeval.tables.input import Input
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import collect
 
 S = TypeVar("S")

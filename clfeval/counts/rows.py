@@ -20,7 +20,7 @@ from clfeval.counts.scores import ScoreCounts, is_new_score
 from clfeval.document import Row
 from clfeval.records import dataclass, replace
 from clfeval.tables.cells import as_text, natural_sort_key
-from clfeval.tables.foreign_files import nw, pl
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import collect, concatenate_frames
 
 K = TypeVar("K")

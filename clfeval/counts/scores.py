@@ -30,7 +30,7 @@ from clfeval.errors import UsageError, list_names
 from clfeval.records import dataclass, replace
 from clfeval.tables.cells import as_text
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.foreign_files import nw
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 

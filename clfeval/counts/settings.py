@@ -27,9 +27,9 @@ from clfeval.tables.cells import (
 )
 from clfeval.tables.columns import ColumnPeek, Columns, Layout, ModelColumns, is_score
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
-from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.invalid_cells import numbered_rows
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.recognition import Predictions
 from clfeval.tables.scan import (
     NO_TAIL,

@@ -20,7 +20,6 @@ from clfeval.measures import (
     probability,
     ranking,
 )
-from clfeval.measures import multiclass_table as class_averages
 from clfeval.measures.record import Measure, Needs
 
 _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
@@ -38,7 +37,7 @@ _COVERAGE = (
 )  # fmt: skip
 
 _OF_CLASSES = {
-    **multiclass_table.OF_TABLES, **class_averages.AVERAGED, **multiclass_scores.OF_PROBABILITIES,
+    **multiclass_table.OF_TABLES, **multiclass_table.AVERAGED, **multiclass_scores.OF_PROBABILITIES,
     **multiclass_scores.OF_TOP,
 }  # fmt: skip
 

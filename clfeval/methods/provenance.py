@@ -8,7 +8,7 @@ from functools import reduce
 from hashlib import sha256
 from math import isfinite
 from operator import or_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +27,10 @@ from clfeval.methods.design_effects import (
     cluster_notes,
     cluster_summary,
 )
-from clfeval.methods.report.options import ReportOptions
 from clfeval.options import declaration
+
+if TYPE_CHECKING:
+    from clfeval.methods.report.options import ReportOptions
 
 # the bar separates parts, and one line is one signature
 QUOTED = str.maketrans({"|": "%7C", "%": "%25", "\n": "%0A", "\r": "%0D"})

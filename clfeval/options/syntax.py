@@ -87,7 +87,7 @@ def reword_for_python(text: str, options: Sequence[Option]) -> str:
         return text
     for shell, python in _OUTPUT:
         text = re.sub(shell, python, text)
-    known = {option.flag: option for option in options}
+    known = {option.flag: option for option in options} if "--" in text else {}
     return _reword(f" {text}", known, PYTHON)[1:]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.foreign_files import pl
+from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import Origin, Reading, engine_errors, in_polars, scan, unreadable_error
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from clfeval.errors import DataError, UsageError, format_option, list_names, unk
 from clfeval.records import dataclass, replace
 from clfeval.tables.column_names import likely_truth
 from clfeval.tables.columns import ColumnRole, peek_columns
-from clfeval.tables.foreign_files import nw
 from clfeval.tables.input import (
     ColumnNames,
     Input,
@@ -19,6 +18,7 @@ from clfeval.tables.input import (
     refuse_ignored_columns,
 )
 from clfeval.tables.invalid_cells import with_delimiter_hint
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.prediction_files import open_files
 from clfeval.tables.scan import TableFile, in_polars
 
@@ -148,8 +148,8 @@ def _recognise_features(
         hint = "add --layout long to leave them out, or --layout wide to read every column as a "
         hint += "feature; a column of values is called 'value'"
         raise DataError.new(f"{what}{list_names(spare)}?", "which-layout", first.name, hint=hint)
-    surely_long = roles.layout == "long" or classes is not None
-    if surely_long and not (row and feature):
+    is_long = roles.layout == "long" or classes is not None
+    if is_long and not (row and feature):
         what = f"not a sparse table; columns: {list_names(columns)}"
         hint = "a sparse table has one line per row and feature: columns row, feature, value"
         raise DataError.new(what, "wrong-layout", first.name, hint=hint)
@@ -162,7 +162,7 @@ def _recognise_features(
         fixes = {"truth": guess[0]} if guess else {}
         error = DataError.new(what, "no-truth", first.name, hint=hint, fixes=fixes)
         raise with_delimiter_hint(first, error)
-    if surely_long or (sparse and roles.layout is None):
+    if is_long or (sparse and roles.layout is None):
         if roles.weight:
             raise UsageError.new("--weight needs a wide table of features", "bad-option")
         return FeatureTable(

@@ -1,54 +1,13 @@
-"""Libraries that read other formats, loaded on first use, and the errors of those formats."""
+"""Files of other formats, recognised by their first bytes, and the errors that name a remedy."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
 from errno import EINVAL
-from importlib import import_module
-from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from clfeval.errors import DataError, UsageError, format_command_line
-
-if TYPE_CHECKING:
-    import narwhals as nw
-    import polars as pl
-
-__all__ = ["FIRST", "defer_parts_of_numpy", "holds_result", "nw", "pl", "refuse_foreign_file"]
-
-_UNUSED_PARTS = ("f2py", "testing", "ma", "ctypeslib", "polynomial")  # that scipy imports
-
-
-class LazyModule:
-    """A stand-in for a module, which is imported on first use."""
-
-    def __init__(self, name: str) -> None:
-        """Keep the name of the module."""
-        self._name = name
-
-    def __getattr__(self, attribute: str) -> Any:
-        """Return an attribute of the module."""
-        return getattr(import_module(self._name), attribute)
-
-
-def defer_parts_of_numpy() -> None:
-    """Load parts of numpy on first use that scipy imports and does not use: they take 0.2 s."""
-    import numpy as np
-
-    for part in _UNUSED_PARTS:
-        spec = find_spec(f"numpy.{part}")
-        if spec is not None and spec.loader is not None and spec.name not in sys.modules:
-            spec.loader = LazyLoader(spec.loader)
-            sys.modules[spec.name] = module = module_from_spec(spec)
-            setattr(np, part, module)
-            spec.loader.exec_module(module)
-
-
-if not TYPE_CHECKING:
-    nw, pl = LazyModule("narwhals"), LazyModule("polars")
 
 FIRST = 8  # bytes that are examined
 _SAVE = "save the sheet as CSV"

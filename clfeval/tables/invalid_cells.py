@@ -28,8 +28,8 @@ from clfeval.tables.csv import (
     read_csv_head,
     skip_comments,
 )
-from clfeval.tables.foreign_files import pl
 from clfeval.tables.input import FILE_NAME, ColumnNames, find_column
+from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import (
     TableFile,
     engine_errors,

@@ -22,7 +22,6 @@ from clfeval.tables.align import align_rows
 from clfeval.tables.cells import FRAME
 from clfeval.tables.column_names import find_truth
 from clfeval.tables.columns import ColumnPeek, Columns, ModelColumns, peek_columns
-from clfeval.tables.foreign_files import nw
 from clfeval.tables.input import FILE_NAME, Input, match_names, parse_facets
 from clfeval.tables.invalid_cells import (
     check_same_columns,
@@ -30,6 +29,7 @@ from clfeval.tables.invalid_cells import (
     with_delimiter_hint,
 )
 from clfeval.tables.layouts import wide
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.recognition import Predictions, open_source, recognise
 from clfeval.tables.row_selection import (
     filter_columns,

@@ -21,9 +21,9 @@ from clfeval.errors import (
 )
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnPeek
-from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import TableFile, count_distinct_values, in_polars, scan
 
 _TOKEN = re.compile(

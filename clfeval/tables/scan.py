@@ -16,8 +16,9 @@ from clfeval.errors import DataError, Problem, not_a_table_error
 from clfeval.records import dataclass, replace
 from clfeval.tables.cells import count_texts
 from clfeval.tables.csv import NAMES_HINT, CsvHead
-from clfeval.tables.foreign_files import nw, pl, refuse_result
+from clfeval.tables.foreign_files import refuse_result
 from clfeval.tables.input import FILE_NAME
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.source import SourceFile, first_record, json_frame, order_columns
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars

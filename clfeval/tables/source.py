@@ -20,8 +20,9 @@ from typing import IO, Any, get_args
 from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table_error, suggestion
 from clfeval.output_files import ReadOnceCopy
 from clfeval.records import dataclass, replace
-from clfeval.tables.foreign_files import FIRST, pl, refuse_foreign_file
+from clfeval.tables.foreign_files import FIRST, refuse_foreign_file
 from clfeval.tables.input import Format, Input
+from clfeval.tables.lazy_imports import pl
 
 CHUNK = 1 << 20
 

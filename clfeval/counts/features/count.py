@@ -34,7 +34,6 @@ from clfeval.records import dataclass
 from clfeval.tables.cells import as_text
 from clfeval.tables.columns import Facts
 from clfeval.tables.feature import ClassTable, FeatureTable
-from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import Input, match_names
 from clfeval.tables.invalid_cells import (
     PLACE,
@@ -45,6 +44,7 @@ from clfeval.tables.invalid_cells import (
     missing_value,
     numbered_rows,
 )
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import (
     Frame,
     Reading,

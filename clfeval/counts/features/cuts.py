@@ -26,9 +26,9 @@ from clfeval.errors import HEADER_ONLY, DataError, quote_name
 from clfeval.inference.complement_sums import split_into_folds
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.cells import as_text, count_texts, distinct_texts, is_missing, natural_sort_key
-from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import Input
 from clfeval.tables.invalid_cells import Check, numbered_rows
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import Frame, TableFile, collect
 
 _SEED, _DIVISIONS = 0, 5

@@ -29,7 +29,6 @@ from clfeval.errors import DataError
 from clfeval.records import dataclass
 from clfeval.tables.cells import as_text
 from clfeval.tables.feature import FeatureTable
-from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.invalid_cells import (
     bad_number,
     bad_weight,
@@ -37,6 +36,7 @@ from clfeval.tables.invalid_cells import (
     duplicate_id,
     missing_value,
 )
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import (
     NO_TAIL,
     Reading,

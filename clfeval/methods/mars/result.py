@@ -19,8 +19,7 @@ from clfeval.errors import UsageError, unknown_model_error
 from clfeval.methods.comparison_answer import comparison_rows
 from clfeval.methods.design_effects import cluster_summary
 from clfeval.methods.estimates import rows_from_columns
-from clfeval.methods.mars import best_subsets
-from clfeval.methods.mars import target_slices as cluster_divisors
+from clfeval.methods.mars import best_subsets, target_slices
 from clfeval.methods.mars.answer import MEASURE, mars_answer
 from clfeval.methods.mars.best_subsets import (
     ChosenSubset,
@@ -39,7 +38,7 @@ from clfeval.methods.mars.target_slices import (
     subset_columns,
     sweep_thresholds,
 )
-from clfeval.methods.measurement.measure_rows import compute_additional_measures
+from clfeval.methods.measurement.additional_measures import compute_additional_measures
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import (
     build_parameters,
@@ -212,7 +211,7 @@ def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
         only = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
         alone_n = from_units(counts.hit_n @ only, counts.unit)
         both += [alone_n[pair].tolist() for pair in twos]
-        p_values += [cluster_divisors.sign_test_p(counts, *only.T[pair]) for pair in twos]
+        p_values += [target_slices.sign_test_p(counts, *only.T[pair]) for pair in twos]
     columns = subset_columns(views, [best_subsets.score_subsets(one.counts, twos) for one in views])
     first, second = ([pair[i] for pair in both] for i in (0, 1))
     more = {"first_alone": first, "second_alone": second, "p_value": p_values}

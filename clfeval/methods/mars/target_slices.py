@@ -18,7 +18,6 @@ from clfeval.inference.resampling import random_stream
 from clfeval.methods.design_effects import share_design
 from clfeval.methods.estimates import Estimates, share_estimates
 from clfeval.methods.mars import best_subsets
-from clfeval.methods.mars import target_slices as cluster_divisors
 from clfeval.methods.mars.best_subsets import SubsetScores, detection_masks, target_patterns
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.records import dataclass
@@ -125,7 +124,7 @@ def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores])
     names, options = view.counts.models, view.options
     missed = subsets.missed_all if options.occlusion == "all" else subsets.missed_any
     divided = _concatenate_by_name([
-        cluster_divisors.subset_divisors(
+        subset_divisors(
             one.counts, mine.members, options.occlusion, level=options.confidence
         )
         for one, mine in zip(views, scores, strict=True)
@@ -149,7 +148,7 @@ def concat_rate_divisors(views: Sequence[TargetSlice]) -> Mapping[str, Floats]:
     """Return the divisors of accuracy, precision and recall, of all slices concatenated."""
     target, level = views[0].options.target, views[0].options.confidence
     return _concatenate_by_name(
-        [cluster_divisors.model_rate_divisors(one.counts, target, level=level) for one in views]
+        [model_rate_divisors(one.counts, target, level=level) for one in views]
     )
 
 

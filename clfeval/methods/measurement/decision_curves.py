@@ -51,7 +51,7 @@ def decision_rows(label: str | None, model: str, counts: ScoreCounts, level: flo
 
     NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
     the larger of these two, which is TN/M t/(1-t) - FN/M or NB. helps: NB, and NB less that of
-    treating all, lie above 0 by limits that hold together at all thresholds (see
+    treating all, lie above 0 by confidence limits simultaneous for all thresholds (see
     `_simultaneous_level`). Limits are those of `net_benefit`. Scores must be probabilities.
     Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
     """
@@ -73,17 +73,17 @@ def _decision_curve(
     gained = tuple(np.where(treat_all > 0, *pair) for pair in zip(treated, mine, strict=True))
     benefit, gain = (_net_benefit_estimates(found, each, level) for each in (mine, gained))
     sure = None if level is None else _simultaneous_level(counts, found, gained, level)
-    surely = zip(
+    simultaneous = zip(
         *(_net_benefit_estimates(found, each, sure) for each in (mine, treated)), strict=True
     )
-    helps = [None if None in (a.low, b.low) else min(a.low, b.low) > 0 for a, b in surely]
+    helps = [None if None in (a.low, b.low) else min(a.low, b.low) > 0 for a, b in simultaneous]
     who = {"slice": label, "model": model}
     return [
         {
             **who, "threshold": t, "net_benefit": worth, "treat_all": every, "gain": more,
-            "helps": surely,
+            "helps": helpful,
         }
-        for t, worth, every, more, surely in zip(GRID.tolist(), benefit, treat_all.tolist(), gain,
+        for t, worth, every, more, helpful in zip(GRID.tolist(), benefit, treat_all.tolist(), gain,
                                                  helps, strict=True)
     ]  # fmt: skip
 

@@ -1,9 +1,8 @@
-"""Rows of measures: of the models, of slices, and those that options or gates add."""
+"""Rows of measures of the models, in the whole table and in slices, with their estimates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import sha256
 from math import inf
 from textwrap import wrap
 
@@ -14,8 +13,7 @@ from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import concatenate_counts
-from clfeval.methods.measurement import label_measures
-from clfeval.methods.measurement import score_measures as scored
+from clfeval.methods.measurement import label_measures, score_measures
 from clfeval.methods.measurement.decision_curves import (
     fill_calibration_columns,
     net_benefit,
@@ -29,7 +27,6 @@ from clfeval.methods.measurement.requested_measures import (
     RequestedMeasure,
 )
 from clfeval.methods.options import IntervalSettings
-from clfeval.records import dataclass
 
 GAP, INDENT, WIDTH = "  ", "    ", 80
 
@@ -135,7 +132,7 @@ def score_measure_rows(
     for one in some:
         t = risk_threshold(one, threshold)
         known = (
-            scored.estimate_score_measure(one.measure, counts, wanted, name)
+            score_measures.estimate_score_measure(one.measure, counts, wanted, name)
             if t is None
             else _net_benefit_estimate(counts, t, wanted, name)
         )
@@ -169,10 +166,10 @@ def _net_benefit_estimate(
     """Return the net benefit at the threshold t; default limits if the bootstrap has none."""
     x = counts.scores
     if len(x) and not (x[0] >= 0 and x[-1] <= 1):
-        return MeasureEstimate.undefined(scored.PROBABILITIES)
+        return MeasureEstimate.undefined(score_measures.PROBABILITIES)
     value, error = net_benefit(counts, t, wanted.level)
     if value.value is not None and wanted.how == "bootstrap":
-        known = scored.estimate_score_measure(
+        known = score_measures.estimate_score_measure(
             CATALOG[AT_RISK].with_settings(t=t), counts, wanted, name
         )
         if known.value.low is not None:
@@ -221,64 +218,3 @@ def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultNote]:
     named = {one.measure.id: one.measure for one in asked if one.by == "name"}
     return [ResultNote("caveat", f"{measure.title}: {measure.caveat}")
             for measure in named.values() if measure.caveat]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AdditionalMeasures:
-    """Tables of requested measures. digests: of their scores; notes: caveats of named measures."""
-
-    tables: dict[str, list[Row]]
-    digests: tuple[str, ...] = ()
-    notes: tuple[ResultNote, ...] = ()
-
-    def statistics(self, digest: str) -> str:
-        """Return the digest of a command's own statistics and of these scores."""
-        both = "".join([digest, *self.digests])
-        return sha256(both.encode()).hexdigest() if self.digests else digest
-
-
-def compute_additional_measures(
-    sample: Sample, names: Sequence[str], wanted: IntervalSettings
-) -> AdditionalMeasures:
-    """Compute the requested measures of all models in the table and its slices."""
-    if not names:
-        return AdditionalMeasures({})
-    # imported only if measures are requested
-    from clfeval.methods.measurement.requested_measures import parse_measures, set_row_units
-
-    asked = set_row_units(parse_measures(names), sample.counted)
-    rows = [*label_measure_rows(sample, asked, wanted), *unscored_model_rows(sample, asked)]
-    digests = list[str]()
-    if has_scored_model(sample) and any(map(takes_scores, asked)):
-        for some, digest in _of_scores(sample, asked, wanted):
-            rows += some
-            digests.append(digest)
-    table = sort_measure_rows(rows, sample, asked)
-    return AdditionalMeasures(
-        {"measures": table}, tuple(sorted(digests)), tuple(caveat_notes(asked))
-    )
-
-
-def _of_scores(
-    sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
-) -> list[tuple[list[Row], str]]:
-    """Return the rows of measures of scores of each model, and the digests of these scores."""
-    counted, shown = sample.counted, sample.slices[None].models
-    assert counted is not None
-    from clfeval.counts.rows import read_scored_rows
-
-    every = read_scored_rows(counted.kept)
-    names = [counted.models[i].name for i in every.models]
-
-    def one(j: int) -> tuple[list[Row], str] | None:
-        model, rows = names[j], list[Row]()
-        if model not in shown:  # merged into a group, which has no scores
-            return None
-        whole, place = every.ranked(j)
-        for label in sample.slices:
-            here = (whole if label is None else every.slice_scores(whole, place, label)[0]).frozen()
-            cut = sample.thresholds.get(model)
-            rows += score_measure_rows(label, model, here, cut, asked, wanted)
-        return rows, f"{model}{whole.digest()}"
-
-    return [each for each in every.map_models(one) if each is not None]

@@ -60,6 +60,7 @@ SPELT = (
     (re.compile(r"(precision|recall|gain|lift)_?(?:@|at_?)(\d*\.?\d+)"), "{}@k:k={}"),
 )
 FLAG = "--measure"
+OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a reference
 NET_BENEFIT, AT_RISK = "net_benefit", "net_benefit@t"  # at the threshold in force, or at t
 
 

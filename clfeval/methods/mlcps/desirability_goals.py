@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Floats
 from clfeval.errors import Problem, UsageError, quote_name, suggestion
-from clfeval.measures import composite_scores as desirability
+from clfeval.measures import composite_scores
 from clfeval.measures.catalog import find_measure
 from clfeval.records import dataclass, field
 from clfeval.tables.yaml import CODE, read_yaml
@@ -62,14 +62,14 @@ class DesirabilityGoal:
     def transform(self, x: ArrayLike) -> Floats:
         """Return the desirability d of raw values, in their shape, 0..1; NaN for NaN."""
         if self.goal == "box":
-            return desirability.box(x, self.low, self.high, above=self.above, below=self.below)
+            return composite_scores.box(x, self.low, self.high, above=self.above, below=self.below)
         if self.goal == "custom":
-            return desirability.custom(x, self.points)
+            return composite_scores.custom(x, self.points)
         low, high = cast(float, self.low), cast(float, self.high)
         if self.goal == "target":
             aim, (rising, falling) = cast(float, self.target), self.gamma
-            return desirability.target(x, low, aim, high, gammas=(rising, falling))
-        ramp = desirability.maximize if self.goal == "maximize" else desirability.minimize
+            return composite_scores.target(x, low, aim, high, gammas=(rising, falling))
+        ramp = composite_scores.maximize if self.goal == "maximize" else composite_scores.minimize
         return ramp(x, low, high, gamma=self.gamma[0])
 
     def described(self) -> str:

@@ -17,7 +17,7 @@ from clfeval.methods.options import (
     margin_option,
     reference_option,
 )
-from clfeval.options import syntax as values
+from clfeval.options import syntax
 from clfeval.options.declaration import READING, Command, Opt, to_float, to_float_pair, to_mapping
 from clfeval.records import dataclass, field, replace
 
@@ -98,7 +98,7 @@ class MlcpsOptions:
         Opt(
             "Weight of a metric, default 1; repeat.",
             SCORE, flags=("--metric-weight",), metavar="METRIC=W",
-            parse=values.parse_weights, accept=_accept_weights,
+            parse=syntax.parse_weights, accept=_accept_weights,
             takes=Mapping[str, float] | Path | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
@@ -113,7 +113,7 @@ class MlcpsOptions:
         Mapping[str, Direction],
         Opt(
             "Direction of a metric: max or min is better.",
-            SCORE, metavar="METRIC=max|min", parse=values.parse_directions,
+            SCORE, metavar="METRIC=max|min", parse=syntax.parse_directions,
             accept=_accept_directions,
             takes=Mapping[str, Direction] | None,
         ),
@@ -122,8 +122,8 @@ class MlcpsOptions:
         Mapping[str, tuple[float, float]],
         Opt(
             "Rescale a metric from range A:B to 0 to 1; repeat.",
-            SCORE, metavar="METRIC=A:B", parse=values.parse_ranges, accept=_accept_ranges,
-            write=values.format_range, takes=Mapping[str, Sequence[float]] | None,
+            SCORE, metavar="METRIC=A:B", parse=syntax.parse_ranges, accept=_accept_ranges,
+            write=syntax.format_range, takes=Mapping[str, Sequence[float]] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip
     desirability: Annotated[

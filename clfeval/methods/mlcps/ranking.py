@@ -12,7 +12,7 @@ from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.change import Change, comparison_row, estimate_or_none
 from clfeval.document import Estimate, Row
 from clfeval.inference.resampling import percentile_limits, random_stream, significantly_above_zero
-from clfeval.measures import composite_scores as polygon
+from clfeval.measures import composite_scores
 from clfeval.measures.composite_scores import overall_desirability
 from clfeval.methods.estimates import Limits
 from clfeval.methods.mlcps.desirability_goals import desirabilities
@@ -59,11 +59,11 @@ def score_models(d: Floats, weights: Floats) -> Mapping[str, Floats]:
     Shapes: d (..., k, n), weights (n,); each score (..., k).
     """
     rays = d * weights
-    mlcps = polygon.polygon_area(rays)
-    most = polygon.polygon_area(weights)  # of a perfect model: all its metrics are 1
-    lowest, highest = polygon.area_range(rays)
+    mlcps = composite_scores.polygon_area(rays)
+    most = composite_scores.polygon_area(weights)  # of a perfect model: all its metrics are 1
+    lowest, highest = composite_scores.area_range(rays)
     # rounding must not put the mean outside its range
-    free = np.clip(polygon.mean_area(rays), lowest, highest)
+    free = np.clip(composite_scores.mean_area(rays), lowest, highest)
     used = np.sort(d[..., weights > 0], axis=-1)  # invariant to the order of metrics
     mean = sd = np.full(d.shape[:-1], np.nan)
     if n := used.shape[-1]:
@@ -107,24 +107,24 @@ def order_ranks(rays: Floats, *, seed: int) -> OrderRanks:
     """
     k, n = rays.shape
     total = factorial(n - 1) // 2
-    if everything := n <= polygon.MOST_LISTED and k * total <= CELLS:
-        orders = polygon.cyclic_orders(n)
+    if everything := n <= composite_scores.MOST_LISTED and k * total <= CELLS:
+        orders = composite_scores.cyclic_orders(n)
     else:
         count = max(FEWEST, min(SAMPLED, CELLS // 16 // k))
-        orders = polygon.sampled_orders(n, count, random_stream(seed, "orders"))
+        orders = composite_scores.sampled_orders(n, count, random_stream(seed, "orders"))
     best = np.full(k, k + 1, np.int64)
     worst = np.zeros(k, np.int64)
     first = np.zeros(k, bool)
     step = max(1, _CHUNK // k)
     for start in range(0, len(orders), step):
-        ranks = dense_ranks(polygon.areas_by_order(rays, orders[start : start + step]))
+        ranks = dense_ranks(composite_scores.areas_by_order(rays, orders[start : start + step]))
         best = np.minimum(best, ranks.min(axis=1))
         worst = np.maximum(worst, ranks.max(axis=1))
         first |= (ranks == 1).any(axis=1)
     dependent = best < worst
     settled = ~dependent
     if not everything:  # ranges of areas over all orders that overlap with no other's
-        lowest, highest = polygon.area_range(rays)
+        lowest, highest = composite_scores.area_range(rays)
         by_low = np.argsort(lowest, kind="stable")
         low, high = lowest[by_low], highest[by_low] * (1 + ROUNDING)
         alone = np.ones(k, bool)

@@ -23,7 +23,7 @@ from clfeval.methods.options import (
     measure_option,
     reference_option,
 )
-from clfeval.options import syntax as notation
+from clfeval.options import syntax
 from clfeval.options.declaration import Command, Opt, as_list, changed_options, to_float, to_mapping
 from clfeval.records import dataclass, field
 
@@ -144,14 +144,14 @@ class FeatureOptions:
         CutChoice | None,
         Opt(
             "Cut point of numeric features: median, mean, best, soft or a number.",
-            FEATURES, metavar="RULE|NUMBER", parse=notation.parse_number_or_word,
+            FEATURES, metavar="RULE|NUMBER", parse=syntax.parse_number_or_word,
             accept=_accept_cut, stated=True,
         ),
     ] = None  # fmt: skip
     select: Annotated[
         int | Literal["all"] | None,
         Opt("Keep the N best features, or all significant ones.", FEATURES, metavar="N|all",
-            parse=notation.parse_count_or_all, least=1, stated=True),
+            parse=syntax.parse_count_or_all, least=1, stated=True),
     ] = None  # fmt: skip
     phi_max: Annotated[
         float | None,

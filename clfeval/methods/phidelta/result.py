@@ -14,7 +14,7 @@ from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.measures.population import BALANCED
 from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_comparison_rows
 from clfeval.methods.estimates import Design
-from clfeval.methods.measurement.measure_rows import compute_additional_measures
+from clfeval.methods.measurement.additional_measures import compute_additional_measures
 from clfeval.methods.measurement.run_means import (
     Runs,
     row_differences,

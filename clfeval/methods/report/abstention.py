@@ -20,7 +20,7 @@ from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.thresholds import FLAGGED_MEASURE, RATES, estimate_measures
 from clfeval.methods.roc import MOST_POINTS
 from clfeval.methods.threshold_optimism import INFINITE
-from clfeval.options import syntax as values
+from clfeval.options import syntax
 from clfeval.records import dataclass
 
 FLAG = "--abstain"
@@ -50,7 +50,7 @@ def parse_zones(texts: Sequence[str]) -> tuple[AbstentionZone, ...]:
 
 def _of_share(text: str) -> AbstentionZone:
     try:
-        share = values.parse_share(FLAG, [text.strip()])
+        share = syntax.parse_share(FLAG, [text.strip()])
     except UsageError as error:
         what = f"{FLAG} '{text}' is neither a share of the rows nor costs"
         hint = f"for example {FLAG} 5%, or {FLAG} cost:fp=1,fn=5,abstain=0.2"
@@ -72,7 +72,7 @@ def _of_costs(text: str) -> AbstentionZone | None:
         raise bad_option(what, f"for example {FLAG} cost:fp=1,fn=5,abstain=0.2")
     costs = {}
     for key in COSTS:
-        value = values.parse_share(FLAG, [next(v for k, v in given.items() if k.strip() == key)])
+        value = syntax.parse_share(FLAG, [next(v for k, v in given.items() if k.strip() == key)])
         if not (isfinite(value) and value > 0):
             raise bad_option(f"{FLAG} {text}: {key} must be above 0, not {value:g}")
         costs[key] = value

@@ -36,7 +36,7 @@ from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.inference.hypothesis_tests import cochran_q, mid_p
 from clfeval.methods.design_effects import effective_class_sizes
 from clfeval.methods.measurement.measure_rows import takes_scores
-from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.requested_measures import OPERATING_POINT, RequestedMeasure
 from clfeval.methods.measurement.run_means import (
     RunMean,
     Runs,
@@ -50,7 +50,6 @@ from clfeval.methods.measurement.run_means import (
 from clfeval.methods.report.model_estimates import Observed, score_estimates
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 
-OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a reference
 FEW = 3  # models from which the best is corrected for selection
 DEPENDENT = "none: the test assumes independent rows without weights"
 ESTIMATORS = ("binary", "multiclass", "macro")  # of the values that are compared

@@ -23,7 +23,7 @@ from clfeval.methods.options import (
     measure_option,
     reference_option,
 )
-from clfeval.options import syntax as values
+from clfeval.options import syntax
 from clfeval.options.declaration import Command, Opt, as_list, to_float
 from clfeval.records import dataclass, field
 
@@ -43,7 +43,7 @@ def numbers_by_measure(
 
 
 def _accept_thresholds(flag: str, given: Any) -> int | Literal["all"] | tuple[float, ...]:
-    """Return a count, `all`, or thresholds; UsageError for other values."""
+    """Return a count, `all`, or thresholds; UsageError for other syntax."""
     if given is None:
         return 19
     if isinstance(given, str) and given == "all":
@@ -77,7 +77,7 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
         Opt(
             "Run other commands too: mars,phidelta,tune-jpt,mlcps, or all.",
             MEASURES, flags=("--with",), metavar="COMMAND,...",
-            parse=values.parse_words, accept=_accept_methods, takes=str | Sequence[str] | None,
+            parse=syntax.parse_words, accept=_accept_methods, takes=str | Sequence[str] | None,
         ),
     ] = ()  # fmt: skip
     thresholds: Annotated[

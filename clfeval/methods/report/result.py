@@ -61,10 +61,12 @@ from clfeval.methods.report.baselines import (
     measures_with_baselines,
 )
 from clfeval.methods.report.comparisons import (
+    average_over_runs,
     check_reference,
     compare_models,
     compared_measures,
     observed_values,
+    runs_as_slices,
     slice_label_estimates,
 )
 from clfeval.methods.report.model_estimates import identical_columns
@@ -91,7 +93,6 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
     """Return the result of the report with every table."""
     if options.runs:
         from clfeval.methods.measurement.run_means import Runs
-        from clfeval.methods.report.comparisons import average_over_runs, runs_as_slices
 
         each, runs = runs_as_slices(options, sample), Runs.from_sample(sample)
         within = replace(options, reference=runs.reference(options.reference))

@@ -36,6 +36,7 @@ from clfeval.methods.report.comparisons import (
     slice_score_estimates,
 )
 from clfeval.methods.report.model_estimates import (
+    bootstrap_estimates,
     identical_columns,
     row_score_influence,
     score_estimates,
@@ -109,8 +110,6 @@ def compute_score_results(
                                       sizes, sampling=every.weighed))
     }  # fmt: skip
     if options.reference is not None:
-        from clfeval.methods.report.model_estimates import bootstrap_estimates
-
         estimates |= bootstrap_estimates(
             every, names, held, observed_values(measures), sample.patterns[None],
             options.reference, options.interval_settings,

@@ -40,7 +40,7 @@ from clfeval.methods.threshold_optimism import (
     extend_limits,
     measure_value,
 )
-from clfeval.options import syntax as notation
+from clfeval.options import syntax
 
 FLAG = "--best-threshold"
 SENSITIVITY, SPECIFICITY = "sensitivity", "specificity"
@@ -94,7 +94,7 @@ def _parse_limit_rule(text: str) -> ThresholdRule | None:
         hint = f"write {format_option(FLAG, f'{given_}{sign}={number}')}"
         raise bad_option(f"{FLAG} {text}: a constraint needs >= or <=", hint)
     try:
-        at = notation.parse_share(FLAG, [number.strip()])
+        at = syntax.parse_share(FLAG, [number.strip()])
     except UsageError as error:
         what = f"{FLAG} {text}: '{number}' is not a number"
         hint = f"for example {format_option(FLAG, f'{name}{between}.9')}"

@@ -23,7 +23,7 @@ from clfeval.methods.options import (
     margin_option,
     reference_option,
 )
-from clfeval.options import syntax as values
+from clfeval.options import syntax
 from clfeval.options.declaration import Command, Opt, as_list
 from clfeval.records import dataclass, field, replace
 
@@ -81,7 +81,7 @@ def _accept_measures(flag: str, given: Any) -> tuple[str, ...]:
 
 
 def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
-    """Return four numbers per model; UsageError for other values."""
+    """Return four numbers per model; UsageError for other syntax."""
     by_model = given if isinstance(given, Mapping | None) else {"model": given}
     tables: dict[str, Sequence[float]] = {}
     for model, numbers in (by_model or {}).items():
@@ -94,7 +94,7 @@ def _by_model(flag: str, given: Any) -> dict[str, Sequence[float]]:
 
 def _rate_option(rate: str, other: str) -> Opt:
     text = f"{rate} of a published test, with {other}."
-    return Opt(text, NUMBERS, parse=values.parse_share)
+    return Opt(text, NUMBERS, parse=syntax.parse_share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -105,7 +105,7 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         Mapping[str, Sequence[float]],
         Opt(
             "TP,FP,FN,TN of a published 2 x 2 table; repeat.",
-            NUMBERS, metavar="TP,FP,FN,TN", parse=values.parse_counts, accept=_by_model,
+            NUMBERS, metavar="TP,FP,FN,TN", parse=syntax.parse_counts, accept=_by_model,
             takes=Mapping[str, Sequence[float]] | Sequence[float] | None,
         ),
     ] = field(default_factory=dict)  # fmt: skip

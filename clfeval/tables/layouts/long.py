@@ -28,7 +28,6 @@ from clfeval.tables.columns import (
     guess_kind,
 )
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.invalid_cells import (
     PLACE,
@@ -42,6 +41,7 @@ from clfeval.tables.invalid_cells import (
     prediction_checks,
 )
 from clfeval.tables.layouts import wide
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import Frame, TableFile, concatenate_frames, count_distinct_values, scan
 
 ANSWER_COLUMN, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"

@@ -29,7 +29,6 @@ from clfeval.tables.columns import (
     guess_kind,
     is_score,
 )
-from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.invalid_cells import (
     ROW,
@@ -42,6 +41,7 @@ from clfeval.tables.invalid_cells import (
     prediction_checks,
     zero_probabilities,
 )
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import Frame, TableFile, in_polars, scan
 
 PREFIXES = (".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_")

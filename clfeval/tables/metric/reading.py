@@ -21,7 +21,6 @@ from clfeval.tables.csv import (
     read_records,
     refuse_utf16,
 )
-from clfeval.tables.foreign_files import nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column
 from clfeval.tables.invalid_cells import (
     ROW,
@@ -30,6 +29,7 @@ from clfeval.tables.invalid_cells import (
     title_error,
     with_delimiter,
 )
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
 from clfeval.tables.row_selection import filtered_rows
 from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable_error

@@ -15,8 +15,7 @@ from clfeval.api.result import Result
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.document import Estimate
 from clfeval.inference.complement_sums import split_into_folds
-from clfeval.methods.mars import best_subsets as coverage
-from clfeval.methods.mars import best_subsets as folding
+from clfeval.methods.mars import best_subsets
 from tests.texts import check_text, numbers_in
 
 Rows = list[tuple[bool, ...]]
@@ -70,16 +69,16 @@ def test_the_same_row_by_row(
         folds.append(split_into_folds(n, many, rng))
         return folds[-1]
 
-    monkeypatch.setattr(folding, "split_into_folds", recorded)
+    monkeypatch.setattr(best_subsets, "split_into_folds", recorded)
     rng = np.random.default_rng(seed)
     if effort is None:
-        choices = coverage.best_subsets(counts, 3)
-        found = folding.cross_validate_best(counts, choices, 3, rng)
+        choices = best_subsets.best_subsets(counts, 3)
+        found = best_subsets.cross_validate_best(counts, choices, 3, rng)
     else:
-        choice = coverage.best_within_effort(counts, effort)
+        choice = best_subsets.best_within_effort(counts, effort)
         assert choice is not None
-        found = [folding.cross_validate_within_effort(counts, choice, effort, rng)]
-    assert len(folds) == 2 * folding.REPEATS
+        found = [best_subsets.cross_validate_within_effort(counts, choice, effort, rng)]
+    assert len(folds) == 2 * best_subsets.REPEATS
     for i, (covered, gained) in enumerate(found):
         hits = called = 0
         for some, others in zip(folds[::2], folds[1::2], strict=True):
@@ -92,7 +91,7 @@ def test_the_same_row_by_row(
                 here = tally(members, expanded(counts.hits, held))
                 hits += here
                 called += here + tally(members, expanded(counts.alarms, alarms))
-        assert covered.value == pytest.approx(hits / folding.REPEATS)
+        assert covered.value == pytest.approx(hits / best_subsets.REPEATS)
         assert gained.value == pytest.approx(hits / called)
 
 
@@ -101,9 +100,9 @@ def test_two_models_that_find_as_much_find_nothing_where_they_were_not_chosen() 
     truth = np.array([1, 1, 1, 1, 0, 0])
     votes = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [1, 1], [0, 0]])
     counts = targets(truth, votes)
-    choices = coverage.best_subsets(counts, 2)
+    choices = best_subsets.best_subsets(counts, 2)
     assert [one.scores.covered[0] for one in choices] == [2, 4]
-    one, both = folding.cross_validate_best(counts, choices, 2, np.random.default_rng(0))
+    one, both = best_subsets.cross_validate_best(counts, choices, 2, np.random.default_rng(0))
     # the negative that both call is in the effort: 0 of 1, and 4 of 5
     assert (one[0].value, one[1].value) == (0, 0)
     assert (both[0].value, both[1].value) == (4, 4 / 5)
@@ -117,8 +116,10 @@ def test_eight_equal_models_flatter_and_folds_do_not(n: int, least: float) -> No
     for seed in range(40):
         counts = drawn(n, 8, 100 + seed)
         positives = counts.hit_n.sum()
-        choices = coverage.best_subsets(counts, 1)
-        ((found, _),) = folding.cross_validate_best(counts, choices, 1, np.random.default_rng(seed))
+        choices = best_subsets.best_subsets(counts, 1)
+        ((found, _),) = best_subsets.cross_validate_best(
+            counts, choices, 1, np.random.default_rng(seed)
+        )
         apparent.append(choices[0].scores.covered[0] / positives)
         honest.append((found.value or 0) / positives)
     assert np.mean(apparent) > 0.6 + least
@@ -126,8 +127,8 @@ def test_eight_equal_models_flatter_and_folds_do_not(n: int, least: float) -> No
 
 
 def reasons(counts: TargetCounts) -> set[str | None]:
-    choices = coverage.best_subsets(counts, 2)
-    found = folding.cross_validate_best(counts, choices, 2, np.random.default_rng(0))
+    choices = best_subsets.best_subsets(counts, 2)
+    found = best_subsets.cross_validate_best(counts, choices, 2, np.random.default_rng(0))
     return {one.reason for pair in found for one in pair}
 
 
@@ -143,9 +144,9 @@ def test_a_greedy_set_beside_the_best_is_not_judged() -> None:
     rows = np.repeat(np.arange(8), 9)
     hits = np.column_stack([rows < 5, rows % 2 == 0, rows % 2 == 1, *[rows == 9] * 18])
     counts = targets(np.ones(len(rows)), hits)
-    choices = coverage.best_subsets(counts, 2)
-    assert [one.method for one in choices].count(coverage.GREEDY) == 1
-    found = folding.cross_validate_best(counts, choices, 2, np.random.default_rng(0))
+    choices = best_subsets.best_subsets(counts, 2)
+    assert [one.method for one in choices].count(best_subsets.GREEDY) == 1
+    found = best_subsets.cross_validate_best(counts, choices, 2, np.random.default_rng(0))
     known = [one[0].value for one in found]
     # whatever nine tenths of the rows are, the same sets are best: 45 and 72 rows
     assert known == [45, 72, None]
