@@ -1,35 +1,26 @@
-"""Errors on doubtful columns: not models, scores of unknown scale, sums other than 1."""
+"""Errors on ambiguous columns: not models, scores of unknown scale, sums other than 1."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import add
 from typing import Any
 
-from clfeval.counts.ambiguous_scores import (
-    MAX_NEAR_PROBABILITY,
-    PERCENT,
-    Range,
-    alternative_roles,
-    guess_score_scale,
-    looks_like_cluster,
-    refuse_stray_scores,
-    scale_midpoint,
-)
+from clfeval.counts.ambiguous_labels import FOREIGN
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError, Problem, format_option, list_names
-from clfeval.tables.cells import as_text, guess_positive, missing_word_hint
+from clfeval.formatting import format_count
+from clfeval.tables.cells import as_text, guess_positive
 from clfeval.tables.columns import ModelColumns, is_score
-from clfeval.tables.input import IF_MODEL, ColumnNames, find_column
-from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
+from clfeval.tables.input import DEFAULT_THRESHOLD, IF_MODEL, ColumnNames, find_column
+from clfeval.tables.invalid_cells import FILE, ROW, column_as_number
 from clfeval.tables.lazy_imports import pl
 
 # spellings of flags; scores of a fully grown tree are 0.0 and 1.0
 BITS = {"0", "1", "false", "true", "False", "True", "FALSE", "TRUE"}
-FOREIGN = 10  # so many different values without a known label are not labels with typing errors
 MIN_TELLING_ROWS = 5  # different rows needed to rule out chance
 HALF = 0.005  # of the last of two decimal places
 
@@ -149,60 +140,6 @@ def refuse_text_columns(
     raise DataError(problems, hint=hint, fixes=fixes)
 
 
-def refuse_disjoint_labels(
-    settled: CountSettings, known: Sequence[str], unknown: Collection[str]
-) -> None:
-    """Raise if no model predicts any label of truth: the classes are named differently."""
-    models, columns = settled.columns.models, settled.columns
-    said = frozenset[str]().union(*map(settled.texts, models))
-    if not 1 < len(said) < FOREIGN or said & {*known} or len(unknown) < len(models):
-        return
-    if any(is_score(text) or missing_word_hint(text) for text in said):
-        return  # the other values are the invalid ones
-    what = f"predicts {list_names(sorted(said))}, but truth '{columns.truth}' has "
-    what += list_names(known)
-    hint = "write the same labels in both columns"
-    if len(said) == len(known) == 2:
-        (ours, one_named), (theirs, two_named) = (
-            guess_positive(dict.fromkeys(sorted(one), 1)) for one in (said, known)
-        )
-        if one_named and two_named:
-            hint += f", such as '{theirs}' instead of '{ours}' if they mean the same"
-    hint += "; if a column is not a model, add --ignore COLUMN"
-    names = dict.fromkeys(columns.source(model) for model in models)
-    raise DataError(
-        [Problem(what, "unknown-label", settled.name, None, name) for name in names], hint=hint
-    )
-
-
-def refuse_mixed_predictions(settled: CountSettings, known: Sequence[str]) -> None:
-    """Raise for a long table in which some models predict labels, and others scores."""
-    columns, text = settled.columns, pl.col("a")
-    if not columns.answer:
-        return
-    names = [model.name for model in columns.models]
-    model, answer = column_as_text(str(columns.naming)), column_as_text(columns.answer)
-    rows = settled.numbered_rows(m=model, a=answer).drop_nulls()
-    every = rows.group_by("m", maintain_order=True).agg(
-        label=text.is_in(list(known)).all(), score=column_as_number("a").is_not_null().all()
-    )
-    found = every.filter(pl.col("m").is_in(names), pl.col("label") != pl.col("score")).collect()
-    labels, scores = (found.filter(kind)["m"].to_list() for kind in ("label", "score"))
-    if not (labels and scores):
-        return
-    what = f"has labels of {list_names(labels, 3)} and scores of {list_names(scores, 3)}"
-    label_flags, score_flags = (
-        " ".join([*(format_option("--model", name) for name in some), f"--kind {kind}"])
-        for some, kind in ((labels, "label"), (scores, "score"))
-    )
-    hint = f"add {score_flags} to evaluate the scores, or {label_flags} to evaluate the labels"
-    fixes: dict[str, Any] = {"model": tuple(scores), "kind": "score"}
-    if len(labels) > len(scores):
-        fixes = {"model": tuple(labels), "kind": "label"}
-    problem = Problem(what, "wrong-layout", settled.name, None, columns.answer)
-    raise DataError([problem], hint=hint, fixes=fixes)
-
-
 def refuse_unbounded_scores(
     settled: CountSettings, found: Mapping[str, Range], *, any_range: bool
 ) -> None:
@@ -306,3 +243,124 @@ def refuse_probability_sums(
     if problems:
         hint = "add --renormalize to divide them by their sum in each row"
         raise DataError(problems, hint=hint, fixes={"renormalize": True})
+
+
+FEW = 0.1  # share of the scores that may be mistaken
+MAX_VALUES_IN_HINT = 3  # different values in a hint
+ROUNDED = 1e-3  # beyond 0..1 by rounding, in as many rows as there are
+
+
+def refuse_stray_scores(settled: CountSettings, models: Iterable[ModelColumns]) -> None:
+    """Raise for scores that are probabilities except for a few, with the first of those."""
+    problems, hint, cuts, naming = [], "", {}, settled.columns.naming
+    score = pl.col("number")
+    for model in models:
+        column = settled.columns.source(model)
+        if model.kind != "score" or settled.peeks[column].is_integer:
+            continue
+        number = column_as_number(column, settled.columns.written)
+        mine = pl.col(naming) == model.name if naming else pl.lit(value=True)
+        frame = settled.numbered_rows(
+            FILE, ROW, value=pl.col(column), number=number, mine=mine & number.is_not_nan()
+        )
+        rows = frame.filter("mine").collect()
+        beyond = rows.filter((score < 0) | (score > 1))
+        rounded = beyond.filter(~score.is_between(-ROUNDED, 1 + ROUNDED)).is_empty()
+        if not 0 < len(beyond) < len(rows) or not (rounded or len(beyond) <= FEW * len(rows)):
+            continue
+        file, row, value, *_ = beyond.row(0)
+        more = f" and {len(beyond) - 1:,} more lie" if len(beyond) > 1 else " lies"
+        inside = format_count(len(rows) - len(beyond), "score")
+        what = f"{as_text(value)}{more} outside 0 to 1; {inside} lie inside"
+        problems.append(Problem(what, "needs-threshold", file, row, column))
+        cuts[model.name] = DEFAULT_THRESHOLD
+        if not hint:
+            values = beyond["value"].unique(maintain_order=True)[: MAX_VALUES_IN_HINT + 1]
+            texts = [str(as_text(one)) for one in values]
+            flags = " ".join(format_option("--null-value", text) for text in texts)
+            few = f", or drop their rows with {flags} --missing drop"
+            cut = format_option("--threshold", f"{model.name}={DEFAULT_THRESHOLD}")
+            hint = f"correct the values outside{few if len(texts) <= MAX_VALUES_IN_HINT else ''}"
+            hint += f"; if these scores are not probabilities, add {cut}"
+    if problems:
+        raise DataError(problems, hint=hint, fixes={"threshold": cuts})
+
+
+MAX_NEAR_PROBABILITY = 1.5  # numbers up to it are probabilities beyond 1 by rounding or by mistake
+PERCENT = 50.0  # midpoint of percentages
+RATED = 20  # numbers up to it are ratings, not percentages
+# ranges of measurements differ by this factor, or there are this many
+MEASUREMENT_SPREAD, MANY_MEASUREMENTS = 2, 10
+Range = tuple[float, float]
+Guess = tuple[str, dict[str, Any]]  # a hint, and the options it proposes
+
+
+def alternative_roles(settled: CountSettings, name: str) -> str:
+    """Return the options for other roles a column may have than a model."""
+    if looks_like_cluster(settled, name):
+        return f"{format_option('--cluster', name)} (mars, phidelta, tune-jpt, report)"
+    by = format_option("--by", name)
+    if settled.layout.joined or not settled.peeks[name].distinct:
+        return by
+    return f"{format_option('--id', name)}, {by}"
+
+
+def looks_like_cluster(settled: CountSettings, name: str) -> bool:
+    """Return whether a column is named like clusters and has repeated values."""
+    return bool(find_column([name], ColumnNames.CLUSTER)) and not settled.peeks[name].distinct
+
+
+def scale_midpoint(low: float, high: float) -> float | None:
+    """Return the midpoint of the scale that numbers from low to high probably have; else None."""
+    if low < 0 < high:
+        return 0.0  # log-odds, margins
+    if low >= 0 and high <= MAX_NEAR_PROBABILITY:
+        return 0.5
+    return PERCENT if low >= 0 and RATED < high <= 100 else None
+
+
+def guess_score_scale(settled: CountSettings, found: Mapping[ModelColumns, Range]) -> Guess:
+    """Return a hint on models with scores outside 0..1, and the options it proposes."""
+    wide, others = not settled.columns.answer, settled.columns.models
+    inside = any(m.kind != "label" and m not in found for m in others)
+    labels = sum(m.kind == "label" for m in others)
+    cuts = {model: scale_midpoint(*ends) for model, ends in found.items()}
+    first, names = next(iter(found)), [model.columns[0] for model in found]
+    whole = [n for m, n in zip(found, names, strict=True)
+             if wide and found[m][0] >= 0 and settled.peeks[n].is_integer]  # fmt: skip
+    percent = {*cuts.values()} == {PERCENT}
+    if not (inside or (len(whole) < len(names) and not percent)):
+        whole = []
+    if wide and labels >= len(found):
+        whole = names
+    cut = f"{format_option('--threshold', f'{first.name}=T')} with its threshold T"
+    fixes: dict[str, Any] = {}
+    if whole:
+        shared = [name for name in whole if looks_like_cluster(settled, name)]
+        ways = f"{alternative_roles(settled, shared[0])} or " if shared else ""
+        hint = f"add {ways}{format_option('--ignore', whole[0])} if it is not a model, or {cut}"
+        fixes["ignore"] = tuple(whole)
+        if shared and settled.columns.cluster is None:
+            fixes["cluster"] = shared[0]
+    scores = {m: c for m, c in cuts.items() if m.columns[0] not in whole and c is not None}
+    if scores:
+        alone = not (inside or whole) and len({*scores.values()}) == 1 and len(scores) == len(found)
+        model, middle = next(iter(scores.items()))
+        fixes["threshold"] = {None: middle} if alone else {m.name: c for m, c in scores.items()}
+        one = f"{model.name}={middle:g}"
+        said = f"--threshold {middle:g}" if alone else format_option("--threshold", one)
+        kind = {PERCENT: "percentages", 0.0: "log-odds or margins"}.get(middle, "probabilities")
+        if kind == "probabilities" and any(found[model][1] > 1 for model in scores):
+            kind += " with rounding errors"
+        divided = " or divide them by 100" if percent and alone else ""
+        hint = f"if they are {kind}, add {said}{divided}; otherwise add {cut}"
+    elif not whole:
+        hint = f"add {cut}, or --classes CLASS for each value if the values are classes"
+    highs = [max(abs(end) for end in ends) for ends in found.values()]
+    apart = max(highs) > MEASUREMENT_SPREAD * min(highs)
+    many = len(found) >= MANY_MEASUREMENTS and not percent
+    if wide and len(found) > 2 and (apart or many):
+        hint = f"if the columns are features, run phidelta with --features; {hint}"
+        fixes["features"] = True
+        fixes.pop("threshold", None)
+    return hint, fixes

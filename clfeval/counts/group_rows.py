@@ -11,12 +11,9 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
+from clfeval.counts.ambiguous_labels import refuse_class_columns_not_in_truth
 from clfeval.counts.patterns import in_units, squares_of
-from clfeval.counts.settings import (
-    CountSettings,
-    check_structure,
-    refuse_class_columns_not_in_truth,
-)
+from clfeval.counts.settings import CountSettings, check_structure
 from clfeval.errors import DataError, format_option, list_names
 from clfeval.records import dataclass
 from clfeval.tables.cells import is_missing, natural_sort_key

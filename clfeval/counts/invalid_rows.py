@@ -13,15 +13,17 @@ from clfeval.arrays import Bools, Ints
 from clfeval.counts.ambiguous_columns import (
     refuse_binary_predictions,
     refuse_complements,
-    refuse_disjoint_labels,
-    refuse_mixed_predictions,
     refuse_probability_sums,
     refuse_shared_threshold,
     refuse_stray_columns,
     refuse_text_columns,
     refuse_unbounded_scores,
 )
-from clfeval.counts.ambiguous_scores import refuse_multilabel_cells
+from clfeval.counts.ambiguous_labels import (
+    refuse_disjoint_labels,
+    refuse_mixed_predictions,
+    refuse_multilabel_cells,
+)
 from clfeval.counts.clusters_and_weights import Owners, select_owners
 from clfeval.counts.evaluated_rows import slice_rows
 from clfeval.counts.group_rows import MISSING, RawPatterns

@@ -8,13 +8,13 @@ from functools import partial
 from math import isnan
 from typing import Any, TypeAlias
 
-from clfeval.counts.label_checks import (
+from clfeval.counts.ambiguous_labels import (
     check_labels_most_probable,
     refuse_similar_labels,
     threshold_from_labels,
 )
 from clfeval.document import InputFile
-from clfeval.errors import DataError, Problem, format_option, join_texts, list_names, suggestion
+from clfeval.errors import DataError, format_option, join_texts, list_names, suggestion
 from clfeval.formatting import format_count
 from clfeval.records import dataclass, replace
 from clfeval.tables.cells import (
@@ -119,25 +119,6 @@ def is_multiclass(
         return False
     named = {*classes, *roles.classes}
     return len(named.union(*(model.classes for model in models if model.kind == "classes"))) > 2
-
-
-def refuse_class_columns_not_in_truth(
-    file: str, models: Iterable[ModelColumns], classes: Collection[str]
-) -> None:
-    """Raise for probability columns of classes not in truth, if a class of truth has no column."""
-    problems = []
-    for model in models:
-        strange = [name for name in model.classes if name not in classes]
-        lacking = [name for name in classes if name not in model.classes]
-        if strange and lacking and model.kind == "classes":
-            columns = (model.columns[model.classes.index(name)] for name in strange)
-            have = "has" if len(lacking) == 1 else "have"
-            what = f"truth has no such class, and {list_names(lacking, 3)} {have} no column"
-            problems += [Problem(what, "class-column", file, 1, name) for name in columns]
-    if problems:
-        hint = "name the columns as truth writes the classes, or add --classes CLASS for a class " \
-               "without rows in truth"  # fmt: skip
-        raise DataError(problems, hint=hint)
 
 
 def raw_values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.ambiguous_labels import refuse_similar_labels
 from clfeval.counts.group_rows import weight_sums
 from clfeval.counts.invalid_rows import HINTS, raise_found_problems
-from clfeval.counts.label_checks import refuse_similar_labels
 from clfeval.counts.patterns import (
     WeightedCounts,
     common_unit,

@@ -1,9 +1,12 @@
-"""Checks of similar labels, and thresholds at which scores reproduce the labels."""
+"""Errors on labels: similar ones, several in a cell, not truth's, or other than the scores say."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf, isinf, nextafter
+from typing import TYPE_CHECKING, Any
 
 from clfeval.errors import (
     DataError,
@@ -14,11 +17,16 @@ from clfeval.errors import (
     list_names,
     quote_word,
 )
-from clfeval.tables.cells import as_text, is_missing, missing_word_hint
+from clfeval.tables.cells import as_text, guess_positive, is_missing, missing_word_hint
 from clfeval.tables.columns import Columns, ModelColumns, is_score
 from clfeval.tables.input import DEFAULT_THRESHOLD, Input
-from clfeval.tables.lazy_imports import nw
+from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
+from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import Reading, TableFile, collect, engine_errors, scan
+
+if TYPE_CHECKING:
+    from clfeval.counts.prediction_counts import PredictionCounts
+    from clfeval.counts.settings import CountSettings
 
 MAX_LABELS_IN_HINT = 4  # labels in a hint
 
@@ -184,3 +192,131 @@ def _shortest_number_between(above: float, up_to: float) -> float:
         if above < number <= up_to:
             return number
     return up_to
+
+
+FOREIGN = 10  # so many different values without a known label are not labels with typing errors
+
+
+def refuse_disjoint_labels(
+    settled: CountSettings, known: Sequence[str], unknown: Collection[str]
+) -> None:
+    """Raise if no model predicts any label of truth: the classes are named differently."""
+    models, columns = settled.columns.models, settled.columns
+    said = frozenset[str]().union(*map(settled.texts, models))
+    if not 1 < len(said) < FOREIGN or said & {*known} or len(unknown) < len(models):
+        return
+    if any(is_score(text) or missing_word_hint(text) for text in said):
+        return  # the other values are the invalid ones
+    what = f"predicts {list_names(sorted(said))}, but truth '{columns.truth}' has "
+    what += list_names(known)
+    hint = "write the same labels in both columns"
+    if len(said) == len(known) == 2:
+        (ours, one_named), (theirs, two_named) = (
+            guess_positive(dict.fromkeys(sorted(one), 1)) for one in (said, known)
+        )
+        if one_named and two_named:
+            hint += f", such as '{theirs}' instead of '{ours}' if they mean the same"
+    hint += "; if a column is not a model, add --ignore COLUMN"
+    names = dict.fromkeys(columns.source(model) for model in models)
+    raise DataError(
+        [Problem(what, "unknown-label", settled.name, None, name) for name in names], hint=hint
+    )
+
+
+def refuse_mixed_predictions(settled: CountSettings, known: Sequence[str]) -> None:
+    """Raise for a long table in which some models predict labels, and others scores."""
+    columns, text = settled.columns, pl.col("a")
+    if not columns.answer:
+        return
+    names = [model.name for model in columns.models]
+    model, answer = column_as_text(str(columns.naming)), column_as_text(columns.answer)
+    rows = settled.numbered_rows(m=model, a=answer).drop_nulls()
+    every = rows.group_by("m", maintain_order=True).agg(
+        label=text.is_in(list(known)).all(), score=column_as_number("a").is_not_null().all()
+    )
+    found = every.filter(pl.col("m").is_in(names), pl.col("label") != pl.col("score")).collect()
+    labels, scores = (found.filter(kind)["m"].to_list() for kind in ("label", "score"))
+    if not (labels and scores):
+        return
+    what = f"has labels of {list_names(labels, 3)} and scores of {list_names(scores, 3)}"
+    label_flags, score_flags = (
+        " ".join([*(format_option("--model", name) for name in some), f"--kind {kind}"])
+        for some, kind in ((labels, "label"), (scores, "score"))
+    )
+    hint = f"add {score_flags} to evaluate the scores, or {label_flags} to evaluate the labels"
+    fixes: dict[str, Any] = {"model": tuple(scores), "kind": "score"}
+    if len(labels) > len(scores):
+        fixes = {"model": tuple(labels), "kind": "label"}
+    problem = Problem(what, "wrong-layout", settled.name, None, columns.answer)
+    raise DataError([problem], hint=hint, fixes=fixes)
+
+
+def refuse_class_columns_not_in_truth(
+    file: str, models: Iterable[ModelColumns], classes: Collection[str]
+) -> None:
+    """Raise for probability columns of classes not in truth, if a class of truth has no column."""
+    problems = []
+    for model in models:
+        strange = [name for name in model.classes if name not in classes]
+        lacking = [name for name in classes if name not in model.classes]
+        if strange and lacking and model.kind == "classes":
+            columns = (model.columns[model.classes.index(name)] for name in strange)
+            have = "has" if len(lacking) == 1 else "have"
+            what = f"truth has no such class, and {list_names(lacking, 3)} {have} no column"
+            problems += [Problem(what, "class-column", file, 1, name) for name in columns]
+    if problems:
+        hint = "name the columns as truth writes the classes, or add --classes CLASS for a class " \
+               "without rows in truth"  # fmt: skip
+        raise DataError(problems, hint=hint)
+
+
+SEPARATORS = re.compile(r"\s*[;|,]\s*")
+
+
+RECIPE = (
+    "write one row per label, with columns row, label, truth and prediction (1 where the label "
+    "applies), then add --by label --cluster row --positive 1"
+)
+
+
+def refuse_multilabel(counted: PredictionCounts) -> None:
+    """Raise for cells with several classes, as `a;b`, and for columns of classes not in truth."""
+    classes = [*counted.classes]
+    refuse_multilabel_cells(counted.kept.settled, classes)
+    declared = (name for name in counted.roles.classes if name not in classes)
+    refuse_class_columns_not_in_truth(counted.name, counted.models, [*classes, *declared])
+
+
+def refuse_multilabel_cells(
+    settled: CountSettings, classes: Iterable[str], others: Iterable[Iterable[str]] = ()
+) -> None:
+    """Raise for cells with several labels, as `a;b`, unless declared.
+
+    Their parts are labels, or parts of other cells. others: predictions that are not classes.
+    """
+    roles, columns = settled.roles, settled.columns
+    models = [model for model in columns.models if model.kind == "label"]
+    every = {*classes}.union(*others, *(settled.texts(model) for model in models))
+    cells = {}
+    for name in sorted(every - {*roles.classes, roles.positive}):
+        parts = [part for part in SEPARATORS.split(name.strip()) if part]
+        if len(parts) > 1:
+            cells[name] = parts
+    known = every - cells.keys()
+    repeated = Counter[str]()
+    for name, parts in cells.items():
+        repeated.update(() if "," in name else {*parts})
+    known |= {part for part, times in repeated.items() if times > 1}
+    joined = [name for name, parts in cells.items() if {*parts} <= known]
+    if joined:
+        names = dict.fromkeys([columns.truth, *(columns.source(model) for model in models)])
+        what = f"{list_names(joined, 3)}: a cell has several classes "
+        what += f"({list_names(cells[joined[0]], 3)})"
+        wanted, place = [name.strip() for name in joined], (settled.name, None, columns.truth)
+        for column in names:  # the first cell with one of them
+            found = column_as_text(column).str.strip_chars().is_in(wanted)
+            rows = settled.numbered_rows(FILE, ROW, found=found).filter("found").head(1).collect()
+            if len(rows):
+                place = (*rows.row(0)[:2], column)
+                break
+        raise DataError.new(what, "multi-label", *place, hint=RECIPE)
