@@ -25,7 +25,7 @@ from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.scan import Reading, TableFile, collect, engine_errors, scan
 
 if TYPE_CHECKING:
-    from clfeval.counts.prediction_counts import PredictionCounts
+    from clfeval.counts.count import PredictionCounts
     from clfeval.counts.settings import CountSettings
 
 MAX_LABELS_IN_HINT = 4  # labels in a hint

@@ -1,41 +1,231 @@
-"""Counting for the methods: predictions, tables of counts, and counts given as numbers."""
+"""Counts of predictions, with further statistics on demand, and of tables of counts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
+import numpy as np
+
+from clfeval.counts.classes import (
+    ClassPatterns,
+    ClassScores,
+    class_order,
+    grouped_labels,
+    read_class_scores,
+    read_labels,
+)
 from clfeval.counts.clusters_and_weights import ClusterCounts
-from clfeval.counts.evaluated_rows import Facets, slice_label, slice_rows
+from clfeval.counts.evaluated_rows import (
+    EvaluatedRows,
+    Facets,
+    JointCounts,
+    joint_counts,
+    slice_label,
+    slice_rows,
+)
 from clfeval.counts.group_rows import group_rows
 from clfeval.counts.invalid_rows import (
+    PatternCheck,
     check_patterns,
     check_thresholds,
     corrected_settings,
+    patterns_by_slice,
     refuse_invalid_patterns,
     refuse_invalid_rows,
     refuse_rows_without_run,
 )
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_error, weight_unit
-from clfeval.counts.prediction_counts import PredictionCounts, TopRows
-from clfeval.counts.scores import parse_top_count, read_scores, top_thresholds
+from clfeval.counts.scores import ScoreCounts, TopRows, count_model_scores, find_top_rows
 from clfeval.counts.settings import (
     CountSettings,
     check_structure,
     convert_read_error,
     input_file,
+    is_multiclass,
+    raw_values_of,
     resolve_settings,
     start_fingerprints,
     with_label_thresholds,
 )
 from clfeval.document import InputFile
-from clfeval.errors import DataError, UsageError, bad_option, join_texts, list_names
+from clfeval.errors import UsageError, bad_option, join_texts, list_names
 from clfeval.records import dataclass, field, replace
-from clfeval.tables.columns import Facts
-from clfeval.tables.input import ColumnNames, Input, find_column, match_names
-from clfeval.tables.layouts.long import CountsRow, read_confusions
+from clfeval.tables.columns import Facts, ModelColumns
+from clfeval.tables.input import ColumnNames, Input, find_column
+from clfeval.tables.layouts.long import read_confusion_files
+from clfeval.tables.lazy_imports import nw
 from clfeval.tables.recognition import Predictions
-from clfeval.tables.scan import engine_errors, scan
+from clfeval.tables.scan import collect, engine_errors, scan
+
+S = TypeVar("S")
+FEW = 1 << 14  # rows of a statistic that is cached, at most
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionCounts:
+    """The counts of a prediction table; further statistics are computed on demand.
+
+    slices: patterns of the whole table under None, then of every slice.
+    thresholds: in force by model, None for labels and for predictions of the most probable class.
+    uncut: the range of scores of models without a threshold, whose votes are meaningless. reread:
+    models whose first rows looked like labels and which hold scores. order: the classes of truth,
+    --classes and columns, as declared, else in natural order. labelled: counts the labels of more
+    than two classes, None where a model holds probabilities.
+    """
+
+    slices: Mapping[str | None, PatternCounts]
+    files: tuple[InputFile, ...]
+    positive: str
+    classes: tuple[str, ...]
+    models: tuple[ModelColumns, ...]
+    thresholds: Mapping[str, float | None]
+    ties: Mapping[str, int]
+    blank_rows: int
+    reread: tuple[str, ...]
+    roles: Input
+    kept: EvaluatedRows
+    order: tuple[str, ...] = ()
+    labelled: Callable[[], dict[str | None, ClassPatterns]] | None = None
+    top: TopRows | None = None
+    uncut: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_patterns(
+        cls, judged: PatternCheck, settled: CountSettings, top: TopRows | None = None
+    ) -> PredictionCounts:
+        """Build from checked patterns."""
+        grouped, models, positive = judged.grouped, settled.columns.models, settled.positive
+        out = judged.missing & ~judged.excused
+        tasks, files = iter(settled.tasks), tuple[InputFile, ...]()
+        for index, file in enumerate(settled.files):
+            rows = grouped.rows * (grouped.origin == index)
+            evaluated, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
+            first, *others = file.files  # rows of several files are counted in the first
+            files += (input_file(first, next(tasks), evaluated, lost),)
+            files += tuple(input_file(one, next(tasks), 0) for one in others)
+        order = class_order(judged, settled)
+        uncut = judged.unbounded if settled.roles.ranks else {}
+        thresholds: dict[str, float | None] = dict.fromkeys(model.name for model in models)
+        for model in models:
+            cut = settled.thresholds[model.name]
+            if model.kind != "label" and model.name not in uncut and np.isfinite(cut):
+                thresholds[model.name] = cut
+        votes = zip(models, grouped.votes, strict=True)
+        labels = tuple(raw_values_of(v, positive) if m.kind == "label" else () for m, v in votes)
+        truth, complete = raw_values_of(grouped.truth, positive), not judged.missing.any()
+        rows_in_all = sum(file.rows for file in files)
+        kept = EvaluatedRows(settled, grouped.mode, truth, labels, complete, rows_in_all)
+        return cls(
+            patterns_by_slice(judged, settled), files, positive, judged.classes, models, thresholds,
+            {model: count for model, count in grouped.ties.items() if count}, judged.blank,
+            tuple(sorted(settled.reread)), settled.roles, kept, order,
+            grouped_labels(judged, settled, order), top, uncut,
+        )  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        """Name of the table in messages."""
+        return self.kept.settled.name
+
+    @property
+    def negative(self) -> tuple[str, ...]:
+        """The classes other than the positive one."""
+        return tuple(name for name in self.classes if name != self.positive)
+
+    @property
+    def truth(self) -> str:
+        """The column of true labels."""
+        return self.kept.settled.columns.truth
+
+    @property
+    def patterns(self) -> PatternCounts:
+        """The patterns of the whole table."""
+        return self.slices[None]
+
+    @property
+    def multiclass(self) -> bool:
+        """True if more than two classes are evaluated, without a positive one."""
+        return is_multiclass(self.classes, self.roles, self.models)
+
+    @property
+    def ordered(self) -> bool:
+        """True if the order of all classes was declared."""
+        return {*self.order} <= {*self.roles.classes}
+
+    @property
+    def size(self) -> float:
+        """Number of rows counted; for fractional weights, of rows with a weight above 0."""
+        if not self.patterns.fractional:
+            return float(self.patterns.n.sum())
+        some = nw.col("w") > 0
+        return float(sum(collect(one.select(some.sum()))["w"].item() for one in self.kept.frames()))
+
+    @property
+    def units_per_row(self) -> float:
+        """Number of units in a row: of a weight of 1, or of the mean sampling weight."""
+        whole = self.patterns
+        return float(whole.n.sum()) / self.size if self.roles.sampling_weights else whole.unit
+
+    def grouped(self, groups: Mapping[str, tuple[str, ...]], target: str) -> PredictionCounts:
+        """Return the counts with groups of models merged, as by `PatternCounts.grouped`."""
+        if not groups:
+            return self
+        slices = {label: one.grouped(groups, target) for label, one in self.slices.items()}
+        return replace(self, slices=slices, _known={})
+
+    @property
+    def confusions(self) -> Mapping[str | None, ConfusionCounts]:
+        """The 2 x 2 tables of all models, for the whole table (None) and every slice."""
+        build = ConfusionCounts.from_patterns
+        return self._once("confusions", lambda: {k: build(v) for k, v in self.slices.items()}, len)
+
+    def joint(self, *, scores: bool) -> JointCounts:
+        """Return the distinct rows of predictions, or (one more pass) of predictions and scores."""
+        if scores and any(model.kind != "label" for model in self.models):
+            return self._once("joint", partial(joint_counts, self.kept), lambda found: len(found.n))
+        one = self.patterns
+        return JointCounts.from_rows(one.models, one.truth, one.votes, None, one.n, one.unit)
+
+    def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
+        """Return the score counts of model i, for the whole table and slices: one more pass."""
+        count = partial(count_model_scores, self.kept, i)
+        return self._once(("scores", i), count, lambda found: len(found[None].scores))
+
+    def labels(self) -> Mapping[str | None, ClassPatterns]:
+        """Return the labels of all models, for the whole table and every slice.
+
+        One more pass with class probabilities. Of many classes without models of one score.
+        """
+
+        def count() -> dict[str | None, ClassPatterns]:
+            if len(self.order) > 2:
+                return self.labelled() if self.labelled else read_labels(self.kept, self.order)
+            build = ClassPatterns.from_binary_patterns
+            parts = self.slices.items()
+            return {name: build(one, self.order, self.positive) for name, one in parts}
+
+        return self._once("labels", count, lambda found: sum(len(one.n) for one in found.values()))
+
+    def class_scores(self, i: int) -> Mapping[str | None, ClassScores]:
+        """Return the class probabilities of model i, for the whole table and slices: one more pass.
+
+        Errors: ValueError for a model without them.
+        """
+        count = partial(read_class_scores, self.kept, i, self.order)
+        return self._once(("class scores", i), count, lambda found: found[None].p.size)
+
+    def _once(self, key: Any, make: Callable[[], S], size: Callable[[S], int]) -> S:
+        """Return a statistic, cached if it is small: ten million scores would fill the memory."""
+        if key in self._known:
+            known: S = self._known[key]
+            return known
+        made = make()
+        if size(made) <= FEW:
+            self._known[key] = made
+        return made
 
 
 def count_predictions(
@@ -52,11 +242,10 @@ def count_predictions(
         counted = _count_patterns(resolve_settings(opened), any_range=any_range or top is not None)
         if top is None:
             return counted
-        table, _ = read_scores(counted.kept, "all")
-        rows, settled = parse_top_count(top, counted.patterns.rows), counted.kept.settled
-        cuts, taken = top_thresholds(table, rows)
+        cuts, highest = find_top_rows(counted.kept, top, counted.patterns.rows)
+        settled = counted.kept.settled
         settled = replace(settled, thresholds={**settled.thresholds, **cuts})
-        return _count_patterns(settled, any_range=True, top=TopRows(rows, taken))
+        return _count_patterns(settled, any_range=True, top=highest)
     except engine_errors() as error:
         raise convert_read_error(opened.files, error) from error
 
@@ -172,10 +361,6 @@ def read_sample(opened: Predictions) -> Sample:
     """Count predictions, or read a counts table."""
     if opened.layout.expand is None:
         return Sample.from_predictions(count_predictions(opened))
-    return _counts_table(opened)
-
-
-def _counts_table(opened: Predictions) -> Sample:
     roles, naming = opened.roles, opened.columns.naming
     unfit = {
         "--threshold": roles.threshold, "--weight": roles.weight, "--kind": roles.kind,
@@ -189,26 +374,17 @@ def _counts_table(opened: Predictions) -> Sample:
     if {naming, *(find_column(opened.peeks, (name,)) for name in ColumnNames.COUNT)} & set(keys):
         what = f"{list_names(keys)} is a column of counts or models, not of runs or slices"
         raise bad_option(what)
-    rows: list[CountsRow] = []
+    tasks = start_fingerprints(opened.files)
+    parts = read_confusion_files(opened.files, naming, keys, roles.model)
     files: list[InputFile] = []
-    for file, task in zip(opened.files, start_fingerprints(opened.files), strict=True):
-        found = read_confusions(file, naming, keys)
-        if roles.model:
-            listed = list(dict.fromkeys(row.model for row in found))
-            chosen = match_names(file.name, listed, roles.model)
-            found = [row for name in chosen for row in found if row.model == name]
-        before = {(row.model, *row.keys) for row in rows}
-        for again in (row for row in found if (row.model, *row.keys) in before):
-            what = f"'{', '.join((again.model, *again.keys))}' is already in an earlier file"
-            hint = "if each file is a run, add --run-files"
-            raise DataError.new(what, "duplicate-row", file.name, hint=hint)
-        rows += found
+    for file, task, found in zip(opened.files, tasks, parts, strict=True):
         # the largest number of observations of any model, summed over runs
         totals: dict[tuple[str, ...], int] = {}
         for row in found:
             total = row.tp + row.fp + row.fn + row.tn
             totals[row.keys] = max(total, totals.get(row.keys, 0))
         files.append(input_file(file, task, sum(totals.values())))
+    rows = [row for found in parts for row in found]
     columns = {name: [row.keys[i] for row in rows] for i, name in enumerate(keys)}
     slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.from_rows(rows)}
     runs: dict[str, ConfusionCounts] = {}

@@ -71,6 +71,24 @@ def read_scores(kept: EvaluatedRows, target: Target) -> tuple[ScoreTable, dict[s
     return ScoreTable(names, scores, n, settled.unit), masks
 
 
+@dataclass(frozen=True, slots=True)
+class TopRows:
+    """The number of highest rows requested, and those of each model, ties included."""
+
+    count: float
+    taken: Mapping[str, float]
+
+
+def find_top_rows(
+    kept: EvaluatedRows, text: str, rows: int | float
+) -> tuple[dict[str, float], TopRows]:
+    """Return each model's threshold for its highest rows, as many as --top requests of all rows."""
+    table, _ = read_scores(kept, "all")
+    count = parse_top_count(text, rows)
+    cuts, taken = top_thresholds(table, count)
+    return cuts, TopRows(count, taken)
+
+
 def parse_top_count(text: str, rows: int | float) -> float:
     """Convert `0.05`, `5%` or `200` to a number of rows; fractions are rounded down, exactly."""
     from fractions import Fraction

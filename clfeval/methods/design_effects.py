@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
+from clfeval.counts.count import PredictionCounts
 from clfeval.counts.patterns import PatternCounts
-from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.document import ResultNote
 from clfeval.errors import format_option
 from clfeval.inference.clusters import design_effect, share_divisor

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clfeval import __version__
-from clfeval.counts.count import Sample
+from clfeval.counts.count import PredictionCounts, Sample
 from clfeval.counts.patterns import from_units
-from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.document import Answer, InputFile, ResultNote
 from clfeval.errors import join_texts, list_names, quote_name
 from clfeval.formatting import format_count, format_exact

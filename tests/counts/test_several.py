@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.counts.count import Sample, count_predictions
-from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.counts.count import PredictionCounts, Sample, count_predictions
 from clfeval.errors import DataError
 from clfeval.tables.input import Input
 from clfeval.tables.prediction_files import open_predictions

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts
-from clfeval.counts.count import Sample
+from clfeval.counts.count import PredictionCounts, Sample
 from clfeval.counts.evaluated_rows import list_exclusive
 from clfeval.counts.patterns import CELLS, PatternCounts, from_units
-from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.counts.scores import merge_group_scores, rank_scores, read_scores
 from clfeval.document import Document, Estimate, ResultNote, Row, Rows
 from clfeval.document.rows import LazyRows

@@ -21,7 +21,7 @@ from clfeval.measures.record import PARAMETERS, STAKES, Measure, parameters_of
 from clfeval.records import dataclass, replace
 
 if TYPE_CHECKING:
-    from clfeval.counts.prediction_counts import PredictionCounts
+    from clfeval.counts.count import PredictionCounts
 
 NEEDS = {  # statistics of the measures in each set
     "hard": ("confusion",), "probability": ("probabilities",), "ranking": ("scores",),

@@ -9,8 +9,7 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.compare.paired_estimates import PairedEstimates
-from clfeval.counts.count import Sample
-from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.counts.count import PredictionCounts, Sample
 from clfeval.counts.rows import ScoredRows, read_scored_rows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row, Rows, cell_value

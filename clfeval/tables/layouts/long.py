@@ -282,6 +282,25 @@ def read_confusions(
     return list(rows.values())
 
 
+def read_confusion_files(
+    files: Sequence[TableFile], model_column: str, keys: Sequence[str], models: Sequence[str]
+) -> list[list[CountsRow]]:
+    """Read the counts of every file, of some models if any are named; DataError as of one file."""
+    parts: list[list[CountsRow]] = []
+    for file in files:
+        found = read_confusions(file, model_column, keys)
+        if models:
+            chosen = match_names(file.name, list(dict.fromkeys(row.model for row in found)), models)
+            found = [row for name in chosen for row in found if row.model == name]
+        before = {(row.model, *row.keys) for part in parts for row in part}
+        for again in (row for row in found if (row.model, *row.keys) in before):
+            what = f"'{', '.join((again.model, *again.keys))}' is already in an earlier file"
+            hint = "if each file is a run, add --run-files"
+            raise DataError.new(what, "duplicate-row", file.name, hint=hint)
+        parts.append(found)
+    return parts
+
+
 def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[TableFile, Input]:
     """Convert the counts of a single model into a weighted wide table of four rows.
 
