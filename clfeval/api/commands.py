@@ -31,10 +31,9 @@ from clfeval.methods.phidelta.options import (
 from clfeval.methods.report.options import REPORT, ReportOptions
 from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions
 from clfeval.options.declaration import Command, as_list, changed_options
-from clfeval.tables.foreign_files import holds_result
-from clfeval.tables.input import Input
+from clfeval.tables.input import Input, split_path, table_paths
 from clfeval.tables.prediction_files import open_predictions
-from clfeval.tables.source import split_path, table_paths
+from clfeval.tables.source import holds_result
 
 
 def saved_result(given: Any) -> Document | None:

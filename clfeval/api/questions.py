@@ -14,9 +14,9 @@ from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Option, as_list, changed_options, format_value
 from clfeval.pages.schema import DRY_RUN
 from clfeval.records import dataclass, replace
-from clfeval.tables.cells import FRAME
 from clfeval.tables.columns import Facts, OpenedTable
-from clfeval.tables.source import display_name, reading_pipes_once, table_paths
+from clfeval.tables.input import table_paths
+from clfeval.tables.source import FRAME, display_name, reading_pipes_once
 
 
 def dry_result(

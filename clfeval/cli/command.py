@@ -24,8 +24,7 @@ from clfeval.compare.history.file import HISTORY, HistoryOptions
 from clfeval.errors import bad_option, format_command_line
 from clfeval.methods.options import INTERVALS
 from clfeval.options.declaration import COLUMNS, READING, Command, Option, build_group
-from clfeval.tables.input import command_of
-from clfeval.tables.source import split_path
+from clfeval.tables.input import command_of, split_path
 
 if TYPE_CHECKING:
     from clfeval.document import Document

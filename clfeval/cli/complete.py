@@ -24,7 +24,7 @@ def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the models: named files, names in a long table, or columns without a role."""
-    from clfeval.tables.source import split_path
+    from clfeval.tables.input import split_path
 
     called = [split_path(name)[0] for name in ctx.params.get("tables") or ctx.args]
     if any(called):  # one file per model
@@ -132,7 +132,7 @@ def _expand_path(name: str) -> str | None:
     """Return the file that a word names, with ~ and $NAME expanded, which shells do later."""
     import glob
 
-    from clfeval.tables.source import split_path
+    from clfeval.tables.input import split_path
 
     name = split_path(name)[1]
     for path in (name, os.path.expanduser(os.path.expandvars(name))):

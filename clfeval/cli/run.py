@@ -34,8 +34,8 @@ from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Opt, build_group
 from clfeval.pages.schema import DRY_RUN, HISTORY, SUITE, page_of
 from clfeval.records import dataclass, replace
-from clfeval.tables.lazy_imports import defer_parts_of_numpy
-from clfeval.tables.source import split_path
+from clfeval.tables.engine import defer_parts_of_numpy
+from clfeval.tables.input import split_path
 from clfeval.views.files import SavedFiles, table_or_first
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from clfeval.counts.ambiguous_labels import FOREIGN
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError, Problem, format_option, list_names
 from clfeval.formatting import format_count
-from clfeval.tables.cells import as_text, guess_positive
 from clfeval.tables.columns import ModelColumns, is_score
+from clfeval.tables.engine import as_text, pl
+from clfeval.tables.guesses import guess_positive
 from clfeval.tables.input import DEFAULT_THRESHOLD, IF_MODEL, ColumnNames, find_column
 from clfeval.tables.invalid_cells import FILE, ROW, column_as_number
-from clfeval.tables.lazy_imports import pl
 
 # spellings of flags; scores of a fully grown tree are 0.0 and 1.0
 BITS = {"0", "1", "false", "true", "False", "True", "FALSE", "TRUE"}

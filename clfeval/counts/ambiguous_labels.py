@@ -17,12 +17,12 @@ from clfeval.errors import (
     list_names,
     quote_word,
 )
-from clfeval.tables.cells import as_text, guess_positive, is_missing, missing_word_hint
 from clfeval.tables.columns import Columns, ModelColumns, is_score
+from clfeval.tables.engine import as_text, collect, engine_errors, is_missing, nw, pl
+from clfeval.tables.guesses import guess_positive, missing_word_hint
 from clfeval.tables.input import DEFAULT_THRESHOLD, Input
 from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.scan import Reading, TableFile, collect, engine_errors, scan
+from clfeval.tables.scan import Reading, TableFile, scan
 
 if TYPE_CHECKING:
     from clfeval.counts.count import PredictionCounts
@@ -271,8 +271,6 @@ def refuse_class_columns_not_in_truth(
 
 
 SEPARATORS = re.compile(r"\s*[;|,]\s*")
-
-
 RECIPE = (
     "write one row per label, with columns row, label, truth and prediction (1 where the label "
     "applies), then add --by label --cluster row --positive 1"

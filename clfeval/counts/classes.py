@@ -30,10 +30,17 @@ from clfeval.counts.patterns import (
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings
 from clfeval.records import dataclass
-from clfeval.tables.cells import as_text, distinct_texts, known_labels, natural_sort_key
 from clfeval.tables.columns import ModelColumns
-from clfeval.tables.lazy_imports import nw
-from clfeval.tables.scan import Frame, collect, concatenate_frames
+from clfeval.tables.engine import (
+    Frame,
+    as_text,
+    collect,
+    concatenate_frames,
+    distinct_texts,
+    natural_sort_key,
+    nw,
+)
+from clfeval.tables.guesses import known_labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -53,11 +53,11 @@ from clfeval.document import InputFile
 from clfeval.errors import UsageError, bad_option, join_texts, list_names
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import Facts, ModelColumns
+from clfeval.tables.engine import collect, engine_errors, nw
 from clfeval.tables.input import ColumnNames, Input, find_column
 from clfeval.tables.layouts.long import read_confusion_files
-from clfeval.tables.lazy_imports import nw
 from clfeval.tables.recognition import Predictions
-from clfeval.tables.scan import collect, engine_errors, scan
+from clfeval.tables.scan import scan
 
 S = TypeVar("S")
 FEW = 1 << 14  # rows of a statistic that is cached, at most

@@ -31,12 +31,18 @@ from clfeval.counts.patterns import (
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError
 from clfeval.records import dataclass
-from clfeval.tables.cells import as_text, is_missing, natural_sort_key
 from clfeval.tables.columns import KEY, Mode
 from clfeval.tables.csv import SAMPLE_ROWS
+from clfeval.tables.engine import (
+    Frame,
+    as_text,
+    collect,
+    concatenate_frames,
+    is_missing,
+    natural_sort_key,
+    nw,
+)
 from clfeval.tables.input import FILE_NAME, ColumnNames, find_column
-from clfeval.tables.lazy_imports import nw
-from clfeval.tables.scan import Frame, collect, concatenate_frames
 
 Facets = tuple[tuple[str, ...], ...]  # each: the columns whose values together define a slice
 

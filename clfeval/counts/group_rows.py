@@ -16,10 +16,9 @@ from clfeval.counts.patterns import in_units, squares_of
 from clfeval.counts.settings import CountSettings, check_structure
 from clfeval.errors import DataError, format_option, list_names
 from clfeval.records import dataclass
-from clfeval.tables.cells import is_missing, natural_sort_key
 from clfeval.tables.columns import WRONG, Mode, ModelColumns
-from clfeval.tables.lazy_imports import nw
-from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, Frame, collect, engine_errors
+from clfeval.tables.engine import Frame, collect, engine_errors, is_missing, natural_sort_key, nw
+from clfeval.tables.scan import NO_TAIL, TEXT_BYTES
 
 _PLAIN = {str, int, bool, type(None)}  # cells of these types need no conversion
 Types = Mapping[str, Any]  # of the columns of a frame

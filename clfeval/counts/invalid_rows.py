@@ -46,15 +46,9 @@ from clfeval.errors import (
     unknown_model_error,
 )
 from clfeval.records import dataclass, replace
-from clfeval.tables.cells import (
-    as_text,
-    count_texts,
-    distinct_texts,
-    known_labels,
-    missing_word_hint,
-    natural_sort_key,
-)
 from clfeval.tables.columns import ColumnPeek, is_score
+from clfeval.tables.engine import as_text, count_texts, distinct_texts, natural_sort_key, pl
+from clfeval.tables.guesses import known_labels, missing_word_hint
 from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.invalid_cells import (
     FILE,
@@ -68,7 +62,6 @@ from clfeval.tables.invalid_cells import (
     numbered_rows,
     run_checks,
 )
-from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import TableFile, all_distinct
 
 # by the code of the first problem; {value} is the quoted value, the others are options with it

@@ -18,9 +18,8 @@ from clfeval.counts.clusters_and_weights import (
     merge_equal_rows,
 )
 from clfeval.records import dataclass, replace
+from clfeval.tables.engine import Frame, collect, nw
 from clfeval.tables.layouts.long import CountsRow
-from clfeval.tables.lazy_imports import nw
-from clfeval.tables.scan import Frame, collect
 
 S = TypeVar("S")
 _PLACES = 15  # decimal places tested

@@ -18,9 +18,7 @@ from clfeval.counts.patterns import order_by_name
 from clfeval.counts.scores import ScoreCounts, is_new_score
 from clfeval.document import Row
 from clfeval.records import dataclass, replace
-from clfeval.tables.cells import as_text, natural_sort_key
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.scan import collect, concatenate_frames
+from clfeval.tables.engine import as_text, collect, concatenate_frames, natural_sort_key, nw, pl
 
 K = TypeVar("K")
 T = TypeVar("T")

@@ -28,10 +28,8 @@ from clfeval.counts.patterns import (
 )
 from clfeval.errors import UsageError, list_names
 from clfeval.records import dataclass, replace
-from clfeval.tables.cells import as_text
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.lazy_imports import nw
-from clfeval.tables.scan import Frame, collect, concatenate_frames
+from clfeval.tables.engine import Frame, as_text, collect, concatenate_frames, nw
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from clfeval.options.declaration import Command, Option, build_group, convert_va
 from clfeval.options.syntax import MEANT, reword_error, yaml_dialect
 from clfeval.records import dataclass
 from clfeval.suite.reading import TOP, BatchErrors, FilledText, Node, path_beside_file
-from clfeval.tables.cells import as_text
+from clfeval.tables.engine import as_text
 from clfeval.tables.input import command_of
 from clfeval.tables.yaml import plain_scalar_value
 

@@ -16,7 +16,7 @@ from clfeval.pages.schema import SUITE
 from clfeval.suite.keys import names_a_file
 from clfeval.suite.running import Plan, RunOutcome, describe_input, display_path
 from clfeval.suite.runs import RunLink
-from clfeval.tables.source import split_path
+from clfeval.tables.input import split_path
 
 GATE_COLUMNS = "kind metric model slice limit limit_text value among severity state passed reason"
 MAX_OUTCOME_LINES = 100  # lines of errors of one run, at most

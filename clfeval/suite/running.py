@@ -50,10 +50,9 @@ from clfeval.suite.reading import (
     with_place,
 )
 from clfeval.suite.runs import Run, RunLink, build_runs
-from clfeval.tables.cells import FRAME
 from clfeval.tables.columns import OpenedTable
-from clfeval.tables.input import Input
-from clfeval.tables.source import display_name, split_path
+from clfeval.tables.input import Input, split_path
+from clfeval.tables.source import FRAME, display_name
 from clfeval.views.files import OutputRequest, SavedFiles, table_or_first
 
 LOOKED_AT = 100  # runs whose tables are checked if a YAML file has errors, at most

@@ -32,8 +32,7 @@ from clfeval.suite.keys import (
 )
 from clfeval.suite.outputs import output_paths, safe_file_name
 from clfeval.suite.reading import BatchDeclaration, BatchErrors, Node
-from clfeval.tables.input import Input
-from clfeval.tables.source import split_path
+from clfeval.tables.input import Input, split_path
 
 _OF_SHELL = re.compile(r"\$([A-Za-z_]\w*)")
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.lazy_imports import pl
-from clfeval.tables.scan import Origin, Reading, engine_errors, in_polars, scan, unreadable_error
+from clfeval.tables.engine import engine_errors, in_polars, pl
+from clfeval.tables.scan import Origin, Reading, scan, unreadable_error
 
 if TYPE_CHECKING:
     from clfeval.tables.prediction_files import JoinedFile

@@ -8,12 +8,12 @@ from itertools import chain
 from typing import Any, Literal, Protocol, cast
 
 from clfeval.records import dataclass, field, replace
-from clfeval.tables.cells import as_text, spell_as_truth
 from clfeval.tables.csv import SAMPLE_ROWS
+from clfeval.tables.engine import Frame, as_text, engine_errors, pl
+from clfeval.tables.guesses import spell_as_truth
 from clfeval.tables.input import Input, Kind, LayoutName
 from clfeval.tables.invalid_cells import Check, Suspicion
-from clfeval.tables.lazy_imports import pl
-from clfeval.tables.scan import Frame, Reading, TableFile, engine_errors, unreadable_error
+from clfeval.tables.scan import Reading, TableFile, unreadable_error
 
 # fast   0/1 columns as integers, proved exact by counting bytes
 # plain  labels as text, scores as numbers

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from clfeval.errors import DataError, UsageError, format_option, list_names, unknown_column_error
 from clfeval.records import dataclass, replace
-from clfeval.tables.column_names import likely_truth
 from clfeval.tables.columns import ColumnRole, peek_columns
+from clfeval.tables.engine import in_polars, nw
+from clfeval.tables.guesses import likely_truth
 from clfeval.tables.input import (
     ColumnNames,
     Input,
@@ -18,9 +19,8 @@ from clfeval.tables.input import (
     refuse_ignored_columns,
 )
 from clfeval.tables.invalid_cells import with_delimiter_hint
-from clfeval.tables.lazy_imports import nw
 from clfeval.tables.prediction_files import open_files
-from clfeval.tables.scan import TableFile, in_polars
+from clfeval.tables.scan import TableFile
 
 # binary    0 and 1, or booleans: true is 1
 # numeric   numbers, dichotomised at a threshold

@@ -1,8 +1,10 @@
-"""Options on reading a table and on the roles of its columns, and default column names."""
+"""Options on reading a table and on the roles of its columns, TABLE arguments, column names."""
 
 from __future__ import annotations
 
+import glob
 import math
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -10,7 +12,14 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from clfeval.errors import UsageError, bad_option, format_option, list_names, suggestion
+from clfeval.errors import (
+    UsageError,
+    bad_option,
+    format_option,
+    list_names,
+    not_a_table_error,
+    suggestion,
+)
 from clfeval.options.declaration import COLUMNS, READING, Command, Opt, as_list, to_float
 from clfeval.options.syntax import parse_thresholds
 from clfeval.records import dataclass, field, replace
@@ -30,7 +39,7 @@ def _label(_: str, value: object) -> str | None:
 
 
 def _labels(_: str, values: object) -> tuple[str, ...]:
-    from clfeval.tables.cells import as_text
+    from clfeval.tables.engine import as_text
 
     return tuple(text for text in map(as_text, as_list(values)) if text is not None)
 
@@ -304,3 +313,43 @@ def parse_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:
     if entry in columns or not colon or name not in columns or not _SPEC.fullmatch(spec):
         return entry, ""
     return name, spec
+
+
+def split_path(text: str) -> tuple[str | None, str]:
+    """Split `NAME=FILE` into name and path; no name if the whole text is an existing path."""
+    parts = text.split("=")
+    if len(parts) == 1 or not parts[0] or os.path.exists(text) or glob.glob(text):
+        return None, text
+    for i in range(1, len(parts)):
+        name, path = "=".join(parts[:i]), "=".join(parts[i:])
+        if path == "-" or os.path.exists(path) or glob.glob(path):
+            return name, path
+    return parts[0], text.removeprefix(f"{parts[0]}=")
+
+
+def table_paths(table: Any) -> list[str]:
+    """Return the paths of a table given as one path or a list; an empty list for a data frame."""
+    if isinstance(table, (str, os.PathLike)):
+        table = [table]
+    if not isinstance(table, (list, tuple)):
+        return []
+    if not table:
+        raise UsageError.new("no table given", "no-input")
+    for path in table:
+        if not isinstance(path, (str, os.PathLike)):
+            raise not_a_table_error(path)
+    return [os.fspath(path) for path in table]
+
+
+def refuse_named_tables(table: Any) -> None:
+    """Raise for named tables without --join."""
+    given = [split_path(path)[0] for path in table_paths(table)]
+    if isinstance(table, Mapping):
+        given = [
+            name
+            for name, one in table.items()
+            if isinstance(one, (str, os.PathLike)) or hasattr(type(one), "columns")
+        ]
+    if names := [str(name) for name in given if name is not None]:
+        what = f"{list_names(names, 3)}: named files are joined by row id"
+        raise UsageError.new(what, "bad-option", hint="add --join COLUMN to name the id column")

@@ -28,11 +28,10 @@ from clfeval.tables.csv import (
     read_csv_head,
     skip_comments,
 )
+from clfeval.tables.engine import engine_errors, pl
 from clfeval.tables.input import FILE_NAME, ColumnNames, find_column
-from clfeval.tables.lazy_imports import pl
 from clfeval.tables.scan import (
     TableFile,
-    engine_errors,
     fold_text,
     open_typed,
     parse_number_text,

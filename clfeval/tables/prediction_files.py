@@ -19,17 +19,24 @@ from clfeval.errors import (
 )
 from clfeval.records import dataclass, replace
 from clfeval.tables.align import align_rows
-from clfeval.tables.cells import FRAME
-from clfeval.tables.column_names import find_truth
 from clfeval.tables.columns import ColumnPeek, Columns, ModelColumns, peek_columns
-from clfeval.tables.input import FILE_NAME, Input, match_names, parse_facets
+from clfeval.tables.engine import nw
+from clfeval.tables.guesses import find_truth
+from clfeval.tables.input import (
+    FILE_NAME,
+    Input,
+    match_names,
+    parse_facets,
+    refuse_named_tables,
+    split_path,
+    table_paths,
+)
 from clfeval.tables.invalid_cells import (
     check_same_columns,
     converting_engine_errors,
     with_delimiter_hint,
 )
 from clfeval.tables.layouts import wide
-from clfeval.tables.lazy_imports import nw
 from clfeval.tables.recognition import Predictions, open_source, recognise
 from clfeval.tables.row_selection import (
     filter_columns,
@@ -39,7 +46,7 @@ from clfeval.tables.row_selection import (
     run_files,
 )
 from clfeval.tables.scan import TableFile, file_of_frame
-from clfeval.tables.source import open_sources, refuse_named_tables, split_path, table_paths
+from clfeval.tables.source import FRAME, open_sources
 
 QUALIFIED_NAME = "{}:{}"  # a column, or one model of several, of a file
 LENT = "__clfeval_truth"  # name of the truth column of another file

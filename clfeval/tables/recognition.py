@@ -8,9 +8,8 @@ from typing import cast
 
 from clfeval.errors import DataError, bad_option, list_names, unknown_column_error
 from clfeval.records import dataclass, replace
-from clfeval.tables.cells import known_labels, spell_as_truth
-from clfeval.tables.column_names import refuse_decimal_commas
 from clfeval.tables.columns import ColumnPeek, ColumnRole, Columns, Layout
+from clfeval.tables.guesses import known_labels, refuse_decimal_commas, spell_as_truth
 from clfeval.tables.input import FILE_NAME, Input, match_names, parse_facets, refuse_ignored_columns
 from clfeval.tables.invalid_cells import read_head
 from clfeval.tables.row_selection import filter_columns, refuse_score_slices

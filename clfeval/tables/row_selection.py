@@ -21,10 +21,10 @@ from clfeval.errors import (
 )
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnPeek
+from clfeval.tables.engine import in_polars, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.scan import TableFile, count_distinct_values, in_polars, scan
+from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>'[^']*')|(?P<quoted>"[^"]*")|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))"""

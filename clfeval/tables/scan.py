@@ -10,16 +10,23 @@ from contextlib import suppress
 from datetime import date
 from itertools import groupby, pairwise
 from numbers import Number
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from clfeval.errors import DataError, Problem, not_a_table_error
 from clfeval.records import dataclass, replace
-from clfeval.tables.cells import count_texts
 from clfeval.tables.csv import NAMES_HINT, CsvHead
-from clfeval.tables.foreign_files import refuse_result
+from clfeval.tables.engine import (
+    collect,
+    concatenate_frames,
+    count_texts,
+    first_record,
+    json_frame,
+    nw,
+    order_columns,
+    pl,
+)
 from clfeval.tables.input import FILE_NAME
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.source import SourceFile, first_record, json_frame, order_columns
+from clfeval.tables.source import SourceFile, refuse_result
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns invalid numbers into null, for the pass that names bad rows;
@@ -37,11 +44,6 @@ Origin = Callable[[int | None, str | None], tuple[str, int | None, str | None] |
 
 _DTYPES = {"bit": "Int8", "integer": "Int64", "number": "Float64"}  # the others are text
 _AS_WRITTEN = ("loose", "written", "loose written")  # parsed from text
-
-
-def engine_errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions of the engines (polars, narwhals) for an invalid table."""
-    return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,27 +322,6 @@ def unreadable_error(file: str, form: str, why: object, row: int | None = None) 
 
 
 CELLS = (str, Number, date)  # types of cells of a frame
-Frame: TypeAlias = "nw.LazyFrame[Any]"
-
-
-def collect(frame: Frame) -> nw.DataFrame[Any]:
-    """Collect a lazy frame, in polars with the streaming engine."""
-    if frame.implementation.is_polars():
-        return frame.collect(engine="streaming")
-    return frame.collect()
-
-
-def concatenate_frames(frames: Sequence[Frame]) -> Frame:
-    """Concatenate the rows of several frames."""
-    return nw.concat(list(frames)) if len(frames) > 1 else frames[0]
-
-
-def in_polars(frame: Frame) -> pl.LazyFrame:
-    """Return a lazy frame as one of polars; those of other libraries are collected first."""
-    if not frame.implementation.is_polars():
-        frame = frame.collect("polars").lazy()
-    native: pl.LazyFrame = frame.to_native()
-    return native
 
 
 def count_distinct_values(

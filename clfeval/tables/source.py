@@ -1,28 +1,25 @@
-"""Sources: the files a TABLE argument names (path, glob or stdin), their format, unpacked."""
+"""Sources: the files a TABLE argument names, unpacked, their format, and files of other formats."""
 
 from __future__ import annotations
 
 import glob
-import io
-import json
 import os
 import re
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
+from errno import EINVAL
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, get_args
 
-from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table_error, suggestion
+from clfeval.errors import DataError, UsageError, format_command_line, suggestion
 from clfeval.output_files import ReadOnceCopy
 from clfeval.records import dataclass, replace
-from clfeval.tables.foreign_files import FIRST, refuse_foreign_file
 from clfeval.tables.input import Format, Input
-from clfeval.tables.lazy_imports import pl
 
 CHUNK = 1 << 20
 
@@ -93,46 +90,6 @@ def display_name(name: str) -> str:
     if name.startswith(("/dev/fd/", "/proc/self/fd/")):
         return "<pipe>"
     return Path(name).name.encode(errors="replace").decode()
-
-
-def split_path(text: str) -> tuple[str | None, str]:
-    """Split `NAME=FILE` into name and path; no name if the whole text is an existing path."""
-    parts = text.split("=")
-    if len(parts) == 1 or not parts[0] or os.path.exists(text) or glob.glob(text):
-        return None, text
-    for i in range(1, len(parts)):
-        name, path = "=".join(parts[:i]), "=".join(parts[i:])
-        if path == "-" or os.path.exists(path) or glob.glob(path):
-            return name, path
-    return parts[0], text.removeprefix(f"{parts[0]}=")
-
-
-def table_paths(table: Any) -> list[str]:
-    """Return the paths of a table given as one path or a list; an empty list for a data frame."""
-    if isinstance(table, (str, os.PathLike)):
-        table = [table]
-    if not isinstance(table, (list, tuple)):
-        return []
-    if not table:
-        raise UsageError.new("no table given", "no-input")
-    for path in table:
-        if not isinstance(path, (str, os.PathLike)):
-            raise not_a_table_error(path)
-    return [os.fspath(path) for path in table]
-
-
-def refuse_named_tables(table: Any) -> None:
-    """Raise for named tables without --join."""
-    given = [split_path(path)[0] for path in table_paths(table)]
-    if isinstance(table, Mapping):
-        given = [
-            name
-            for name, one in table.items()
-            if isinstance(one, (str, os.PathLike)) or hasattr(type(one), "columns")
-        ]
-    if names := [str(name) for name in given if name is not None]:
-        what = f"{list_names(names, 3)}: named files are joined by row id"
-        raise UsageError.new(what, "bad-option", hint="add --join COLUMN to name the id column")
 
 
 _STREAMS: ContextVar[tuple[ExitStack, dict[str, SourceFile]] | None] = ContextVar(
@@ -331,55 +288,106 @@ def _by_magic(magic: bytes) -> Format:
     return "ndjson" if start[:1] == b"{" else "csv"
 
 
-_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")
-_SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\[')
+FRAME = "<frame>"  # name of a table that is not a file
+FIRST = 8  # bytes that are examined
+_SAVE = "save the sheet as CSV"
+_PICKLE = "write its content with .to_csv() or .to_parquet()"
+_MARKS: Sequence[tuple[bytes, str, str]] = (
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)", _SAVE),
+    (b"%PDF", "a PDF", "copy its table into a CSV file"),
+    (b"\x93NUMPY", "a numpy array", "name columns: pandas.DataFrame(array, columns=...).to_csv()"),
+    (b"\x89HDF", "an HDF5 file", "write the table with pandas.read_hdf(...).to_parquet()"),
+    (b"SQLite f", "an SQLite database", "export the table: sqlite3 -csv -header FILE 'select ...'"),
+    (b"ORC", "an ORC file", "write it as Parquet: polars.from_arrow(...).write_parquet()"),
+    (b"Obj\x01", "an Avro file", "write it as Parquet: polars.read_avro(...).write_parquet()"),
+    (b"RDX", "an R workspace", "write the table with write.csv(..., row.names = FALSE)"),
+    (b"BZh", "packed with bzip2", "unpack it: bunzip2 -k FILE"),
+    (b"\xfd7zXZ", "packed with xz", "unpack it: unxz -k FILE"),
+    (b"7z\xbc\xaf", "a 7-Zip archive", "unpack it: 7z x FILE"),
+    (b"Rar!", "a RAR archive", "unpack it: unrar x FILE"),
+    (b"\x89PNG", "a picture", "it contains no table"),
+    (b"{\\rtf", "a text document (RTF)", "copy its table into a CSV file"),
+    (b"<!DOCTYP", "a web page", "save its table as CSV"),
+    (b"<!doctyp", "a web page", "save its table as CSV"),
+    (b"<html", "a web page", "save its table as CSV"),
+    (b"<?xml", "an XML file", "save its table as CSV"),
+    *((bytes([0x80, protocol]), "a Python pickle", _PICKLE) for protocol in range(2, 6)),
+)
+_ZIPPED = (
+    ("xl/", "an Excel workbook", _SAVE),
+    ("content.xml", "an OpenDocument file", _SAVE),
+    ("word/", "a Word document", "copy its table into a CSV file"),
+    ("Index/", "a Numbers or Pages document", "export it as CSV"),
+    (".npy", "a numpy archive", "write its arrays as columns of a CSV file"),
+)
+_DAMAGED = "a damaged zip archive", "pack or save it again"
+_HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
+_HEAD = 1 << 20  # bytes in which a line of a history is found
+_RESULT = re.compile(r'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
+_TOP = r"""^["']?(version|set|defaults|runs|history|x-[\w-]+)["']?[ \t]*:(?=\s|$)"""
+_KEYS = re.compile(_TOP, re.MULTILINE)
+_BATCH = re.compile(rf"(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}", re.MULTILINE)
 
 
-def first_record(source: SourceFile) -> dict[str, Any]:
-    """Return the object in the first line that is not blank; {} if that is not an object."""
-    with source.path.open("rb") as stream:
-        first = next((line.strip() for line in stream if line.strip()), b"")
-    if not first.startswith(b"{"):
-        return {}
+def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
+    """Raise DataError for workbooks, archives, pickles, pages; UsageError for files of clfeval."""
     try:
-        return dict(json.loads(first))
-    except ValueError:
-        return {}
+        if magic.startswith(b"PK\x03\x04"):
+            what, hint = _zip(path)
+        else:
+            known = ((what, hint) for mark, what, hint in _MARKS if magic.startswith(mark))
+            what, hint = next(known, ("", ""))
+        if not what and not magic.startswith((b"PAR1", b"ARROW1")):
+            text = _beginning(path)
+            if _BATCH.match(text) and len({found[1] for found in _KEYS.finditer(text)}) > 1:
+                raise _own_file_error(name, "a batch of runs", "batch")
+            if text.lstrip().startswith(("{", "<<<<")) and _HISTORY.search(text):
+                raise _own_file_error(name, "a history of clfeval", "history")
+    except OSError as error:
+        raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", name) from error
+    if what:
+        raise DataError.new(f"this is {what}, not a table", "wrong-format", name, hint=hint)
 
 
-def order_columns(columns: Iterable[str], first: Iterable[str]) -> list[str]:
-    """Order columns as in the first record; keys of later records follow by name."""
-    place = {key: i for i, key in enumerate(first)}
-    return sorted(columns, key=lambda name: (place.get(name, len(place)), name))
+def holds_result(path: Path) -> bool:
+    """Return whether a file is a saved result of clfeval."""
+    return bool(_RESULT.match(_beginning(path)))
 
 
-def json_frame(source: SourceFile) -> pl.DataFrame:
-    """Read a list of records, columns in the order of the first; PolarsError for invalid JSON."""
-    data = source.path.read_bytes()
-    if _SPLIT.match(data):
-        frame = _split_frame(data)
-        if frame is not None:
-            return frame
-    if not _LIST.match(data):
-        raise DataError(
-            Problem("is not a list of records", "wrong-format", source.name),
-            hint="write one object per row, as pandas does with orient='records' or 'split', "
-            "or one object per line in a file named .ndjson",
-        )
-    frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
-    if not frame.columns:
-        hint = "the list is empty"
-        raise DataError.new("no rows to evaluate", "empty-table", source.name, hint=hint)
-    text = data.decode("utf-8-sig")
-    first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
-    return frame.select(order_columns(frame.columns, first))
+def refuse_result(name: str, path: Path) -> None:
+    """Raise UsageError for a saved result of clfeval, which only mlcps reads as a table."""
+    if holds_result(path):
+        raise _own_file_error(name, "a saved result of clfeval", "report")
 
 
-def _split_frame(data: bytes) -> pl.DataFrame | None:
-    """Read columns and rows of pandas' orient='split'; None if the data is not of that form."""
+def _beginning(path: Path) -> str:
+    with path.open("rb") as stream:
+        return stream.read(_HEAD).decode("utf-8-sig", errors="replace")
+
+
+def _own_file_error(name: str, what: str, command: str) -> UsageError:
+    file = "FILE" if name.startswith("<") else name
+    hint = format_command_line(["clfeval", command, file])
+    return UsageError.new(f"this is {what}, not a table", "wrong-format", name, hint=hint)
+
+
+def _zip(path: Path) -> tuple[str, str]:
+    """Return what a zip archive is, and a hint, from the names in it."""
+    from zipfile import BadZipFile, ZipFile
+
     try:
-        found = json.loads(data.decode("utf-8-sig"))
-        names, rows = [str(name) for name in found["columns"]], found["data"]
-        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
-    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
-        return None
+        with ZipFile(path) as archive:
+            names = archive.namelist()
+    except OSError as error:
+        if error.errno != EINVAL:  # EINVAL: the archive has offsets before its start
+            raise
+        return _DAMAGED
+    except (BadZipFile, NotImplementedError, ValueError):
+        return _DAMAGED
+    for part, what, hint in _ZIPPED:
+        if any(name.startswith(part) or name.endswith(part) for name in names):
+            return what, hint
+    if len(names) != 1:
+        return f"a zip archive of {len(names)} files", "unpack it: unzip FILE"
+    packed = "; the file in it can be read directly" * names[0].endswith((".gz", ".zst"))
+    return f"a zip archive of '{names[0]}'", f"unpack it: unzip FILE{packed}"

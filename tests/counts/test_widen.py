@@ -11,8 +11,8 @@ import pytest
 
 import clfeval
 from clfeval.tables.columns import KEY, Columns, ModelColumns
+from clfeval.tables.engine import collect
 from clfeval.tables.layouts.long import DIFFERS, NAMELESS, TIMES, widen
-from clfeval.tables.scan import collect
 from tests.engines import ENGINES
 
 LONG = pl.DataFrame(

@@ -31,8 +31,8 @@ from clfeval.counts.settings import (
 from clfeval.document import InputFile
 from clfeval.errors import HEADER_ONLY, DataError, UsageError
 from clfeval.records import dataclass
-from clfeval.tables.cells import as_text
 from clfeval.tables.columns import Facts
+from clfeval.tables.engine import Frame, as_text, collect, concatenate_frames, engine_errors, nw, pl
 from clfeval.tables.feature import ClassTable, FeatureTable
 from clfeval.tables.input import Input, match_names
 from clfeval.tables.invalid_cells import (
@@ -44,16 +44,7 @@ from clfeval.tables.invalid_cells import (
     missing_value,
     numbered_rows,
 )
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.scan import (
-    Frame,
-    Reading,
-    TableFile,
-    collect,
-    concatenate_frames,
-    engine_errors,
-    scan,
-)
+from clfeval.tables.scan import Reading, TableFile, scan
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,20 @@ from clfeval.counts.settings import raw_values_of, resolve_positive
 from clfeval.errors import HEADER_ONLY, DataError, quote_name
 from clfeval.inference.complement_sums import split_into_folds
 from clfeval.records import dataclass, field, replace
-from clfeval.tables.cells import as_text, count_texts, distinct_texts, is_missing, natural_sort_key
+from clfeval.tables.engine import (
+    Frame,
+    as_text,
+    collect,
+    count_texts,
+    distinct_texts,
+    is_missing,
+    natural_sort_key,
+    nw,
+    pl,
+)
 from clfeval.tables.input import Input
 from clfeval.tables.invalid_cells import Check, numbered_rows
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.scan import Frame, TableFile, collect
+from clfeval.tables.scan import TableFile
 
 _SEED, _DIVISIONS = 0, 5
 

@@ -27,7 +27,7 @@ from clfeval.counts.patterns import in_units
 from clfeval.counts.settings import Tasks, check_structure
 from clfeval.errors import DataError
 from clfeval.records import dataclass
-from clfeval.tables.cells import as_text
+from clfeval.tables.engine import as_text, collect, engine_errors, nw, pl
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.invalid_cells import (
     bad_number,
@@ -36,16 +36,7 @@ from clfeval.tables.invalid_cells import (
     duplicate_id,
     missing_value,
 )
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.scan import (
-    NO_TAIL,
-    Reading,
-    TableFile,
-    all_distinct,
-    collect,
-    engine_errors,
-    scan,
-)
+from clfeval.tables.scan import NO_TAIL, Reading, TableFile, all_distinct, scan
 
 CELLS = 1 << 24  # cells held in memory at once
 MOST_CATEGORIES = 1000

@@ -15,7 +15,6 @@ from clfeval.errors import (
     list_names,
 )
 from clfeval.records import dataclass, replace
-from clfeval.tables.cells import is_missing, known_labels, natural_sort_key
 from clfeval.tables.columns import (
     KEY,
     WRONG,
@@ -28,6 +27,8 @@ from clfeval.tables.columns import (
     guess_kind,
 )
 from clfeval.tables.csv import inspect_structure
+from clfeval.tables.engine import Frame, concatenate_frames, is_missing, natural_sort_key, nw, pl
+from clfeval.tables.guesses import known_labels
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.invalid_cells import (
     PLACE,
@@ -41,8 +42,7 @@ from clfeval.tables.invalid_cells import (
     prediction_checks,
 )
 from clfeval.tables.layouts import wide
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.scan import Frame, TableFile, concatenate_frames, count_distinct_values, scan
+from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
 ANSWER_COLUMN, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
 NAMELESS = "__clfeval_nameless"

@@ -8,16 +8,6 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.errors import DataError, Problem, format_option, list_names
-from clfeval.tables.cells import PAIRS, known_labels, natural_sort_key
-from clfeval.tables.column_names import (
-    find_truth,
-    likely_id,
-    no_truth_error,
-    refuse_covariates,
-    refuse_run_columns,
-    refuse_two_truths,
-    refuse_weight_columns,
-)
 from clfeval.tables.columns import (
     KEY,
     Also,
@@ -28,6 +18,18 @@ from clfeval.tables.columns import (
     ModelColumns,
     guess_kind,
     is_score,
+)
+from clfeval.tables.engine import Frame, in_polars, natural_sort_key, nw, pl
+from clfeval.tables.guesses import (
+    PAIRS,
+    find_truth,
+    known_labels,
+    likely_id,
+    no_truth_error,
+    refuse_covariates,
+    refuse_run_columns,
+    refuse_two_truths,
+    refuse_weight_columns,
 )
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.invalid_cells import (
@@ -41,8 +43,7 @@ from clfeval.tables.invalid_cells import (
     prediction_checks,
     zero_probabilities,
 )
-from clfeval.tables.lazy_imports import nw, pl
-from clfeval.tables.scan import Frame, TableFile, in_polars, scan
+from clfeval.tables.scan import TableFile, scan
 
 PREFIXES = (".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_")
 HARD = ".pred_class"  # tidymodels writes the label next to the probabilities it comes from

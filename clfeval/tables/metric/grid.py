@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.records import dataclass, field, replace
-from clfeval.tables.cells import FRAME, as_text, is_missing
+from clfeval.tables.engine import as_text, is_missing
 from clfeval.tables.input import find_column
+from clfeval.tables.source import FRAME
 
 GridCells = Sequence[object] | NDArray[Any]
 Status = NDArray[np.uint8]

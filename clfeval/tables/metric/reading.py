@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table_error
-from clfeval.tables.cells import FRAME
 from clfeval.tables.csv import (
     ENCODING_HINT,
     compute_fingerprint,
@@ -21,7 +20,8 @@ from clfeval.tables.csv import (
     read_records,
     refuse_utf16,
 )
-from clfeval.tables.input import ColumnNames, Input, find_column
+from clfeval.tables.engine import engine_errors, nw, pl
+from clfeval.tables.input import ColumnNames, Input, find_column, table_paths
 from clfeval.tables.invalid_cells import (
     ROW,
     converting_engine_errors,
@@ -29,11 +29,10 @@ from clfeval.tables.invalid_cells import (
     title_error,
     with_delimiter,
 )
-from clfeval.tables.lazy_imports import nw, pl
 from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
 from clfeval.tables.row_selection import filtered_rows
-from clfeval.tables.scan import TableFile, engine_errors, open_typed, unreadable_error
-from clfeval.tables.source import BINARY, SourceFile, open_sources, table_paths
+from clfeval.tables.scan import TableFile, open_typed, unreadable_error
+from clfeval.tables.source import BINARY, FRAME, SourceFile, open_sources
 
 
 def read_grid(table: Any, said: Input) -> Grid:

@@ -11,8 +11,8 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem, bad_option, format_option, list_names
 from clfeval.records import dataclass, field
-from clfeval.tables.column_names import LIKELY
 from clfeval.tables.columns import ColumnRole
+from clfeval.tables.guesses import LIKELY
 from clfeval.tables.input import (
     ColumnNames,
     Input,

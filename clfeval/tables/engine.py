@@ -1,0 +1,177 @@
+"""Table engines, imported on first use: lazy frames, JSON records, and cells as text."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from importlib.util import LazyLoader, find_spec, module_from_spec
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from clfeval.errors import DataError, Problem
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import polars as pl
+
+    from clfeval.tables.source import SourceFile
+
+__all__ = ["nw", "pl"]  # for type checkers: names of other libraries
+
+_UNUSED_PARTS = ("f2py", "testing", "ma", "ctypeslib", "polynomial")  # that scipy imports
+
+
+class LazyModule:
+    """A stand-in for a module, which is imported on first use."""
+
+    def __init__(self, name: str) -> None:
+        """Keep the name of the module."""
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        """Return an attribute of the module."""
+        return getattr(import_module(self._name), attribute)
+
+
+def defer_parts_of_numpy() -> None:
+    """Load parts of numpy on first use that scipy imports and does not use: they take 0.2 s."""
+    import numpy as np
+
+    for part in _UNUSED_PARTS:
+        spec = find_spec(f"numpy.{part}")
+        if spec is not None and spec.loader is not None and spec.name not in sys.modules:
+            spec.loader = LazyLoader(spec.loader)
+            sys.modules[spec.name] = module = module_from_spec(spec)
+            setattr(np, part, module)
+            spec.loader.exec_module(module)
+
+
+if not TYPE_CHECKING:
+    nw, pl = LazyModule("narwhals"), LazyModule("polars")
+
+
+def engine_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions of the engines (polars, narwhals) for an invalid table."""
+    return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError
+
+
+Frame: TypeAlias = "nw.LazyFrame[Any]"
+
+
+def collect(frame: Frame) -> nw.DataFrame[Any]:
+    """Collect a lazy frame, in polars with the streaming engine."""
+    if frame.implementation.is_polars():
+        return frame.collect(engine="streaming")
+    return frame.collect()
+
+
+def concatenate_frames(frames: Sequence[Frame]) -> Frame:
+    """Concatenate the rows of several frames."""
+    return nw.concat(list(frames)) if len(frames) > 1 else frames[0]
+
+
+def in_polars(frame: Frame) -> pl.LazyFrame:
+    """Return a lazy frame as one of polars; those of other libraries are collected first."""
+    if not frame.implementation.is_polars():
+        frame = frame.collect("polars").lazy()
+    native: pl.LazyFrame = frame.to_native()
+    return native
+
+
+_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")
+_SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\[')
+
+
+def first_record(source: SourceFile) -> dict[str, Any]:
+    """Return the object in the first line that is not blank; {} if that is not an object."""
+    with source.path.open("rb") as stream:
+        first = next((line.strip() for line in stream if line.strip()), b"")
+    if not first.startswith(b"{"):
+        return {}
+    try:
+        return dict(json.loads(first))
+    except ValueError:
+        return {}
+
+
+def order_columns(columns: Iterable[str], first: Iterable[str]) -> list[str]:
+    """Order columns as in the first record; keys of later records follow by name."""
+    place = {key: i for i, key in enumerate(first)}
+    return sorted(columns, key=lambda name: (place.get(name, len(place)), name))
+
+
+def json_frame(source: SourceFile) -> pl.DataFrame:
+    """Read a list of records, columns in the order of the first; PolarsError for invalid JSON."""
+    data = source.path.read_bytes()
+    if _SPLIT.match(data):
+        frame = _split_frame(data)
+        if frame is not None:
+            return frame
+    if not _LIST.match(data):
+        raise DataError(
+            Problem("is not a list of records", "wrong-format", source.name),
+            hint="write one object per row, as pandas does with orient='records' or 'split', "
+            "or one object per line in a file named .ndjson",
+        )
+    frame = pl.read_json(io.BytesIO(data), infer_schema_length=None)
+    if not frame.columns:
+        hint = "the list is empty"
+        raise DataError.new("no rows to evaluate", "empty-table", source.name, hint=hint)
+    text = data.decode("utf-8-sig")
+    first, _ = json.JSONDecoder().raw_decode(text, text.index("{"))
+    return frame.select(order_columns(frame.columns, first))
+
+
+def _split_frame(data: bytes) -> pl.DataFrame | None:
+    """Read columns and rows of pandas' orient='split'; None if the data is not of that form."""
+    try:
+        found = json.loads(data.decode("utf-8-sig"))
+        names, rows = [str(name) for name in found["columns"]], found["data"]
+        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+        return None
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a cell is missing: None, NaN, or pandas' NA (which cannot be compared)."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return not hasattr(value, "__len__") and value != value  # an array has no single answer
+
+
+def as_text(value: object) -> str | None:
+    """Write a label as text: True is true, 1 is 1, 1.0 is 1.0; None and NaN are missing."""
+    if is_missing(value):
+        return None
+    if type(value).__name__ in ("bool", "bool_"):  # of Python and of numpy
+        return "true" if value else "false"
+    return str(value)
+
+
+def distinct_texts(values: Iterable[object]) -> set[str]:
+    """Return the distinct values as text, without missing ones."""
+    return {text for text in map(as_text, set(values)) if text is not None}
+
+
+def count_texts(values: Iterable[object], counts: Iterable[int]) -> Counter[str]:
+    """Return the total count of each value, as text, without missing ones."""
+    found: Counter[str] = Counter()
+    for value, count in zip(values, counts, strict=True):
+        text = as_text(value)
+        if text is not None:
+            found[text] += count
+    return found
+
+
+def natural_sort_key(text: str) -> tuple[tuple[int, float, str], ...]:
+    """Return the key that sorts numbers in text by value: 2 before 10, fold9 before fold10."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return tuple(
+        (0, float(part), part) if index % 2 else (1, 0.0, part)
+        for index, part in enumerate(parts)
+        if part
+    )
