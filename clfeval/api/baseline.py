@@ -32,8 +32,7 @@ from clfeval.formatting import NAMESAKES
 from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.options.declaration import Command, as_list
 from clfeval.pages.schema import MOST_CHANGES
-from clfeval.tables.columns import OpenedTable
-from clfeval.tables.recognition import Predictions
+from clfeval.tables.columns import OpenedTable, Predictions
 
 
 def history_entries(result: Document, label: str, run: str | None = None) -> list[HistoryEntry]:

@@ -1,19 +1,120 @@
-"""Join of the rows of several files on their ids, and the errors of ids that do not match."""
+"""Join of the rows of several files on their ids, and the errors of files that do not match."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
-from clfeval.errors import MAX_PROBLEMS, DataError, Problem
+from clfeval.errors import (
+    MAX_PROBLEMS,
+    DataError,
+    Problem,
+    bad_option,
+    list_names,
+    unknown_column_error,
+)
 from clfeval.records import dataclass, field, replace
+from clfeval.tables.columns import ColumnPeek, Columns, ModelColumns
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.engine import engine_errors, in_polars, pl
-from clfeval.tables.scan import Origin, Reading, scan, unreadable_error
+from clfeval.tables.guesses import find_truth
+from clfeval.tables.input import FILE_NAME, Input
+from clfeval.tables.scan import Origin, Reading, TableFile, scan, unreadable_error
 
-if TYPE_CHECKING:
-    from clfeval.tables.prediction_files import JoinedFile
+QUALIFIED_NAME = "{}:{}"  # a column, or one model of several, of a file
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedFile:
+    """One of the joined files: its name, its columns, and their names in the joined table."""
+
+    called: str
+    said: bool  # by the user, not by its name
+    file: TableFile
+    columns: Columns
+    peeks: Mapping[str, ColumnPeek]
+    names: Mapping[str, str]
+
+    @property
+    def id(self) -> str:
+        """The column of its ids."""
+        return str(self.columns.id)
+
+    def model(self, one: ModelColumns, alone: bool, taken: Counter[str]) -> ModelColumns:
+        """Return a model, renamed for the joined table; alone: one per file; taken: all names."""
+        name = QUALIFIED_NAME.format(self.called, one.name)
+        if len(self.columns.models) == 1 and (self.said or alone):
+            name = self.called
+        elif not self.said and taken[one.name] == 1:
+            name = one.name
+        columns = tuple(self.names[column] for column in one.columns)
+        beside = one.beside and self.names[one.beside]
+        return replace(one, name=name, columns=columns, beside=beside)
+
+
+def file_stem(name: str) -> str:
+    """Return the file name without the suffixes of its format."""
+    for ending in (".gz", ".zst", ".zstd"):
+        name = name.removesuffix(ending)
+    first, dot, _ = name.rpartition(".")
+    return first if dot and first else name.strip("<>")
+
+
+def refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None:
+    """Raise for files and options that cannot be joined, before anything is read."""
+    if len(files) < 2:
+        what = "--join needs several files, but only one is given"
+        raise bad_option(what, "name all files: new=FILE old=FILE")
+    if roles.id not in (None, roles.join):
+        raise bad_option(f"--join '{roles.join}' and --id '{roles.id}' both name the rows",
+                         "leave --id out")  # fmt: skip
+    if roles.run is not None:
+        option = "--run-files" if roles.run == FILE_NAME else "--run"
+        raise bad_option(f"{option} and --join cannot be combined")
+    if roles.layout in ("long", "counts"):
+        raise bad_option(f"--join needs files with one row per id, not --layout {roles.layout}")
+    for _, file in files:
+        if roles.join not in file.columns:
+            raise unknown_column_error(file.name, str(roles.join), file.columns)
+
+
+def refuse_equal_names(parts: Sequence[JoinedFile], models: Sequence[str]) -> None:
+    """Raise for two models, or two columns, that would have the same name."""
+    shared = {str(parts[0].columns.id), *(part.columns.truth for part in parts)} - {""}
+    columns = Counter[str]()
+    for part in parts:
+        own = {name for one in part.columns.models for name in (*one.columns, one.beside)}
+        columns.update(part.names[name] for name in own if name is not None)
+        shared |= {full for name, full in part.names.items() if name not in own}
+    columns.update(shared)
+    for what, found in (("models", Counter(models)), ("columns", columns)):
+        if alike := [name for name, count in found.items() if count > 1]:
+            hint = "give the files different names: new=FILE old=FILE"
+            raise bad_option(f"two {what} would have the name {list_names(alike)}", hint)
+
+
+def find_lone_truth(
+    peeks: Mapping[str, ColumnPeek], called: str, roles: Input, used: set[str]
+) -> str | None:
+    """Return the truth column of a file that has only ids and truth, else None."""
+    taken = {str(roles.join), *used}
+    free = {n: p for n, p in peeks.items() if not {n, QUALIFIED_NAME.format(called, n)} & taken}
+    truth = find_truth(free, roles)
+    return truth if [*free] == [truth] else None
+
+
+def joined_peeks(
+    parts: Sequence[JoinedFile], columns: Iterable[str], truth: str
+) -> dict[str, ColumnPeek]:
+    """Return the peek of each column of the joined table; that of truth from all files."""
+    found: dict[str, ColumnPeek] = {}
+    for part in reversed(parts):
+        for name, look in part.peeks.items():
+            found[part.names.get(name, name)] = look
+    truths = [part.peeks[part.columns.truth] for part in parts if part.columns.truth]
+    found[truth] = replace(truths[0], texts=frozenset().union(*(one.texts for one in truths)))
+    return {name: found[name] for name in columns}
+
 
 ID, ROW = "__clfeval_id", "__clfeval_row"
 EXACT = 2**53  # below it whole numbers in a column of floats are exact

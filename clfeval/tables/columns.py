@@ -1,12 +1,13 @@
-"""Columns of a table: their roles, and what a first look at their values says."""
+"""Columns of a table: their roles, what a first look at their values says, opened predictions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, Literal, Protocol, cast
 
+from clfeval.errors import list_names
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.engine import Frame, as_text, engine_errors, pl
@@ -19,12 +20,8 @@ from clfeval.tables.scan import Reading, TableFile, unreadable_error
 # plain  labels as text, scores as numbers
 # loose  as plain, but invalid numbers become null, to be named in the second pass
 Mode = Literal["fast", "plain", "loose"]
-
-
 # Also in a frame of rows: KEY, the id of the observation, or every field with flags of the scan.
 Also = Literal["nothing", "key", "watch"]
-
-
 KEY, WRONG = "__clfeval_key", "__clfeval_wrong"  # WRONG: the rows of an id conflict
 
 
@@ -166,8 +163,6 @@ def guess_kind(column: ColumnPeek, classes: frozenset[str]) -> Kind:
 _SCORE = re.compile(
     r"0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN", re.ASCII
 )
-
-
 FIRST = 30  # values kept in row order
 _PERCENT = re.compile(r"-?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"-?\d+,\d+(?:\s*%)?")
@@ -324,3 +319,72 @@ class OpenedTable(Protocol):
 
 
 Facts = Mapping[str, object]  # counts of rows, models, classes etc. by name
+KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}
+WHY = {
+    "label": "its values are truth's labels",
+    "score": "its values are numbers",
+    "classes": "its name contains a class",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """Files with the same columns, and the layout recognised in the first."""
+
+    files: tuple[TableFile, ...]
+    layout: Layout
+    columns: Columns
+    peeks: Mapping[str, ColumnPeek]
+    roles: Input
+    joined: str = ""  # what was joined, and how
+
+    def described(self) -> str:
+        """Return one line on how the table was read."""
+        columns = self.columns
+        left = len(self.files) - 1
+        files = self.files[0].name + f" and {left:,} more file{'s' * (left > 1)}" * bool(left)
+        ids = None if self.joined else columns.id
+        named = {"truth": columns.truth or None, "ids": ids, "clusters": columns.cluster,
+                 "weights": columns.weight, "models": columns.naming or None,
+                 "predictions": (columns.naming and columns.answer) or None}  # fmt: skip
+        places = [f"{what} in '{name}'" for what, name in named.items() if name is not None]
+        parts = [self.joined or f"{files}: {self.layout.name} table", ", ".join(places)]
+        for kind, what in KINDS.items():
+            names = [model.name for model in columns.models if model.kind == kind]
+            if names:
+                parts.append(f"{what} of {list_names(names)}")
+        for pair in dict.fromkeys(columns.bits.values()):
+            alike = list_names(name for name, one in columns.bits.items() if one == pair)
+            no, yes = pair.split("/")
+            given = "false and true" if yes in ("1", "1.0") else "0 and 1"
+            parts.append(f"{given} of {alike} read as '{no}' and '{yes}'")
+        if columns.ignored:
+            parts.append(f"ignored {list_names(columns.ignored)}")
+        return "; ".join(parts)
+
+    def column_roles(self) -> list[ColumnRole]:
+        """Return the role of every column of the files, with the reason."""
+        columns, roles = self.columns, self.roles
+        known: dict[str | None, tuple[str, str]] = {
+            columns.truth: ("truth", "--truth" if roles.truth else "its name"),
+            columns.id: ("id", "--join" if self.joined else "--id" if roles.id else "its name"),
+            columns.naming: ("model names", "its name"),
+            columns.answer: ("predictions", "its name"),
+            columns.weight: ("weight", "--weight"),
+            columns.cluster: ("cluster", "--cluster"),
+            **dict.fromkeys(columns.by, ("slice" if columns.run is None else "run", "--by")),
+        }
+        for model in columns.models:
+            if model.beside:
+                known[model.beside] = (f"labels of '{model.name}'", "its name")
+            for name, label in zip_longest(model.columns, model.classes):
+                what = f"{KINDS[model.kind]} of '{model.name}'"
+                if label is not None:
+                    what = f"probability of '{label}' by '{model.name}'"
+                classes = model.kind == "classes"
+                why = "--kind" if roles.kind and not classes else WHY[model.kind]
+                known.setdefault(name, (what, why))
+        said = dict.fromkeys(columns.ignored, ("left out", "--ignore"))
+        other = ("not used", "no option names it")
+        names = self.files[0].columns
+        return [ColumnRole(name, *known.get(name) or said.get(name, other)) for name in names]

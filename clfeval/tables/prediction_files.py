@@ -1,4 +1,4 @@
-"""Prediction files: one opened, or several joined by ids."""
+"""Prediction files: the recognition of their layout and columns; one opened, or several joined."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from clfeval.errors import (
     ClfevalError,
@@ -17,16 +17,26 @@ from clfeval.errors import (
     list_names,
     unknown_column_error,
 )
-from clfeval.records import dataclass, replace
-from clfeval.tables.align import align_rows
-from clfeval.tables.columns import ColumnPeek, Columns, ModelColumns, peek_columns
+from clfeval.records import replace
+from clfeval.tables.align import (
+    QUALIFIED_NAME,
+    JoinedFile,
+    align_rows,
+    file_stem,
+    find_lone_truth,
+    joined_peeks,
+    refuse_equal_names,
+    refuse_unjoinable,
+)
+from clfeval.tables.columns import ColumnPeek, Columns, Layout, Predictions, peek_columns
 from clfeval.tables.engine import nw
-from clfeval.tables.guesses import find_truth
+from clfeval.tables.guesses import find_truth, known_labels, refuse_decimal_commas, spell_as_truth
 from clfeval.tables.input import (
     FILE_NAME,
     Input,
     match_names,
     parse_facets,
+    refuse_ignored_columns,
     refuse_named_tables,
     split_path,
     table_paths,
@@ -34,56 +44,110 @@ from clfeval.tables.input import (
 from clfeval.tables.invalid_cells import (
     check_same_columns,
     converting_engine_errors,
+    read_head,
     with_delimiter_hint,
 )
-from clfeval.tables.layouts import wide
-from clfeval.tables.recognition import Predictions, open_source, recognise
+from clfeval.tables.layouts import long, wide
 from clfeval.tables.row_selection import (
     filter_columns,
     filtered_rows,
     find_bin_edges,
+    refuse_score_slices,
     refuse_train_and_test,
     run_files,
 )
-from clfeval.tables.scan import TableFile, file_of_frame
-from clfeval.tables.source import FRAME, open_sources
+from clfeval.tables.scan import Reading, TableFile, check_names, file_of_frame, open_typed
+from clfeval.tables.source import FRAME, SourceFile, open_sources
 
-QUALIFIED_NAME = "{}:{}"  # a column, or one model of several, of a file
+# in order of recognition
+LAYOUTS = (long.COUNTS_LAYOUT, long.LAYOUT, wide.PROBABILITIES, wide.LAYOUT)
+
+
+def open_source(source: SourceFile) -> TableFile:
+    """Open a source as a table, with its header if it is text."""
+    if not source.text:
+        return open_typed(source)
+    source, head = read_head(source)
+    check_names(source.name, head.columns, row=head.header_row)
+    return TableFile(source.name, head.columns, source, head=head)
+
+
+def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple[Layout, Columns]:
+    """Recognise the layout of a table, and the roles of its columns, from header and first rows."""
+    columns = list(peeks)
+    facets, asked = parse_facets(roles, columns), roles.by
+    roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
+    alone = {"truth": roles.truth, "id": roles.id, "weight": roles.weight, "cluster": roles.cluster}
+    named: dict[str, Sequence[str | None]] = {f"--{one}": (name,) for one, name in alone.items()}
+    named["--by"] = roles.by
+    used = {*chain(*named.values()), *roles.model, roles.run}
+    ignored = match_names(file, columns, roles.ignore, what="column")
+    ignored += filter_columns(roles, peeks, (*used, *ignored))
+    peeks = {name: column for name, column in peeks.items() if name not in ignored}
+    refuse_ignored_columns(ignored, {**named, "--model": roles.model})
+    for flag, name in ((flag, name) for flag, names in named.items() for name in names):
+        if name is not None and name not in peeks and name != FILE_NAME:
+            raise unknown_column_error(file, name, columns, flag)
+    wanted = roles.layout
+    for layout in LAYOUTS:
+        if wanted not in (None, layout.name, *layout.asked):
+            continue
+        if (found := layout.recognise(file, peeks, roles)) is not None:
+            few = found.truth in peeks and len(peeks[found.truth].texts) < 3
+            for flag in ("--cluster", "--weight", "--id", *["--by"] * few):  # slices are classes
+                if found.truth in named[flag]:
+                    classes = "results of each class: add --show confusion"
+                    raise bad_option(f"{flag} '{found.truth}' is the column of true labels",
+                                     classes if flag == "--by" else None)  # fmt: skip
+            for name in {*asked}:
+                refuse_score_slices(name, peeks.get(name))
+            if roles.decimal == ".":
+                numbers = [name for one in found.models for name in one.columns]
+                refuse_decimal_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
+            return layout, replace(
+                found,
+                facets=facets,
+                weight=roles.weight,
+                run=roles.run,
+                cluster=roles.cluster,
+                null_values=roles.null_value,
+                fold=roles.fold_labels,
+                ignored=(*found.ignored, *ignored),
+                bits=_recoded_columns(found, peeks, roles),
+                written=frozenset(
+                    name
+                    for name, column in peeks.items()
+                    if column.percent or (roles.decimal == "," and not column.typed_number)
+                ),
+            )
+    layout = next(layout for layout in LAYOUTS if layout.name == wanted)
+    what = f"not a {wanted} table" if wanted != "probabilities" else "no class probabilities"
+    what += f"; columns: {list_names(columns)}"
+    hint = f"that layout needs columns such as {layout.needs}"
+    raise DataError.new(what, "wrong-layout", file, hint=hint)
+
+
+def _recoded_columns(
+    columns: Columns, peeks: Mapping[str, ColumnPeek], roles: Input
+) -> dict[str, Reading]:
+    """Return the 0/1 columns of labels that truth spells differently, with truth's spelling."""
+    if columns.truth not in peeks:
+        return {}
+    labels = [name for one in columns.models if one.kind == "label" for name in one.columns]
+    labels += [one.beside for one in columns.models if one.beside]
+    labels += [columns.answer] if columns.answer and roles.kind != "score" else []
+    classes = known_labels(peeks[columns.truth].texts, roles)
+    found = {name: spell_as_truth(peeks[name].texts, classes) for name in labels}
+    return {name: cast(Reading, "/".join(pair)) for name, pair in found.items() if pair}
+
+
 LENT = "__clfeval_truth"  # name of the truth column of another file
 MAX_FILES_NAMED = 3  # files named in the name of the joined table
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedFile:
-    """One of the joined files: its name, its columns, and their names in the joined table."""
-
-    called: str
-    said: bool  # by the user, not by its name
-    file: TableFile
-    columns: Columns
-    peeks: Mapping[str, ColumnPeek]
-    names: Mapping[str, str]
-
-    @property
-    def id(self) -> str:
-        """The column of its ids."""
-        return str(self.columns.id)
-
-    def model(self, one: ModelColumns, alone: bool, taken: Counter[str]) -> ModelColumns:
-        """Return a model, renamed for the joined table; alone: one per file; taken: all names."""
-        name = QUALIFIED_NAME.format(self.called, one.name)
-        if len(self.columns.models) == 1 and (self.said or alone):
-            name = self.called
-        elif not self.said and taken[one.name] == 1:
-            name = one.name
-        columns = tuple(self.names[column] for column in one.columns)
-        beside = one.beside and self.names[one.beside]
-        return replace(one, name=name, columns=columns, beside=beside)
-
-
 def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predictions:
     """Join files on their id column, each with the name the user gave it, or None."""
-    _refuse_unjoinable(files, roles)
+    refuse_unjoinable(files, roles)
     whole = " + ".join(file.display_name for _, file in files[:MAX_FILES_NAMED])
     whole += f" + {len(files) - MAX_FILES_NAMED} more" if len(files) > MAX_FILES_NAMED else ""
     peeks = [peek_columns(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
@@ -105,7 +169,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
             raise unknown_column_error(whole, name, [name for each in peeks for name in each])
     times = Counter(name for each in peeks for name in each)
     used = {*others, *(QUALIFIED_NAME.format(of, one) for of in called for one in others)} | ignored
-    bare = [_only_truth(each, of, roles, used) for of, each in zip(called, peeks, strict=True)]
+    bare = [find_lone_truth(each, of, roles, used) for of, each in zip(called, peeks, strict=True)]
     only_truth = [i for i, name in enumerate(bare) if name is not None]
     # fractions named like truth are the scores of another file
     only_truth.sort(key=lambda i: not peeks[i][str(bare[i])].classes)
@@ -128,7 +192,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     taken = Counter(one.name for part in parts for one in part.columns.models)
     models = [(part, one, part.model(one, alone, taken))
               for part in parts for one in part.columns.models]  # fmt: skip
-    _refuse_alike(parts, [new.name for _, _, new in models])
+    refuse_equal_names(parts, [new.name for _, _, new in models])
     by_name = {new.name: (part, one, new) for part, one, new in models}
     names = list(by_name)
     wanted = match_names(whole, names, roles.model) if roles.model else names
@@ -158,54 +222,13 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     how += f", {found.lost:,} dropped that are not in all files" if found.lost else ""
     how += f", rows without an id dropped: {found.nameless:,}" if found.nameless else ""
     layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
-    looks = _peeks(parts, table.columns, true)
+    looks = joined_peeks(parts, table.columns, true)
     # labels of one file are not stray columns next to scores of another
     sure = all(len({model.kind for model in part.columns.models}) <= 1 for part in parts)
     said = replace(asked, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
     edges = find_bin_edges((table,), asked.by, table.columns, roles.null_value)
     layout, columns = replace(layout, joined=True), replace(columns, edges=edges)
     return Predictions((table,), layout, columns, looks, said, how)
-
-
-def file_stem(name: str) -> str:
-    """Return the file name without the suffixes of its format."""
-    for ending in (".gz", ".zst", ".zstd"):
-        name = name.removesuffix(ending)
-    first, dot, _ = name.rpartition(".")
-    return first if dot and first else name.strip("<>")
-
-
-def _refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None:
-    """Raise for files and options that cannot be joined, before anything is read."""
-    if len(files) < 2:
-        what = "--join needs several files, but only one is given"
-        raise bad_option(what, "name all files: new=FILE old=FILE")
-    if roles.id not in (None, roles.join):
-        raise bad_option(f"--join '{roles.join}' and --id '{roles.id}' both name the rows",
-                         "leave --id out")  # fmt: skip
-    if roles.run is not None:
-        option = "--run-files" if roles.run == FILE_NAME else "--run"
-        raise bad_option(f"{option} and --join cannot be combined")
-    if roles.layout in ("long", "counts"):
-        raise bad_option(f"--join needs files with one row per id, not --layout {roles.layout}")
-    for _, file in files:
-        if roles.join not in file.columns:
-            raise unknown_column_error(file.name, str(roles.join), file.columns)
-
-
-def _refuse_alike(parts: Sequence[JoinedFile], models: Sequence[str]) -> None:
-    """Raise for two models, or two columns, that would have the same name."""
-    shared = {str(parts[0].columns.id), *(part.columns.truth for part in parts)} - {""}
-    columns = Counter[str]()
-    for part in parts:
-        own = {name for one in part.columns.models for name in (*one.columns, one.beside)}
-        columns.update(part.names[name] for name in own if name is not None)
-        shared |= {full for name, full in part.names.items() if name not in own}
-    columns.update(shared)
-    for what, found in (("models", Counter(models)), ("columns", columns)):
-        if alike := [name for name, count in found.items() if count > 1]:
-            hint = "give the files different names: new=FILE old=FILE"
-            raise bad_option(f"two {what} would have the name {list_names(alike)}", hint)
 
 
 def _recognise_part(
@@ -260,29 +283,6 @@ def _recognise_part(
         for name in (*model.columns, *([model.beside] if model.beside else [])):
             names[name] = name if times[name] == 1 else QUALIFIED_NAME.format(called, name)
     return JoinedFile(called, said, file, columns, peeks, names)
-
-
-def _only_truth(
-    peeks: Mapping[str, ColumnPeek], called: str, roles: Input, used: set[str]
-) -> str | None:
-    """Return the truth column of a file that has only ids and truth, else None."""
-    taken = {str(roles.join), *used}
-    free = {n: p for n, p in peeks.items() if not {n, QUALIFIED_NAME.format(called, n)} & taken}
-    truth = find_truth(free, roles)
-    return truth if [*free] == [truth] else None
-
-
-def _peeks(
-    parts: Sequence[JoinedFile], columns: Iterable[str], truth: str
-) -> dict[str, ColumnPeek]:
-    """Return the peek of each column of the joined table; that of truth from all files."""
-    found: dict[str, ColumnPeek] = {}
-    for part in reversed(parts):
-        for name, look in part.peeks.items():
-            found[part.names.get(name, name)] = look
-    truths = [part.peeks[part.columns.truth] for part in parts if part.columns.truth]
-    found[truth] = replace(truths[0], texts=frozenset().union(*(one.texts for one in truths)))
-    return {name: found[name] for name in columns}
 
 
 @contextmanager
