@@ -22,7 +22,7 @@ from clfeval.methods.mlcps.result import mlcps_result
 from clfeval.methods.mlcps.scale import RAYS, apply_scales, check_scales, make_scales
 from clfeval.options.declaration import changed_options
 from clfeval.tables.input import Input, table_paths, with_input
-from clfeval.tables.metric.sheet import Sheet, not_transposed_error
+from clfeval.tables.metric.grid import Sheet, not_transposed_error
 from clfeval.tables.metric.table import MetricTable, read_metrics
 from clfeval.tables.prediction_files import open_predictions
 

@@ -1,10 +1,10 @@
-"""Layouts of metric tables: wide, transposed, long, of a grid search, or of a clfeval result."""
+"""Layouts of metric tables as sheets: wide, transposed, long, grid search, or a clfeval result."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,21 +15,45 @@ from clfeval.document import whole_table_rows
 from clfeval.errors import HEADER_ONLY, MAX_PROBLEMS, DataError, Problem, list_names
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name
-from clfeval.tables.metric.grid import Grid, ValuePlaces, is_estimate, is_numeric, name_text
-from clfeval.tables.metric.sheet import (
+from clfeval.tables.metric.grid import (
     PREDICTIONS,
+    Grid,
+    MetricLayout,
     Sheet,
+    ValuePlaces,
+    is_estimate,
+    is_numeric,
     name_column,
     name_or_text_column,
     name_problems,
+    name_text,
     no_metrics_error,
     no_models_error,
     no_rows_error,
     not_transposed_error,
     requested_metrics,
     rows_left_out,
-    sheet_by_rows,
 )
+
+
+def sheet_by_rows(
+    grid: Grid,
+    models: Sequence[str | None],
+    columns: Mapping[str, int],
+    layout: MetricLayout,
+    named: int | None,
+    keep: Sequence[int] | None = None,
+) -> Sheet:
+    """Build the sheet of a table with one row per model; keep: its records, by default all.
+
+    `named` is the column of the names, None if they are built from parameters; `columns` maps
+    metrics to columns.
+    """
+    keep = range(len(grid.rows)) if keep is None else keep
+    places = ValuePlaces(np.array(keep)[:, None], np.array([list(columns.values())]))
+    roles = {} if named is None else {grid.columns[named]: "names of models"}
+    return Sheet(layout, models, tuple(columns), places, named=named, roles=roles)
+
 
 MOST = 20  # cells of the sheet per row of the table; with more the table is not a long one
 SMALL = 1_000_000  # cells that are always allowed

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clfeval.arrays import Floats
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem, bad_option, format_option, list_names
-from clfeval.records import dataclass, field
+from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnRole
 from clfeval.tables.guesses import LIKELY
 from clfeval.tables.input import (
@@ -21,22 +23,76 @@ from clfeval.tables.input import (
     refuse_ignored_columns,
 )
 from clfeval.tables.invalid_cells import with_delimiter
-from clfeval.tables.metric.grid import MISSING, NUMBER, PERCENT, UNDEFINED, Grid, ValuePlaces
-from clfeval.tables.metric.layouts import build_sheet
-from clfeval.tables.metric.reading import read_grid
-from clfeval.tables.metric.sheet import (
+from clfeval.tables.metric.grid import (
     FROM_PREDICTIONS,
+    MISSING,
+    NUMBER,
+    PERCENT,
     PREDICTIONS,
+    UNDEFINED,
+    Grid,
     MetricLayout,
     Sheet,
+    ValuePlaces,
     name_problems,
+    no_metrics_error,
     no_rows_error,
-    select_metrics,
-    select_models,
-    without_columns,
-    without_metrics,
 )
+from clfeval.tables.metric.layouts import build_sheet
+from clfeval.tables.metric.reading import read_grid
 from clfeval.tables.metric.values import check_values, percent_metrics
+
+
+def select_models(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
+    """Return the sheet with some of its models, given by index."""
+    places = sheet.places
+    parts = (part if len(part) == 1 else part[models] for part in (places.records, places.columns))
+    return replace(sheet, models=[sheet.models[i] for i in models], places=ValuePlaces(*parts))
+
+
+def select_metrics(sheet: Sheet, metrics: Sequence[int]) -> Sheet:
+    """Return the sheet with some of its metrics, given by index."""
+    at, both = list(metrics), (sheet.places.records, sheet.places.columns)
+    return replace(
+        sheet,
+        metrics=[sheet.metrics[j] for j in at],
+        places=ValuePlaces(*(part if part.shape[1] == 1 else part[:, at] for part in both)),
+        sds=[sheet.sds[j] for j in at] if sheet.sds else (),
+        splits={name: [columns[j] for j in at] for name, columns in sheet.splits.items()},
+    )
+
+
+def without_columns(grid: Grid, patterns: Sequence[str]) -> tuple[Grid, list[str]]:
+    """Return the grid without columns that match names or globs, and the names of those."""
+    gone = _match_patterns(grid.columns, patterns)
+    if not gone:
+        return grid, []
+    keep = [i for i, name in enumerate(grid.columns) if name not in gone]
+    columns, cells = tuple(grid.columns[i] for i in keep), tuple(grid.cells[i] for i in keep)
+    return replace(grid, columns=columns, cells=cells, outer=grid.outer and 0 in keep), gone
+
+
+def without_metrics(
+    grid: Grid, sheet: Sheet, patterns: Sequence[str], columns: Sequence[str]
+) -> tuple[Sheet, list[str]]:
+    """Return the sheet without metrics that match patterns, and those; UsageError if none does."""
+    gone = _match_patterns(sheet.metrics, patterns)
+    for pattern in patterns:
+        if not _match_patterns([*columns, *gone], [pattern]):
+            match_names(grid.name, [*grid.titles, *sheet.metrics], [pattern], what="column")
+    keep = [j for j, name in enumerate(sheet.metrics) if name not in gone]
+    if not keep:
+        raise no_metrics_error(grid)
+    return (select_metrics(sheet, keep) if gone else sheet), gone
+
+
+def _match_patterns(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Return the names, in their order, that match exact names or globs."""
+    known = {*names}
+    found = {*patterns} & known
+    for pattern in {*patterns} - known:
+        found.update(name for name in names if fnmatchcase(name, pattern))
+    return [name for name in names if name in found]
 
 
 def check_names(grid: Grid, sheet: Sheet) -> None:

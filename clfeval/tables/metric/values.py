@@ -22,12 +22,12 @@ from clfeval.tables.metric.grid import (
     TEXT,
     UNDEFINED,
     Grid,
+    Sheet,
     Status,
     describe_flaw,
     is_estimate,
     is_numeric,
 )
-from clfeval.tables.metric.sheet import Sheet
 
 CORNERS = 3  # corners of a polygon: at least as many metrics remain
 WORDS = 3  # distinct texts among numbers that may all mean missing
