@@ -11,10 +11,12 @@ import numpy as np
 from clfeval.counts.classes import (
     ClassPatterns,
     ClassScores,
+    ProbabilityRows,
     class_order,
     grouped_labels,
     read_class_scores,
     read_labels,
+    read_probability_rows,
 )
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.evaluated_rows import (
@@ -216,6 +218,10 @@ class PredictionCounts:
         count = partial(read_class_scores, self.kept, i, self.order)
         return self._once(("class scores", i), count, lambda found: found[None].p.size)
 
+    def probability_rows(self, i: int) -> ProbabilityRows:
+        """Return the class probabilities of model i row by row: one more pass."""
+        return read_probability_rows(self.kept, i, self.order)
+
     def _once(self, key: Any, make: Callable[[], S], size: Callable[[S], int]) -> S:
         """Return a statistic, cached if it is small: ten million scores would fill the memory."""
         if key in self._known:
@@ -321,8 +327,7 @@ class Sample:
         whole = self.patterns.get(None)
         if whole is not None and isinstance(whole.clusters, ClusterCounts):
             found["clusters"] = len(whole.clusters)
-        cuts = {cut for cut in self.thresholds.values() if cut is not None}
-        if cuts:
+        if cuts := {cut for cut in self.thresholds.values() if cut is not None}:
             found["thresholds"] = join_texts([f"{cut:g}" for cut in sorted(cuts)])
         parts = {"runs": len(self.runs), "slices": len(self.slices) - 1}
         return found | {name: number for name, number in parts.items() if number}
@@ -361,13 +366,9 @@ def read_sample(opened: Predictions) -> Sample:
     if opened.layout.expand is None:
         return Sample.from_predictions(count_predictions(opened))
     roles, naming = opened.roles, opened.columns.naming
-    unfit = {
-        "--threshold": roles.threshold, "--weight": roles.weight, "--kind": roles.kind,
-        "--cluster": roles.cluster,
-    }  # fmt: skip
-    for option, given in unfit.items():
-        if given:
-            what = f"{option} needs predictions, but the table holds counts"
+    for option in ("threshold", "weight", "kind", "cluster"):
+        if getattr(roles, option):
+            what = f"--{option} needs predictions, but the table holds counts"
             raise UsageError.new(what, "needs-predictions", hint="leave it out")
     keys, facets = opened.columns.by, opened.columns.facets
     if {naming, *(find_column(opened.peeks, (name,)) for name in ColumnNames.COUNT)} & set(keys):

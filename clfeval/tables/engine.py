@@ -82,6 +82,7 @@ def in_polars(frame: Frame) -> pl.LazyFrame:
     return native
 
 
+# how a list of records begins, and how pandas' split of columns and rows does
 _LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")
 _SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\[')
 

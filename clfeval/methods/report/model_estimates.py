@@ -16,7 +16,7 @@ from clfeval.compare.paired_estimates import (
     PairedEstimates,
     errors_of_rows,
 )
-from clfeval.counts.classes import ClassPatterns, ProbabilityRows, read_probability_rows
+from clfeval.counts.classes import ClassPatterns, ProbabilityRows
 from clfeval.counts.count import PredictionCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.rows import DistinctRows, ScoredRows
@@ -160,7 +160,7 @@ def probability_estimates(
     for i, model in enumerate(counted.models):
         if model.kind != "classes":
             continue
-        rows = read_probability_rows(counted.kept, i, counted.order)
+        rows = counted.probability_rows(i)
         first = rows if first is None else first
         if not np.array_equal(rows.truth, first.truth):
             raise RuntimeError("the second pass has a different row order")
@@ -224,7 +224,7 @@ def class_bootstrap_estimates(
     at = {model.name: i for i, model in enumerate(counted.models) if model.kind == "classes"}
 
     def drawn(pair: ModelPair) -> Floats:
-        one, other = (read_probability_rows(counted.kept, at[name], counted.order) for name in pair)
+        one, other = (counted.probability_rows(at[name]) for name in pair)
         weighed = patterns.fractional and one.owners is None
         columns = (*one.p.T, *other.p.T, one.truth)
         kinds = DistinctRows.from_columns(columns, one.weights, one.owners, weighed=weighed)
