@@ -14,8 +14,7 @@ from typing import Any
 from clfeval.api.baseline import compute_with_gates, history_entries
 from clfeval.api.result import Result
 from clfeval.compare.gates.limits import Gates
-from clfeval.compare.history.file import append_entries
-from clfeval.compare.history.line import AcceptedLabel, HistoryEntry
+from clfeval.compare.history.file import AcceptedLabel, HistoryEntry, append_entries
 from clfeval.document import Answer, Document, Gate, InputFile, Row
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
 from clfeval.options.declaration import build_group
