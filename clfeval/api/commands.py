@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 from clfeval.api.entry import public_function
 from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.compare.baseline.read import read_result
-from clfeval.compare.gates.limit_targets import LIMITED
-from clfeval.compare.gates.limits import Gates
+from clfeval.compare.gates.limits import LIMITED, Gates
 from clfeval.counts.ambiguous_scores import refuse_multilabel
 from clfeval.counts.count import Sample, count_predictions, read_sample
 from clfeval.counts.prediction_counts import PredictionCounts

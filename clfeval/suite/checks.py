@@ -9,13 +9,15 @@ from fnmatch import fnmatchcase
 from functools import partial
 from graphlib import CycleError, TopologicalSorter
 
-from clfeval.compare.gates.limit_targets import (
+from clfeval.compare.gates.evaluate import still_best_gates
+from clfeval.compare.gates.limit_tests import (
     DIFFERENCE_SUFFIX,
+    check_compared,
+    check_ranges,
     match_metric,
     match_models,
     match_slices,
 )
-from clfeval.compare.gates.limit_tests import check_compared, check_ranges, still_best_gates
 from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.document import Cell, Document, Gate, Row
 from clfeval.errors import ErrorCollector, UsageError, list_names, suggestion
