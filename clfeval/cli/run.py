@@ -225,8 +225,8 @@ clfeval batch --print-schema > suite.schema.json
 
 def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Run a batch like a command: files are opened first, the result is printed once."""
-    from clfeval.suite.result import MAX_OUTCOME_LINES, suite_result
-    from clfeval.suite.running import build_plan, execute_runs
+    from clfeval.suite.plan import build_plan
+    from clfeval.suite.running import MAX_OUTCOME_LINES, execute_runs, suite_result
 
     batch, output = build_group(BatchOptions, given), build_group(Output, given)
     if batch.print_schema:
