@@ -19,13 +19,20 @@ from clfeval.compare.baseline.read import (
     HistoryBaseline,
     baseline_kind,
     is_history,
+    result_lines,
     rows_by_label,
 )
 from clfeval.compare.change import Change, change_of_independent, shared_correlation
 from clfeval.compare.families import CALIBRATION
 from clfeval.compare.gates.limits import Gates
-from clfeval.compare.history.file import CODE, append_entries, read_history, series_key
-from clfeval.compare.history.line import AcceptedLabel, HistoryEntry, result_lines
+from clfeval.compare.history.file import (
+    CODE,
+    AcceptedLabel,
+    HistoryEntry,
+    append_entries,
+    read_history,
+    series_key,
+)
 from clfeval.document import Document, ResultNote, Row, as_estimate
 from clfeval.errors import DataError, UsageError, bad_option, format_option, list_names, suggestion
 from clfeval.formatting import NAMESAKES

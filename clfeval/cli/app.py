@@ -12,13 +12,14 @@ import typer
 from typer.core import TyperGroup
 
 from clfeval import COMMANDS, __version__
-from clfeval.cli.command import OTHERS, build_typer_command, find_declaration, find_option
-from clfeval.cli.help_texts import (
-    guide_names,
-    print_guide,
+from clfeval.cli.command import (
+    OTHERS,
+    build_typer_command,
+    find_declaration,
     refuse_unknown_command,
     suggest_other_commands,
 )
+from clfeval.cli.help_and_completion import guide_names, print_guide
 from clfeval.cli.output import (
     ASCII_HANDLER,
     abandon_stream,
@@ -57,14 +58,14 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words before a command; for an unknown option name the commands with it."""
-        with suggest_other_commands("clfeval", [*args], find_option):
+        with suggest_other_commands("clfeval", [*args]):
             found: list[str] = super().parse_args(ctx, args)
             return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the named command; UsageError with a hint for an unknown one."""
         if args[0] not in self.commands and not ctx.resilient_parsing:
-            refuse_unknown_command(args, find_option)
+            refuse_unknown_command(args)
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

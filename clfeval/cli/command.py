@@ -1,10 +1,12 @@
-"""Command lines built from the declared options of commands."""
+"""Command lines built from the declared options of commands, and hints on mistyped ones."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from inspect import Parameter, Signature, cleandoc
 from itertools import repeat
@@ -15,16 +17,36 @@ import typer
 from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
-from clfeval.cli import complete, help_texts
-from clfeval.cli.help_texts import EXAMPLE, suggest_other_commands, write_example
+from clfeval import COMMANDS
+from clfeval.cli.help_and_completion import (
+    complete_class,
+    complete_column,
+    complete_explain,
+    complete_measure,
+    complete_metric,
+    complete_model,
+    complete_ranked,
+    complete_show,
+    explain_name,
+)
 from clfeval.cli.output import OUTPUT, Output, print_notes, print_result
-from clfeval.cli.run import BATCH, HISTORY_COMMAND, run_batch, run_command, show_history
+from clfeval.cli.run import (
+    BATCH,
+    EXAMPLE,
+    HISTORY_COMMAND,
+    run_batch,
+    run_command,
+    show_history,
+    write_example,
+)
 from clfeval.compare.gates.limits import GATES, Gates
 from clfeval.compare.history.file import HISTORY, HistoryOptions
-from clfeval.errors import bad_option, format_command_line
+from clfeval.errors import UsageError, bad_option, format_command_line, say_which_have_it
 from clfeval.methods.options import INTERVALS
-from clfeval.options.declaration import COLUMNS, READING, Command, Option, build_group
-from clfeval.tables.input import command_of, split_path
+from clfeval.options.declaration import COLUMNS, READING, Command, Option, build_group, options_of
+from clfeval.options.syntax import MEANT
+from clfeval.tables.input import command_of
+from clfeval.tables.source import split_path
 
 if TYPE_CHECKING:
     from clfeval.document import Document
@@ -44,13 +66,13 @@ PANELS = (READING, COLUMNS, "", INTERVALS, OUTPUT, GATES, HISTORY)
 # completion functions by kind of value, and the name of the value in help
 COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
     None: (None, None),
-    "column": (complete.complete_column, "COLUMN"),
-    "model": (complete.complete_model, "MODEL"),
-    "class": (complete.complete_class, "LABEL"),
-    "metric": (complete.complete_metric, "METRIC"),
-    "measure": (complete.complete_measure, "MEASURE"),
-    "shown": (complete.complete_show, "NAME"),
-    "ranked": (complete.complete_ranked, "METRIC"),
+    "column": (complete_column, "COLUMN"),
+    "model": (complete_model, "MODEL"),
+    "class": (complete_class, "LABEL"),
+    "metric": (complete_metric, "METRIC"),
+    "measure": (complete_measure, "MEASURE"),
+    "shown": (complete_show, "NAME"),
+    "ranked": (complete_ranked, "METRIC"),
 }
 HELP = 80  # columns of the short help
 SPELT = 24  # characters of choices that help lists next to the option
@@ -65,7 +87,7 @@ class BriefHelpCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line; UsageError for a single-valued option given twice."""
-        with suggest_other_commands(str(self.name), [*args], find_option):
+        with suggest_other_commands(str(self.name), [*args]):
             order = [] if ctx.resilient_parsing else self.make_parser(ctx).parse_args([*args])[2]
             for option, times in Counter(order).items():
                 single = isinstance(option, TyperOption) and not (option.is_flag or option.multiple)
@@ -123,9 +145,9 @@ _EXPLAIN: Any = typer.Option(
     "--explain",
     help="Explain a heading, measure or code; measures lists all.",
     metavar="NAME",
-    callback=help_texts.explain_name,
+    callback=explain_name,
     is_eager=True,
-    autocompletion=complete.complete_explain,
+    autocompletion=complete_explain,
 )
 EAGER = (  # options that print something and exit
     Parameter("help_all", KIND, default=False, annotation=Annotated[bool, _HELP_ALL]),
@@ -158,8 +180,8 @@ def build_typer_command(name: str) -> Any:
     made: Any = get_command(app)
     made.declared = command
     common = [f"--{word}" for word in command.brief.split()]
-    options_of = [one for one in made.params if isinstance(one, TyperOption)]
-    made.seldom = frozenset(o.name for o in options_of if {*o.opts}.isdisjoint(common))
+    typed = [one for one in made.params if isinstance(one, TyperOption)]
+    made.seldom = frozenset(o.name for o in typed if {*o.opts}.isdisjoint(common))
     return made
 
 
@@ -268,3 +290,48 @@ def _parse_value(option: Option, given: Any) -> Any:
     if option.opt.parse is None or given is None or given == []:
         return option.default if given == [] else given
     return option.opt.parse(option.flag, given if isinstance(given, list) else [given])
+
+
+@contextmanager
+def suggest_other_commands(command: str, words: Sequence[str]) -> Iterator[None]:
+    """Raise UsageError for an option that other commands have, naming them; words: arguments."""
+    try:
+        yield
+    except Exception as error:  # recognised by its attributes: its class is not public
+        flag = getattr(error, "option_name", "")
+        every = (*COMMANDS, *OTHERS) if flag.startswith("--") else ()
+        owners = [(one, option) for one in every if (option := find_option(one, flag))]
+        shells = [one for one, option in owners if option.opt.shell]
+        own = dict(owners).get(command)
+        if (not owners and flag not in MEANT) or (own and own.opt.shell):
+            raise  # second case: the command has the option, and another error occurred
+        if not owners:
+            what = f"{command} has no {flag}"
+            raise UsageError.new(what, "command-line", hint=f"use {MEANT[flag]}") from None
+        if own or not shells:
+            owner, option = (command, own) if own else owners[0]
+            where = "result.check" if option in options_of(Gates) else f"clfeval.{owner}"
+            where = where.replace("-", "_")
+            what = f"{flag} exists in Python and in batches only"
+            hint = f"in Python {where}({option.name}=...), in a batch {option.key}: ..."
+            raise UsageError.new(what, "command-line", hint=hint) from None
+        raise _command_error(
+            f"{command} has no {flag}: {say_which_have_it(shells)}", [shells[0], *words]
+        ) from None
+
+
+def refuse_unknown_command(words: Sequence[str]) -> None:
+    """Raise for an unknown command that is an option or a file, with the command to run."""
+    word, flag = words[0], f"--{words[0]}"
+    if word == "suite":
+        raise _command_error(f"clfeval has no command '{word}'", ["batch", *words[1:]])
+    if any((option := find_option(one, flag)) and option.opt.shell for one in COMMANDS):
+        what = f"clfeval has no command '{word}': report has {flag}"
+        raise _command_error(what, ["report", flag, *words[1:]])
+    if os.path.isfile(word):
+        command = "batch" if word.endswith((".yaml", ".yml")) else "report"
+        raise _command_error(f"'{word}' is a file, not a command", [command, *words])
+
+
+def _command_error(what: str, words: Sequence[str]) -> UsageError:
+    return UsageError.new(what, "command-line", hint=format_command_line(["clfeval", *words]))

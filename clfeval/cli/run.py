@@ -1,4 +1,4 @@
-"""Run of a command: limits, files, computation, gates, stdout, notes, exit code."""
+"""Run of a command: files, computation, gates, output; the commands history, batch, example."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from json import dumps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,9 +30,10 @@ from clfeval.cli.output import (
 )
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions, append_entries, check_target
-from clfeval.errors import ExitCode, bad_option
+from clfeval.errors import ExitCode, UsageError, bad_option, format_command_line
 from clfeval.formatting import format_count
 from clfeval.options.declaration import Command, Opt, build_group
+from clfeval.output_files import Draft
 from clfeval.pages.schema import DRY_RUN, HISTORY, SUITE, page_of
 from clfeval.records import dataclass, replace
 from clfeval.tables.engine import defer_parts_of_numpy
@@ -223,8 +225,8 @@ clfeval batch --print-schema > suite.schema.json
 
 def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> None:
     """Run a batch like a command: files are opened first, the result is printed once."""
-    from clfeval.suite.result import MAX_OUTCOME_LINES, suite_result
-    from clfeval.suite.running import build_plan, execute_runs
+    from clfeval.suite.plan import build_plan
+    from clfeval.suite.running import MAX_OUTCOME_LINES, execute_runs, suite_result
 
     batch, output = build_group(BatchOptions, given), build_group(Output, given)
     if batch.print_schema:
@@ -307,3 +309,55 @@ def _print_outcome(head: str, one: RunOutcome, output: Output) -> None:
         print_notes(*(f"{name}: {line}" for line in said))
     if output.verbose:
         print_notes(*(f"{name}: wrote {path}" for path in one.wrote))
+
+
+TABLES = Path(__file__).parent.parent / "example"
+READABLE = 0o644
+TRIES = (
+    ("report", "scores.csv", "--positive", "malignant"),
+    ("mars", "labels.csv", "--positive", "malignant"),
+    ("phidelta", "labels.csv", "--positive", "malignant"),
+    ("tune-jpt", "scores.csv", "--positive", "malignant", "--prevalence", "0.01"),
+    ("mlcps", "metrics.csv"),
+)
+EXAMPLE = Command(
+    "example",
+    (),
+    have="no table yet",
+    want="how it works, on a real table",
+    help="Write example tables: predictions of six breast cancer classifiers.",
+    examples="clfeval example\nclfeval example tables\n",
+    tables="The folder; by default the current one. It is created if missing.",
+    optional=True,
+    files="DIR",
+)
+
+
+def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> None:
+    """Write the example tables, and print commands to try; UsageError rather than overwrite."""
+    if len(folders) > 1:
+        raise bad_option("example takes one folder", f"clfeval example {folders[0]}")
+    folder = Path(*folders)
+    tables = {folder / one.name: one.read_text("utf-8") for one in sorted(TABLES.glob("*.csv"))}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in tables.items():
+            if path.exists() and path.read_text("utf-8", errors="replace") != text:
+                what = "a different file has this name"
+                hint = "name another folder: clfeval example DIR"
+                raise UsageError.new(what, "output", f"{path}", hint=hint)
+        for path, text in tables.items():
+            draft = Draft(path)
+            try:
+                draft.stream.write(text)
+                draft.replace_target(READABLE)
+            finally:
+                draft.close()
+    except OSError as error:
+        what = f"cannot write the example: {error.strerror}"
+        raise UsageError.new(what, "output", f"{folder}") from None
+    lines = [f"Wrote {', '.join(map(str, tables))}. Now try, for example:\n"]
+    for name, file, *more in TRIES:
+        words = ["clfeval", name, str(folder / file), *more]
+        lines.append(f"  {format_command_line(words)}\n")
+    print_result(lines, for_people=True)

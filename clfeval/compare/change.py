@@ -1,4 +1,4 @@
-"""The change of a measure from one side to another: difference, interval, p-value, verdict."""
+"""The change of a measure from one side to another: standard error, interval, p-value, verdict."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.counts.clusters_and_weights import ClusterCounts, Owned
 from clfeval.document import Cell, Estimate, Row
-from clfeval.inference.distributions import student_quantile, student_tail
-from clfeval.inference.influence import measure_difference
+from clfeval.inference.distributions import student_quantile, student_tail, tail_probability
+from clfeval.inference.influence import drop_small_df, mean_covariance, measure_difference
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import AIMS
 from clfeval.records import dataclass, replace
@@ -172,6 +173,30 @@ def p_from_limits(d: ArrayLike, low: ArrayLike, high: ArrayLike, df: ArrayLike, 
     return np.where(np.isnan(reach), np.nan, np.where(d == 0, 1.0, p))
 
 
+def t_limits(d: Floats, s: Floats, df: Floats, most: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return d -+ t s, or 0 -+ most where no row differs; NaN where s is unknown, or 0 unlike d."""
+    t = student_quantile(np.where(df > 0, df, np.nan), level=level)
+    reach = np.where((s == 0) & (d == 0), most, t * np.where(s > 0, s, np.nan))
+    return d - reach, d + reach
+
+
+def t_p_values(d: Floats, s: Floats, df: Floats) -> Floats:
+    """Return 2 P(T > |d| / s), or 1 where no row differs; NaN where s is unknown, or 0 unlike d."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * student_tail(np.where(df > 0, df, np.nan), np.abs(d) / np.where(s > 0, s, np.nan))
+    return np.where((s == 0) & (d == 0), 1.0, p)
+
+
+def no_differing_row_limit(steps: Floats, sizes: Floats, level: float) -> Floats:
+    """Return 0-of-n limits of the difference of estimates that differ in no row, (k,).
+
+    The largest step (k, c) of a kind of rows times 1 - tail**(1 / n), n (c,) or (k, c) of them.
+    """
+    with np.errstate(divide="ignore"):
+        found = steps * (1 - tail_probability(level) ** (1 / sizes))
+    return found.max(axis=1) if steps.shape[1] else np.full(len(steps), np.nan)
+
+
 def comparison_row(
     against: str, metric: str, model: str, reference: str, change: Change, level: float, *,
     margin: float | None = None, part: str | None = None, best: str | None = None,
@@ -215,3 +240,112 @@ def estimate_or_none(value: float, low: float, high: float, reason: str | None =
 def number_or_none(number: float) -> float | None:
     """Return a number; None for NaN."""
     return None if math.isnan(number) else float(number)
+
+
+_BLOCK = 2**13  # rows per block: those of all models stay in the cache
+_DIGITS = 11  # that are kept: sums over rows in another order differ beyond
+_ROUNDING = 1e-24  # of two variances: what rounding leaves where two never differ
+_CLOSE = 1e-2  # of two variances: below, squares are summed for the pair itself
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DifferenceErrors:
+    """Standard errors and degrees of freedom of the differences of k estimates, (k, k) each.
+
+    An error is 0 where two estimates differ in no row, NaN where it is unknown. covariance: of the
+    estimates; None of a bootstrap, which draws two models at a time.
+    """
+
+    errors: Floats
+    df: Floats
+    covariance: Floats | None = None
+
+
+def errors_of_kinds(
+    f: Floats, n: Counts, clusters: Owned | None, *, fewest: float = np.inf,
+    flips: Floats | None = None,
+) -> DifferenceErrors:  # fmt: skip
+    """Return the errors of k estimates from their influence on m kinds of rows, f (k, m).
+
+    n (m,): rows of each kind, or their weight; clusters: sampling units. fewest, flips: as in
+    `errors_of_rows`.
+    """
+    total = float(n.sum())
+    parts, weights = (total, n.astype(np.float64)) if clusters is None else (clusters.size, None)
+    if isinstance(clusters, ClusterCounts):
+        f = clusters.totals(f)
+    elif clusters is not None:
+        weights = clusters.squares
+    return _difference_errors(list(f), weights, total, parts, fewest, flips)
+
+
+def errors_of_rows(
+    f: Sequence[Floats], weights: Counts | None, owners: Ints | None, *, sampling: bool = False,
+    fewest: float = np.inf, flips: Floats | None = None,
+) -> DifferenceErrors:  # fmt: skip
+    """Return the errors of k estimates from their influence on n rows, f[i] (n,).
+
+    V = sum n f f' parts / (parts - 1) / M² over rows; over clusters of their totals; of weights sum
+    w² f f'. s_ij² = V_ii + V_jj - 2 V_ij. Degrees of freedom: of a variance of terms with that
+    kurtosis (see `influence_covariance`), at most fewest - 1.
+
+    weights (n,): frequencies, with `sampling` sampling weights. owners (n,): the cluster of each
+    row, numbered from 0. flips (k, k): squares added to those of f_i - f_j, of half a row more in
+    each class and direction.
+    Source: Hampel 1974, Journal of the American Statistical Association 69:383; half a row, of
+    shares: Agresti and Min 2005, Statistics in Medicine 24:729.
+    """
+    n = np.ones(len(f[0])) if weights is None else weights.astype(np.float64)
+    total = float(n.sum())
+    if owners is not None:
+        c = int(owners.max(initial=-1)) + 1
+        each = [np.bincount(owners, one * n, c).astype(np.float64) for one in f]
+        return _difference_errors(each, None, total, float(c), fewest, flips)
+    q = n**2 if sampling else None if weights is None else n
+    parts = total**2 / float((n**2).sum()) if sampling else total
+    return _difference_errors(f, q, total, parts, fewest, flips)
+
+
+def _difference_errors(
+    f: Sequence[Floats], q: Floats | None, total: float, parts: float, fewest: float,
+    flips: Floats | None,
+) -> DifferenceErrors:  # fmt: skip
+    """Return the errors from k values of each of r terms, (r,) each, with weights q (r,)."""
+    k, r = len(f), len(f[0])
+    products, third, fourth = (np.zeros((k, k)) for _ in range(3))
+    for start in range(0, r, _BLOCK):
+        some = slice(start, start + _BLOCK)
+        block = np.array([one[some] for one in f])
+        weighed = block if q is None else block * q[some]
+        squares = block * block
+        products += weighed @ block.T
+        third += (weighed * squares) @ block.T  # sums of f_i³ f_j
+        fourth += (weighed * block) @ squares.T
+    own, quarts = np.diag(products), np.diag(fourth)
+    spread = own[:, None] + own[None]
+    apart = spread - 2 * products
+    powers = quarts[:, None] + quarts[None] + 6 * fourth - 4 * (third + third.T)
+    for i, j in np.argwhere(np.triu(apart < _CLOSE * spread, 1)).tolist():
+        squares = (f[i] - f[j]) ** 2
+        for sums, power in ((apart, 1), (powers, 2)):
+            sums[i, j] = sums[j, i] = ((1 if q is None else q) * squares**power).sum()
+    apart = np.where(apart > _ROUNDING * spread, apart, 0.0)
+    mass = float(r) if q is None else float(q.sum())
+    kurtosis = divide(mass * np.maximum(powers, 0.0), np.where(apart > 0, apart**2, np.nan))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = drop_small_df(np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
+    if flips is not None:
+        apart = apart + flips
+    errors = np.sqrt(mean_covariance(apart, total, parts))
+    v = mean_covariance(products, total, parts)
+    largest = np.broadcast_to(np.abs(v).max(initial=0.0), v.shape)
+    return DifferenceErrors(
+        _round_to_digits(errors, errors), _round_to_digits(df, df), _round_to_digits(v, largest)
+    )
+
+
+def _round_to_digits(x: Floats, size: Floats) -> Floats:
+    """Return x rounded relative to `size`, so that row order and other models have no effect."""
+    known = np.isfinite(x) & (size > 0)
+    power = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.where(known, size, 1.0))))
+    return np.where(known, np.round(x * power) / power, x)

@@ -1,22 +1,22 @@
-"""Estimates of several models on the same rows, and standard errors of their differences."""
+"""Estimates of several models on the same rows, or from their rates: differences of pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints, divide
-from clfeval.compare.change import p_from_limits
-from clfeval.counts.clusters_and_weights import ClusterCounts, Owned
-from clfeval.inference.distributions import student_quantile, student_tail, tail_probability
-from clfeval.inference.influence import (
-    confidence_limits,
-    drop_small_df,
-    mean_covariance,
-    measure_difference,
+from clfeval.arrays import Bools, Floats, Ints, divide
+from clfeval.compare.change import (
+    DifferenceErrors,
+    no_differing_row_limit,
+    p_from_limits,
+    t_limits,
+    t_p_values,
 )
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.inference.distributions import student_quantile, tail_probability
+from clfeval.inference.influence import confidence_limits, measure_difference, partial_derivatives
 from clfeval.inference.proportions import ENOUGH, MIN_ERRORS_FROM_END
+from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.records import dataclass, field
 
@@ -25,24 +25,7 @@ UNKNOWN = "none: all differences are equal"
 TOO_FEW = "none: too few rows, clusters or weights"
 REACHING = ", extended to square-and-add of logits"
 MIDDLE = 0.5  # an area under the ROC curve of equal scores
-_BLOCK = 2**13  # rows per block: those of all models stay in the cache
-_DIGITS = 11  # that are kept: sums over rows in another order differ beyond
 _EQUAL_VALUES = 1e-13  # of two values: what sums of weights in another order leave
-_ROUNDING = 1e-24  # of two variances: what rounding leaves where two never differ
-_CLOSE = 1e-2  # of two variances: below, squares are summed for the pair itself
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class DifferenceErrors:
-    """Standard errors and degrees of freedom of the differences of k estimates, (k, k) each.
-
-    An error is 0 where two estimates differ in no row, NaN where it is unknown. covariance: of the
-    estimates; None of a bootstrap, which draws two models at a time.
-    """
-
-    errors: Floats
-    df: Floats
-    covariance: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,115 +177,124 @@ class PairedEstimates:
         return np.where(down, below, least), np.where(up, beyond, most), down | up
 
 
-def t_limits(d: Floats, s: Floats, df: Floats, most: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return d -+ t s, or 0 -+ most where no row differs; NaN where s is unknown, or 0 unlike d."""
-    t = student_quantile(np.where(df > 0, df, np.nan), level=level)
-    reach = np.where((s == 0) & (d == 0), most, t * np.where(s > 0, s, np.nan))
-    return d - reach, d + reach
+@dataclass(frozen=True, slots=True, eq=False)
+class RateCovariance:
+    """True and false positive rates of k models in each of s parts, and their covariance.
 
-
-def t_p_values(d: Floats, s: Floats, df: Floats) -> Floats:
-    """Return 2 P(T > |d| / s), or 1 where no row differs; NaN where s is unknown, or 0 unlike d."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * student_tail(np.where(df > 0, df, np.nan), np.abs(d) / np.where(s > 0, s, np.nan))
-    return np.where((s == 0) & (d == 0), 1.0, p)
-
-
-def no_differing_row_limit(steps: Floats, sizes: Floats, level: float) -> Floats:
-    """Return 0-of-n limits of the difference of estimates that differ in no row, (k,).
-
-    The largest step (k, c) of a kind of rows times 1 - tail**(1 / n), n (c,) or (k, c) of them.
+    counts: of all s k models, part by part. covariance (s, 2k, 2k): true positive rates first; or
+    variances (2, s k), of models on independent rows. differ (2, s k, k): whether a model and each
+    of its part differ in any positive, in any negative; None for independent rows. sizes (2, s k):
+    (effective) rows or clusters of each class. weight, parts (s k,): weight of a row, and number of
+    sampling units.
     """
-    with np.errstate(divide="ignore"):
-        found = steps * (1 - tail_probability(level) ** (1 / sizes))
-    return found.max(axis=1) if steps.shape[1] else np.full(len(steps), np.nan)
+
+    counts: ConfusionCounts
+    covariance: Floats
+    differ: Bools | None
+    sizes: Floats
+    weight: Floats
+    parts: Floats
+
+    @property
+    def crossed(self) -> bool:
+        """Whether rates of the two classes are correlated, as they may be over clusters."""
+        k = self.covariance.shape[-1] // 2
+        return self.differ is not None and bool(self.covariance[:, :k, k:].any())
+
+    def measures_at_odds(self, measure: Measure, models: Ints, ratios: Floats) -> RateEstimates:
+        """Return models by a measure at ratios of positives to negatives, (e,) each.
+
+        Slopes are those at the observed rates; steps those with half a row more of each kind.
+        """
+        c, row = self.counts, self.weight[models]
+        cells = [part[models] for part in (c.tp, c.fp, c.fn, c.tn)]
+        values = np.asarray(measure.function(Confusion(*cells).tuned(ratios)), np.float64)
+        tp, fp, fn, tn = (np.concatenate([cell, cell + row / 2]) for cell in cells)
+        both = np.concatenate([ratios, ratios])
+        p, n = tp + fn, fp + tn
+        found = partial_derivatives(
+            lambda x, y: measure.function(Confusion.from_rates(x, y, both)),
+            np.minimum(divide(tp, p), 1.0), np.minimum(divide(fp, n), 1.0),
+        )  # fmt: skip
+        along, smooth = np.moveaxis(np.reshape(found, (2, 2, -1)), 1, 0)
+        total, parts = (p + n)[: len(row)], self.parts[models]
+        with np.errstate(invalid="ignore"):  # a class without rows has no error
+            grown = divide(total + 2 * row, total) * np.sqrt(divide(parts, parts - 1))
+            jumps = smooth * divide(row, np.stack([p, n])[:, len(row) :]) * grown
+        values = np.where(np.isfinite(values), values, np.nan)
+        return RateEstimates(self, measure, models, values, along, np.abs(smooth), np.abs(jumps))
 
 
-def errors_of_kinds(
-    f: Floats, n: Counts, clusters: Owned | None, *, fewest: float = np.inf,
-    flips: Floats | None = None,
-) -> DifferenceErrors:  # fmt: skip
-    """Return the errors of k estimates from their influence on m kinds of rows, f (k, m).
+@dataclass(frozen=True, slots=True, eq=False)
+class RateEstimates:
+    """Estimates of models by a measure, each at a class ratio, and errors of differences.
 
-    n (m,): rows of each kind, or their weight; clusters: sampling units. fewest, flips: as in
-    `errors_of_rows`.
+    values (e,), NaN unless finite; slopes (2, e): along the true and the false positive rate;
+    steps (2, e): the same with half a row more; jumps (2, e): change of an estimate by one row that
+    changes sides.
     """
-    total = float(n.sum())
-    parts, weights = (total, n.astype(np.float64)) if clusters is None else (clusters.size, None)
-    if isinstance(clusters, ClusterCounts):
-        f = clusters.totals(f)
-    elif clusters is not None:
-        weights = clusters.squares
-    return _difference_errors(list(f), weights, total, parts, fewest, flips)
 
+    rates: RateCovariance
+    measure: Measure
+    models: Ints
+    values: Floats
+    slopes: Floats
+    steps: Floats
+    jumps: Floats
 
-def errors_of_rows(
-    f: Sequence[Floats], weights: Counts | None, owners: Ints | None, *, sampling: bool = False,
-    fewest: float = np.inf, flips: Floats | None = None,
-) -> DifferenceErrors:  # fmt: skip
-    """Return the errors of k estimates from their influence on n rows, f[i] (n,).
+    def errors(self, first: Ints, second: Ints) -> tuple[Floats, Floats]:
+        """Return the standard errors and degrees of freedom of differences of pairs, (q,) each.
 
-    V = sum n f f' parts / (parts - 1) / M² over rows; over clusters of their totals; of weights sum
-    w² f f'. s_ij² = V_ii + V_jj - 2 V_ij. Degrees of freedom: of a variance of terms with that
-    kurtosis (see `influence_covariance`), at most fewest - 1.
+        s² = w' V w + sum over classes of (J_i² + J_j²) / 2
 
-    weights (n,): frequencies, with `sampling` sampling weights. owners (n,): the cluster of each
-    row, numbered from 0. flips (k, k): squares added to those of f_i - f_j, of half a row more in
-    each class and direction.
-    Source: Hampel 1974, Journal of the American Statistical Association 69:383; half a row, of
-    shares: Agresti and Min 2005, Statistics in Medicine 24:729.
-    """
-    n = np.ones(len(f[0])) if weights is None else weights.astype(np.float64)
-    total = float(n.sum())
-    if owners is not None:
-        c = int(owners.max(initial=-1)) + 1
-        each = [np.bincount(owners, one * n, c).astype(np.float64) for one in f]
-        return _difference_errors(each, None, total, float(c), fewest, flips)
-    q = n**2 if sampling else None if weights is None else n
-    parts = total**2 / float((n**2).sum()) if sampling else total
-    return _difference_errors(f, q, total, parts, fewest, flips)
+        V are the covariances of the four rates, w the slopes along them. J, half a row more of each
+        class and direction, is added where two models differ in any row that affects the measure. 0
+        where they differ in none.
+        Source: the delta method; half a row: Agresti and Min 2005, Statistics in Medicine 24:729.
+        """
+        i, j, rates = self.models[first], self.models[second], self.rates
+        w = np.concatenate([self.slopes[:, first], -self.slopes[:, second]])  # tp, fp; tp, fp
+        jumps = (self.jumps[:, first] ** 2 + self.jumps[:, second] ** 2) / 2
+        if rates.differ is None:
+            v = np.concatenate([rates.covariance[:, i], rates.covariance[:, j]])
+            squares, differ = (w**2 * v).sum(axis=0), np.ones((2, len(i)), bool)
+        else:
+            k = rates.differ.shape[-1]
+            at = np.stack([i % k, i % k + k, j % k, j % k + k])
+            v = rates.covariance[i // k, at[:, None], at]
+            squares = np.maximum(np.einsum("am,abm,bm->m", w, v, w), 0.0)
+            differ = rates.differ[:, i, j % k]
+        sizes = np.minimum(rates.sizes[:, i], rates.sizes[:, j]).min(axis=0)
+        moves = (differ & (jumps > 0)).any(axis=0)
+        return np.where(moves, np.sqrt(squares + jumps.sum(axis=0)), 0.0), sizes - 1
 
+    def intervals(
+        self, first: Ints, second: Ints, *, level: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return differences of pairs with limits as of `PairedEstimates.intervals`, (q,) each."""
+        d, span = self.values[first] - self.values[second], self.measure.high - self.measure.low
+        sizes = self.rates.sizes[:, self.models[first]].T
+        most = no_differing_row_limit(self.steps[:, first].T, sizes, level)
+        low, high = t_limits(d, *self.errors(first, second), most, level)
+        return d, np.maximum(low, -span), np.minimum(high, span)
 
-def _difference_errors(
-    f: Sequence[Floats], q: Floats | None, total: float, parts: float, fewest: float,
-    flips: Floats | None,
-) -> DifferenceErrors:  # fmt: skip
-    """Return the errors from k values of each of r terms, (r,) each, with weights q (r,)."""
-    k, r = len(f), len(f[0])
-    products, third, fourth = (np.zeros((k, k)) for _ in range(3))
-    for start in range(0, r, _BLOCK):
-        some = slice(start, start + _BLOCK)
-        block = np.array([one[some] for one in f])
-        weighed = block if q is None else block * q[some]
-        squares = block * block
-        products += weighed @ block.T
-        third += (weighed * squares) @ block.T  # sums of f_i³ f_j
-        fourth += (weighed * block) @ squares.T
-    own, quarts = np.diag(products), np.diag(fourth)
-    spread = own[:, None] + own[None]
-    apart = spread - 2 * products
-    powers = quarts[:, None] + quarts[None] + 6 * fourth - 4 * (third + third.T)
-    for i, j in np.argwhere(np.triu(apart < _CLOSE * spread, 1)).tolist():
-        squares = (f[i] - f[j]) ** 2
-        for sums, power in ((apart, 1), (powers, 2)):
-            sums[i, j] = sums[j, i] = ((1 if q is None else q) * squares**power).sum()
-    apart = np.where(apart > _ROUNDING * spread, apart, 0.0)
-    mass = float(r) if q is None else float(q.sum())
-    kurtosis = divide(mass * np.maximum(powers, 0.0), np.where(apart > 0, apart**2, np.nan))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = drop_small_df(np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
-    if flips is not None:
-        apart = apart + flips
-    errors = np.sqrt(mean_covariance(apart, total, parts))
-    v = mean_covariance(products, total, parts)
-    largest = np.broadcast_to(np.abs(v).max(initial=0.0), v.shape)
-    return DifferenceErrors(
-        _round_to_digits(errors, errors), _round_to_digits(df, df), _round_to_digits(v, largest)
-    )
+    def p_values(self, first: Ints, second: Ints) -> Floats:
+        """Return the two-sided p-values of differences of pairs, (q,)."""
+        return t_p_values(self.values[first] - self.values[second], *self.errors(first, second))
 
-
-def _round_to_digits(x: Floats, size: Floats) -> Floats:
-    """Return x rounded relative to `size`, so that row order and other models have no effect."""
-    known = np.isfinite(x) & (size > 0)
-    power = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.where(known, size, 1.0))))
-    return np.where(known, np.round(x * power) / power, x)
+    def paired(self, name: str, places: Ints) -> PairedEstimates:
+        """Return the estimates of the k models at `places`: of one part, at one class ratio."""
+        models, names, a = self.models[places], self.rates.counts.models, self.slopes[:, places]
+        k, v = len(models), self.rates.covariance
+        s, df = self.errors(np.repeat(places, k), np.tile(places, k))
+        if self.rates.differ is None:
+            covariance = np.diag((a**2 * v[:, models]).sum(axis=0))
+        else:
+            w = np.hstack([np.diag(a[0]), np.diag(a[1])])
+            covariance = w @ v[models[0] // k] @ w.T
+        sizes = self.rates.sizes[:, models].T
+        return PairedEstimates(
+            name, self.measure, tuple(names[i] for i in models.tolist()), self.values[places],
+            DifferenceErrors(s.reshape(k, k), df.reshape(k, k), covariance), float(sizes.min()),
+            self.steps[:, places].T, sizes,
+        )  # fmt: skip

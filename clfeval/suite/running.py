@@ -1,4 +1,4 @@
-"""Runs of a batch in order: an error of one run does not stop the others."""
+"""Runs of a batch computed in order, where an error stops no other run, and the result of all."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from json import dumps
-from pathlib import Path
+from hashlib import sha256
+from itertools import zip_longest
 from typing import Any
 
+from clfeval import __version__
 from clfeval.api.baseline import compute_with_gates, history_entries
 from clfeval.api.result import Result
 from clfeval.compare.gates.limits import Gates
-from clfeval.compare.history.file import append_entries
-from clfeval.compare.history.line import AcceptedLabel, HistoryEntry
-from clfeval.document import Answer, Document, Gate, InputFile, Row
-from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError
+from clfeval.compare.history.file import AcceptedLabel, HistoryEntry, append_entries
+from clfeval.document import Answer, Document, Gate, ResultNote, Row, short_answer
+from clfeval.errors import ClfevalError, ExitCode, UsageError, list_names
+from clfeval.formatting import format_count
 from clfeval.options.declaration import build_group
 from clfeval.pages.batches import (
     COMPUTED,
@@ -30,34 +31,25 @@ from clfeval.pages.batches import (
     WAITS,
     WARNED,
 )
+from clfeval.pages.schema import SUITE
 from clfeval.records import dataclass, field, replace
-from clfeval.suite.checks import (
+from clfeval.suite.plan import (
+    HistoryTarget,
+    Plan,
     check_limits_fit_table,
-    check_links,
-    check_without_table,
-    order_runs,
-    pending_gates,
-    select_runs,
+    keys_to_add,
+    read_run_table,
+    reword_for_run,
 )
-from clfeval.suite.keys import reword_for_yaml
-from clfeval.suite.outputs import HistoryTarget, check_overwrites, read_history_target
-from clfeval.suite.reading import (
-    BatchErrors,
-    Node,
-    input_files,
-    read_declaration,
-    variables_from_shell,
-    with_place,
-)
-from clfeval.suite.runs import Run, RunLink, build_runs
+from clfeval.suite.runs import Run, describe_input, display_path
+from clfeval.suite.schema import names_a_file
+from clfeval.suite.values import RunLink
+from clfeval.tables.cells import FRAME
 from clfeval.tables.columns import OpenedTable
-from clfeval.tables.input import Input, split_path
-from clfeval.tables.source import FRAME, display_name
+from clfeval.tables.source import split_path
 from clfeval.views.files import OutputRequest, SavedFiles, table_or_first
 
-LOOKED_AT = 100  # runs whose tables are checked if a YAML file has errors, at most
 SKIPPED = "baseline '{}' is missing: skipped"
-NUMBERS = (int, float)
 Hear = Callable[[str], None]  # receives how a table was read
 
 
@@ -148,7 +140,7 @@ def _execute_run(
             return _dry_run_outcome(run, saves, seen), None
         result, wrote, entries = _compute_run(run, kept, hear, history)
     except ClfevalError as error:
-        lines = tuple(_in_words(error, run).lines())
+        lines = tuple(reword_for_run(error, run).lines())
         return RunOutcome(run, FAILED, error.exit_code, lines, fault=error), None
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
@@ -171,12 +163,6 @@ def _execute_run(
     ), result  # fmt: skip
 
 
-def _yaml_call(run: Run, fixes: Mapping[str, Any]) -> str:
-    """Write the hint on keys to add to a run, as JSON, which YAML can read."""
-    pairs = (f"{k.replace('_', '-')}: {dumps(v, ensure_ascii=False)}" for k, v in fixes.items())
-    return f"at {run.place} add {', '.join(pairs)}"
-
-
 def _compute_run(
     run: Run, kept: Mapping[str, Document], hear: Hear | None, history: HistoryTarget | None
 ) -> tuple[Document, Sequence[str], Sequence[HistoryEntry]]:
@@ -197,8 +183,8 @@ def _compute_run(
 
     with SavedFiles(run.save, inputs=run.reads, gates=gates.any, said="--save ") as files:
         result = compute_with_gates(
-            run.keys.command, table, run.options, gates, (listen, _be_silent),
-            partial(_yaml_call, run), label=label, run=run.name,
+            run.keys.command, table, run.options, gates, (listen, lambda _: None),
+            partial(keys_to_add, run), label=label, run=run.name,
         )  # fmt: skip
         inputs = (replace(one, name=named) if one.name == FRAME else one for one in result.inputs)
         result = replace(result, inputs=tuple(inputs))
@@ -208,68 +194,12 @@ def _compute_run(
         return result, files.write(result, wanted), entries
 
 
-def _be_silent(_: OpenedTable) -> None:
-    """Do not say how a table was read."""
-
-
 def _make_folder(path: str) -> None:
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder or ".", exist_ok=True)
     except OSError as error:
         raise UsageError.new(f"cannot write '{path}': {error.strerror}", "output") from error
-
-
-def read_run_table(run: Run, seen: dict[str, Document]) -> Document:
-    """Return how a run's table is read; seen: cache by options on reading."""
-    command, files = run.keys.command, list(run.files) or None
-    reads = {one.name for one in command.options_of(Input)}
-    texts = {
-        one.name for one in command.options() if type(run.options.get(one.name)) not in NUMBERS
-    }
-    kept = {k: v for k, v in run.options.items() if k in reads | texts}
-    key = repr((run.command, run.files, kept))
-    if key not in seen:
-        dry, silent = {**run.options, "dry_run": True}, (_be_silent, _be_silent)
-        offer = partial(_yaml_call, run)
-        seen[key] = compute_with_gates(command, files, dry, Gates(), silent, offer, label=None)
-    return seen[key]
-
-
-def check_tables(runs: Sequence[Run], wrong: BatchErrors) -> None:
-    """Report ambiguities of the tables of runs, in addition to the errors of the files."""
-    seen: dict[str, Document] = {}
-    for run in runs[:LOOKED_AT]:
-        if not run.files:
-            continue
-        try:
-            result = read_run_table(run, seen)
-            doubts: Sequence[Any] = result.tables["ambiguities"]
-            for row in doubts:
-                code = row["code"]
-                if run.whole or code.startswith(("unknown-", "no-such-")):  # else a consequence
-                    one = Problem(row["text"], code, row["file"], row["row"], row["column"])
-                    said = str(one).removesuffix(f" [{code}]")
-                    found = UsageError.new(said, code, run.place, hint=row["hint"])
-                    wrong.take(_in_words(found, run))
-            if not doubts:
-                check_limits_fit_table(run, result.tables["reading"])
-        except ClfevalError as error:
-            for part in _in_words(error, run).parts or (error,):
-                wrong.take(part)
-
-
-def _in_words(error: ClfevalError, run: Run) -> ClfevalError:
-    """Reword an error for a batch; name another run's table, and the place of other problems."""
-    reword_for_yaml(error, run.keys, run.given)
-    for part in (error, *error.parts):
-        problems = []
-        for one in part.problems:
-            named = replace(one, file=describe_input(run)) if one.file == FRAME else one
-            usage = isinstance(part, UsageError)
-            problems.append(with_place(named, run.place) if usage else named)
-        part.problems = tuple(problems)
-    return error
 
 
 def _dry_run_outcome(run: Run, saves: Collection[str], seen: dict[str, Document]) -> RunOutcome:
@@ -289,58 +219,138 @@ def _dry_run_outcome(run: Run, saves: Collection[str], seen: dict[str, Document]
     return RunOutcome(run, state, code, (*doubts, *said), *pending_gates(run), reading=reading)
 
 
-def describe_input(run: Run) -> str:
-    """Return the text on the input of a run: files relative to the YAML file, or by name."""
-    if isinstance(run.input, RunLink):
-        return f"{run.input.run}: {run.input.table or 'its first table'}"
-    shown = [display_path(run, split_path(path)[1]) for path in run.files]
-    return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
+def pending_gates(run: Run) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
+    """Return the gates of a run before evaluation, and their texts."""
+    gates = build_group(Gates, run.options)
+    gate = partial(Gate, value=None, passed=True, run=run.name)
+    found, texts = [], [f"{kind} {text}" for kind, text in gates.written]
+    for limit in gates.limits:
+        metric = limit.metric if limit.part == "value" else f"{limit.metric}.{limit.part}"
+        grade = gates.severity(limit.kind)
+        found.append(
+            gate(limit.kind, metric, limit.model, limit.limit, severity=grade, slice=limit.slices)
+        )
+    for name, least in gates.required_sizes.items():
+        found.append(gate(f"min-{name}", name, None, least))
+        texts.append(f"min-{name} {least:,}")
+    for model in gates.still_best:
+        found.append(gate("still-best", "still-best", model, 1.0))
+        texts.append(f"still-best {model}")
+    return tuple(found), tuple(texts)
 
 
-def display_path(run: Run, path: str) -> str:
-    """Return a path relative to the folder of the YAML file; of files outside it the name."""
-    whole, home = Path(os.path.abspath(path)), os.path.abspath(run.home)
-    if not whole.is_relative_to(home):
-        return display_name(path)
-    return whole.relative_to(home).as_posix().encode(errors="replace").decode()
+GATE_COLUMNS = "kind metric model slice limit limit_text value among severity state passed reason"
+MAX_OUTCOME_LINES = 100  # lines of errors of one run, at most
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The runs in order, with the files that define them."""
+def suite_result(plan: Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Document:
+    """Return the result of a batch.
 
-    runs: Sequence[Run]
-    inputs: tuple[InputFile, ...]
-    history: HistoryTarget | None = None
-
-
-def build_plan(
-    names: Sequence[str], output: type, *, variables: Sequence[str] = (), only: Sequence[str] = (),
-    label: str | None = None, accept: bool = False,
-) -> Plan:  # fmt: skip
-    """Return the plan of YAML files, later ones overriding keys of earlier ones.
-
-    output: the group of options of saving. variables: `NAME=VALUE`, overriding those of files.
-    only: names or patterns of runs. label, accept: of the history. Raises UsageError with all
-    problems, each with file, line and column.
+    Tables: `answers` (run code text), `gates` (run, fields of the gate, and its text),
+    `problems` (run text), `runs` (run command input state code rows gates missed answer); of a dry
+    run `reading` (run column taken why) and `files` (run file use) too. summary: how many runs,
+    how many of them missed a gate or were not computed, and the worst exit code.
     """
-    wrong = BatchErrors()
-    sheet = read_declaration(names, variables_from_shell(variables), wrong)
-    runs = build_runs(sheet, output, wrong)
-    for run in runs:
-        check_without_table(run, wrong)
-    check_links(runs, {*sheet.runs} - {run.group for run in runs}, wrong)
-    history = None
-    if sheet.history or len(sheet.files) == len(names):  # an unreadable file may have one
-        history = read_history_target(sheet.history, label, wrong, accept=accept)
-    saved: dict[str, Node] = {path: run.given["save"] for run in runs for path in run.save}
-    read = dict.fromkeys(path for run in runs for path in (*run.reads, *run.wide))
-    check_overwrites(saved, [*names, *read, *([history.file] if history else [])], wrong)
-    if wrong.parts:
-        try:
-            check_tables(select_runs(runs, only), wrong)
-        except UsageError as error:
-            wrong.take(error)
-    wrong.raise_problems()
-    runs = order_runs(runs, only)
-    return Plan(runs, input_files(sheet, len(runs)), history)
+    tables: dict[str, list[Row]] = {"runs": [_row(one) for one in outcomes]}
+    if dry:
+        tables["reading"] = [row for one in outcomes for row in one.reading]
+        tables["files"] = [row for one in outcomes for row in _files(one, plan)]
+    else:
+        tables["answers"] = [
+            {"run": one.run.name, "code": said.code, "text": said.text}
+            for one in outcomes for said in one.answer
+        ]  # fmt: skip
+    tables["gates"] = [row for one in outcomes for row in _gates(one)]
+    tables["problems"] = [
+        {"run": one.run.name, "text": line}
+        for one in outcomes if one.state in (FAILED, LEFT_OUT,
+                                             DOUBTFUL) for line in one.said[:MAX_OUTCOME_LINES]
+    ]  # fmt: skip
+    signed = sha256("\n".join(f"{one.run.name} {one.signature}" for one in outcomes).encode())
+    failed = [one for one in outcomes if one.state in (FAILED, LEFT_OUT)]
+    return Document(
+        command=SUITE,
+        signature=f"cmd:{SUITE}|runs:{len(outcomes)}|of:{signed.hexdigest()[:8]}"
+        f"|clfeval:{__version__}",
+        inputs=plan.inputs,
+        parameters={"dry_run": dry or None, "offer": None},
+        summary={
+            "runs": len(outcomes),
+            "missed": sum(one.state == MISSED for one in outcomes),
+            "failed": len(failed),
+            "ambiguities": sum(one.state == DOUBTFUL for one in outcomes),
+            "code": int(max((one.code for one in outcomes), default=ExitCode.OK)),
+        },
+        tables=tables,
+        gates=() if dry else tuple(gate for one in outcomes for gate in one.gates),
+        answer=tuple(_answer(outcomes, dry=dry)),
+        warnings=tuple(
+            ResultNote("gates-replaced", f"run '{name}' replaces {' and '.join(lost)} of defaults")
+            for name, lost in ((run.name, run.lost) for run in plan.runs)
+            if lost
+        ),
+    )
+
+
+def _row(one: RunOutcome) -> Row:
+    said = one.said[0] if one.said else short_answer(one.answer)
+    return {
+        "run": one.run.name, "command": one.run.command, "input": describe_input(one.run) or None,
+        "state": one.state, "code": int(one.code), "rows": one.rows, "gates": len(one.gates),
+        "missed": len(one.missed_gates), "warnings": one.warned, "answer": said or None,
+    }  # fmt: skip
+
+
+def _gates(one: RunOutcome) -> list[Row]:
+    """Return rows of the gates of a run; of a dry run as requested."""
+    rows: list[Row] = []
+    for gate, text in zip_longest(one.gates, one.written):
+        row = {name: getattr(gate, name) for name in GATE_COLUMNS.split()}
+        row |= {"state": None, "passed": None} if text else {}
+        text = text or str(replace(gate, run=None))
+        rows.append({"run": one.run.name, **row, "text": text})
+    return rows
+
+
+def _files(one: RunOutcome, plan: Plan) -> list[Row]:
+    """Return rows of the files that a run would read and write."""
+    run, history = one.run, plan.history
+    reads = [describe_input(run)] if isinstance(run.input, RunLink) else []
+    reads += [display_path(run, split_path(path)[1]) for path in run.files]
+    beside = [v for k, v in run.options.items() if names_a_file(run.keys.option(k))]
+    reads += [display_path(run, path) for path in beside if isinstance(path, str)]
+    pairs = [("read", path) for path in reads]
+    pairs += [("write", display_path(run, path)) for path in run.save]
+    pairs += [("append", display_path(run, history.file))] if history else []
+    return [{"run": run.name, "use": use, "file": path} for use, path in pairs]
+
+
+def _answer(outcomes: Sequence[RunOutcome], *, dry: bool) -> list[Answer]:
+    """Return the sentences on how many runs passed, and which did not."""
+    total = format_count(len(outcomes), "run")
+    wrong = [one for one in outcomes if one.code != ExitCode.OK]
+    if dry:
+        left = f"{len(wrong)} of them would not be computed" if wrong else "nothing is ambiguous"
+        said = [Answer("planned", f"The plan has {total}; {left}.")]
+    elif not outcomes:
+        said = [Answer("none", "No run was requested.")]
+    elif not wrong:
+        held = [one for one in outcomes if one.state == MET]
+        their, were = ("its" if len(held) == 1 else "their"), ("was", "were")[len(outcomes) > 1]
+        gates = f"; {len(held)} met all {their} gates" if held else ""
+        said = [Answer("fine", f"{total} {were} computed{gates}.")]
+    else:
+        bad = (LEFT_OUT, WARNED)
+        fine = sum(one.code == ExitCode.OK and one.state not in bad for one in outcomes)
+        said = [Answer("wrong", f"{fine} of {total} ended without error, missed gate or warning.")]
+    for code, words, states in (
+        ("gates-missed", "Gates were missed in", (MISSED,)),
+        ("warned", "Warnings occurred in", (WARNED,)),
+        ("not-computed", "These runs were not computed:", (FAILED,)),
+        ("left-out", "These runs were left out:", (LEFT_OUT,)),
+        ("ambiguous", "These runs are not ready:", (DOUBTFUL,)),
+    ):
+        names = [one.run.name for one in outcomes if one.state in states]
+        if names:
+            said.append(Answer(code, f"{words} {list_names(names, 5)}."))
+    return said

@@ -1,133 +1,45 @@
-"""Runs of a batch, and their input: files, patterns of files, or a table of another run."""
+"""Runs of a batch: own keys and defaults, one run per combination of a matrix and per file."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from glob import glob
+from itertools import product
+from json import dumps
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from clfeval import COMMANDS
 from clfeval.compare.gates.limits import Gates
-from clfeval.errors import suggestion
+from clfeval.errors import UsageError, list_names, suggestion
 from clfeval.options.declaration import READING, as_list, options_of
 from clfeval.output_files import target_path
 from clfeval.records import dataclass, replace
-from clfeval.suite.keys import (
+from clfeval.suite.reading import BatchDeclaration, BatchErrors, Node
+from clfeval.suite.schema import (
     LIMITS,
-    MOST,
     RUN,
     RunKeys,
     all_run_keys,
-    combinations,
     names_a_file,
-    read_options,
     report_unknown_key,
-    resolve_path,
     run_keys,
-    too_many_runs_error,
 )
-from clfeval.suite.outputs import output_paths, safe_file_name
-from clfeval.suite.reading import BatchDeclaration, BatchErrors, Node
-from clfeval.tables.input import Input, split_path
-
-_OF_SHELL = re.compile(r"\$([A-Za-z_]\w*)")
-
-
-@dataclass(frozen=True, slots=True)
-class RunLink:
-    """A link to a table of another run's result, by default its first."""
-
-    run: str
-    table: str | None
-    given: Node
-
-
-def run_tables(
-    given: Mapping[str, Node], keys: RunKeys, group: str, place: str, wrong: BatchErrors
-) -> Iterator[tuple[str, tuple[str, ...] | RunLink | None]]:
-    """Yield the tables of a run with their labels, one for each file of `inputs`."""
-    if "inputs" in given:
-        if "input" in given:
-            hint = "keep input for one table, or inputs for one run per file"
-            wrong.add_problem(given["inputs"], "input and inputs are both given", hint)
-        found: list[str] = []
-        for path in _paths(given["inputs"], wrong):
-            plain = os.path.exists(path) or os.path.dirname(path).startswith("/**")
-            # a pattern that matches nothing, or could search the whole disk, stays as it is
-            found += ([] if plain else sorted(glob(path, recursive=True))) or [path]
-        yield from zip(_stems(found), ((path,) for path in found), strict=True)
-    elif one := given.get("input"):
-        linked = isinstance(one.value, dict)
-        yield "", _link(one, wrong) if linked else tuple(_paths(one, wrong))
-    elif not keys.command.optional:
-        wrong.add_problem(place, f"run '{group}' has no table", "add input: FILE, or inputs: FILES")
-    else:
-        yield "", None
-
-
-def _paths(given: Node, wrong: BatchErrors) -> list[str]:
-    """Return the named files, relative to the YAML file."""
-    several = [one for _, one in given.children()] if isinstance(given.value, list) else [given]
-    found = []
-    for one in several:
-        if not isinstance(one.value, str) or not one.value.strip() or "\0" in one.value:
-            what = f"{given.path[-1]}: {one.value!r:.60} is not a path"
-            wrong.add_problem(one, what, "give a path, a pattern, or a list of paths")
-        elif one.value == "-":
-            wrong.add_problem(
-                one, f"{given.path[-1]}: a batch cannot read standard input", "name a file"
-            )
-        else:
-            name, equals, path = one.value.partition("=")
-            whole = resolve_path(one, one.value)
-            if equals and not os.path.exists(whole) and not os.path.dirname(name):
-                whole = f"{name}={resolve_path(one, path)}"
-            shell = _OF_SHELL.search(one.value)
-            if shell and not os.path.exists(whole):
-                low = shell[1].lower()
-                hint = f"write ${{{low}}}, and run with --set {low}=${shell[1]}"
-                what = f"{given.path[-1]}: environment variables, such as ${shell[1]}, are not read"
-                wrong.add_problem(one, what, hint)
-            else:
-                found.append(whole)
-    if not several:
-        wrong.add_problem(given, f"{given.path[-1]}: the list of tables is empty")
-    return found
-
-
-def _stems(paths: Sequence[str]) -> list[str]:
-    """Return distinct labels of files: their stems, else paths without suffix, else paths."""
-    short = [Path(path).name.split(".")[0] or Path(path).name for path in paths]
-    folder = os.path.commonpath(paths) if len(paths) > 1 else ""
-    whole = [os.path.relpath(path, folder) if folder else path for path in paths]
-    for names in (short, [str(Path(path).with_suffix("")) for path in whole]):
-        if len({*names}) == len(names):
-            return [name.translate({ord("["): "(", ord("]"): ")"}) for name in names]
-    return whole
-
-
-def _link(given: Node, wrong: BatchErrors) -> RunLink | None:
-    entries = dict(given.pairs())
-    for key, one in entries.items():
-        if key not in ("run", "table"):
-            hint = suggestion(key, ("run", "table")) or "write input: {run: NAME, table: NAME}"
-            wrong.add_problem(one, f"input: unknown key '{key}'", hint)
-        elif not isinstance(one.value, str):
-            wrong.add_problem(one, f"input: {key} must be a name, not {one.value!r:.60}")
-    if "run" not in entries:
-        wrong.add_problem(
-            given, "input: the key 'run' is missing", "write input: {run: NAME, table: NAME}"
-        )
-        return None
-    table = entries.get("table")
-    return RunLink(str(entries["run"].value), None if table is None else str(table.value), given)
-
+from clfeval.suite.values import (
+    RunLink,
+    output_paths,
+    read_options,
+    resolve_path,
+    run_tables,
+    safe_file_name,
+)
+from clfeval.tables.input import Input
+from clfeval.tables.source import display_name, split_path
 
 _NOTHING = Node(None, None, ())  # type: ignore[arg-type]
+MOST = 10_000  # runs of a batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +90,22 @@ class Run:
         several = self.given.get("inputs", _NOTHING)
         texts = (one for one in as_list(several.value) if isinstance(one, str))
         return tuple(split_path(resolve_path(several, one))[1] for one in texts)
+
+
+def describe_input(run: Run) -> str:
+    """Return the text on the input of a run: files relative to the YAML file, or by name."""
+    if isinstance(run.input, RunLink):
+        return f"{run.input.run}: {run.input.table or 'its first table'}"
+    shown = [display_path(run, split_path(path)[1]) for path in run.files]
+    return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
+
+
+def display_path(run: Run, path: str) -> str:
+    """Return a path relative to the folder of the YAML file; of files outside it the name."""
+    whole, home = Path(os.path.abspath(path)), os.path.abspath(run.home)
+    if not whole.is_relative_to(home):
+        return display_name(path)
+    return whole.relative_to(home).as_posix().encode(errors="replace").decode()
 
 
 def build_runs(sheet: BatchDeclaration, output: type, wrong: BatchErrors) -> list[Run]:
@@ -349,3 +277,98 @@ def _check_names(runs: Sequence[Run], wrong: BatchErrors) -> None:
                 )
         if len({*map(target_path, run.save)}) < len(run.save):
             wrong.add_problem(run.given["save"], "save: a file is named twice")
+
+
+def combinations(
+    given: Mapping[str, Node], keys: RunKeys, wrong: BatchErrors, room: int
+) -> list[tuple[str, dict[str, Node]]]:
+    """Return the combinations of a matrix, with labels; a single empty one without a matrix."""
+    if "matrix" not in given:
+        if "exclude" in given:
+            wrong.add_problem(given["exclude"], "exclude needs a matrix")
+        return [("", {})]
+    axes: dict[str, list[Node]] = {}
+    matrix = given["matrix"]
+    if not isinstance(matrix.value, dict) or not matrix.value:
+        wrong.add_problem(
+            matrix, "matrix must map options to lists", "write {threshold: [0.1, 0.5]}"
+        )
+        return []
+    for key, one in matrix.pairs():
+        name = key.replace("-", "_")
+        name = keys.options_by_name[name].name if name in keys.options_by_name else name
+        if name in RUN and name != "input":
+            wrong.add_problem(one, f"a matrix cannot vary '{key}'")
+        elif name not in keys.options_by_name and name != "input":
+            report_unknown_key(one, name, keys, wrong)
+        elif name in axes:
+            wrong.add_problem(
+                one, f"{key}: this option is given twice", "keep one list of its values"
+            )
+        elif not isinstance(one.value, list) or not one.value:
+            wrong.add_problem(
+                one, f"{key} needs a list of values in a matrix", f"write {key}: [...]"
+            )
+        else:
+            axes[name] = [value for _, value in one.children()]
+    if prod(map(len, axes.values())) > room:
+        raise too_many_runs_error(matrix.place)
+    left_out = _read_exclusions(given.get("exclude"), axes, keys, wrong)
+    every = (dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
+    kept = [one for one in every if not any(
+        all(k in one and one[k].value == v.value for k, v in rule.items()) for rule in left_out
+    )]  # fmt: skip
+    if axes and not kept:
+        wrong.add_problem(given["exclude"], "exclude removes every combination of the matrix")
+    return [(",".join(f"{key.replace('_', '-')}={_text(value)}" for key, value in one.items()), one)
+            for one in kept]  # fmt: skip
+
+
+def _read_exclusions(
+    given: Node | None, axes: Mapping[str, Sequence[Node]], keys: RunKeys, wrong: BatchErrors
+) -> list[dict[str, Node]]:
+    """Return the combinations to exclude."""
+    if given is None:
+        return []
+    write = "write exclude: [{threshold: 0.5}]"
+    if not isinstance(given.value, list):
+        wrong.add_problem(given, "exclude must be a list of mappings", write)
+        return []
+    rules = []
+    for _, one in given.children():
+        if not isinstance(one.value, dict) or not one.value:
+            wrong.add_problem(one, "exclude: entries must be mappings", write)
+            continue
+        rule = {}
+        for key, value in one.pairs():
+            name = key.replace("-", "_")
+            name = keys.options_by_name[name].name if name in keys.options_by_name else name
+            if name not in axes:
+                what = f"exclude: the matrix has no '{key}'"
+                wrong.add_problem(
+                    value, what, suggestion(key, axes) or f"its keys: {list_names(axes)}"
+                )
+            elif all(value.value != other.value for other in axes[name]):
+                there = ", ".join(map(_text, axes[name]))
+                wrong.add_problem(
+                    value, f"exclude: {key} has no value {_text(value)}", f"values: {there}"
+                )
+            rule[name] = value
+        rules.append(rule)
+    return rules
+
+
+def _text(given: Node) -> str:
+    """Write a value of a matrix for the name of its run."""
+    if isinstance(given.value, list):
+        return "+".join(_text(one) for _, one in given.children())
+    if isinstance(given.value, dict):
+        return ",".join(f"{key}:{_text(one)}" for key, one in given.children())
+    if isinstance(given.value, str):
+        return given.value
+    return given.written or dumps(given.value)
+
+
+def too_many_runs_error(place: str) -> UsageError:
+    """Build the error for more runs than a batch may have."""
+    return UsageError.new(f"the batch has more than {MOST:,} runs", "configuration", place)

@@ -1,71 +1,122 @@
-"""The JSON Schema of options and of batches, built from the declared options."""
+"""Schema of a batch: the keys of runs, from the options of commands, and its JSON Schema."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, cached_property
+from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from clfeval import COMMANDS
-from clfeval.compare.gates.limits import Gates
-from clfeval.options.declaration import Opt, Option, options_of, union_types
-from clfeval.suite.keys import run_keys
-from clfeval.suite.reading import VERSION
+from clfeval.compare.gates.limits import Gates, LimitKind
+from clfeval.errors import say_which_have_it, suggestion
+from clfeval.measures.catalog import find_measure
+from clfeval.options.declaration import Command, Opt, Option, options_of, union_types
+from clfeval.options.syntax import MEANT
+from clfeval.records import dataclass
+from clfeval.suite.reading import TOP, VERSION, BatchErrors, Node
+from clfeval.tables.input import command_of
+
+RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # in addition to the options
+SAVED = ("save", "show", "digits")  # options on output that a run has
+BATCH_KEYS = ("dry_run",)  # of the whole batch, not of a run
+LIMITS = frozenset(name for kind in get_args(LimitKind) for name in (kind, kind.replace("-", "_")))
+# keys that users may write, with the keys of a run they mean
+OTHER_KEYS = {
+    **dict.fromkeys(("table", "tables", "file", "files", "data", "path", "predictions"),
+                    "input: FILE"),
+    **dict.fromkeys(("method", "subcommand", "run"), "command: NAME"),
+    "gates": "fail_under: {METRIC: VALUE} or fail_over: {METRIC: VALUE}",
+    **dict.fromkeys(("output", "outputs", "out"), "save: FILE"),
+}  # fmt: skip
 
 
-def options_schema(options: Iterable[Option]) -> dict[str, Any]:
-    """Return the JSON Schema of a mapping of options, as in a batch."""
-    properties: dict[str, Any] = {}
-    for option in options:
-        takes = option.type if option.opt.takes is None else option.opt.takes
-        shape = _schema(takes, option.opt)
-        if option.holds == "several" and option.opt.takes is None:
-            shape = {"anyOf": [shape["items"], shape]}
-        if NoneType in get_args(option.type) and shape:
-            shape = {"anyOf": [shape, {"type": "null"}]}
-        properties[option.key.replace("-", "_")] = {**shape, "description": option.opt.help}
-    return _mapping(properties)
+@dataclass(frozen=True)
+class RunKeys:
+    """The options of a command's runs; output: the group of options on saving."""
+
+    command: Command
+    output: type
+
+    @cached_property
+    def options(self) -> tuple[Option, ...]:
+        """All options of a run."""
+        own = (one for one in self.command.options() if one.field not in BATCH_KEYS)
+        saved = (one for one in options_of(self.output) if one.field in SAVED)
+        return (*own, *options_of(Gates), *saved)
+
+    @cached_property
+    def options_by_name(self) -> dict[str, Option]:
+        """The options by all of their names."""
+        by_key = {one.key.replace("-", "_"): one for one in self.options}
+        by_name = {one.name: one for one in self.options}
+        return {name: one for name, one in {**by_key, **by_name}.items() if name != "baseline"}
+
+    def option(self, name: str) -> Option:
+        """Return an option by name, including the baseline, which has its own key."""
+        return self.options_by_name.get(name) or next(
+            one for one in options_of(Gates) if one.name == name
+        )
 
 
-def _mapping(
-    properties: Mapping[str, Any], *required: str, custom: bool = False, **more: Any
-) -> dict[str, Any]:
-    """Return the JSON Schema of a mapping without other keys; custom: but keys for anchors."""
-    found = {**more, "type": "object"}
-    found |= {"required": [*required]} if required else {}
-    found |= {"properties": properties}
-    found |= {"patternProperties": {"^x-": True}} if custom else {}
-    return {**found, "additionalProperties": False}
+@cache
+def run_keys(command: str, output: type) -> RunKeys:
+    """Return the keys of runs of a command."""
+    return RunKeys(command_of(command), output)
 
 
-def _schema(kind: Any, opt: Opt) -> dict[str, Any]:
-    """Return the JSON Schema of the values of a type."""
-    kinds, origin = union_types(kind), get_origin(kind)
-    if len(kinds) != 1:
-        return {"anyOf": [_schema(one, opt) for one in kinds]}
-    if kinds != (kind,):
-        return _schema(kinds[0], opt)
-    if origin is Literal:
-        return {"enum": list(get_args(kind))}
-    if kind in (int, float):
-        bounds = {
-            "minimum": opt.least, "maximum": opt.most,
-            "exclusiveMinimum": opt.above, "exclusiveMaximum": opt.below,
-        }  # fmt: skip
-        limits = {key: bound for key, bound in bounds.items() if bound is not None}
-        return {"type": "integer" if kind is int else "number", **limits}
-    if kind in (str, bool):
-        return {"type": "string" if kind is str else "boolean"}
-    arguments = get_args(kind)
-    if origin is not None and issubclass(origin, Mapping):
-        return {"type": "object", "additionalProperties": _schema(arguments[1], opt)}
-    if origin is tuple and arguments[-1] is not Ellipsis:
-        size = len(arguments)
-        items = _schema(arguments[0], opt)
-        return {"type": "array", "items": items, "minItems": size, "maxItems": size}
-    if origin is not None:
-        return {"type": "array", "items": _schema(arguments[0], opt)}
-    return {}
+@cache
+def all_run_keys(output: type) -> frozenset[str]:
+    """Return the keys of runs of any command."""
+    return frozenset(name for one in COMMANDS for name in run_keys(one, output).options_by_name)
+
+
+def report_unknown_key(
+    given: Node, key: str, known: RunKeys | Iterable[str], wrong: BatchErrors
+) -> None:
+    """Report an unknown key, with a similar key or the command that has it."""
+    what = f"unknown key '{given.path[-1]}'"
+    if isinstance(known, RunKeys):
+        owners = [one for one in COMMANDS if key in run_keys(one, known.output).options_by_name]
+        what += f" of {known.command.name}: {say_which_have_it(owners)}" if owners else ""
+        known = known.options_by_name
+    names = [name.replace("_", "-") for name in (*RUN, *known)]
+    parent: Any = given.file.value
+    for step in given.path[:-1]:
+        parent = parent[step]
+    empty = [name for name, one in parent.items() if one is None and name in LIMITS]
+    measure = str(given.path[-1]).rpartition(":")[2].partition(".")[0]
+    meant, hint = MEANT.get(f"--{key.replace('_', '-')}", ""), None
+    if empty and find_measure(measure):
+        hint = f"write limits indented below {empty[0]}"
+    elif key in TOP:
+        hint = f"move {key} to the top level of the file"
+    elif key in OTHER_KEYS:
+        hint = f"use {OTHER_KEYS[key]}"
+    elif meant.startswith("--"):
+        hint = f"use {meant[2:].replace(' ', ': ', 1)}"
+    elif not what.endswith(" it"):
+        hint = suggestion(key.replace("_", "-"), names)
+    wrong.add_problem(given, what, hint)
+
+
+def accepts_type(option: Option, *kinds: type) -> bool:
+    """Return whether an option accepts values of these types, or collections of them."""
+    whole = option.type if option.opt.takes is None else option.opt.takes
+    return any(kind in kinds for kind in _nested_types(whole))
+
+
+def _nested_types(kind: Any) -> Iterator[Any]:
+    yield get_origin(kind) or kind
+    for one in get_args(kind):
+        yield from _nested_types(one)
+
+
+@cache
+def names_a_file(option: Option) -> bool:
+    """Return whether an option takes a path."""
+    return option.opt.reads or option.field == "baseline" or accepts_type(option, Path)
 
 
 ID = f"clfeval.suite/{VERSION}"
@@ -194,3 +245,58 @@ def _allow_variables(shape: dict[str, Any]) -> dict[str, Any]:
 def _both_spellings(options: dict[str, Any]) -> dict[str, Any]:
     pairs = options.items()
     return {spelt: shape for name, shape in pairs for spelt in (name.replace("_", "-"), name)}
+
+
+def options_schema(options: Iterable[Option]) -> dict[str, Any]:
+    """Return the JSON Schema of a mapping of options, as in a batch."""
+    properties: dict[str, Any] = {}
+    for option in options:
+        takes = option.type if option.opt.takes is None else option.opt.takes
+        shape = _schema(takes, option.opt)
+        if option.holds == "several" and option.opt.takes is None:
+            shape = {"anyOf": [shape["items"], shape]}
+        if NoneType in get_args(option.type) and shape:
+            shape = {"anyOf": [shape, {"type": "null"}]}
+        properties[option.key.replace("-", "_")] = {**shape, "description": option.opt.help}
+    return _mapping(properties)
+
+
+def _mapping(
+    properties: Mapping[str, Any], *required: str, custom: bool = False, **more: Any
+) -> dict[str, Any]:
+    """Return the JSON Schema of a mapping without other keys; custom: but keys for anchors."""
+    found = {**more, "type": "object"}
+    found |= {"required": [*required]} if required else {}
+    found |= {"properties": properties}
+    found |= {"patternProperties": {"^x-": True}} if custom else {}
+    return {**found, "additionalProperties": False}
+
+
+def _schema(kind: Any, opt: Opt) -> dict[str, Any]:
+    """Return the JSON Schema of the values of a type."""
+    kinds, origin = union_types(kind), get_origin(kind)
+    if len(kinds) != 1:
+        return {"anyOf": [_schema(one, opt) for one in kinds]}
+    if kinds != (kind,):
+        return _schema(kinds[0], opt)
+    if origin is Literal:
+        return {"enum": list(get_args(kind))}
+    if kind in (int, float):
+        bounds = {
+            "minimum": opt.least, "maximum": opt.most,
+            "exclusiveMinimum": opt.above, "exclusiveMaximum": opt.below,
+        }  # fmt: skip
+        limits = {key: bound for key, bound in bounds.items() if bound is not None}
+        return {"type": "integer" if kind is int else "number", **limits}
+    if kind in (str, bool):
+        return {"type": "string" if kind is str else "boolean"}
+    arguments = get_args(kind)
+    if origin is not None and issubclass(origin, Mapping):
+        return {"type": "object", "additionalProperties": _schema(arguments[1], opt)}
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        size = len(arguments)
+        items = _schema(arguments[0], opt)
+        return {"type": "array", "items": items, "minItems": size, "maxItems": size}
+    if origin is not None:
+        return {"type": "array", "items": _schema(arguments[0], opt)}
+    return {}

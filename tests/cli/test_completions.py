@@ -20,8 +20,8 @@ import polars as pl
 import pytest
 import typer
 
-from clfeval.cli import complete
 from clfeval.cli.app import COMMANDS
+from clfeval.cli.help_and_completion import complete_class, complete_column, complete_model
 from clfeval.cli.output import Output
 from clfeval.cli.run import Gates
 from clfeval.compare.history.file import HistoryOptions
@@ -126,8 +126,8 @@ def test_the_scripts_list_files_after_no_option_that_takes_a_name_or_a_class(scr
 @pytest.mark.parametrize("table", ["csv", "tsv", "csv.gz", "parquet", "arrow", "ndjson"])
 def test_columns_of_every_format(folder: Path, table: str) -> None:
     context = asked({"tables": [str(folder / f"names.{table}")]})
-    assert tuple(complete.complete_column(context, "")) == NAMES
-    assert complete.complete_column(context, "two ") == ["two words"]
+    assert tuple(complete_column(context, "")) == NAMES
+    assert complete_column(context, "two ") == ["two words"]
 
 
 def test_columns_of_a_large_packed_table_are_read_from_its_first_bytes(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_columns_of_a_large_packed_table_are_read_from_its_first_bytes(tmp_path:
     packed = gzip.compress(b"truth,one\n" + rows, 1)
     path.write_bytes(packed[:-1000])  # what is damaged further on does not matter
     assert path.stat().st_size > 2 << 20
-    assert complete.complete_column(asked({"tables": [str(path)]}), "") == ["truth", "one"]
+    assert complete_column(asked({"tables": [str(path)]}), "") == ["truth", "one"]
 
 
 def test_a_table_may_be_a_glob_in_the_home_folder(
@@ -144,31 +144,31 @@ def test_a_table_may_be_a_glob_in_the_home_folder(
 ) -> None:
     monkeypatch.setenv("HOME", str(folder))
     for name in ("~/names.csv", "$HOME/names.csv", "~/name?.tsv"):
-        assert complete.complete_column(asked({"tables": [name]}), "tw") == ["two words"], name
+        assert complete_column(asked({"tables": [name]}), "tw") == ["two words"], name
 
 
 def test_models_are_the_columns_without_a_role_yet(folder: Path) -> None:
     table = {"tables": [str(folder / "names.csv")]}
-    assert complete.complete_model(asked(table), "t") == ["two words"]
+    assert complete_model(asked(table), "t") == ["two words"]
     chosen = {"truth": "wow!", "weight": "$HOME", "by": ["it's"], "model": ["#hash"]}
     names = set(NAMES) - {"wow!", "$HOME", "it's", "#hash"}
-    assert set(complete.complete_model(asked(table | chosen), "")) == names
+    assert set(complete_model(asked(table | chosen), "")) == names
 
 
 def test_models_are_those_of_a_long_table_or_the_names_of_joined_files(folder: Path) -> None:
     long = asked({"tables": [str(folder / "long.csv")]})
-    assert complete.complete_model(long, "") == ["forest", "new net"]
+    assert complete_model(long, "") == ["forest", "new net"]
     tables = [f"new={folder}/a.csv", f"old={folder}/b.csv"]
-    assert complete.complete_model(asked({"tables": tables}), "") == ["new", "old"]
-    assert complete.complete_model(asked({"tables": tables}), "o") == ["old"]
+    assert complete_model(asked({"tables": tables}), "") == ["new", "old"]
+    assert complete_model(asked({"tables": tables}), "o") == ["old"]
 
 
 def test_classes_are_those_of_the_first_rows(folder: Path) -> None:
     long, wide = ({"tables": [str(folder / name)]} for name in ("long.csv", "names.csv"))
-    assert complete.complete_class(asked(long), "") == ["ham", "spam mail"]
-    assert complete.complete_class(asked(long | {"truth": "model"}), "f") == ["forest"]
-    assert complete.complete_class(asked(wide), "") == ["0", "1"]
-    assert complete.complete_class(asked(wide | {"truth": "nosuch"}), "") == []
+    assert complete_class(asked(long), "") == ["ham", "spam mail"]
+    assert complete_class(asked(long | {"truth": "model"}), "f") == ["forest"]
+    assert complete_class(asked(wide), "") == ["0", "1"]
+    assert complete_class(asked(wide | {"truth": "nosuch"}), "") == []
 
 
 def test_no_table_or_a_bad_one_suggests_nothing(tmp_path: Path) -> None:
@@ -189,9 +189,9 @@ def test_no_table_or_a_bad_one_suggests_nothing(tmp_path: Path) -> None:
     for name in (*bad, "pipe", "", "nosuch.csv", "-", "no*such.csv", "a\0b"):
         table = name if name in ("", "-", "a\0b") else str(tmp_path / name)
         context = asked({"tables": [table]})
-        assert complete.complete_column(context, "") == [], name
-        assert complete.complete_class(context, "") == [], name
-    assert complete.complete_model(asked({}), "") == []
+        assert complete_column(context, "") == [], name
+        assert complete_class(context, "") == [], name
+    assert complete_model(asked({}), "") == []
 
 
 def run(line: list[str], environment: dict[str, str], folder: Path, **extra: str) -> list[str]:

@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from clfeval import COMMANDS
 from clfeval.cli.app import app
-from clfeval.cli.help_texts import break_command, guide_names
+from clfeval.cli.help_and_completion import break_command, guide_names
 from clfeval.cli.output import Output
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions

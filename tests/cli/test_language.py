@@ -14,7 +14,7 @@ import pytest
 import clfeval
 from clfeval import COMMANDS
 from clfeval.cli.command import OTHERS, find_declaration
-from clfeval.cli.help_texts import guide_names
+from clfeval.cli.help_and_completion import guide_names
 from tests.cli.golden import FOLDER, ROOT
 from tests.cli.mistakes import KEPT, LINES, tables, told
 from tests.inventory import SOURCE, texts

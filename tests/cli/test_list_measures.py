@@ -9,8 +9,7 @@ from typing import cast
 import pytest
 import typer
 
-from clfeval.cli.complete import complete_measure, complete_ranked
-from clfeval.cli.help_texts import askable_measures
+from clfeval.cli.help_and_completion import askable_measures, complete_measure, complete_ranked
 from clfeval.measures.catalog import CATALOG, find_measure
 from tests.process.program import clfeval
 from tests.texts import check_text

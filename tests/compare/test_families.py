@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from clfeval.compare import families
+from clfeval.compare.change import DifferenceErrors
 from clfeval.compare.families import (
     ALL_PAIRS,
     BEST,
@@ -23,7 +24,7 @@ from clfeval.compare.families import (
     family_pairs,
     joint_maximum_p_values,
 )
-from clfeval.compare.paired_estimates import DifferenceErrors, PairedEstimates
+from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.inference.distributions import critical_value
 from clfeval.measures.catalog import CATALOG
 from tests.thoroughness import examples

@@ -11,15 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from clfeval.compare.change import DifferenceErrors, errors_of_kinds, errors_of_rows
 from clfeval.compare.paired_estimates import (
     DELONG,
     NO_ROW,
     REACHING,
     BootstrapLimits,
-    DifferenceErrors,
     PairedEstimates,
-    errors_of_kinds,
-    errors_of_rows,
 )
 from clfeval.counts.clusters_and_weights import ClusterCounts, clusters_or_weights
 from clfeval.counts.rows import ScoredRows

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clfeval.compare.rate_estimates import RateEstimates
+from clfeval.compare.paired_estimates import RateEstimates
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts

@@ -6,8 +6,14 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from clfeval.compare.history.file import HistoryLines, append_entries, read_history
-from clfeval.compare.history.line import HistoryEntry, HistoryLine, HistoryMeasure
+from clfeval.compare.history.file import (
+    HistoryEntry,
+    HistoryLine,
+    HistoryLines,
+    HistoryMeasure,
+    append_entries,
+    read_history,
+)
 
 Z = 1.959963984540054  # of 95 %
 SETTINGS = "cmd:report|pos:1|level:0.95"

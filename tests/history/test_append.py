@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from clfeval.compare.history.file import append_entries, read_history
-from clfeval.compare.history.line import AcceptedLabel
+from clfeval.compare.history.file import AcceptedLabel, append_entries, read_history
 from tests.history.lines import line, measured
 from tests.process.program import BIN, clfeval, environment, python
 from tests.texts import check_text, problem_places
@@ -124,7 +123,7 @@ def test_a_full_disk_keeps_the_old(disk: str) -> None:
 ADDER = """
 import sys
 from clfeval.compare.history.file import append_entries
-from clfeval.compare.history.line import HistoryLine, HistoryMeasure
+from clfeval.compare.history.file import HistoryLine, HistoryMeasure
 who, times, lines = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 measures = {"auc": HistoryMeasure(.8, .7, .9)}
 print("ready", flush=True)

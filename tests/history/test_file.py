@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from clfeval.compare.history.file import append_entries, baseline_lines, read_history
-from clfeval.compare.history.line import AcceptedLabel, HistoryLine
+from clfeval.compare.baseline.read import baseline_lines
+from clfeval.compare.history.file import AcceptedLabel, HistoryLine, append_entries, read_history
 from clfeval.errors import UsageError
 from tests.history.lines import line, measured, past
 from tests.texts import check_text, problem_places

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from clfeval.api.result import Result
-from clfeval.compare.history.line import AcceptedLabel, lines_to_result, parse_line, result_lines
+from clfeval.compare.baseline.read import lines_to_result, result_lines
+from clfeval.compare.history.file import AcceptedLabel, parse_line
 from clfeval.document import Estimate, Gate, InputFile, settings_of
 from tests.history.lines import line, measured
 from tests.texts import check_text

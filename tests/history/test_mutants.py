@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.compare.history.file import append_entries, read_history
-from clfeval.compare.history.line import AcceptedLabel
+from clfeval.compare.history.file import AcceptedLabel, append_entries, read_history
 from clfeval.compare.history.trend import trend_result
 from clfeval.errors import UsageError
 from tests.history.lines import line, measured

@@ -11,14 +11,9 @@ import numpy as np
 import pytest
 
 from clfeval.api.result import Result
+from clfeval.compare.baseline.read import same_rows
 from clfeval.compare.families import CALIBRATION, ON_SCREEN
-from clfeval.compare.history.line import (
-    AcceptedLabel,
-    HistoryEntry,
-    HistoryLine,
-    HistoryMeasure,
-    same_rows,
-)
+from clfeval.compare.history.file import AcceptedLabel, HistoryEntry, HistoryLine, HistoryMeasure
 from clfeval.compare.history.trend import change_point, line_changes, measure_changes, trend_result
 from clfeval.document import Answer, Estimate, Row, as_estimate
 from tests.history.lines import Z, line, measured, past

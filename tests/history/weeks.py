@@ -12,8 +12,7 @@ import polars as pl
 
 from clfeval import report
 from clfeval.api.baseline import history_entries
-from clfeval.compare.history.file import append_entries
-from clfeval.compare.history.line import AcceptedLabel
+from clfeval.compare.history.file import AcceptedLabel, append_entries
 
 KEPT = Path(__file__).parent.parent.parent / "fixtures" / "history" / "weeks.jsonl"
 WEEKS, ROWS_CHANGE, MODEL_CHANGES, ACCEPTED = 12, 5, 9, 2

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.cli.help_texts import TABLES
+from clfeval.cli.run import TABLES
 from tests.process.program import clfeval
 
 SAME = {

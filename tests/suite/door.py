@@ -9,7 +9,7 @@ import pytest
 
 from clfeval.cli.output import Output
 from clfeval.errors import UsageError
-from clfeval.suite.running import Plan, build_plan
+from clfeval.suite.plan import Plan, build_plan
 from tests.texts import check_text
 
 ROWS = "id,truth,a,b\n1,1,.9,.2\n2,1,.8,.7\n3,0,.3,.6\n4,0,.1,.4\n5,1,.6,.9\n6,0,.2,.1\n"

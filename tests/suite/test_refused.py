@@ -9,7 +9,7 @@ import pytest
 
 from clfeval.cli.output import Output
 from clfeval.errors import UsageError
-from clfeval.suite.running import build_plan
+from clfeval.suite.plan import build_plan
 from tests.suite.door import plan_of, problems, written
 
 

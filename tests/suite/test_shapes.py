@@ -8,7 +8,8 @@ import pytest
 
 import clfeval
 from clfeval.errors import UsageError
-from clfeval.suite.running import describe_input, execute_runs
+from clfeval.suite.running import execute_runs
+from clfeval.suite.runs import describe_input
 from tests.process.program import clfeval as program
 from tests.suite.door import plan_of, problems, written
 from tests.texts import check_text, problem_places

@@ -1,4 +1,4 @@
-"""Reading of baselines: saved results and histories, their rows by model, tested measures."""
+"""Reading of baselines: saved results, and the lines of a history to compare with."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from glob import glob
+from math import isclose, isfinite
 from os import PathLike, fspath
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
 from clfeval.compare.families import CHANGING
-from clfeval.compare.history.file import baseline_lines
-from clfeval.compare.history.line import HistoryLine, lines_to_result, result_lines
+from clfeval.compare.history.file import CODE, HistoryLine, HistoryMeasure, read_history
 from clfeval.document import (
     POPULATIONS,
     Cell,
     Document,
+    Estimate,
     ResultNote,
     Row,
     Rows,
     settings_of,
     whole_table_rows,
 )
-from clfeval.errors import UsageError
+from clfeval.errors import UsageError, list_names
 from clfeval.formatting import join_names
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.schema import gateable_names, page_of
@@ -237,3 +238,118 @@ def check_comparable(
         if key in settings and key not in but:
             text = f"{settings[key]}; this alone changes bootstrap intervals"
             yield ResultNote("baseline-seed", text)
+
+
+def baseline_lines(
+    name: str, command: str, now: Mapping[str, HistoryLine], *, run: str | None = None,
+    but: str | None = None,
+) -> tuple[dict[str, HistoryLine], list[str]]:  # fmt: skip
+    """Return the lines that current ones are compared with, by model, and labels of the same rows.
+
+    The accepted line of each model, else the last that missed no gate, but not one with the same
+    rows and values where one of other rows exists. Models missing today count while they are at the
+    last accepted label, or the last one. run: only lines of that run of a batch. but: the label
+    that is being added. UsageError where only lines of runs are there, and no run is named.
+    """
+    past = read_history(name)
+    every = [line for line in past.lines if line.command == command]
+    mine = [line for line in every if line.run == run]
+    if every and not mine and run is None:
+        runs = list(dict.fromkeys(str(line.run) for line in every))
+        what = f"has only lines of batch runs: {list_names(runs)}"
+        hint = f"use clfeval batch, or add a line: --append {name} --label LABEL"
+        raise UsageError.new(what, CODE, name, hint=hint)
+    earlier = [one for one in mine if one.label != but]
+    same = {(one.label, one.model) for one in earlier if one.model in now
+            and same_rows(one, now[one.model])}  # fmt: skip
+    last, others = dict[str, HistoryLine](), dict[str, HistoryLine]()
+    for one in earlier:
+        if all(one.gates.values()):
+            last[one.model] = one
+            if (one.label, one.model) not in same:
+                others[one.model] = one
+    for model, one in last.items():
+        if (one.label, model) in same and same_values(one, now[model]):
+            last[model] = others.get(model, one)
+    held = {key[2]: one for key, one in past.accepted.items() if key[:2] == (command, run)}
+    labels = list(dict.fromkeys(one.label for one in mine if held or one.label != but))
+    known = {one.label for one in held.values()} or {*labels}
+    latest = next((label for label in reversed(labels) if label in known), None)
+    there = {one.model for one in mine if one.label == latest} | {*now}
+    kept = {model: line for model, line in (last | held).items() if model in there}
+    return kept, [label for label in labels if label in {label for label, _ in same}]
+
+
+def result_lines(
+    result: Document, label: str, rows: Mapping[str, Row], run: str | None = None
+) -> Iterator[HistoryLine]:
+    """Yield a line for each model of a result.
+
+    rows: of the models, as for gates. Measures are all cells with a value, an interval or a reason.
+    """
+    errors = {}
+    for row in result.whole("measures"):
+        if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se):
+            errors[row["model"], row["measure"]] = se
+    met: dict[str | None, dict[str, bool]] = {}
+    for gate in result.gates:
+        if gate.slice is None:  # of a slice it says nothing of the whole
+            mine = met.setdefault(gate.model, {})
+            mine[gate.measure] = mine.get(gate.measure, True) and not gate.failed
+    for model, row in rows.items():
+        found = {}
+        for name, cell in row.items():
+            if isinstance(cell, Estimate):
+                error = errors.get((model, name))
+                found[name] = HistoryMeasure(cell.value, cell.low, cell.high, error, cell.reason)
+        yield HistoryLine(
+            result.command, label, model, settings_of(result.signature), result.version, run,
+            tuple(one.sha256 for one in result.inputs), result.truth, result.summary.get("rows"),
+            result.summary.get("positives"), result.parameters.get("level"), found,
+            met.get(model, {}),
+        )  # fmt: skip
+
+
+VALUE_TOLERANCE = 1e-9  # of a value: sums in another order differ by less
+
+
+def same_rows(one: HistoryLine, other: HistoryLine) -> bool | None:
+    """Return whether two lines have the same rows; None where unknown."""
+    digests = [line.truth for line in (one, other) if line.truth is not None]
+    if len(digests) == 2 and len({digest.partition(":")[0] for digest in digests}) == 1:
+        return digests[0] == digests[1]
+    if (one.rows, one.positives) != (other.rows, other.positives):
+        return False
+    return True if one.data and None not in one.data and one.data == other.data else None
+
+
+def same_values(one: HistoryLine, other: HistoryLine) -> bool:
+    """Return whether all measures that two lines share are equal."""
+    return all(
+        _equal_measures(cell, other.measures[name])
+        for name, cell in one.measures.items() if name in other.measures
+    )  # fmt: skip
+
+
+def _equal_measures(one: HistoryMeasure, other: HistoryMeasure) -> bool:
+    if one.value is None or other.value is None:
+        return one.reason == other.reason and one.value == other.value
+    return isclose(one.value, other.value, rel_tol=VALUE_TOLERANCE, abs_tol=VALUE_TOLERANCE)
+
+
+def lines_to_result(lines: Mapping[str, HistoryLine]) -> Document:
+    """Return lines of one run, by model, as a saved result with tables `models` and `metrics`."""
+    first, models, measures = next(iter(lines.values())), list[Row](), list[Row]()
+    for name, line in lines.items():
+        cells = {measure: one.estimate for measure, one in line.measures.items()}
+        models.append({"model": name, **cells})
+        measures += [
+            {"model": name, "measure": measure, "value": one.estimate, "se": one.se}
+            for measure, one in line.measures.items()
+        ]
+    return Document(
+        command=first.command, signature=first.settings, inputs=(), version=first.version,
+        parameters={} if first.level is None else {"level": first.level},
+        summary={"rows": first.rows, "positives": first.positives},
+        tables={"models": models, "measures": measures}, truth=first.truth,
+    )  # fmt: skip

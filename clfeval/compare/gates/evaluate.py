@@ -1,4 +1,4 @@
-"""Evaluation of gates: one for each limit and model it applies to, and changes of a baseline."""
+"""Evaluation of gates: for each limit and model, for numbers of rows, and for the best model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import fspath
 from os.path import basename
+from typing import cast
 
 from clfeval.compare.baseline.changes import LEVEL, Baseline
 from clfeval.compare.baseline.read import (
@@ -15,28 +16,23 @@ from clfeval.compare.baseline.read import (
     slice_names,
 )
 from clfeval.compare.change import change_of_independent
-from clfeval.compare.gates.limit_targets import (
-    is_number,
-    match_metric,
-    match_models,
-    match_slices,
-    slice_gaps,
-    slice_rows,
-    whole_table_rows,
-)
 from clfeval.compare.gates.limit_tests import (
     GateDraft,
     change_gate,
     check_compared,
     check_limit,
     drop_gate,
-    row_count_gates,
+    is_number,
+    match_metric,
+    match_models,
+    match_slices,
     slack,
-    still_best_gates,
+    slice_gaps,
+    slice_rows,
     value_gate,
 )
 from clfeval.compare.gates.limits import Gates, Limit
-from clfeval.document import Answer, Document, Estimate, Gate, ResultNote, Row, shorten_answer
+from clfeval.document import Answer, Cell, Document, Estimate, Gate, ResultNote, Row, shorten_answer
 from clfeval.errors import ErrorCollector, UsageError
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
@@ -126,7 +122,7 @@ class _GateRows:
 
     def __init__(self, result: Document, beside: Baseline | None, gates: Gates) -> None:
         self.result, self.beside, self.gates = result, beside, gates
-        self.whole = whole_table_rows(result)
+        self.whole = slice_rows(result, None)
         self.cells = {name: cell for row in self.whole.values() for name, cell in row.items()}
         self.cells |= result.summary
         self.slices: dict[str, Mapping[str, Row]] = {}
@@ -243,3 +239,69 @@ def _direction_warnings(looked: _GateRows, targets: Sequence[GateDraft]) -> Iter
             hint = f"use {instead}={limit.limit:g}"
             raise UsageError.new(text, "bad-gate", hint=hint)
         yield ResultNote("gate-turned", f"{text}; did you mean {instead}={limit.limit:g}?")
+
+
+CELLS = {"rows": ("tp", "fp", "fn", "tn"), "positives": ("tp", "fn")}
+
+
+def row_count_gates(
+    result: Document, gates: Gates, slices: Iterable[str], paired: float | None = None
+) -> Iterator[Gate]:
+    """Yield gates for the rows of the table and of each slice; paired: rows of changes."""
+    for name, least in gates.required_sizes.items():
+        kind = f"min-{name}"
+        if name not in result.summary:
+            what = f"--{kind}: {result.command} does not count {name} here"
+            raise UsageError.new(what, "bad-gate", hint="remove it, or use report")
+        for part in (None, *slices):
+            rows = result.summary[name] if part is None else _rows_of(result, name, part)
+            value = rows if isinstance(rows, (int, float)) else None
+            if value is not None and paired is not None and (name, part) == ("rows", None):
+                value = min(value, paired)
+            reason = None if value is not None else "not_alike"
+            yield Gate(kind, name, None, least, value, value is not None and value >= least,
+                       reason, slice=part)  # fmt: skip
+
+
+def _rows_of(result: Document, name: str, part: str) -> float | None:
+    """Return the number of rows of a slice, the fewest of any model; None where unknown."""
+    found: list[float] = []
+    for row in (*result.tables.get("models", ()), *result.tables.get("slices", ())):
+        if row.get("slice") == part:  # its own number, or the sum of its cells
+            own, cells = row.get(name), [row.get(cell) for cell in CELLS[name]]
+            known = [cell for cell in cells if isinstance(cell, (int, float))]
+            if isinstance(own, (int, float)):
+                found.append(own)
+            elif len(known) == len(cells):
+                found.append(sum(known))
+    if not found:  # of several classes
+        each: dict[Cell, float] = {}
+        for row in result.tables.get("confusion", ()):
+            positive = row["truth"] == result.parameters.get("positive")
+            if row["slice"] == part and (name == "rows" or positive):
+                each[row["model"]] = each.get(row["model"], 0) + cast("float", row["rows"])
+        found = [*each.values()]
+    return min(found, default=None)
+
+
+def still_best_gates(result: Document, models: Sequence[str]) -> Iterator[Gate]:
+    """Yield gates on whether models are tied with the best by the leading measure."""
+    best: Sequence[Row] = result.tables.get("best", ())
+    if models and (result.command != "report" or not best or "tied" not in best[0]):
+        hint = "use report with several models and without --interval none"
+        what = "--still-best: the models of this result are not ranked with intervals"
+        raise UsageError.new(what, "bad-gate", hint=hint)
+    rows: Mapping[str, Row] = slice_rows(result, None)
+    for text in models:
+        which, colon, model = text.partition(":")
+        few = bool(colon) and which in ("any", "all") and text not in rows
+        lead = str(best[0]["measure"])
+        may = {row["model"]: row["tied"] for row in best if row["measure"] == lead}
+        found = []
+        for name in match_models(rows, model if few else text, "still-best"):
+            tied = may.get(name)
+            value, reason = (float(tied), None) if isinstance(tied, bool) else (None, "undefined")
+            found.append(Gate("still-best", lead, name, 1.0, value, tied is True, reason))
+        if few and which == "any":
+            found = [replace(max(found, key=lambda gate: gate.passed), among=len(found))]
+        yield from found

@@ -1,20 +1,178 @@
-"""Tests of one limit: exact at the limit, drops as decimals, row counts, ties with the best."""
+"""One limit in a result: the models, slices and measure it is on, its range, and its gate."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
-from typing import cast
+from fnmatch import fnmatchcase
 
+from clfeval import COMMANDS
+from clfeval.compare.baseline.read import Labelled, rows_by_label, slice_names, subject_name
 from clfeval.compare.change import MISSING, WORSE, Change
-from clfeval.compare.gates.limit_targets import match_models, whole_table_rows
-from clfeval.compare.gates.limits import Gates, Limit
-from clfeval.document import Cell, Document, Estimate, Gate, Row, Severity
-from clfeval.errors import ErrorCollector, UsageError
-from clfeval.measures.catalog import CATALOG, equivalent_names
+from clfeval.compare.gates.limits import LIMITED, Limit
+from clfeval.document import PARTS, Cell, Document, Estimate, Gate, Severity
+from clfeval.errors import ErrorCollector, UsageError, list_names, suggestion
+from clfeval.measures.catalog import (
+    CATALOG,
+    TWO_AREAS,
+    all_spellings,
+    equivalent_names,
+    find_measure,
+    threshold_hint,
+)
 from clfeval.measures.record import AIMS
+from clfeval.pages.schema import COMPARISONS, comparison_rows, gateable_names, page_of
 from clfeval.records import dataclass, replace
+
+DIFFERENCE_SUFFIX = "_difference"  # behind a measure: the model's value less the reference's
+
+
+def slice_rows(result: Document, part: str | None) -> Labelled:
+    """Return the rows by label, with differences from the reference if there is one.
+
+    part: the slice; None for the whole table.
+    """
+    found = dict(rows_by_label(result, part))
+    if result.parameters.get("reference") == "all-pairs":
+        return found
+    for row in result.tables.get(COMPARISONS, ()):
+        label, name = str(row["model"]), f"{row['measure']}{DIFFERENCE_SUFFIX}"
+        if row["against"] in ("reference", "run") and row["slice"] == part and label in found:
+            found[label] = {**found[label], name: row["difference"]}
+    return found
+
+
+def match_slices(limit: Limit, known: Sequence[str]) -> list[str]:
+    """Return the slices with a name, or that match a pattern; UsageError where there are none."""
+    wanted = str(limit.slices)
+    found = [wanted] if wanted in known else [one for one in known if fnmatchcase(one, wanted)]
+    if not found:
+        hint = suggestion(wanted, known) or f"slices: {list_names(known)}"
+        if not known:
+            hint = "add --by COLUMN to define slices"
+        raise UsageError.new(f"--{limit.kind}: no slice '{wanted}'", "unknown-slice", hint=hint)
+    return found
+
+
+def match_models(rows: Labelled, model: str | None, kind: str) -> Labelled:
+    """Return the rows of a model, or of the models that match a pattern; all rows for None."""
+    if model is None:
+        return rows
+    found = {k: row for k, row in rows.items() if model in (k, subject_name(row))}
+    found = found or {k: row for k, row in rows.items() if fnmatchcase(subject_name(row), model)}
+    if not found:
+        names = list(dict.fromkeys(subject_name(row) for row in rows.values()))
+        hint = suggestion(model, names) or f"models: {list_names(names)}"
+        raise UsageError.new(f"--{kind}: no model '{model}'", "unknown-model", hint=hint)
+    return found
+
+
+def match_metric(limit: Limit, cells: Mapping[str, Cell], result: Document) -> str:
+    """Return the name of a limit's cell: this name, or the only one of it with parameters."""
+    stem = limit.metric.removesuffix(DIFFERENCE_SUFFIX)
+    end = limit.metric.removeprefix(stem)
+    for name in equivalent_names(stem):
+        if name + end in cells:
+            return name + end
+        found = [cell for cell in cells if cell.startswith(f"{name}:") and cell.endswith(end)]
+        if len(found) > 1:
+            what = f"--{limit.kind}: '{limit.metric}' matches several measures"
+            raise UsageError.new(what, "bad-gate", hint=f"choose one of {list_names(found)}")
+        if found:
+            return found[0]
+    known = [name for name, cell in cells.items() if is_number(cell)]
+    wanted = _name_and_parameters(limit.metric)
+    if alike := [name for name in known if _name_and_parameters(name) == wanted]:
+        return alike[0]
+    what = f"--{limit.kind}: no metric '{limit.metric}'"
+    model, dot, rest = limit.metric.partition(".")
+    if dot and any(row.get("model") == model for row in result.tables.get("models", ())):
+        raise UsageError.new(what, "unknown-metric", hint=f"write '{model}:{rest}'")
+    if stem.casefold() in TWO_AREAS:
+        close: str | None = "write average_precision (steps) or pr_auc (trapezoids)"
+    else:
+        close = _left_out(result, limit.metric) or _part_of(limit.metric, known)
+        if end and {*equivalent_names(stem)} & {*known}:
+            close = close or f"add --reference MODEL and --measure {stem}"
+        close = close or threshold_hint(limit.metric)
+        close = close or _other_command_hint(result.command, limit.metric)
+    if not close:  # all names that a limit may use: of cells, and of what a report computes for it
+        limited = (one.id for one in CATALOG.values() if one.needs in LIMITED)
+        more = limited if result.command == "report" else ()
+        names = [*known, *all_spellings([*filter(CATALOG.get, known), *more])]
+        close = suggestion(limit.metric, list(dict.fromkeys(names)))
+    close = close or f"metrics: {list_names(known)}"
+    raise UsageError.new(what, "unknown-metric", hint=close)
+
+
+def _name_and_parameters(metric: str) -> tuple[frozenset[str], dict[str, str]]:
+    """Return the names of a measure, and its parameters: 0.10 is .1."""
+    name, _, settings = metric.partition(":")
+    found = dict(part.partition("=")[::2] for part in settings.split(",") if part)
+    for key, text in found.items():
+        with suppress(ValueError):
+            found[key] = repr(float(text))
+    return frozenset({name, *equivalent_names(name)}), found
+
+
+def slice_gaps(result: Document, limit: Limit, metric: str) -> Iterator[tuple[str, str, Cell]]:
+    """Yield model, slice and gap, or the extreme slices; UsageError without table or measure."""
+    every = [(row, "gap") for row in result.tables.get("extremes", ())]
+    if limit.part.startswith("gap"):
+        every = [(row, "difference") for row in comparison_rows(result, "slice", inside=True)]
+    rows = [(row, name) for row, name in every if row["measure"] == metric]
+    if not rows:
+        hint = "use report with --by COLUMN"
+        if every:
+            hint = f"compared: {list_names(dict.fromkeys(str(row['measure']) for row, _ in every))}"
+            hint += f"; for others add --measure {limit.metric}"
+        what = f"--{limit.kind}: slices are not compared by '{limit.metric}'"
+        raise UsageError.new(what, "unknown-metric", hint=hint)
+    wanted = [] if limit.slices is None else match_slices(limit, slice_names(result))
+    for row, name in rows:
+        part = str(row["slice"]) if name == "difference" else (
+            f"{row['largest']} less {row['smallest']}")  # fmt: skip
+        if name == "gap" or limit.slices is None or part in wanted:
+            yield str(row["model"]), part, row[name]
+
+
+def is_number(cell: Cell) -> bool:
+    """Return whether a cell holds a number or an estimate."""
+    return isinstance(cell, (Estimate, int, float)) and not isinstance(cell, bool)
+
+
+def _other_command_hint(command: str, metric: str) -> str | None:
+    """Return the hint on other commands that compute a measure, or None."""
+    names = {metric, *equivalent_names(metric)}
+    others = [
+        n for n in COMMANDS if n != command and not names.isdisjoint(gateable_names(page_of(n)))
+    ]
+    named = " or ".join(filter(None, (", ".join(others[:-1]), *others[-1:])))
+    return f"{command} does not compute it; use {named}" if others else None
+
+
+def _left_out(result: Document, metric: str) -> str | None:
+    """Return the hint on how to request a measure that a result lacks, or None."""
+    needs = {"measures": ("confusion",), "measure": LIMITED}
+    measure = None if threshold_hint(metric) else find_measure(metric.partition(":")[0])
+    if measure is None or not any(
+        option in result.parameters and measure.needs in known for option, known in needs.items()
+    ):
+        return None
+    if metric in result.parameters.get("measure", ()):
+        return f"this table does not give it: --explain {measure.id} says what it needs"
+    return f"it was not computed: add --measure {metric}"
+
+
+def _part_of(metric: str, known: list[str]) -> str | None:
+    """Return a suggestion for an unknown part of a measure: `.low` for `.lo`."""
+    name, dot, _ = metric.rpartition(".")
+    names = [one for one in equivalent_names(name) if one in known] if dot else []
+    parts = [f"{name}.{part}" for part in PARTS if names]
+    return suggestion(metric, parts) or (f"parts: {list_names(parts)}" if parts else None)
+
 
 NOT_THERE, NOT_SIGNIFICANT = "not_in_baseline", "not_significant"
 ABSENT = (NOT_THERE, MISSING)  # of a value that the baseline does not have
@@ -153,72 +311,6 @@ def _set_outcome(gate: Gate, value: float, met: bool) -> Gate:
     known = CATALOG.get(gate.metric.partition(":")[0].partition(".")[0])
     met &= known is None or not (math.isfinite(known.low) and math.isfinite(known.high))
     return replace(gate, passed=met, reason="infinite" if value > 0 else "minus_infinite")
-
-
-CELLS = {"rows": ("tp", "fp", "fn", "tn"), "positives": ("tp", "fn")}
-
-
-def row_count_gates(
-    result: Document, gates: Gates, slices: Iterable[str], paired: float | None = None
-) -> Iterator[Gate]:
-    """Yield gates for the rows of the table and of each slice; paired: rows of changes."""
-    for name, least in gates.required_sizes.items():
-        kind = f"min-{name}"
-        if name not in result.summary:
-            what = f"--{kind}: {result.command} does not count {name} here"
-            raise UsageError.new(what, "bad-gate", hint="remove it, or use report")
-        for part in (None, *slices):
-            rows = result.summary[name] if part is None else _rows_of(result, name, part)
-            value = rows if isinstance(rows, (int, float)) else None
-            if value is not None and paired is not None and (name, part) == ("rows", None):
-                value = min(value, paired)
-            reason = None if value is not None else "not_alike"
-            yield Gate(kind, name, None, least, value, value is not None and value >= least,
-                       reason, slice=part)  # fmt: skip
-
-
-def _rows_of(result: Document, name: str, part: str) -> float | None:
-    """Return the number of rows of a slice, the fewest of any model; None where unknown."""
-    found: list[float] = []
-    for row in (*result.tables.get("models", ()), *result.tables.get("slices", ())):
-        if row.get("slice") == part:  # its own number, or the sum of its cells
-            own, cells = row.get(name), [row.get(cell) for cell in CELLS[name]]
-            known = [cell for cell in cells if isinstance(cell, (int, float))]
-            if isinstance(own, (int, float)):
-                found.append(own)
-            elif len(known) == len(cells):
-                found.append(sum(known))
-    if not found:  # of several classes
-        each: dict[Cell, float] = {}
-        for row in result.tables.get("confusion", ()):
-            positive = row["truth"] == result.parameters.get("positive")
-            if row["slice"] == part and (name == "rows" or positive):
-                each[row["model"]] = each.get(row["model"], 0) + cast("float", row["rows"])
-        found = [*each.values()]
-    return min(found, default=None)
-
-
-def still_best_gates(result: Document, models: Sequence[str]) -> Iterator[Gate]:
-    """Yield gates on whether models are tied with the best by the leading measure."""
-    best: Sequence[Row] = result.tables.get("best", ())
-    if models and (result.command != "report" or not best or "tied" not in best[0]):
-        hint = "use report with several models and without --interval none"
-        what = "--still-best: the models of this result are not ranked with intervals"
-        raise UsageError.new(what, "bad-gate", hint=hint)
-    rows: Mapping[str, Row] = whole_table_rows(result)
-    for text in models:
-        which, colon, model = text.partition(":")
-        few = bool(colon) and which in ("any", "all") and text not in rows
-        lead = str(best[0]["measure"])
-        may = {row["model"]: row["tied"] for row in best if row["measure"] == lead}
-        found = []
-        for name in match_models(rows, model if few else text, "still-best"):
-            tied = may.get(name)
-            value, reason = (float(tied), None) if isinstance(tied, bool) else (None, "undefined")
-            found.append(Gate("still-best", lead, name, 1.0, value, tied is True, reason))
-        if few and which == "any":
-            found = [replace(max(found, key=lambda gate: gate.passed), among=len(found))]
-        yield from found
 
 
 ADD = "add --baseline FILE: an earlier table or a saved result"

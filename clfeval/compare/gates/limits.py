@@ -16,6 +16,8 @@ from clfeval.records import dataclass
 LimitKind = Literal["fail-under", "fail-over", "warn-under", "warn-over", "max-drop"]
 WhenMissing = Literal["fail", "skip"]
 SHAPE = "METRIC=VALUE"
+# needs of the measures that a report computes where a limit names them
+LIMITED = ("confusion", "scores", "probabilities")
 
 
 @dataclass(frozen=True, slots=True)

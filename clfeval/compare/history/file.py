@@ -1,4 +1,4 @@
-"""Options and file of a history: reading with positions of errors, and atomic appending."""
+"""Histories: options, lines as JSON, reading with positions of errors, and atomic appending."""
 
 from __future__ import annotations
 
@@ -12,22 +12,141 @@ from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import Annotated, Any
 
-from clfeval.compare.history.line import (
-    LINE_KIND,
-    AcceptedLabel,
-    HistoryEntry,
-    HistoryLine,
-    NewerVersionError,
-    parse_line,
-    same_rows,
-    same_values,
-)
+from clfeval.document import Estimate, refuse_nonfinite, settings_of
 from clfeval.errors import Problem, UsageError, bad_option, list_names
 from clfeval.options.declaration import Opt
 from clfeval.output_files import Draft, ProtectedFiles
-from clfeval.records import dataclass
+from clfeval.records import dataclass, field, fields, read_record
+
+# history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
+LINE_KIND = "clfeval.history"
+LINE_VERSION = 1
+LINE = f"{LINE_KIND}/{LINE_VERSION}"
+
+
+class NewerVersionError(ValueError):
+    """A line of a later version of this program."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMeasure:
+    """A measure: the fields of an `Estimate`, and its standard error where known."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    se: float | None = None
+    reason: str | None = None
+
+    @property
+    def estimate(self) -> Estimate:
+        """The value with its interval."""
+        return Estimate(self.value, self.low, self.high, self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLine:
+    """The line of one model of one run.
+
+    run: its name in a batch. settings: the signature without the data. data: the sha256 of the
+    files. truth: the digest of ids and truth. rows, positives: None where models differ. gates:
+    measures of gates, and whether all were met or only warn.
+    """
+
+    command: str
+    label: str
+    model: str
+    settings: str = ""
+    version: str = ""
+    run: str | None = None
+    data: tuple[str | None, ...] = ()
+    truth: str | None = None
+    rows: float | None = None
+    positives: float | None = None
+    level: float | None = None
+    measures: Mapping[str, HistoryMeasure] = field(default_factory=dict)
+    gates: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its name in the trend: the model, after its run if it has one."""
+        return self.model if self.run is None else f"{self.run}: {self.model}"
+
+    def text(self) -> str:
+        """Return the line with its newline."""
+        measures = {name: _field_values(cell) for name, cell in self.measures.items()}
+        return _json_line({**_field_values(self), "measures": measures})
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedLabel:
+    """An accepted label: its lines so far are the baseline of later lines of the command."""
+
+    command: str
+    accepted: str
+
+    def text(self) -> str:
+        """Return the line with its newline."""
+        return _json_line(_field_values(self))
+
+
+HistoryEntry = HistoryLine | AcceptedLabel
+
+
+def _field_values(record: Any) -> dict[str, Any]:
+    """Return a record by its fields, without the deep copies of `asdict`, which take ten times."""
+    return {one.name: getattr(record, one.name) for one in fields(record)}
+
+
+def _json_line(said: Mapping[str, Any]) -> str:
+    found = {"schema": LINE, **said}
+    text = json.dumps(found, sort_keys=True, allow_nan=False, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a name with an unpaired surrogate
+        text = json.dumps(found, sort_keys=True, allow_nan=False)
+    return f"{text}\n"
+
+
+def parse_line(text: str) -> HistoryEntry:
+    """Return the parsed line; ValueError, in words, where it is invalid or of a newer version."""
+    try:
+        said = json.loads(text, parse_constant=refuse_nonfinite)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is not JSON: {error.msg} at column {error.colno}") from None
+    if not isinstance(said, dict):
+        raise ValueError("is not a line of a history")
+    kind, _, number = str(said.get("schema", "")).partition("/")
+    if kind != LINE_KIND or not (number.isascii() and number.isdigit()):
+        raise ValueError("is not a line of a history: the key 'schema' is missing or unknown")
+    if int(number) > LINE_VERSION:
+        raise NewerVersionError(f"{kind}/{number} is too new for this program ({LINE})")
+    record: type[AcceptedLabel | HistoryLine] = AcceptedLabel if "accepted" in said else HistoryLine
+    least = ("accepted",) if record is AcceptedLabel else ("label", "model", "measures")
+    for name in ("command", *least):
+        if name not in said:
+            raise ValueError(f"lacks the key '{name}'")
+    wanted: dict[str, type] = {"data": list, "measures": dict, "gates": dict}
+    for name, of in wanted.items():
+        if not isinstance(said.get(name, of()), of):
+            raise ValueError(f"'{name}' is {said[name]!r:.40}")
+    try:
+        parts = dict(said)
+        if record is HistoryLine:
+            parts["data"] = tuple(said.get("data", ()))
+            parts["settings"] = settings_of(said.get("settings", ""))
+            measures = said["measures"].items()
+            parts["measures"] = {name: read_record(HistoryMeasure, one) for name, one in measures}
+            if any(type(one) is not bool for one in said.get("gates", {}).values()):
+                raise TypeError("'gates' must hold true or false only")
+        return read_record(record, parts)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(str(error)) from None
+
 
 HISTORY = "History"  # panel
 
@@ -156,46 +275,6 @@ def read_history(name: str) -> HistoryLines:
         alone = UPDATE if hints == {UPDATE} else REMOVE
         raise UsageError(problems, hint=MERGED if MERGED in hints else alone)
     return HistoryLines.from_entries(name, sha256(content).hexdigest(), [one for _, one in entries])
-
-
-def baseline_lines(
-    name: str, command: str, now: Mapping[str, HistoryLine], *, run: str | None = None,
-    but: str | None = None,
-) -> tuple[dict[str, HistoryLine], list[str]]:  # fmt: skip
-    """Return the lines that current ones are compared with, by model, and labels of the same rows.
-
-    The accepted line of each model, else the last that missed no gate, but not one with the same
-    rows and values where one of other rows exists. Models missing today count while they are at the
-    last accepted label, or the last one. run: only lines of that run of a batch. but: the label
-    that is being added. UsageError where only lines of runs are there, and no run is named.
-    """
-    past = read_history(name)
-    every = [line for line in past.lines if line.command == command]
-    mine = [line for line in every if line.run == run]
-    if every and not mine and run is None:
-        runs = list(dict.fromkeys(str(line.run) for line in every))
-        what = f"has only lines of batch runs: {list_names(runs)}"
-        hint = f"use clfeval batch, or add a line: --append {name} --label LABEL"
-        raise UsageError.new(what, CODE, name, hint=hint)
-    earlier = [one for one in mine if one.label != but]
-    same = {(one.label, one.model) for one in earlier if one.model in now
-            and same_rows(one, now[one.model])}  # fmt: skip
-    last, others = dict[str, HistoryLine](), dict[str, HistoryLine]()
-    for one in earlier:
-        if all(one.gates.values()):
-            last[one.model] = one
-            if (one.label, one.model) not in same:
-                others[one.model] = one
-    for model, one in last.items():
-        if (one.label, model) in same and same_values(one, now[model]):
-            last[model] = others.get(model, one)
-    held = {key[2]: one for key, one in past.accepted.items() if key[:2] == (command, run)}
-    labels = list(dict.fromkeys(one.label for one in mine if held or one.label != but))
-    known = {one.label for one in held.values()} or {*labels}
-    latest = next((label for label in reversed(labels) if label in known), None)
-    there = {one.model for one in mine if one.label == latest} | {*now}
-    kept = {model: line for model, line in (last | held).items() if model in there}
-    return kept, [label for label in labels if label in {label for label, _ in same}]
 
 
 def check_target(name: str, inputs: Sequence[str]) -> None:

@@ -19,9 +19,9 @@ from clfeval.compare.baseline.changes import (
     rows_answer,
     sentence_title,
 )
+from clfeval.compare.baseline.read import same_rows, same_values
 from clfeval.compare.change import UNDECIDED, Change, change_of_independent
-from clfeval.compare.history.file import HistoryLines
-from clfeval.compare.history.line import HistoryLine, same_rows, same_values
+from clfeval.compare.history.file import HistoryLine, HistoryLines
 from clfeval.document import Answer, Document, Estimate, InputFile, Row, as_estimate, cell_value
 from clfeval.formatting import join_names, join_words, quote_if_ambiguous
 from clfeval.inference.distributions import critical_value

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.compare.paired_estimates import DifferenceErrors, PairedEstimates, errors_of_kinds
+from clfeval.compare.change import DifferenceErrors, errors_of_kinds
+from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.document import Estimate, Row

@@ -9,13 +9,9 @@ from math import isfinite, nan, sqrt
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
+from clfeval.compare.change import DifferenceErrors, errors_of_rows
 from clfeval.compare.families import family_pairs
-from clfeval.compare.paired_estimates import (
-    BootstrapLimits,
-    DifferenceErrors,
-    PairedEstimates,
-    errors_of_rows,
-)
+from clfeval.compare.paired_estimates import BootstrapLimits, PairedEstimates
 from clfeval.counts.classes import ClassPatterns, ProbabilityRows
 from clfeval.counts.count import PredictionCounts
 from clfeval.counts.patterns import PatternCounts

@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats, Ints
 from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change, estimate_or_none
 from clfeval.compare.families import adjusted_family, family_pairs, reference_rows
-from clfeval.compare.rate_estimates import RateEstimates
+from clfeval.compare.paired_estimates import RateEstimates
 from clfeval.counts.count import Sample
 from clfeval.document import Estimate, Row, Rows
 from clfeval.measures.catalog import CATALOG

@@ -8,7 +8,7 @@ from math import pi
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints, divide
-from clfeval.compare.rate_estimates import RateCovariance
+from clfeval.compare.paired_estimates import RateCovariance
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.distributions import bisect, simultaneous_level
 from clfeval.inference.influence import mean_covariance

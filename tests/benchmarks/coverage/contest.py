@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from clfeval.arrays import Bools, Floats
 from clfeval.compare.families import adjusted_family, family_pairs
-from clfeval.compare.rate_estimates import RateCovariance
+from clfeval.compare.paired_estimates import RateCovariance
 from clfeval.counts.features.cuts import FeatureCounts, split_feature
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.counts.scores import ScoreCounts

@@ -15,8 +15,8 @@ import polars as pl
 
 from clfeval import report
 from clfeval.compare.baseline.changes import SIGNIFICANT
-from clfeval.compare.baseline.read import rows_by_label
-from clfeval.compare.history.line import HistoryLine, result_lines
+from clfeval.compare.baseline.read import result_lines, rows_by_label
+from clfeval.compare.history.file import HistoryLine
 from clfeval.compare.history.trend import measure_changes
 from clfeval.document import as_estimate
 from tests.benchmarks.coverage import Line

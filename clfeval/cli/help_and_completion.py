@@ -1,15 +1,152 @@
-"""Completion of values, such as columns and classes of the table on the command line."""
+"""Help and completion by name: guides, explained terms, columns and classes of the table."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import signal
+import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from textwrap import TextWrapper
+from typing import TYPE_CHECKING
 
 import typer
 
+from clfeval.cli.output import detect_screen, print_result
+from clfeval.errors import DataError, bad_option, suggestion
 from clfeval.tables.input import ColumnNames, Input, find_column
+
+if TYPE_CHECKING:
+    from clfeval.methods.measurement.requested_measures import AvailableMeasures
+
+FOLDER = Path(__file__).parent.parent / "guide"
+COMMAND = re.compile(r"^\$ .+$", re.MULTILINE)  # in a block of a guide
+BREAKS = re.compile(r" (?=--|\||clfeval )")
+CONTINUES = " \\"
+MARGIN = 2  # columns of a block in addition to its text
+NO_PAGER = (126, 127)  # exit codes of a shell for a command that cannot run
+
+
+def guide_names() -> list[str]:
+    """Return the names of the guides."""
+    return sorted(file.stem for file in FOLDER.glob("*.md"))
+
+
+def print_guide(name: str | None) -> None:
+    """Print a guide, formatted and paged on a terminal, and exit; UsageError for an unknown one."""
+    if name is None:
+        return
+    if name not in guide_names():
+        hint = suggestion(name, guide_names()) or f"one of {', '.join(guide_names())}"
+        raise bad_option(f"no guide '{name}'", hint)
+    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    if sys.stdout is None or not sys.stdout.isatty():
+        print_result([text], for_people=True)
+        raise typer.Exit
+    import subprocess
+
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console(color_system=None)  # no styles: not every pager shows them
+    text = COMMAND.sub(lambda line: break_command(line[0], console.width), text)
+    with console.capture() as laid_out:
+        console.print(Markdown(text))
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # a pager may stop reading early
+    pager = os.environ.get("PAGER") or "less"
+    done = subprocess.run(pager, shell=True, input=laid_out.get().encode(), check=False)
+    if done.returncode in NO_PAGER:
+        print_result([laid_out.get()], for_people=True)
+    raise typer.Exit
+
+
+def break_command(line: str, width: int) -> str:
+    """Break a long command between its options, so that it can be copied from the screen."""
+    first, *parts = BREAKS.split(line)
+    lines = [first]
+    for part in parts:
+        if len(lines[-1]) + 1 + len(part) + len(CONTINUES) > width - MARGIN:
+            lines[-1] += CONTINUES
+            lines.append(f"    {part}")
+        else:
+            lines[-1] += f" {part}"
+    return "\n".join(lines)
+
+
+NARROWEST = 30  # minimum width that lines are folded to
+MEASURES = "measures"  # lists all measures
+WIDTH = 80  # if the width of the screen is unknown
+
+
+def explain_name(ctx: typer.Context, name: str | None) -> None:
+    """Print the meaning of a name in this command, and exit."""
+    if name is None or ctx.resilient_parsing:
+        return
+    from clfeval.pages.explain import ALL, explain_page, explainable_names, find_terms
+    from clfeval.pages.schema import HISTORY, SUITE, page_of
+
+    if name == MEASURES:
+        from clfeval.methods.measurement.measure_rows import list_measures
+
+        lines = list_measures(str(ctx.info_name), askable_measures(str(ctx.info_name)))
+        print_result([f"{line}\n" for line in lines], for_people=True)
+        raise typer.Exit
+    page = page_of(str(ctx.info_name))
+    others = {"a history": page_of(HISTORY), "a batch": page_of(SUITE)}
+    if name.strip().casefold() == ALL:
+        parts = list(explain_page(page))
+    else:
+        terms = find_terms(page, name)
+        terms += [
+            replace(term, tables=tuple(f"{table} of {whose}" for table in term.tables))
+            for whose, other in others.items()
+            for term in find_terms(other, name)
+            if term.tables and term.short and term not in terms
+        ]
+        parts = []
+        for i, term in enumerate(terms):
+            known = term.measure in [one.measure for one in terms[:i]]
+            parts.append((term.title, list(term.lines(known=known))))
+    if not parts:
+        from clfeval.methods.measurement.requested_measures import refuse_measure
+
+        refuse_measure(name, "--explain")
+        every = f"{ctx.command_path} --explain {ALL} lists every name"
+        known_here = [one for here in (page, *others.values()) for one in explainable_names(here)]
+        hint = suggestion(name, known_here) or every
+        raise bad_option(f"no heading, measure or code is named '{name}'", hint)
+    fold = TextWrapper(
+        max(detect_screen().width or WIDTH, NARROWEST), initial_indent="  ",
+        subsequent_indent="    ", break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    texts = []
+    for title, meanings in parts:
+        rows = [row for line in meanings for row in fold.wrap(line)]
+        texts.append("\n".join([title, *rows]))
+    print_result(["\n\n".join(texts), "\n"], for_people=True)
+    raise typer.Exit
+
+
+def askable_measures(command: str) -> AvailableMeasures:
+    """Return the measures that can be requested from a command."""
+    if command == "tune-jpt":
+        from clfeval.methods.tune_jpt.requested_measures import TUNE_JPT_MEASURES
+
+        return TUNE_JPT_MEASURES
+    if command == "mlcps":
+        from clfeval.methods.mlcps.answer import MLCPS_MEASURES
+
+        return MLCPS_MEASURES
+    from clfeval.methods.measurement import requested_measures
+
+    if command == "report":
+        return requested_measures.OF_PREDICTIONS
+    return requested_measures.OF_TWO_CLASSES
+
 
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
 _PLAIN = re.compile(r"[\w.%+,@/:-]+")
@@ -65,8 +202,6 @@ def complete_show(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the measures of the command by any of their names, and to sets of them."""
-    from clfeval.cli.help_texts import askable_measures
-
     return _with_prefix(askable_measures(str(ctx.info_name)).names, incomplete)
 
 
@@ -171,9 +306,7 @@ def _read_file_head(name: str, said: Input) -> tuple[Sequence[str], SampleRows]:
 def _unpacked_head(name: str, folder: str) -> str:
     """Return the file itself, or an unpacked copy of its first bytes in the folder."""
     from io import BytesIO
-    from pathlib import Path
 
-    from clfeval.errors import DataError
     from clfeval.tables.source import CHUNK, packing_of, unpack
 
     with open(name, "rb") as stream:
