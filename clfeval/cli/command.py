@@ -46,7 +46,7 @@ from clfeval.methods.options import INTERVALS
 from clfeval.options.declaration import COLUMNS, READING, Command, Option, build_group, options_of
 from clfeval.options.syntax import MEANT
 from clfeval.tables.input import command_of
-from clfeval.tables.source import split_path
+from clfeval.tables.input import split_path
 
 if TYPE_CHECKING:
     from clfeval.document import Document

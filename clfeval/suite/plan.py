@@ -50,7 +50,7 @@ from clfeval.suite.reading import (
 )
 from clfeval.suite.runs import Run, build_runs, describe_input
 from clfeval.suite.values import RunLink, check_inside_folder, reword_for_yaml
-from clfeval.tables.cells import FRAME
+from clfeval.tables.source import FRAME
 from clfeval.tables.input import Input
 from clfeval.views.files import check_names
 

@@ -20,10 +20,10 @@ import polars as pl
 import pytest
 import typer
 
-from clfeval.cli.app import COMMANDS
+from clfeval import COMMANDS
 from clfeval.cli.help_and_completion import complete_class, complete_column, complete_model
 from clfeval.cli.output import Output
-from clfeval.cli.run import Gates
+from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions
 from clfeval.tables.input import command_of
 from tests.cli.completion_scripts import FILES

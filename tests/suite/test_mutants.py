@@ -11,7 +11,8 @@ import pytest
 from clfeval.cli.output import Output
 from clfeval.errors import ExitCode, UsageError
 from clfeval.suite.plan import build_plan
-from clfeval.suite.running import LEFT_OUT, execute_runs
+from clfeval.pages.batches import LEFT_OUT
+from clfeval.suite.running import execute_runs
 from tests.suite.mutants import mutated, text
 
 PLACE = re.compile(r".*suite\.yaml:\d+:\d+")

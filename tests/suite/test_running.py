@@ -14,15 +14,8 @@ from clfeval.api.result import Result
 from clfeval.cli.output import Output
 from clfeval.errors import ExitCode
 from clfeval.suite.plan import build_plan
-from clfeval.suite.running import (
-    COMPUTED,
-    FAILED,
-    LEFT_OUT,
-    MISSED,
-    RunOutcome,
-    execute_runs,
-    suite_result,
-)
+from clfeval.pages.batches import COMPUTED, FAILED, LEFT_OUT, MISSED
+from clfeval.suite.running import RunOutcome, execute_runs, suite_result
 from clfeval.suite.values import safe_file_name
 from tests.process.program import clfeval
 from tests.suite.door import plan_of, written
