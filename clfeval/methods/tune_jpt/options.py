@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +28,8 @@ from clfeval.options.declaration import Command, Opt, as_list
 from clfeval.records import dataclass, field, replace
 
 if TYPE_CHECKING:
+    from clfeval.arrays import Floats
+    from clfeval.measures.confusion import Confusion
     from clfeval.measures.odds import OutcomeCosts
     from clfeval.measures.record import Measure
     from clfeval.methods.measurement.requested_measures import AvailableMeasures
@@ -315,6 +317,13 @@ class TuneOptions(IntervalOptions, PopulationOptions):
         from clfeval.measures.odds import OutcomeCosts
 
         return OutcomeCosts(*self.cost, *(self.benefit or ()))
+
+    @property
+    def formulas(self) -> dict[str, Callable[[Confusion], Floats]]:
+        """The functions of measures, with beta and costs filled in."""
+        from clfeval.measures.catalog import measure_functions
+
+        return measure_functions("confusion", beta=self.beta, stakes=self.outcome_costs)
 
     def settled(self) -> TuneOptions:
         """Return the options with those that parameters of measures set."""
