@@ -1,15 +1,16 @@
-"""PPV, NPV and alarms of models in a population: table `at_prevalence`, and its sentence."""
+"""Models in other populations: measures at every class ratio, and their PPV, NPV and alarms."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from clfeval.arrays import Floats, Ints, divide
 from clfeval.counts.count import Sample
-from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.document import Answer, Estimate, Row, as_estimate
 from clfeval.formatting import (
     format_class_ratio,
@@ -20,13 +21,144 @@ from clfeval.formatting import (
     quote_if_ambiguous,
     with_interval,
 )
-from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.population import BALANCED, Population
+from clfeval.methods.design_effects import TableResampler
+from clfeval.methods.estimates import (
+    Cells,
+    Design,
+    Estimates,
+    Limits,
+    concatenate_counts,
+    estimate_column,
+    make_estimate,
+    measure_limits,
+    rows_from_columns,
+)
+from clfeval.methods.measurement.score_measures import bootstrap_limits
 from clfeval.methods.options import Interval, Totals
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
-from clfeval.methods.tune_jpt.tables import Place, TunedModels
+from clfeval.records import dataclass
 
+Place = tuple[str, Population]  # sample, 1:1, target or sweep; and the population
+MODELS = "slice model population prevalence odds rows tp fp fn tn threshold"  # then the measures
+SWEEP = "slice model prevalence odds ratio"
 RATES = ("sensitivity", "specificity", "ppv", "npv")
 RULES = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
+
+
+@dataclass(frozen=True, slots=True)
+class TunedModels:
+    """Models of slices, concatenated; labels: the slice of each, None for the whole table."""
+
+    given: Sample
+    options: TuneOptions
+    labels: tuple[str | None, ...]
+    counts: ConfusionCounts
+
+    @property
+    def level(self) -> float | None:
+        """The level of intervals; None without intervals or counts."""
+        return self.options.confidence if self.given.sampled else None
+
+    def who(self, models: Sequence[int]) -> dict[str, list[Any]]:
+        """Return the columns of slice and model."""
+        names = self.counts.models
+        return {"slice": [self.labels[i] for i in models], "model": [names[i] for i in models]}
+
+    def limits(self, name: str, cells: Cells, known: Mapping[str, Limits] | None = None) -> Limits:
+        """Return the limits of a measure by formula, NaN without intervals."""
+        options = self.options
+        if self.level is None:
+            return np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)
+        # measures that are not resampled have exact limits
+        how = "exact" if options.interval == "bootstrap" else options.interval
+        return measure_limits(
+            name, cells, level=self.level, design=Design(options.totals, how), beta=options.beta,
+            stakes=options.outcome_costs, known=known,
+        )  # fmt: skip
+
+    def estimates(
+        self, name: str, cells: Cells, chosen: Cells | None = None, times: Floats | float = 1.0
+    ) -> Estimates:
+        """Return a measure of tables, times `times`, with limits extended to that of `chosen`."""
+        value, here = (self.values(name, one) * times for one in (cells, chosen or cells))
+        low, high = (end * times for end in self.limits(name, cells))
+        bounds = np.minimum(low, here), np.maximum(high, here)
+        return estimate_column(value, bounds, cells, CATALOG[name].undefined_at_odds)
+
+    def values(self, name: str, cells: Cells) -> Floats:
+        """Return a measure of tables, all digits kept where it does not depend on the ratio."""
+        of = self.options.formulas[name]
+        still = cells.sampled | CATALOG[name].invariant
+        return np.where(still, of(cells.observed), of(cells.tuned))
+
+    def rows(self) -> tuple[list[Row], list[Row], int]:
+        """Return tables `models` and `sweep`, and the most undefined replicates of any measure.
+
+        A row per model in the sample, at 1:1 and each target, and per swept population and model.
+        """
+        counts, thresholds = self.counts, self.given.thresholds
+        pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
+        targets = [("1:1", BALANCED), *(("target", target) for target in self.options.populations)]
+        places: list[tuple[int, str, Any]] = []
+        for i, (p, n) in enumerate(pairs):
+            if self.given.sampled:
+                own = Population.from_counts(p, n, counts.unit) if p and n else None
+                places.append((i, "sample", own))
+            places += [(i, kind, target) for kind, target in targets]
+        shown, whole = len(places), range(self.labels.count(None))
+        places += [(i, "sweep", one) for one in self.options.swept for i in whole]
+        models, kinds, populations = zip(*places, strict=True)
+        counted = np.array([kind == "sample" for kind in kinds])
+        own = divide(counts.positives, counts.negatives)[np.array(models)]
+        wanted = np.array([one and one.ratio for one in populations], np.float64)
+        ratios = np.where(counted & ~np.isnan(wanted), own, wanted)
+        cells = Cells.picked(counts, models, ratios, counted)
+        found, failed = self._estimates(cells, np.array(models))
+        total, per = counts.rows.tolist(), cells.tuned.per(ROWS)
+        columns: dict[str, Sequence[Any]] = {
+            **self.who(models), "population": kinds,
+            "prevalence": [one and one.prevalence for one in populations],
+            "odds": [one and one.odds for one in populations], "ratio": ratios.tolist(),
+            "rows": [total[i] if kind == "sample" else ROWS for i, kind, _ in places],
+            "threshold": [thresholds.get(counts.models[i]) for i in models], **found,
+        }  # fmt: skip
+        for name in CELLS:
+            rows, tuned = counts.display_units(name).tolist(), getattr(per, name).tolist()
+            columns[name] = [
+                rows[i] if kind == "sample" else None if x != x else x
+                for (i, kind, _), x in zip(places, tuned, strict=True)
+            ]
+        by_model, by_odds = (
+            rows_from_columns({name: columns[name][part] for name in (*names.split(), *found)})
+            for names, part in ((MODELS, slice(shown)), (SWEEP, slice(shown, None)))
+        )
+        return by_model, by_odds, failed
+
+    def _estimates(self, cells: Cells, models: Ints) -> tuple[dict[str, Estimates], int]:
+        """Return every measure shown, and the most undefined replicates of any."""
+        options, level, names = self.options, self.level, self.counts.models
+        known = options.formulas
+        bounds: dict[str, Limits] = {}
+        failed = 0
+        if level is not None and options.interval == "bootstrap":
+            bounds, failed = bootstrap_limits(
+                {name: known[name] for name in options.measures}, cells, models, names,
+                level=level, resamples=options.resamples, seed=options.seed,
+                design=Design(options.totals),
+                redrawn=lambda i: TableResampler.from_patterns(
+                    self.given.patterns.get(self.labels[i]), names[i]),
+            )  # fmt: skip
+        elif level is not None:
+            for name in options.measures:
+                bounds[name] = self.limits(name, cells, bounds)
+        return {
+            name: estimate_column(
+                self.values(name, cells), bounds.get(name), cells, CATALOG[name].undefined_at_odds
+            )
+            for name in options.measures
+        }, failed
 
 
 class UsedThreshold(NamedTuple):

@@ -16,7 +16,7 @@ from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import Measure
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.tune_jpt.pairwise import rate_covariance
+from clfeval.methods.tune_jpt.leading_models import rate_covariance
 from tests.compare import patterns_of
 
 K = 5

@@ -20,7 +20,6 @@ from clfeval.measures.odds import JPT, OutcomeCosts
 from clfeval.measures.record import Measure
 from clfeval.methods.estimates import Cells, measure_limits
 from clfeval.methods.mlcps.answer import MEASURED
-from clfeval.methods.tune_jpt.tables import measure_formulas
 from tests.methods.phidelta.byhand import EVERY
 
 REASONS = {  # METHODS section 0, and what MARS adds
@@ -98,12 +97,16 @@ def test_names_of_the_field_find_their_measure(alias: str, name: str) -> None:
 
 def test_what_the_class_ratio_leaves_alone() -> None:
     """METHODS section 3: everything else moves, MCC and the information coefficient included."""
-    tuned = {name for name in JPT if name in measure_formulas() and not CATALOG[name].invariant}
+    tuned = {
+        name
+        for name in JPT
+        if name in measure_functions("confusion", beta=1.0) and not CATALOG[name].invariant
+    }
     assert tuned == {
         "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
     }  # fmt: skip
     assert CATALOG["roc_auc"].invariant
-    assert set(measure_formulas(stakes=OutcomeCosts(1, 1))) <= set(CATALOG)
+    assert set(measure_functions("confusion", beta=1.0, stakes=OutcomeCosts(1, 1))) <= set(CATALOG)
 
 
 def test_twins_are_one_function_under_another_id() -> None:

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clfeval.measures.catalog import CATALOG
+from clfeval.measures.catalog import CATALOG, measure_functions
 from clfeval.measures.confusion import Confusion, f_beta
 from clfeval.measures.odds import OutcomeCosts, expected_cost, net_benefit
-from clfeval.methods.tune_jpt.tables import measure_formulas
 
-PLAIN = measure_formulas()
+PLAIN = measure_functions("confusion", beta=1.0)
 
 # Nishimura's pooled rates as counts of 100 and 100: TP, FP, FN, TN
 ANTI_CCP, RF = Confusion(67, 5, 33, 95), Confusion(69, 15, 31, 85)
@@ -142,7 +141,9 @@ def test_f_counts_recall_beta_times_as_much() -> None:
         1.25 * precision * recall / (0.25 * precision + recall), rel=1e-14
     )
     f = float(f_beta(t, 2.0))
-    assert float(measure_formulas(2.0)["f_odds"](t)) == pytest.approx(f / (1 - f), rel=1e-12)
+    assert float(measure_functions("confusion", beta=2.0)["f_odds"](t)) == pytest.approx(
+        f / (1 - f), rel=1e-12
+    )
 
 
 def test_cost_and_net_benefit() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from clfeval.errors import bad_option
+from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.methods.options import (
     INTERVALS,
     Interval,
@@ -106,6 +106,21 @@ class MarsOptions(IntervalOptions):
         for name, members in self.group.items():
             if not members:
                 raise bad_option(f"--group {name} names no models")
+
+    def check_groups(self, models: Sequence[str]) -> None:
+        """Raise UsageError for groups of unknown models, of one twice, or named as a model."""
+        seen: set[str] = set()
+        for group, members in self.group.items():
+            for member in members:
+                if member not in models:
+                    raise unknown_model_error(f"--group {group}", member, models)
+                if member in seen:
+                    raise UsageError.new(f"'{member}' is in two groups of --group", "bad-group")
+                seen.add(member)
+        for group, members in self.group.items():
+            if group in models and group not in members:
+                text = f"--group {group} is also the name of a model; choose another name"
+                raise UsageError.new(text, "bad-group")
 
 
 MARS = Command(

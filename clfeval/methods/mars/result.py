@@ -1,42 +1,45 @@
-"""From counts to the Result of MARS: tables, signature and warnings."""
+"""From counts to the Result of MARS: its sentences, signature and warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts
-from clfeval.counts.count import PredictionCounts, Sample
+from clfeval.arrays import Bools, Counts
+from clfeval.counts.count import Sample
 from clfeval.counts.evaluated_rows import list_exclusive
-from clfeval.counts.patterns import CELLS, PatternCounts, from_units
-from clfeval.counts.scores import merge_group_scores, rank_scores, read_scores
-from clfeval.document import Document, Estimate, ResultNote, Row, Rows
-from clfeval.document.rows import LazyRows
-from clfeval.errors import UsageError, unknown_model_error
-from clfeval.methods.comparison_answer import comparison_rows
-from clfeval.methods.design_effects import cluster_summary
-from clfeval.methods.estimates import rows_from_columns
-from clfeval.methods.mars import best_subsets, target_slices
-from clfeval.methods.mars.answer import MEASURE, mars_answer
-from clfeval.methods.mars.best_subsets import (
-    ChosenSubset,
-    SubsetScores,
-    cross_validate_best,
-    cross_validate_within_effort,
+from clfeval.counts.patterns import PatternCounts, TargetCounts, from_units
+from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.document import (
+    Answer,
+    Document,
+    Estimate,
+    ResultNote,
+    Row,
+    Rows,
+    cell_value,
+    whole_table_rows,
 )
+from clfeval.errors import unknown_model_error
+from clfeval.formatting import (
+    describe_ties,
+    format_number,
+    join_names,
+    quote_if_ambiguous,
+    with_interval,
+)
+from clfeval.inference.clusters import count_divisor
+from clfeval.inference.proportions import holm
+from clfeval.methods.comparison_answer import comparison_rows, reference_answers
+from clfeval.methods.design_effects import cluster_summary, share_design
+from clfeval.methods.estimates import share_estimates
+from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.options import COMPARED, MarsOptions
-from clfeval.methods.mars.target_slices import (
-    SweepCounts,
-    TargetSlice,
-    choose_thresholds,
-    concat_rate_divisors,
-    distinct_thresholds,
-    exclusive_columns,
-    subset_columns,
-    sweep_thresholds,
-)
+from clfeval.methods.mars.tables import mars_tables, sign_test_p, sweep_table
 from clfeval.methods.measurement.additional_measures import compute_additional_measures
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import (
@@ -47,8 +50,9 @@ from clfeval.methods.provenance import (
     prefix_threshold,
 )
 
-BLOCK = 1024  # rows of subsets made at once
-SHARED = ("slice", "models", "covered", "effort", "yield")  # columns of subsets, not of models
+MEASURE = {"positive": "recall", "negative": "specificity"}
+TITLE = {"positive": "sensitivity", "negative": "specificity"}
+EXACT = 10  # models up to which all sets are searched for the smallest that detects all
 
 
 def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
@@ -61,10 +65,16 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     Errors: UsageError for too many subsets.
     """
     warnings = [*_top_notes(counted, options)]
-    _check_groups(counted, options)
-    tables = _tables(counted, options)
+    options.check_groups([model.name for model in counted.models])
+    tables = mars_tables(counted, options)
+    if len(counted.slices) > 1:
+        tables["slices"] = [
+            {"slice": label, **summarize_detections(counts, options)}
+            for label, counts in counted.slices.items()
+            if label is not None
+        ]
     if options.sweep is not None:
-        tables["sweep"], more = _sweep_table(counted, options)
+        tables["sweep"], more = sweep_table(counted, options)
         warnings += more
     if options.list:
         tables["exclusive"] = list_exclusive(
@@ -126,41 +136,6 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     )  # fmt: skip
 
 
-def _tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
-    target = options.target
-    views = [
-        TargetSlice(label, counts.grouped(options.group, target).targets(target), options)
-        for label, counts in counted.slices.items()
-    ]
-    members = {member for names in options.group.values() for member in names}
-    thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
-    tables: dict[str, Rows] = {"models": _model_rows(views, thresholds), "pairs": _pair_rows(views)}
-    if options.subsets is not None:
-        scores = [best_subsets.score_subsets_up_to(view.counts, options.subsets) for view in views]
-        tables["subsets"] = subset_table(list(zip(views, scores, strict=True)))
-    if options.best is not None:
-        size = options.best
-        tables["best"] = [
-            row
-            for view in views
-            for row in _best_rows(view, best_subsets.best_subsets(view.counts, size))
-        ]
-    if (most := options.max_effort) is not None:
-        within = ((view, best_subsets.best_within_effort(view.counts, most)) for view in views)
-        tables["max_effort"] = [
-            _chosen_subset_row(view, choice,
-                               cross_validate_within_effort(view.counts, choice, most, view.folds))
-            for view, choice in within if choice
-        ]  # fmt: skip
-    if len(views) > 1:
-        tables["slices"] = [
-            {"slice": label, **summarize_detections(counts, options)}
-            for label, counts in counted.slices.items()
-            if label is not None
-        ]
-    return tables
-
-
 def summarize_detections(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
     """Return rows, positives, negatives, and target rows detected by some model or by none."""
     target = counts.targets(options.target)
@@ -171,137 +146,6 @@ def summarize_detections(counts: PatternCounts, options: MarsOptions) -> dict[st
         "missed_by_all": target.hit_n.sum() - ttp,
     }  # fmt: skip
     return {name: from_units(total, counts.unit).item() for name, total in totals.items()}
-
-
-def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | None]) -> list[Row]:
-    models, view = views[0].counts.models, views[0]
-    parts: list[list[Counts]] = []
-    for one in views:
-        counts = one.counts
-        hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
-        missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
-        # with negative target a hit is a true negative, an alarm a false negative
-        order = 1 if view.options.target == "positive" else -1
-        parts.append([hit, alarm, missed, passed][::order])
-    cells: list[Counts] = [*np.concatenate(parts, axis=1)]
-    tp, fp, fn, tn = cells
-    rates, each = concat_rate_divisors(views), np.eye(len(models), dtype=bool)
-    alone = subset_columns(views, [best_subsets.score_subsets(one.counts, each) for one in views])
-    return rows_from_columns(
-        {
-            "slice": [one.label for one in views for _ in models],
-            "model": models * len(views),
-            "threshold": [thresholds.get(model) for model in models] * len(views),
-            **{name: view.display_units(cell) for name, cell in zip(CELLS, cells, strict=True)},
-            "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn, rates.get("accuracy")),
-            "precision": view.shares("precision", tp, tp + fp, rates.get("precision")),
-            "recall": view.shares("recall", tp, tp + fn, rates.get("recall")),
-            **{name: alone[name] for name in alone if name not in SHARED},
-        }
-    )
-
-
-def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
-    twos = best_subsets.model_combinations(len(views[0].counts.models), 2)
-    both: list[list[Any]] = []
-    p_values: list[float] = []
-    for view in views:
-        counts = view.counts
-        only = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
-        alone_n = from_units(counts.hit_n @ only, counts.unit)
-        both += [alone_n[pair].tolist() for pair in twos]
-        p_values += [target_slices.sign_test_p(counts, *only.T[pair]) for pair in twos]
-    columns = subset_columns(views, [best_subsets.score_subsets(one.counts, twos) for one in views])
-    first, second = ([pair[i] for pair in both] for i in (0, 1))
-    more = {"first_alone": first, "second_alone": second, "p_value": p_values}
-    return rows_from_columns({**columns, **more})
-
-
-def subset_table(parts: Sequence[tuple[TargetSlice, SubsetScores]]) -> Rows:
-    """Return the rows of all subsets as a lazy table, computed a block at a time."""
-    starts = np.cumsum([0, *(len(scores) for _, scores in parts)])
-    made: dict[tuple[int, int], list[Row]] = {}
-
-    def make_row(index: int) -> Row:
-        part = int(np.searchsorted(starts, index, side="right")) - 1
-        number, offset = divmod(index - int(starts[part]), BLOCK)
-        if (part, number) not in made:
-            made.clear()
-            view, scores = parts[part]
-            rows = np.arange(number * BLOCK, min((number + 1) * BLOCK, len(scores)))
-            made[part, number] = rows_from_columns(subset_columns([view], [scores.take(rows)]))
-        return made[part, number][offset]
-
-    return LazyRows(int(starts[-1]), make_row)
-
-
-def _chosen_subset_row(
-    view: TargetSlice, choice: ChosenSubset, judged: tuple[Estimate, Estimate], **more: float
-) -> dict[str, Any]:
-    (row,) = rows_from_columns(subset_columns([view], [choice.scores]))
-    who = {"slice": None, "size": int(choice.scores.sizes[0]), **more, "method": choice.method}
-    return {**who, **row, "corrected": judged[0], "corrected_yield": judged[1]}
-
-
-def _best_rows(view: TargetSlice, choices: list[ChosenSubset]) -> Iterator[Row]:
-    before: dict[int, float] = {0: 0}
-    judged = cross_validate_best(view.counts, choices, int(choices[-1].scores.sizes[0]), view.folds)
-    for choice, elsewhere in zip(choices, judged, strict=True):
-        size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
-        gain = from_units(covered - before.get(size - 1, 0), view.counts.unit)
-        before[size] = max(covered, before.get(size, 0))
-        yield _chosen_subset_row(view, choice, elsewhere, gain=gain)
-
-
-def _sweep_table(counted: PredictionCounts, options: MarsOptions) -> tuple[Rows, list[ResultNote]]:
-    target, masks = read_scores(counted.kept, options.target)
-    if options.sweep == "top":
-        everything, _ = read_scores(counted.kept, "all")
-        target = rank_scores(everything, target)
-    target = merge_group_scores(target, options.group, options.target)
-    if not len(target.n):
-        return [], []
-    every = distinct_thresholds(target.scores)
-    cuts = choose_thresholds(every, len(every) if options.points == "all" else options.points)
-    warnings = []
-    if len(cuts) < len(every):
-        text = f"the sweep has {len(cuts):,} of {len(every):,} thresholds; add --points all for all"
-        warnings.append(ResultNote("cuts-thinned", text))
-    rows: list[Row] = []
-    for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
-        part = target.where(mask)
-        if len(part.n):
-            steps = sweep_thresholds(part.scores, part.n, options.target, cuts)
-            sure = counted.patterns.clusters is None
-            rows += sweep_rows(steps, part.models, label, options, part.unit, sure=sure)
-    return rows, warnings
-
-
-def sweep_rows(
-    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions,
-    unit: float = 1, *, sure: bool = True,
-) -> list[Row]:  # fmt: skip
-    """Return one row per threshold and model: detections, unique ones and misses, shares of TTP.
-
-    In a sweep over top rows `top` is the number of rows flagged. sure: with intervals.
-    """
-    missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
-    order, k, cuts = slice(None), len(models), counts.cuts.tolist()
-    if options.sweep == "top":
-        cuts = [int(-cut) if cut.is_integer() else -cut for cut in cuts]
-        order = slice(None, None, -1)
-    found, many = np.repeat(counts.found[order], k), k * len(cuts)
-    # models of the first threshold, of the second, ...
-    hits, alone, lost = (
-        part[:, order].T.ravel() for part in (counts.hits, counts.exclusive, missed)
-    )
-    others = np.full(many, k > 1)
-    return rows_from_columns({
-        "slice": [label] * many, options.sweep or "": [cut for cut in cuts[order] for _ in models],
-        "model": [*models] * len(cuts), "found": from_units(found, unit).tolist(),
-        "hits": from_units(hits, unit).tolist(),
-        **exclusive_columns(alone, lost, found, others, options, unit, sure=sure),
-    })  # fmt: skip
 
 
 def _top_notes(counted: PredictionCounts, options: MarsOptions) -> Iterator[ResultNote]:
@@ -315,22 +159,6 @@ def _top_notes(counted: PredictionCounts, options: MarsOptions) -> Iterator[Resu
     if tied:
         text = f"scores are tied at --top {count:g}, so more rows are flagged: {', '.join(tied)}"
         yield ResultNote("ties-at-cut", text)
-
-
-def _check_groups(counted: PredictionCounts, options: MarsOptions) -> None:
-    names = [model.name for model in counted.models]
-    seen: set[str] = set()
-    for group, members in options.group.items():
-        for member in members:
-            if member not in names:
-                raise unknown_model_error(f"--group {group}", member, names)
-            if member in seen:
-                raise UsageError.new(f"'{member}' is in two groups of --group", "bad-group")
-            seen.add(member)
-    for group, members in options.group.items():
-        if group in names and group not in members:
-            text = f"--group {group} is also the name of a model; choose another name"
-            raise UsageError.new(text, "bad-group")
 
 
 def _warnings(
@@ -354,3 +182,219 @@ def _warnings(
         why = "fractional weights" if counted.patterns.fractional else "clustered rows"
         yield ResultNote("sweep-unsure", f"a sweep has no confidence intervals for {why}")
     yield from counting_notes(counted)
+
+
+def mars_answer(
+    counts: TargetCounts, tables: Mapping[str, Rows], options: MarsOptions
+) -> tuple[Answer, ...]:
+    """Return sentences on the model and pair that detect most, and on redundant models.
+
+    The best model detects most; ties: fewest rows flagged, then order. Others are compared with it
+    by the exact sign test, adjusted by Holm's rule. A model that flags every row is left out where
+    others do not.
+    """
+    rows, target = counts.hit_n.sum().item(), options.target
+    if not rows:
+        text = f"{TITLE[target].capitalize()} is undefined: no row is {target}."
+        return (Answer("no-target", text),)
+    if not counts.hits[counts.hit_n > 0].any():
+        text = f"No model detects any of the {_format_count(rows, counts)} {target}s."
+        return (Answer("detects-none", text),)
+    called = np.vstack([counts.hits[counts.hit_n > 0], counts.alarms[counts.alarm_n > 0]])
+    every: Bools = np.asarray(called.all(axis=0))
+    if counts.alarm_n.any() and every.any() and not every.all():
+        spared, names = (tuple(compress(counts.models, which)) for which in (every, ~every))
+        others = replace(
+            counts, models=names, hits=counts.hits[:, ~every], alarms=counts.alarms[:, ~every]
+        )
+        one = len(spared) == 1
+        text = f"{join_names(spared)} {_flagging_phrase('every row', target, one=one)} and "
+        text += f"{'is' if one else 'are'} left out of this summary."
+        return (*mars_answer(others, tables, options), Answer("flags-everything", text, spared))
+    covered = counts.hit_n @ counts.hits
+    effort = covered + counts.alarm_n @ counts.alarms
+    order = np.lexsort((effort, -covered)).tolist()
+    said = [_best_model_answer(counts, options, order, covered, effort)]
+    if "comparisons" in tables:
+        lead, rows_of_all, to = MEASURE[target], tables["comparisons"], str(options.reference)
+        said += reference_answers(rows_of_all, lead, to, options.margin.get(lead), options.level)
+    elif options.confidence is not None and len(order) > 1:
+        said.append(_ties_answer(counts, options, order, covered))
+    if options.max_effort is not None:
+        said += _within_effort_answer(counts, whole_table_rows(tables["max_effort"]), options)
+    elif len(order) > 2:
+        members = {*counts.models}
+        pairs, best = (
+            [row for row in whole_table_rows(tables.get(name, ())) if members >= {*_models(row)}]
+            for name in ("pairs", "best")
+        )
+        said.append(_best_pair_answer(counts, options, order[0], pairs, best))
+    if len(order) > 1:
+        said.append(_redundancy_answer(counts, covered, target))
+    return tuple(said)
+
+
+def _within_effort_answer(
+    counts: TargetCounts, chosen: Sequence[Row], options: MarsOptions
+) -> Iterator[Answer]:
+    """Yield the sentence on the set that detects most within the limit of flagged rows."""
+    for row in chosen:
+        names, target = _models(row), options.target
+        covered, effort = (float(str(row[name])) for name in ("covered", "effort"))
+        share = _detected_share(counts, covered, names, options)
+        limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", target, one=False)
+        text = (
+            f"Of all sets that {limit}, {' + '.join(map(quote_if_ambiguous, names))} "
+            "detects the most: "
+            f"{covered:,.10g} ({_format_rate(share, options)}; {_corrected_phrase(row, counts)})"
+            f", and {_flagging_phrase(f'{effort:,.10g} rows', target, one=True)}."
+        )
+        yield _set_answer("within-effort", text, names, share, target)
+
+
+def _models(row: Row) -> tuple[str, ...]:
+    """Return the models of a set."""
+    return tuple(map(str, row["models"]))  # type: ignore[arg-type]
+
+
+def _set_answer(
+    code: str, text: str, names: tuple[str, ...], share: Estimate, target: str
+) -> Answer:
+    """Return the sentence on a set of models, with the share of target rows that it detects."""
+    return Answer(code, text, names, MEASURE[target], share.value, share.low, share.high)
+
+
+def _detected_share(
+    counts: TargetCounts, found: float, names: Sequence[str], options: MarsOptions
+) -> Estimate:
+    """Return the share of target rows that a set of models detects, with its interval."""
+    clusters, level, by = counts.clusters, options.confidence, None
+    if clusters is not None and level is not None:
+        members = np.array([[name in names for name in counts.models]])
+        patterns = np.concatenate([counts.hits, counts.alarms])
+        target = best_subsets.target_patterns(counts)[None]
+        # models that are not among these flag every row
+        claims = (best_subsets.overlap_counts(patterns, members) > 0) | (
+            not {*counts.models} >= {*names}
+        )
+        by = count_divisor(*share_design(clusters, claims & target, target), level=level)
+    units, rows = np.rint(np.array([found]) * counts.unit), counts.hit_n.sum().item()
+    return share_estimates(
+        MEASURE[options.target], units, rows, **options.interval_arguments, divided=by
+    )[0]
+
+
+def _format_count(n: Counts | float, counts: TargetCounts) -> str:
+    """Write a number of units as rows, or as weight."""
+    return f"{from_units(n, counts.unit):,.10g}"
+
+
+def _format_rate(share: Estimate, options: MarsOptions) -> str:
+    """Format the sensitivity or specificity with its interval."""
+    size = with_interval(share.value or 0.0, share.low, share.high, options.level)
+    return f"{TITLE[options.target]} {size}".replace(" (", ", ").removesuffix(")")
+
+
+def _flagging_phrase(rows: str, target: str, *, one: bool) -> str:
+    """Return the phrase that models flag some rows, or predict them negative."""
+    return f"flag{'s' * one} {rows}" if target == "positive" else (
+        f"predict{'s' * one} {rows} negative")  # fmt: skip
+
+
+def _corrected_phrase(row: Row, counts: TargetCounts) -> str:
+    """Return the phrase on the share detected, corrected for selection."""
+    found = cell_value(row["corrected"])
+    if found is None:
+        return "lower on new data"
+    return f"{format_number(found / counts.hit_n.sum().item())} corrected for selection"
+
+
+def _best_model_answer(
+    counts: TargetCounts, options: MarsOptions, order: Sequence[int], covered: Counts,
+    effort: Counts,
+) -> Answer:  # fmt: skip
+    best, models, target = order[0], counts.models, options.target
+    first = [models[j] for j in order if covered[j] == covered[best]]
+    found = from_units(covered[best], counts.unit)
+    shares = [_detected_share(counts, found, [name], options) for name in first]
+    share, size = shares[0], f"{found:,.10g} of {_format_count(counts.hit_n.sum(), counts)}"
+    rate = _format_rate(share if {*shares} == {share} else Estimate(share.value), options)
+    many = "equally many" if len(first) == len(models) else "the most"
+    text = f"{join_names(first)} detect {many} {target}s: {size} ({rate})."
+    if len(first) == 1:
+        size = f"{size} {target}s" if len(models) == 1 else f"the most {target}s, {size}"
+        flags = _flagging_phrase(f"{_format_count(effort[best], counts)} rows", target, one=True)
+        text = f"{join_names(first)} detects {size} ({rate}), and {flags}."
+    return _set_answer("detects-most", text, (models[best],), share, target)
+
+
+def _ties_answer(
+    counts: TargetCounts, options: MarsOptions, order: Sequence[int], covered: Counts
+) -> Answer:
+    best, *others = order
+    hits, mine = counts.hits, counts.hits[:, best]
+    chance = holm([sign_test_p(counts, mine & ~hits[:, j], hits[:, j] & ~mine) for j in others])
+    equal = [j for j, p in zip(others, chance, strict=True) if p > 1 - options.level]
+    tied = [counts.models[j] for j in equal if covered[j] < covered[best]]
+    text = describe_ties(tied, [counts.models[j] for j in others if j not in equal])
+    if not equal:
+        return Answer("significantly-worse", text, (counts.models[best],))
+    names = tuple(counts.models[j] for j in equal)
+    return Answer("not-significantly-different", text or "They do not differ significantly.", names)
+
+
+def _best_pair_answer(
+    counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row],
+    judged: Sequence[Row],
+) -> Answer:  # fmt: skip
+    """Return the sentence on the best pair and its gain; judged: sets with corrected values."""
+    row = min(pairs, key=lambda row: (-float(str(row["covered"])), float(str(row["effort"]))))
+    names, alone = _models(row), quote_if_ambiguous(counts.models[best])
+    members = [counts.models.index(name) for name in names]
+    n, together, mine = counts.hit_n, counts.hits[:, members].any(axis=1), counts.hits[:, best]
+    gained, lost = (n[one].sum().item() for one in (together & ~mine, mine & ~together))
+    if gained <= lost:
+        return Answer("no-better-pair", f"No pair detects more than {alone} alone.", names)
+    chance = ""
+    if options.confidence is not None and lost:
+        p = sign_test_p(counts, together & ~mine, mine & ~together)
+        chance = ", not significant" if len(pairs) * p > 1 - options.level else ""
+    found, flagged = (float(str(row[name])) for name in ("covered", "effort"))
+    text = (
+        f"The best pair on these rows, {' + '.join(map(quote_if_ambiguous, names))}, detects "
+        f"{found:,.10g} ({_format_count(gained - lost, counts)} more than {alone}{chance}) and "
+        f"{_flagging_phrase(f'{flagged:,.10g}', options.target, one=True)}"
+    )
+    same = [one for one in judged if one["models"] == row["models"]]
+    text += f" ({TITLE[options.target]} {_corrected_phrase(same[0], counts)})." if same else "."
+    share = _detected_share(counts, found, names, options)
+    return _set_answer("best-pair", text, names, share, options.target)
+
+
+def _redundancy_answer(counts: TargetCounts, covered: Counts, target: str) -> Answer:
+    models, hits = counts.models, counts.hits[counts.hit_n > 0]
+    detected = best_subsets.total_detected(counts)
+    some = _format_count(detected, counts)
+    if len(models) <= EXACT:
+        every = (one.scores for one in best_subsets.best_subsets(counts, len(models)))
+        smallest = next(one.members[0] for one in every if one.covered[0] == detected)
+        kept = tuple(np.flatnonzero(smallest).tolist())
+    else:
+        kept = _without_needless(hits, covered)
+    left = tuple(name for j, name in enumerate(models) if j not in kept)
+    if not left:
+        text = f"Each model detects {target}s that no other detects; together they detect {some}."
+        return Answer("all-needed", text, models)
+    names = join_names([models[j] for j in kept], most=len(models))
+    text = f"{'Together, ' * (len(kept) > 1)}{names} detect{'s' * (len(kept) == 1)} all {some} "
+    return Answer("could-be-left-out", f"{text}{target}s that any model detects.", left)
+
+
+def _without_needless(hits: Bools, covered: Counts) -> tuple[int, ...]:
+    """Return models that detect all, by backward elimination from the least sensitive."""
+    finders, kept = hits.sum(axis=1), set(range(hits.shape[1]))
+    for j in np.argsort(covered, kind="stable").tolist():
+        if not (finders[hits[:, j]] == 1).any():
+            finders = finders - hits[:, j]
+            kept.remove(j)
+    return tuple(sorted(kept))

@@ -1,65 +1,140 @@
-"""Leading models by class ratio: the tables of winners and of crossings."""
+"""Leading models by class ratio: all pairs compared, the table of winners, and a reference."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from math import pi
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints
+from clfeval.arrays import Bools, Floats, Ints, divide
 from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change, estimate_or_none
 from clfeval.compare.families import adjusted_family, family_pairs, reference_rows
-from clfeval.compare.paired_estimates import RateEstimates
+from clfeval.compare.rate_estimates import RateCovariance, RateEstimates
 from clfeval.counts.count import Sample
-from clfeval.document import Estimate, Row, Rows
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.document import Estimate, Row
+from clfeval.inference.distributions import simultaneous_level
+from clfeval.inference.influence import mean_covariance
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.population import Population
+from clfeval.measures.record import Measure
+from clfeval.methods.design_effects import class_sizes, effective_class_sizes
 from clfeval.methods.estimates import Cells, concatenate_counts, estimate_column
-from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep_populations
-from clfeval.methods.tune_jpt.pairwise import (
-    Crossings,
-    DifferenceSigns,
-    PairwiseComparison,
-    add_crossing_limits,
-    find_crossings,
-    rate_covariance,
-)
+from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.tables import slice_populations
+from clfeval.records import dataclass, replace
 
 MOST_PAIRED = 30  # models up to which all pairs are compared by default
-_GRID = 2001  # odds at which signs are compared, evenly in the logarithm
-_LOOKS = 13  # odds at which a lead without crossing is tested
+_EQUAL = 1e-12  # relative; a smaller difference is rounding
 
 
-def lead_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
-    """Return the leading models over the swept odds, or else over the full range."""
-    populations = (*(options.swept or sweep_populations(FULL_SWEEP, 2)), *options.populations)
-    looked_at, crossovers, winners = [one.ratio for one in populations], list[Row](), list[Row]()
-    alike: dict[int, list[str | None]] = {}  # slices with equally many models share one level
-    for label, counts in given.slices.items():
-        alike.setdefault(len(counts.models), []).append(label)
-    for many, labels in alike.items():
-        contest = _pairwise_comparison(given, labels, options)
-        if options.measure or options.reference or many <= MOST_PAIRED:
-            ends = min(looked_at), max(looked_at)
-            crossovers += (
-                row for row in crossover_rows(labels, contest, ends)
-                if options.reference in (None, row["first"], row["second"])
-            )  # fmt: skip
-        places = [slice_populations(given, label, options) for label in labels]
-        for kinds in (("sample", "target"), ("sweep",)):
-            chosen = [(i, *one) for i, its in enumerate(places) for one in its if one[0] in kinds]
-            winners += winner_rows(labels, contest, chosen, options)
-    place: dict[Any, int] = {label: i for i, label in enumerate(given.slices)}
-    for rows in (crossovers, winners):
-        rows.sort(key=lambda row: place[row["slice"]])
-    tables: dict[str, Rows] = {"crossovers": crossovers} if crossovers else {}
-    return tables | {"winners": winners}
+def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) -> RateCovariance:
+    """Return the covariance of the rates of the models of s parts; patterns: of each part, or none.
+
+    V = (n_ij - n_i n_j / n) / n² M / (M - 1) within a class of n rows, of M in all, n_ij of which
+    both models predict positive. Over clusters, and weighted rows, C / (C - 1) times the sum of F
+    F', F the sum of influence values of a cluster.
+    """
+    if patterns:
+        parts = [_of_patterns(one) for one in patterns]
+        covariance, differ, sizes, weight, drawn = map(np.array, zip(*parts, strict=True))
+        k = len(counts.models) // len(parts)
+        return RateCovariance(
+            counts, covariance, np.concatenate([*differ], axis=1), np.repeat(sizes.T, k, axis=1),
+            np.repeat(weight, k), np.repeat(drawn, k),
+        )  # fmt: skip
+    sizes, total = np.stack([counts.positives, counts.negatives]), counts.rows
+    rates = divide(np.stack([counts.tp, counts.fp]), sizes)
+    covariance = divide(rates * (1 - rates), sizes) * divide(total, total - 1)
+    return RateCovariance(
+        counts, covariance, None, sizes.astype(np.float64), np.ones(len(total)), total
+    )
 
 
-def _pairwise_comparison(
+def _of_patterns(one: PatternCounts) -> tuple[Floats, Bools, Floats, float, float]:
+    """Return covariance, differ, sizes, weight and parts of `RateCovariance` of a part."""
+    k, owned = len(one.models), one.clusters
+    differ, blocks, influence = np.zeros((2, k, k), bool), [], []
+    for side, mine in enumerate((one.truth, ~one.truth)):
+        votes = one.votes[mine].T.astype(np.float64)
+        both = (votes * one.n[mine]) @ votes.T
+        size, called = float(one.n[mine].sum()), np.diag(both)
+        differ[side] = called[:, None] + called - 2 * both > 0
+        blocks.append(divide(both - divide(np.outer(called, called), size), size**2))
+        influence.append(divide((one.votes.T - divide(called, size)[:, None]) * mine, size))
+    parts = float(one.n.sum()) if owned is None else owned.size
+    if owned is None:
+        nothing = np.zeros((k, k))
+        products = np.block([[blocks[0], nothing], [nothing, blocks[1]]])
+    else:
+        products = owned.products(np.concatenate(influence))
+    weight = float(one.n.sum() / class_sizes(one, 2).sum())
+    sizes = effective_class_sizes(one, 2)[::-1]  # of negatives first
+    return mean_covariance(products, 1.0, parts), differ, sizes, weight, parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairwiseComparison:
+    """The measure of comparison of k models in each of s parts; level None: no intervals."""
+
+    measure: Measure
+    counts: ConfusionCounts
+    rates: RateCovariance | None
+    level: float | None
+    parts: int = 1
+
+    @property
+    def models_per_part(self) -> int:
+        """The number of models in a part."""
+        return len(self.counts.models) // self.parts
+
+    @property
+    def sign(self) -> int:
+        """1 where more is better, -1 where less is."""
+        return -1 if self.measure.best == "min" else 1
+
+    def function(self, models: Ints, ratios: Floats) -> Floats:
+        """Return the measure of models at ratios, (m,) each."""
+        found = self.measure.function(Cells.picked(self.counts, models, ratios).tuned)
+        return np.asarray(found, np.float64)
+
+    def simultaneous(self, comparisons: int, *, everywhere: bool = False) -> PairwiseComparison:
+        """Return the comparison with simultaneous intervals, everywhere: at every class ratio.
+
+        The direction turns by a quarter at most for measures increasing in both rates, with
+        clusters of both classes by a half: see `simultaneous_level`.
+        """
+        if self.rates is None or self.level is None:
+            return self
+        most = pi if self.rates.crossed else pi / 2
+        turn = 0.0 if self.measure.invariant or not everywhere else most
+        level = simultaneous_level(self.level, comparisons=max(comparisons, 1), turn=turn)
+        return replace(self, level=level)
+
+    def signs(self, a: Floats, b: Floats) -> Floats:
+        """Return 1 where the first value is better, -1 where the second is, 0: up to rounding."""
+        with np.errstate(invalid="ignore"):
+            gap = self.sign * (a - b)
+            same = np.isfinite(gap) & (np.abs(gap) <= _EQUAL * np.maximum(np.abs(a), np.abs(b)))
+        return np.where(same | (a == b), 0.0, np.sign(gap))
+
+    def leads(self, first: Ints, second: Ints, ratios: Floats) -> Bools:
+        """Return whether `first` is significantly better than `second` at ratios, (m,) each."""
+        places, models = np.arange(len(first)), np.concatenate([first, second])
+        return self.significant(places, places + len(first), models, np.tile(ratios, 2))
+
+    def significant(self, first: Ints, second: Ints, models: Ints, ratios: Floats) -> Bools:
+        """Return whether intervals of differences exclude 0, (q,); models, ratios: (e,)."""
+        if self.rates is None or self.level is None or not len(first):
+            return np.zeros(len(first), bool)
+        known = self.rates.measures_at_odds(self.measure, models, ratios)
+        _, low, high = known.intervals(first, second, level=self.level)
+        return np.asarray((low > 0) if self.sign > 0 else (high < 0))
+
+
+def compare_pairs(
     given: Sample, labels: Sequence[str | None], options: TuneOptions
 ) -> PairwiseComparison:
     """Return the pairwise comparison of models in slices with equally many models."""
@@ -75,7 +150,7 @@ def _pairwise_comparison(
 
 def reference_comparisons(given: Sample, options: TuneOptions, reference: str) -> Iterator[Row]:
     """Yield differences from a reference at each target, by `ppv:prevalence=0.02` and the like."""
-    contest = _pairwise_comparison(given, [None], options)
+    contest = compare_pairs(given, [None], options)
     places = slice_populations(given, None, options)
     kind = "target" if options.populations else places[0][0]
     models, level = np.arange(contest.models_per_part), contest.level or 0.0
@@ -192,89 +267,3 @@ def _margin_cells(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any
         "equivalent": [name for name, one in kinds.items() if one == EQUIVALENT],
         "possibly_better": [name for name, one in kinds.items() if one == UNDECIDED],
     }  # fmt: skip
-
-
-def crossover_rows(
-    labels: Sequence[str | None], contest: PairwiseComparison, ends: tuple[float, float]
-) -> Iterator[Row]:
-    """Yield a row for every crossing of every pair of models, and one for a pair without any.
-
-    The limits are the prevalences, on either side, beyond which the interval of the difference
-    excludes 0, or None. `ends` are odds, the lower first. The value is a prevalence inside them, or
-    None and the reason: `none`, `identical`, `invariant` or `undefined`. Intervals of a part are
-    simultaneous over every class ratio and pair.
-    Source: Eiland and Liebrock 2013 for TAR; the limits invert the interval of the difference.
-    """
-    k, names, measure = contest.models_per_part, contest.counts.models, contest.measure.id
-    pairs = np.array([*combinations(range(k), 2)], np.int64).reshape(-1, 2)
-    contest = contest.simultaneous(len(pairs), everywhere=True)
-    every = (np.arange(contest.parts)[:, None, None] * k + pairs).reshape(-1, 2)
-    first, second = every[:, 0], every[:, 1]
-    found, rest, seen = find_crossings(contest, np.geomspace(*ends, _GRID), first, second)
-    cells = [*_crossing_cells(contest, add_crossing_limits(contest, found, ends))]
-    cells += _no_crossing_cells(contest, ends, first[rest], second[rest], seen)
-    whose = np.concatenate([found.pair, rest])
-    for place in np.argsort(whose, kind="stable").tolist():
-        i, j = every[whose[place]].tolist()
-        who = {"slice": labels[i // k], "measure": measure, "first": names[i], "second": names[j]}
-        yield {**who, **cells[place]}
-
-
-def _crossing_cells(contest: PairwiseComparison, found: Crossings) -> Iterator[dict[str, Any]]:
-    """Yield the cells of each crossing."""
-    names = contest.counts.models
-    parts = (found.below, found.above, found.ratio, found.low, found.high)
-    for i, j, ratio, *limits in zip(*(part.tolist() for part in parts), strict=True):
-        low, high = (None if r != r else r / (1 + r) for r in limits)
-        below, above, at = names[i], names[j], Population.from_ratio(ratio)
-        where = f"below prevalence {at.prevalence:.3g} ({at.rough})"
-        verdict = f"{below} leads {where}, {above} above"
-        if contest.level is not None and None in (low, high):
-            one = f"only the lead of {below if low is not None else above}"
-            verdict += f"; {'neither lead' if low is high else one} is significant"
-        yield {
-            "crossing": Estimate(at.prevalence, low, high), "odds": at.odds, "leads_below": below,
-            "leads_above": above, "verdict": verdict,
-        }  # fmt: skip
-
-
-def _no_crossing_cells(
-    contest: PairwiseComparison,
-    ends: tuple[float, float],
-    first: Ints,
-    second: Ints,
-    seen: DifferenceSigns,
-) -> Iterator[dict[str, Any]]:
-    """Yield the reason for no crossing, the leader, and whether its lead is significant."""
-    low, high = (Population.from_ratio(end).rough for end in ends)
-    ahead = np.where(seen.ahead > 0, first, second)
-    pairs = np.concatenate([ahead, first + second - ahead])
-    some, place = np.unique(pairs, return_inverse=True)
-    one, other = place.reshape(2, -1)
-    leads = np.array([  # at a few odds
-        contest.significant(one, other, some, np.full(len(some), ratio))
-        for ratio in np.geomspace(*ends, _LOOKS)
-    ])  # fmt: skip
-    parts = (seen.defined, seen.differ, ahead, leads.all(axis=0), leads.any(axis=0))
-    for defined, differ, leader, everywhere, some_of_it in zip(
-        *(x.tolist() for x in parts), strict=True
-    ):
-        reason, name, words = "none", None, ""
-        if not defined:
-            reason, words = "undefined", "undefined for at least one model"
-        elif not differ:
-            reason, words = "identical", "equal at every class ratio"
-        else:
-            name = contest.counts.models[leader]
-            if contest.measure.invariant:
-                reason, words = "invariant", "does not depend on the class ratio; "
-            words += f"{name} leads from {low} to {high}"
-            if contest.level is not None:
-                where = (
-                    "everywhere" if everywhere else "at some ratios" if some_of_it else "nowhere"
-                )
-                words += f"; its lead is significant {where}"
-        yield {
-            "crossing": Estimate(None, reason=reason), "odds": None, "leads_below": name,
-            "leads_above": name, "verdict": f"none: {words}",
-        }  # fmt: skip

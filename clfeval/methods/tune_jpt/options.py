@@ -1,9 +1,9 @@
-"""Options of tune-jpt."""
+"""Options of tune-jpt, and the measures that they request with their settings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +28,11 @@ from clfeval.options.declaration import Command, Opt, as_list
 from clfeval.records import dataclass, field, replace
 
 if TYPE_CHECKING:
+    from clfeval.arrays import Floats
+    from clfeval.measures.confusion import Confusion
     from clfeval.measures.odds import OutcomeCosts
+    from clfeval.measures.record import Measure
+    from clfeval.methods.measurement.requested_measures import AvailableMeasures
 
 NUMBERS, MEASURED = "Instead of a table", "Measures"  # panels
 STATED: dict[str, Any] = {"stated": True, "shell": False}
@@ -36,6 +40,10 @@ STATED: dict[str, Any] = {"stated": True, "shell": False}
 TUNED = ("tar", "f_beta", "mcc", "ic", "j_index")  # measures that choose a threshold by default
 FULL_SWEEP = "1:1000..1000:1"
 ROWS = 1000  # of the tables shown
+MADE_OF_SCORES = (
+    "tune-jpt has measures of 2 x 2 tables only; clfeval report computes it at the prevalence of "
+    "these rows"
+)
 
 
 @cache
@@ -72,11 +80,95 @@ def sweep_populations(
     return (first, *map(Population.from_ratio, inner), last)
 
 
+@cache
+def tunable_measures() -> AvailableMeasures:
+    """Return the measures of tune-jpt; of the sets, those of scores are not tuned."""
+    from clfeval.measures.odds import TUNABLE
+    from clfeval.methods.measurement.requested_measures import AvailableMeasures
+
+    return AvailableMeasures("tune-jpt", TUNABLE, ("default", "hard", "all"))
+
+
+def parse_tuned_measures(flag: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return measures by id and parameters without duplicates; UsageError if not tunable."""
+    from clfeval.measures.catalog import CATALOG
+    from clfeval.measures.odds import JPT
+    from clfeval.methods.measurement.requested_measures import SETS
+
+    found: dict[str, None] = {}
+    known = tunable_measures()
+    for text in names:
+        key = text.strip().casefold()
+        if key not in SETS:
+            found[_parse_measure_name(flag, text)] = None
+            continue
+        if key not in known.sets:
+            what = f"{flag}: set '{key}' has no measure of a 2 x 2 table alone"
+            raise UsageError.new(what, "unknown-measure", hint=MADE_OF_SCORES)
+        plain = (one for one in known.ids if "stakes" not in CATALOG[one].takes)
+        found |= dict.fromkeys(one for one in plain if one in JPT or key != "default")
+    return tuple(found)
+
+
+def _parse_measure_name(flag: str, text: str) -> str:
+    from clfeval.measures.catalog import CATALOG, match_measure
+    from clfeval.methods.measurement import requested_measures as requested
+
+    name, _, settings = text.strip().partition(":")
+    requested.refuse_measure(name, flag)
+    measure, tunable = requested.find_measure_by_name(name), tunable_measures()
+    if measure is None:
+        hint = requested.suggest_measure(text, tunable, flag)
+        raise UsageError.new(f"{flag}: '{name}' is not a measure", "unknown-measure", hint=hint)
+    known = match_measure(name, tunable.ids) or match_measure(measure.id, tunable.ids)
+    if known is None or (settings and measure.takes and not CATALOG[known].takes):
+        what = f"{flag}: {measure.id} is not available in tune-jpt"
+        raise UsageError.new(what, "unknown-measure", hint=_explain_unavailable(measure))
+    one = CATALOG[known]
+    found = requested.parse_measure_settings(text, settings, one, flag=flag) if settings else {}
+    return requested.format_measure_name(one, found)
+
+
+def _explain_unavailable(measure: Measure) -> str:
+    """Return the hint for a measure that is not tuned."""
+    from clfeval.methods.measurement.requested_measures import AT_RISK, NEEDS
+
+    if "prevalence" in measure.takes:
+        return f"use --measure {measure.id[:3]} --prevalence 0.01"
+    if measure.id == AT_RISK:
+        return "for threshold probability 0.1 use --measure net_benefit:fp=1,fn=9 (odds 1 to 9)"
+    if measure.best == "none":
+        return "it does not rate a model; --population N shows the number of flagged rows"
+    if measure.needs == "scores" and measure.invariant:
+        return "it is the same at every class ratio; clfeval report computes it"
+    if measure.needs not in NEEDS["all"]:
+        return "for the available measures: clfeval tune-jpt --explain measures"
+    return MADE_OF_SCORES
+
+
+def options_from_measures(given: Sequence[str]) -> dict[str, Any]:
+    """Return the options set by parameters of measures; UsageError if two differ."""
+    from clfeval.measures.catalog import CATALOG
+    from clfeval.methods.measurement.requested_measures import parse_measure_settings
+
+    found: dict[str, Any] = {}
+    for text in given:
+        name, _, settings = text.partition(":")
+        numbers = parse_measure_settings(text, settings, CATALOG[name]) if settings else {}
+        means: dict[str, Any] = {"beta": numbers["beta"]} if "beta" in numbers else {}
+        for option, pair in (("cost", ("fp", "fn")), ("benefit", ("tp", "tn"))):
+            if {*pair} & {*numbers}:
+                means[option] = tuple(numbers.get(one, 0.0) for one in pair)
+        for option, value in means.items():
+            if found.setdefault(option, value) != value:
+                what = f"--measure {text} has a different {option} than an earlier measure"
+                raise bad_option(what, f"use one {option} per run")
+    return found
+
+
 def _accept_measures(flag: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, (Iterable, type(None))):
         raise bad_option(f"{flag} {given!r} is not a name or a list of names")
-    from clfeval.methods.tune_jpt.requested_measures import parse_tuned_measures
-
     return parse_tuned_measures(flag, [str(one) for one in as_list(given)])
 
 
@@ -226,12 +318,17 @@ class TuneOptions(IntervalOptions, PopulationOptions):
 
         return OutcomeCosts(*self.cost, *(self.benefit or ()))
 
+    @property
+    def formulas(self) -> dict[str, Callable[[Confusion], Floats]]:
+        """The functions of measures, with beta and costs filled in."""
+        from clfeval.measures.catalog import measure_functions
+
+        return measure_functions("confusion", beta=self.beta, stakes=self.outcome_costs)
+
     def settled(self) -> TuneOptions:
         """Return the options with those that parameters of measures set."""
         if not self.margin and not any(":" in name for name in self.measure):
             return self
-        from clfeval.methods.tune_jpt.requested_measures import options_from_measures
-
         ids = tuple(dict.fromkeys(name.partition(":")[0] for name in self.measure))
         margin = {_accept_measures("--margin", [k])[0]: most for k, most in self.margin.items()}
         return replace(self, measure=ids, margin=margin, **options_from_measures(self.measure))

@@ -20,6 +20,7 @@ from clfeval.formatting import format_class_ratio, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.options import check_reference
+from clfeval.methods.predictive_values import TunedModels
 from clfeval.methods.provenance import (
     build_parameters,
     build_signature,
@@ -30,16 +31,16 @@ from clfeval.methods.provenance import (
     name_interval_methods,
 )
 from clfeval.methods.tune_jpt.answer import tune_answer
-from clfeval.methods.tune_jpt.leading_models import lead_tables, reference_comparisons
+from clfeval.methods.tune_jpt.crossings import lead_tables
+from clfeval.methods.tune_jpt.leading_models import reference_comparisons
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
 from clfeval.methods.tune_jpt.tables import (
     DRAWS,
-    TunedModels,
     expected_rows,
     range_rows,
     simulated_rows,
+    threshold_tables,
 )
-from clfeval.methods.tune_jpt.thresholds import threshold_tables
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count

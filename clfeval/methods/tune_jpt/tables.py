@@ -1,16 +1,19 @@
-"""The tables of tuned models: measures at every class ratio, cells, rows, uncertain prevalences."""
+"""Tables of tune-jpt: expected cells, extreme and simulated values, and best thresholds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats, Ints, divide
+from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
-from clfeval.counts.patterns import CELLS, ConfusionCounts
-from clfeval.document import Row
+from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, Row, Rows, sort_value
+from clfeval.document.rows import RowsBySlice, deferred_rows
 from clfeval.inference.clusters import rate_correlation, rate_divisors
 from clfeval.inference.resampling import (
     beta_odds,
@@ -18,28 +21,24 @@ from clfeval.inference.resampling import (
     percentile_limits,
     random_stream,
 )
-from clfeval.measures.catalog import CATALOG, measure_functions
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.population import BALANCED, Population
-from clfeval.methods.design_effects import TableResampler
-from clfeval.methods.estimates import (
-    Cells,
-    Design,
-    Estimates,
-    Limits,
-    estimate_column,
-    measure_limits,
-    rows_from_columns,
-)
-from clfeval.methods.measurement.score_measures import Formula, bootstrap_limits
+from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate, rows_from_columns
+from clfeval.methods.measurement.label_measures import float_confusion
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.score_measures import Formula
+from clfeval.methods.predictive_values import Place, TunedModels, UsedThreshold, prevalence_rows
 from clfeval.methods.provenance import slice_totals
-from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
-from clfeval.records import dataclass
+from clfeval.methods.threshold_optimism import ChosenThresholds, ThresholdRule, measure_value
+from clfeval.methods.tune_jpt.options import TuneOptions
+from clfeval.records import dataclass, replace
 
-Place = tuple[str, Population]  # sample, 1:1, target or sweep; and the population
-MODELS = "slice model population prevalence odds rows tp fp fn tn threshold"  # then the measures
-SWEEP = "slice model prevalence odds ratio"
+_GRID = 401  # odds at first, evenly in the logarithm
+_ZOOM = 17  # odds inside a bracket, which becomes 8 times narrower each time
+_ZOOMS = 12
+_EQUAL = 1e-12  # relative; a smaller difference is rounding
+DRAWS = 10_000  # of simulations
 
 
 def slice_populations(given: Sample, label: str | None, options: TuneOptions) -> list[Place]:
@@ -51,125 +50,6 @@ def slice_populations(given: Sample, label: str | None, options: TuneOptions) ->
         *(("target", target) for target in options.populations),
         *(("sweep", one) for one in (options.swept if label is None else ())),
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class TunedModels:
-    """Models of slices, concatenated; labels: the slice of each, None for the whole table."""
-
-    given: Sample
-    options: TuneOptions
-    labels: tuple[str | None, ...]
-    counts: ConfusionCounts
-
-    @property
-    def level(self) -> float | None:
-        """The level of intervals; None without intervals or counts."""
-        return self.options.confidence if self.given.sampled else None
-
-    def who(self, models: Sequence[int]) -> dict[str, list[Any]]:
-        """Return the columns of slice and model."""
-        names = self.counts.models
-        return {"slice": [self.labels[i] for i in models], "model": [names[i] for i in models]}
-
-    def limits(self, name: str, cells: Cells, known: Mapping[str, Limits] | None = None) -> Limits:
-        """Return the limits of a measure by formula, NaN without intervals."""
-        options = self.options
-        if self.level is None:
-            return np.full(len(cells.tp), np.nan), np.full(len(cells.tp), np.nan)
-        # measures that are not resampled have exact limits
-        how = "exact" if options.interval == "bootstrap" else options.interval
-        return measure_limits(
-            name, cells, level=self.level, design=Design(options.totals, how), beta=options.beta,
-            stakes=options.outcome_costs, known=known,
-        )  # fmt: skip
-
-    def estimates(
-        self, name: str, cells: Cells, chosen: Cells | None = None, times: Floats | float = 1.0
-    ) -> Estimates:
-        """Return a measure of tables, times `times`, with limits extended to that of `chosen`."""
-        value, here = (self.values(name, one) * times for one in (cells, chosen or cells))
-        low, high = (end * times for end in self.limits(name, cells))
-        bounds = np.minimum(low, here), np.maximum(high, here)
-        return estimate_column(value, bounds, cells, CATALOG[name].undefined_at_odds)
-
-    def values(self, name: str, cells: Cells) -> Floats:
-        """Return a measure of tables, all digits kept where it does not depend on the ratio."""
-        of = measure_formulas(self.options.beta, self.options.outcome_costs)[name]
-        still = cells.sampled | CATALOG[name].invariant
-        return np.where(still, of(cells.observed), of(cells.tuned))
-
-    def rows(self) -> tuple[list[Row], list[Row], int]:
-        """Return tables `models` and `sweep`, and the most undefined replicates of any measure.
-
-        A row per model in the sample, at 1:1 and each target, and per swept population and model.
-        """
-        counts, thresholds = self.counts, self.given.thresholds
-        pairs = zip(counts.positives.tolist(), counts.negatives.tolist(), strict=True)
-        targets = [("1:1", BALANCED), *(("target", target) for target in self.options.populations)]
-        places: list[tuple[int, str, Any]] = []
-        for i, (p, n) in enumerate(pairs):
-            if self.given.sampled:
-                own = Population.from_counts(p, n, counts.unit) if p and n else None
-                places.append((i, "sample", own))
-            places += [(i, kind, target) for kind, target in targets]
-        shown, whole = len(places), range(self.labels.count(None))
-        places += [(i, "sweep", one) for one in self.options.swept for i in whole]
-        models, kinds, populations = zip(*places, strict=True)
-        counted = np.array([kind == "sample" for kind in kinds])
-        own = divide(counts.positives, counts.negatives)[np.array(models)]
-        wanted = np.array([one and one.ratio for one in populations], np.float64)
-        ratios = np.where(counted & ~np.isnan(wanted), own, wanted)
-        cells = Cells.picked(counts, models, ratios, counted)
-        found, failed = self._estimates(cells, np.array(models))
-        total, per = counts.rows.tolist(), cells.tuned.per(ROWS)
-        columns: dict[str, Sequence[Any]] = {
-            **self.who(models), "population": kinds,
-            "prevalence": [one and one.prevalence for one in populations],
-            "odds": [one and one.odds for one in populations], "ratio": ratios.tolist(),
-            "rows": [total[i] if kind == "sample" else ROWS for i, kind, _ in places],
-            "threshold": [thresholds.get(counts.models[i]) for i in models], **found,
-        }  # fmt: skip
-        for name in CELLS:
-            rows, tuned = counts.display_units(name).tolist(), getattr(per, name).tolist()
-            columns[name] = [
-                rows[i] if kind == "sample" else None if x != x else x
-                for (i, kind, _), x in zip(places, tuned, strict=True)
-            ]
-        by_model, by_odds = (
-            rows_from_columns({name: columns[name][part] for name in (*names.split(), *found)})
-            for names, part in ((MODELS, slice(shown)), (SWEEP, slice(shown, None)))
-        )
-        return by_model, by_odds, failed
-
-    def _estimates(self, cells: Cells, models: Ints) -> tuple[dict[str, Estimates], int]:
-        """Return every measure shown, and the most undefined replicates of any."""
-        options, level, names = self.options, self.level, self.counts.models
-        known = measure_formulas(options.beta, options.outcome_costs)
-        bounds: dict[str, Limits] = {}
-        failed = 0
-        if level is not None and options.interval == "bootstrap":
-            bounds, failed = bootstrap_limits(
-                {name: known[name] for name in options.measures}, cells, models, names,
-                level=level, resamples=options.resamples, seed=options.seed,
-                design=Design(options.totals),
-                redrawn=lambda i: TableResampler.from_patterns(
-                    self.given.patterns.get(self.labels[i]), names[i]),
-            )  # fmt: skip
-        elif level is not None:
-            for name in options.measures:
-                bounds[name] = self.limits(name, cells, bounds)
-        return {
-            name: estimate_column(
-                self.values(name, cells), bounds.get(name), cells, CATALOG[name].undefined_at_odds
-            )
-            for name in options.measures
-        }, failed
-
-
-def measure_formulas(beta: float = 1.0, stakes: OutcomeCosts | None = None) -> dict[str, Formula]:
-    """Return the functions of measures, with beta and costs filled in."""
-    return measure_functions("confusion", beta=beta, stakes=stakes)
 
 
 def expected_rows(tuner: TunedModels, rows: float) -> list[Row]:
@@ -209,13 +89,6 @@ def expected_rows(tuner: TunedModels, rows: float) -> list[Row]:
     )  # fmt: skip
 
 
-_GRID = 401  # odds at first, evenly in the logarithm
-_ZOOM = 17  # odds inside a bracket, which becomes 8 times narrower each time
-_ZOOMS = 12
-_EQUAL = 1e-12  # relative; a smaller difference is rounding
-DRAWS = 10_000  # of simulations
-
-
 def range_rows(tuner: TunedModels, ends: tuple[float, float]) -> list[Row]:
     """Return, per model and measure, the lowest and the highest value over the prevalences.
 
@@ -224,7 +97,7 @@ def range_rows(tuner: TunedModels, ends: tuple[float, float]) -> list[Row]:
     low, high = (Population.from_prevalence(end).ratio for end in ends)
     at_end, options = {low: ends[0], high: ends[1]}, tuner.options
     rows: list[Row] = []
-    known = measure_formulas(options.beta, options.outcome_costs)
+    known = options.formulas
     for i, model in enumerate(tuner.counts.models):
         one = Cells.picked(tuner.counts, [i], np.ones(1))
         for name in options.measures:
@@ -248,7 +121,7 @@ def simulated_rows(tuner: TunedModels, prior: tuple[float, float]) -> list[Row]:
     """
     options, counts = tuner.options, tuner.counts
     rows: list[Row] = []
-    known = measure_formulas(options.beta, options.outcome_costs)
+    known = options.formulas
     for i, model in enumerate(counts.models):
         rng = random_stream(options.seed, f"prior\0{model}")
         ratio = beta_odds(*prior, draws=DRAWS, rng=rng)
@@ -298,3 +171,197 @@ def _extreme_odds(measure: Formula, one: Cells, low: float, high: float, sign: i
             return low if best == 0 else high
         a, b = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     return float(ratios[best])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BestThresholds:
+    """Thresholds of one model by rules at class ratios; kept: the one in use and its table."""
+
+    label: str | None
+    model: str
+    places: list[Place]
+    rules: Sequence[ThresholdRule]
+    kept: tuple[float | None, Confusion]
+    chosen: ChosenThresholds
+
+
+def _at_odds(of: Formula, ratio: float, table: Confusion) -> Floats:
+    return of(table.tuned(ratio))
+
+
+def threshold_tables(
+    given: Sample, options: TuneOptions
+) -> tuple[dict[str, Rows], list[str], list[str]]:
+    """Return the tables of thresholds, the digests of scores, and models with infinite scores."""
+    digests, unbounded, first = list[str](), list[str](), list[BestThresholds]()
+    counted, known = given.counted, list[int]()
+    if counted is None:
+        return {"at_prevalence": _usable_threshold_rows(given, options, ())}, [], []
+    for i, model in enumerate(counted.models):
+        if model.kind == "label":
+            continue
+        scores = counted.scores(i)[None]
+        digests.append(f"{model.name}{scores.digest()}")
+        if np.isfinite(scores.scores).all():
+            first += _best_thresholds(given, options, i, {None: scores}, swept=False)
+            known.append(i)
+        else:
+            unbounded.append(model.name)
+    tables: dict[str, Rows] = {"at_prevalence": _usable_threshold_rows(given, options, first)}
+    if not digests:
+        return tables, [], []
+
+    def chosen(whole: bool) -> list[Row]:
+        found = [one for i in known for one in _best_thresholds(given, options, i, {
+            label: one for label, one in counted.scores(i).items() if (label is None) is whole
+        }, swept=True)]  # fmt: skip
+        place = {label: i for i, label in enumerate(given.slices)}
+        found.sort(key=lambda one: place[one.label])
+        return threshold_rows(found, given, options)
+
+    # slow at all odds of the sweep, and rarely requested
+    each = product(first, options.threshold_measures, slice_populations(given, None, options))
+    who = [(None, one.model, name, kind, there.ratio) for one, name, (kind, there) in each]
+    names = ("slice", "model", "measure", "population", "ratio")
+    columns = {name: [one[i] for one in who] for i, name in enumerate(names)}
+    rows = deferred_rows(len(who), partial(chosen, True), columns)
+    tables |= {
+        "thresholds": RowsBySlice(rows, partial(chosen, False)),
+        "cutoffs": RowsBySlice((), lambda: cutoff_rows(rows)),  # computed when requested
+    }
+    return tables, sorted(digests), unbounded
+
+
+def _usable_threshold_rows(
+    given: Sample, options: TuneOptions, found: Sequence[BestThresholds]
+) -> list[Row]:
+    """Return the `prevalence_rows` of each model at its best usable threshold.
+
+    That is the threshold given, else that of the lowest expected cost, else of the largest J; of
+    labels the table itself. Of each population the highest net benefit, or else J, is first.
+    """
+
+    def place_of(row: Row) -> float:
+        benefit = sort_value(row["net_benefit"])
+        rates = [sort_value(row[name]) or 0.0 for name in ("sensitivity", "specificity")]
+        return -sum(rates) if benefit is None else -benefit
+
+    counts, rule = given.slices[None], options.usable_rule
+    best = {one.model: one for one in found if not given.roles.has_threshold(one.model)}
+    rows, places = list[Row](), slice_populations(given, None, options)
+    for j, place in enumerate(place for place in places if place[0] != "sweep"):
+        used = list[UsedThreshold]()
+        for i, model in enumerate(counts.models):
+            table, one = counts.take([i]), best.get(model)
+            used.append(UsedThreshold(model, None, given.thresholds.get(model), table, table))
+            if one is not None:
+                r = [each.name for each in one.rules].index(rule) + j
+                if one.chosen.unknown[r] is None:
+                    used[-1] = UsedThreshold(model, rule, *one.chosen.used(r))
+        rows += sorted(prevalence_rows(given, options, [place], used), key=place_of)
+    return rows
+
+
+def _best_thresholds(
+    given: Sample, options: TuneOptions, i: int, scores: Mapping[Any, ScoreCounts], *, swept: bool
+) -> Iterator[BestThresholds]:
+    """Yield the thresholds of model i in slices with both classes; swept: also at swept odds."""
+    names = list(dict.fromkeys((*options.threshold_measures, options.usable_rule)))
+    every = options.formulas
+    for label, counts in scores.items():
+        table, model = given.slices[label].take([i]), given.slices[label].models[i]
+        if not (table.positives[0] and table.negatives[0]):
+            continue
+        places = slice_populations(given, label, options)
+        places = [place for place in places if swept or place[0] != "sweep"]
+        rules = []  # measure by measure
+        for name, (kind, one) in product(names, places):
+            of = every[name]
+            if kind != "sample" and not CATALOG[name].invariant:
+                of = partial(_at_odds, of, one.ratio)
+            measure = RequestedMeasure(name, replace(CATALOG[name], of=of), {})
+            rules.append(ThresholdRule(name, measure))
+        who = f"{model}\0{label or ''}"
+        chosen = ChosenThresholds.from_scores(counts, rules, options.seed, who, hull=True)
+        kept = given.thresholds.get(model), float_confusion(table)
+        yield BestThresholds(label, model, places, rules, kept, chosen)
+
+
+def threshold_rows(
+    found: Sequence[BestThresholds], given: Sample, options: TuneOptions
+) -> list[Row]:
+    """Return the rows of table `thresholds`: per slice and model, measure and population.
+
+    value: on the rows that chose the threshold; honest: expected on new data.
+    """
+    if not found:
+        return []
+    honest, rows = _corrected_estimates(found, given, options), list[Row]()
+    for one in found:
+        (cut, table), points, here = one.kept, one.chosen.points, float_confusion(one.chosen.here)
+        columns = (x.tolist() for x in (points.thresholds, points.tp, points.fp))
+        where, g = list(zip(*columns, strict=True)), len(one.places)
+        for i, (rule, at) in enumerate(zip(one.rules, one.chosen.at.tolist(), strict=True)):
+            (kind, there), name, judged = one.places[i % g], rule.name, next(honest)
+            if name not in options.threshold_measures:  # that of the best usable threshold alone
+                continue
+            mine = Confusion(here.tp[i], here.fp[i], here.fn[i], here.tn[i])
+            value = float(measure_value(rule.best, mine)) if at >= 0 else np.nan
+            (_, tp, fp), (_, p, n) = where[at], where[-1]
+            why = CATALOG[name].undefined_at_odds
+            best = make_estimate(value, undefined=why, table=Confusion(tp, fp, p - tp, n - fp))
+            before = float(measure_value(rule.best, table).ravel()[0])
+            rows.append({
+                "slice": one.label, "model": one.model, "measure": name, "population": kind,
+                "prevalence": there.prevalence, "odds": there.odds, "ratio": there.ratio,
+                **_threshold_cells(where, at), "value": best, "fixed_threshold": cut,
+                "fixed_value": make_estimate(before, undefined=why, table=table),
+                "corrected": judged if at >= 0 else best,
+            })  # fmt: skip
+    return rows
+
+
+def _corrected_estimates(
+    found: Sequence[BestThresholds], given: Sample, options: TuneOptions
+) -> Iterator[Estimate]:
+    """Yield the values of each rule expected on new data, with limits computed together."""
+    tables, here = (
+        concatenate_counts({i: getattr(one.chosen, name) for i, one in enumerate(found)})[1]
+        for name in ("expected", "here")
+    )
+    tuner = TunedModels(given, options, (None,) * len(tables.models), tables)
+    names = np.array([rule.name for one in found for rule in one.rules])
+    ratios = np.array([
+        np.nan if kind == "sample" else there.ratio for one in found
+        for kind, there in one.places * (len(one.rules) // len(one.places))
+    ])  # fmt: skip
+    values: dict[int, Estimate] = {}
+    for name in dict.fromkeys(names.tolist()):
+        mine = np.flatnonzero(names == name)
+        expected, chosen = (Cells.at_odds(one, mine, ratios[mine]) for one in (tables, here))
+        values |= zip(mine.tolist(), tuner.estimates(name, expected, chosen), strict=True)
+    for i, why in enumerate(why for one in found for why in one.chosen.unknown):
+        yield values[i] if why is None else Estimate(None, reason=why)
+
+
+def cutoff_rows(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of table `cutoffs`: per model and measure, thresholds by class ratio."""
+    names = ("model", "measure", "odds", "threshold", "rule")
+    found: dict[tuple[str, str], dict[float, Row]] = {}
+    for row in rows:
+        if row["slice"] is None and row["rule"] is not None:
+            by_ratio = found.setdefault((str(row["model"]), str(row["measure"])), {})
+            by_ratio.setdefault(float(str(row["ratio"])), {name: row[name] for name in names})
+    return [by_ratio[ratio] for by_ratio in found.values() for ratio in sorted(by_ratio)]
+
+
+def _threshold_cells(
+    points: Sequence[tuple[float, float, float]], place: int
+) -> dict[str, float | str | None]:
+    """Return the cells of a threshold; points: threshold, true and false positives."""
+    if place < 0:
+        return {"threshold": None, "rule": None, "sensitivity": None, "specificity": None}
+    (cut, tp, fp), (_, p, n) = points[place], points[-1]
+    rule = "always positive" if place == len(points) - 1 else "score >= t"
+    where = {"threshold": cut if place else None, "rule": rule if place else "never positive"}
+    return {**where, "sensitivity": tp / p, "specificity": 1 - fp / n}

@@ -22,7 +22,7 @@ from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.phidelta.features import RankedFeatures, differ_from_chance, feature_table
-from clfeval.methods.tune_jpt.pairwise import PairwiseComparison, rate_covariance
+from clfeval.methods.tune_jpt.leading_models import PairwiseComparison, rate_covariance
 from tests.benchmarks.coverage import Line
 
 RATIOS = np.geomspace(1e-3, 1e3, 25)

@@ -22,6 +22,7 @@ from scipy.stats import norm
 from clfeval import tune_jpt
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row, as_estimate
+from clfeval.measures.catalog import measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.measurement.decision_curves import confusions_at
@@ -34,7 +35,6 @@ from clfeval.methods.report.thresholds import (
     parse_rules,
 )
 from clfeval.methods.threshold_optimism import ThresholdRule
-from clfeval.methods.tune_jpt.tables import measure_formulas
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import APART, SURE, _clustered, _counted
 from tests.benchmarks.coverage.weights import UNIT
@@ -64,7 +64,7 @@ def lines(replicates: int) -> list[Line]:
 def _at_odds(size: int, prevalence: float, replicates: int) -> Iterator[Line]:
     """Yield coverage and bias where thresholds are chosen at other class ratios."""
     rng = np.random.default_rng([32, size, round(100 * prevalence)])
-    every = measure_formulas(stakes=OutcomeCosts(1, 5))
+    every = measure_functions("confusion", beta=1.0, stakes=OutcomeCosts(1, 5))
     held: dict[tuple[str, float], list[tuple[float | None, ...]]] = {}
     for seed in range(replicates):
         truth, score = _scored(rng, size, prevalence)

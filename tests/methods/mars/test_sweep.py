@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.counts.scores import ScoreTable, rank_scores
-from clfeval.methods.mars.target_slices import (
+from clfeval.methods.mars.tables import (
     SweepCounts,
     choose_thresholds,
     distinct_thresholds,

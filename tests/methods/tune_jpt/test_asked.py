@@ -15,7 +15,7 @@ from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import JPT, TUNABLE
 from clfeval.methods.roc import candidate_points, roc_points
-from clfeval.methods.tune_jpt.requested_measures import TUNE_JPT_MEASURES, parse_tuned_measures
+from clfeval.methods.tune_jpt.options import parse_tuned_measures, tunable_measures
 from tests.methods.tune_jpt.test_thresholds import best_of
 from tests.shell import at_shell
 from tests.texts import check_text
@@ -101,7 +101,7 @@ def test_sets_hold_what_can_be_tuned_and_every_name_offered_is_taken() -> None:
     assert set(parse_tuned_measures("--measure", ["hard"])) >= {*MORE, "tar", "mcc"}
     assert parse_tuned_measures("--measure", ["all"]) == parse_tuned_measures("--measure", ["hard"])
     assert {*parse_tuned_measures("--measure", ["default", "kappa"])} - {*JPT} == {"kappa"}
-    for name in TUNE_JPT_MEASURES.names:
+    for name in tunable_measures().names:
         assert parse_tuned_measures("--measure", [name])
 
 

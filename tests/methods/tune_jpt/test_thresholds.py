@@ -16,15 +16,13 @@ from hypothesis import strategies as st
 import clfeval
 from clfeval.arrays import Floats, Ints
 from clfeval.document import Estimate
-from clfeval.measures.catalog import CATALOG
+from clfeval.measures.catalog import CATALOG, measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.roc import RocPoints, candidate_points, roc_points
 from clfeval.methods.threshold_optimism import ThresholdRule
-from clfeval.methods.measurement.score_measures import Formula
-from clfeval.methods.tune_jpt.tables import measure_formulas
-from clfeval.methods.tune_jpt.thresholds import _at_odds
+from clfeval.methods.tune_jpt.tables import Formula, _at_odds
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
 
@@ -73,7 +71,7 @@ def check(
     rows: Sequence[tuple[float, int]], names: Sequence[str], odds: Sequence[float], beta: float = 1
 ) -> None:
     """Hold the best of the candidates against the best of all thresholds."""
-    known = measure_formulas(beta, STAKES)
+    known = measure_functions("confusion", beta=beta, stakes=STAKES)
     points = candidate_points(brute.score_counts(rows))
     found = best_of(points, odds, {name: known[name] for name in names})
     every = brute.every_point(rows)
@@ -130,7 +128,7 @@ HAND = [(0.9, 1), (0.8, 1), (0.6, 1), (0.6, 0), (0.4, 0), (0.3, 1), (0.3, 0), (0
 
 def best(name: str, odds: float) -> tuple[float, float]:
     points = candidate_points(brute.score_counts(HAND))
-    measures = {name: measure_formulas(1.0, STAKES)[name]}
+    measures = {name: measure_functions("confusion", beta=1.0, stakes=STAKES)[name]}
     place, value = best_of(points, [odds], measures)[name]
     return points.thresholds[place[0]].item(), value[0].item()
 
@@ -165,7 +163,7 @@ def test_the_work_per_odds_is_that_of_the_hull() -> None:
 
     def counting(t: Confusion) -> Floats:
         seen.append(int(np.size(t.tp)))
-        return measure_formulas()["mcc"](t)
+        return measure_functions("confusion", beta=1.0)["mcc"](t)
 
     best_of(points, ODDS, {"mcc": counting})
     assert sum(seen) == 2 * len(ODDS) * len(points.tp)  # and once more for the values

@@ -1,0 +1,398 @@
+"""Tables of MARS: models, pairs and subsets of each slice, and sweeps over thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts.clusters_and_weights import RowWeights
+from clfeval.counts.patterns import CELLS, TargetCounts, from_units
+from clfeval.counts.prediction_counts import PredictionCounts
+from clfeval.counts.scores import merge_group_scores, rank_scores, read_scores
+from clfeval.document import Estimate, ResultNote, Row, Rows
+from clfeval.document.rows import CellColumns, LazyRows
+from clfeval.inference.clusters import count_divisor, flip_test
+from clfeval.inference.proportions import sign_test, weighted_sign_test
+from clfeval.inference.resampling import random_stream
+from clfeval.methods.design_effects import share_design
+from clfeval.methods.estimates import Estimates, rows_from_columns, share_estimates
+from clfeval.methods.mars import best_subsets
+from clfeval.methods.mars.best_subsets import ChosenSubset, SubsetScores, target_patterns
+from clfeval.methods.mars.options import MarsOptions
+from clfeval.records import dataclass
+
+_SHARES_OF_BOTH_CLASSES = ("yield", "accuracy", "precision")  # shares of rows of both classes
+MOST_CUTS = 2000  # thresholds listed by default; of more, evenly spaced ones
+BLOCK = 1024  # rows of subsets made at once
+SHARED = ("slice", "models", "covered", "effort", "yield")  # columns of subsets, not of models
+NO_CLUSTERS: Mapping[str, Floats] = {}
+
+# of named shares of s subsets, the patterns of numerator and denominator, (s, p + q)
+ShareParts = Mapping[str, tuple[Bools, Bools]]
+
+
+def sign_test_p(counts: TargetCounts, first: Bools, second: Bools) -> float:
+    """Return the p-value of the sign test of rows of the patterns `first` against `second`.
+
+    first, second (p,): disjoint patterns of the target class. The exact sign test of rows; of
+    clusters the sign-flip permutation test; of weighted rows with Kish's effective number.
+    """
+    sums = (counts.hit_n @ first).item(), (counts.hit_n @ second).item()
+    if isinstance(counts.clusters, RowWeights):
+        squares = counts.clusters.squares[: len(first)] @ (first | second)
+        return weighted_sign_test(*sums, float(squares))
+    if counts.clusters is None:
+        return sign_test(*sums)
+    more = np.zeros(len(counts.hit_n) + len(counts.alarm_n))
+    more[: len(first)] = first.astype(np.float64) - second
+    return flip_test(counts.clusters.totals(more[None])[0])
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSlice:
+    """Counts of one slice by target class, each group merged into one model."""
+
+    label: str | None
+    counts: TargetCounts
+    options: MarsOptions
+
+    @property
+    def folds(self) -> np.random.Generator:
+        """The random generator that splits rows into folds."""
+        return random_stream(self.options.seed, f"folds\0{self.label or ''}")
+
+    def shares(self, name: str, k: Counts, n: Counts, divided: Floats | None = None) -> Estimates:
+        """Return estimates of a measure that is k of n rows."""
+        return share_estimates(name, k, n, **self.options.interval_arguments, divided=divided)
+
+
+def named_divisors(
+    views: Sequence[TargetSlice], parts: Iterable[ShareParts]
+) -> Mapping[str, Floats]:
+    """Return the divisors of named shares of subsets, of all slices concatenated.
+
+    parts: of each slice; a denominator may be (1, p + q). Computed with clusters and a level only.
+    """
+    found: dict[str, list[Floats]] = {}
+    level = views[0].options.confidence
+    if level is None or views[0].counts.clusters is None:
+        return NO_CLUSTERS
+    for view, shares in zip(views, parts, strict=True):
+        clusters, target, heavy = view.counts.clusters, target_patterns(view.counts), 0.0
+        assert clusters is not None
+        if isinstance(clusters, RowWeights):  # as in `share_divisor`
+            heavy = max(clusters.among(mine).weight for mine in (target, ~target) if mine.any())
+        for name, pair in shares.items():
+            heaviest = heavy if name in _SHARES_OF_BOTH_CLASSES else 0.0
+            design = share_design(clusters, *pair, heavy=heaviest)
+            found.setdefault(name, []).append(count_divisor(*design, level=level))
+    return {name: np.concatenate(each) for name, each in found.items()}
+
+
+def _subset_shares(counts: TargetCounts, members: Bools, rule: str) -> ShareParts:
+    """Return the parts of yield, ShineThrough and Occlusion of subsets (s, k)."""
+    patterns, target = np.concatenate([counts.hits, counts.alarms]), target_patterns(counts)
+    hit, alone, *missed = best_subsets.detection_masks(patterns, members)
+    found = (patterns.any(axis=1) & target)[None]
+    return {
+        "yield": (hit & target, hit), "shine_through": (alone & target, found),
+        "occlusion": (missed[rule != "all"] & target, found),
+    }  # fmt: skip
+
+
+def _model_shares(counts: TargetCounts, target: str) -> ShareParts:
+    """Return the parts of the accuracy, precision and recall of each model."""
+    says, positive = (np.concatenate([counts.hits, counts.alarms]).T, target_patterns(counts))
+    if target == "negative":
+        says, positive = ~says, ~positive
+    return {
+        "accuracy": (says == positive, np.ones_like(positive)[None]),
+        "precision": (says & positive, says), "recall": (says & positive, positive[None]),
+    }  # fmt: skip
+
+
+def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores]) -> CellColumns:
+    """Return the columns common to all tables of subsets, computed for all slices at once."""
+    subsets, view = SubsetScores.joined(scores), views[0]
+    names, options = view.counts.models, view.options
+    missed = subsets.missed_all if options.occlusion == "all" else subsets.missed_any
+    divided = named_divisors(views, (
+        _subset_shares(one.counts, mine.members, options.occlusion)
+        for one, mine in zip(views, scores, strict=True)
+    ))  # fmt: skip
+    detected = [best_subsets.total_detected(one.counts) for one in views]
+    ttp = np.repeat(detected, [len(mine) for mine in scores])
+    return {
+        "slice": [one.label for one, mine in zip(views, scores, strict=True) for _ in mine.covered],
+        "models": [[names[j] for j in np.flatnonzero(row)] for row in subsets.members],
+        "covered": from_units(subsets.covered, view.counts.unit).tolist(),
+        "effort": from_units(subsets.effort, view.counts.unit).tolist(),
+        "yield": view.shares("yield", subsets.covered, subsets.effort, divided.get("yield")),
+        **exclusive_columns(
+            subsets.exclusive_found, missed, ttp, np.asarray(~subsets.members.all(axis=1)),
+            options, view.counts.unit, divided,
+        ),
+    }  # fmt: skip
+
+
+def exclusive_columns(
+    hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions,
+    unit: float, divided: Mapping[str, Floats] = NO_CLUSTERS, *, sure: bool = True,
+) -> CellColumns:  # fmt: skip
+    """Return unique detections and misses, and their shares of TTP, all given in units.
+
+    others: whether a model is outside. divided: divisors by measure. sure: with intervals.
+    """
+    how = options.interval_arguments if sure else {"level": None}
+    positive = options.target == "positive"
+    alone = share_estimates("shine_through", hits, ttp, **how, divided=divided.get("shine_through"))
+    hidden = share_estimates("occlusion", missed, ttp, **how, divided=divided.get("occlusion"))
+    nobody = Estimate(None, reason="no_other_model")
+    measured = others | (np.asarray(ttp) == 0)
+    return {
+        "exclusive_tp" if positive else "exclusive_tn": from_units(hits, unit).tolist(),
+        "shine_through": alone,
+        "exclusive_fn" if positive else "exclusive_fp": from_units(missed, unit).tolist(),
+        "occlusion": [one if m else nobody for one, m in zip(hidden, measured, strict=True)],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCounts:
+    """Counts at c thresholds for k models on the target rows; score >= threshold is positive.
+
+    cuts (c,) ascending; found (c,) TTP; hits, exclusive, missed_all, missed_any (k, c), in units.
+    """
+
+    cuts: Floats
+    found: Counts
+    hits: Counts
+    exclusive: Counts
+    missed_all: Counts
+    missed_any: Counts
+
+
+def distinct_thresholds(scores: Sequence[Floats]) -> Floats:
+    """Return the distinct scores of the target rows, ascending; inf becomes the largest float."""
+    cuts = np.unique(np.concatenate([np.unique(column) for column in scores]))
+    return np.unique(np.minimum(cuts[cuts > -np.inf], np.finfo(np.float64).max))
+
+
+def sweep_thresholds(scores: Sequence[Floats], n: Counts, target: str, cuts: Floats) -> SweepCounts:
+    """Count detections and misses at the given thresholds.
+
+    With top1 >= top2 the highest scores of a row and low1 <= low2 the lowest: the highest model
+    alone is positive for cuts in (top2, top1], the lowest alone is not for cuts in (low1, low2].
+    For the positive class the first are unique detections and the second unique misses; for the
+    negative class vice versa.
+    Shapes: k score columns of length p; n (p,) counts or weights. O((k + 4) p log p).
+    """
+    top1, top2, top_model = _two_highest(scores)
+    low1, low2, low_model = _two_highest([-column for column in scores])
+    low1, low2 = -low1, -low2
+
+    def below(values: Floats, weights: Counts) -> Counts:
+        """Return how many values are below each threshold."""
+        order = np.argsort(values)
+        running = np.concatenate([[weights.dtype.type(0)], np.cumsum(weights[order])])
+        return running[np.searchsorted(values[order], cuts, side="left")]
+
+    def inside(low: Floats, high: Floats, mine: Bools) -> Counts:
+        return below(low[mine], n[mine]) - below(high[mine], n[mine])
+
+    models = range(len(scores))
+    alone = np.array([inside(top2, top1, top_model == j) for j in models])
+    alone_not = np.array([inside(low1, low2, low_model == j) for j in models])
+    under = np.array([below(column, n) for column in scores])
+    if target == "negative":
+        found, hits, exclusive, missed = below(low1, n), under, alone_not, alone
+    else:
+        found, hits = n.sum() - below(top1, n), n.sum() - under
+        exclusive, missed = alone, alone_not
+    if len(scores) == 1:  # with a single model every detection is unique
+        exclusive, missed = hits, np.zeros_like(missed)
+    return SweepCounts(cuts, found, hits, exclusive, missed, found - hits)
+
+
+def _two_highest(columns: Sequence[Floats]) -> tuple[Floats, Floats, Ints]:
+    """Return the highest and second highest value of each row, and the column of the highest."""
+    first = columns[0].copy()
+    second, who = np.full_like(first, -np.inf), np.zeros(len(first), np.int64)
+    for j, column in enumerate(columns[1:], start=1):
+        better = column > first
+        second = np.where(better, first, np.maximum(second, column))
+        first = np.where(better, column, first)
+        who[better] = j
+    return first, second, who
+
+
+def choose_thresholds(cuts: Floats, points: int | None) -> Floats:
+    """Return evenly spaced thresholds with both ends; all of them if there are few."""
+    limit = points or MOST_CUTS
+    if len(cuts) <= limit:
+        return cuts
+    return cuts[np.unique(np.linspace(0, len(cuts) - 1, limit).round().astype(np.int64))]
+
+
+def mars_tables(counted: PredictionCounts, options: MarsOptions) -> dict[str, Rows]:
+    """Return the tables of models, pairs and requested subsets, of all slices."""
+    target = options.target
+    views = [
+        TargetSlice(label, counts.grouped(options.group, target).targets(target), options)
+        for label, counts in counted.slices.items()
+    ]
+    members = {member for names in options.group.values() for member in names}
+    thresholds = {name: t for name, t in counted.thresholds.items() if name not in members}
+    tables: dict[str, Rows] = {"models": _model_rows(views, thresholds), "pairs": _pair_rows(views)}
+    if options.subsets is not None:
+        scores = [best_subsets.score_subsets_up_to(view.counts, options.subsets) for view in views]
+        tables["subsets"] = subset_table(list(zip(views, scores, strict=True)))
+    if (size := options.best) is not None:
+        tables["best"] = [row for view in views for row in _best_rows(view, size)]
+    if (most := options.max_effort) is not None:
+        tables["max_effort"] = rows = list[Row]()
+        for view in views:
+            counts = view.counts
+            if choice := best_subsets.best_within_effort(counts, most):
+                judged = best_subsets.cross_validate_within_effort(counts, choice, most, view.folds)
+                rows.append(_chosen_subset_row(view, choice, judged))
+    return tables
+
+
+def _model_rows(views: Sequence[TargetSlice], thresholds: Mapping[str, float | None]) -> list[Row]:
+    models, view = views[0].counts.models, views[0]
+    parts: list[list[Counts]] = []
+    for one in views:
+        counts = one.counts
+        hit, alarm = counts.hit_n @ counts.hits, counts.alarm_n @ counts.alarms
+        missed, passed = counts.hit_n.sum() - hit, counts.alarm_n.sum() - alarm
+        # with negative target a hit is a true negative, an alarm a false negative
+        order = 1 if view.options.target == "positive" else -1
+        parts.append([hit, alarm, missed, passed][::order])
+    cells: list[Counts] = [*np.concatenate(parts, axis=1)]
+    tp, fp, fn, tn = cells
+    shares = (_model_shares(one.counts, view.options.target) for one in views)
+    rates, each = named_divisors(views, shares), np.eye(len(models), dtype=bool)
+    alone = subset_columns(views, [best_subsets.score_subsets(one.counts, each) for one in views])
+    return rows_from_columns(
+        {
+            "slice": [one.label for one in views for _ in models],
+            "model": models * len(views),
+            "threshold": [thresholds.get(model) for model in models] * len(views),
+            **{
+                name: from_units(cell, view.counts.unit).tolist()
+                for name, cell in zip(CELLS, cells, strict=True)
+            },
+            "accuracy": view.shares("accuracy", tp + tn, tp + fp + fn + tn, rates.get("accuracy")),
+            "precision": view.shares("precision", tp, tp + fp, rates.get("precision")),
+            "recall": view.shares("recall", tp, tp + fn, rates.get("recall")),
+            **{name: alone[name] for name in alone if name not in SHARED},
+        }
+    )
+
+
+def _pair_rows(views: Sequence[TargetSlice]) -> list[Row]:
+    twos = best_subsets.model_combinations(len(views[0].counts.models), 2)
+    both: list[list[Any]] = []
+    p_values: list[float] = []
+    for view in views:
+        counts = view.counts
+        only = counts.hits & (counts.hits.sum(axis=1, keepdims=True) == 1)
+        alone_n = from_units(counts.hit_n @ only, counts.unit)
+        both += [alone_n[pair].tolist() for pair in twos]
+        p_values += [sign_test_p(counts, *only.T[pair]) for pair in twos]
+    columns = subset_columns(views, [best_subsets.score_subsets(one.counts, twos) for one in views])
+    first, second = ([pair[i] for pair in both] for i in (0, 1))
+    more = {"first_alone": first, "second_alone": second, "p_value": p_values}
+    return rows_from_columns({**columns, **more})
+
+
+def subset_table(parts: Sequence[tuple[TargetSlice, SubsetScores]]) -> Rows:
+    """Return the rows of all subsets as a lazy table, computed a block at a time."""
+    starts = np.cumsum([0, *(len(scores) for _, scores in parts)])
+    made: dict[tuple[int, int], list[Row]] = {}
+
+    def make_row(index: int) -> Row:
+        part = int(np.searchsorted(starts, index, side="right")) - 1
+        number, offset = divmod(index - int(starts[part]), BLOCK)
+        if (part, number) not in made:
+            made.clear()
+            view, scores = parts[part]
+            rows = np.arange(number * BLOCK, min((number + 1) * BLOCK, len(scores)))
+            made[part, number] = rows_from_columns(subset_columns([view], [scores.take(rows)]))
+        return made[part, number][offset]
+
+    return LazyRows(int(starts[-1]), make_row)
+
+
+def _chosen_subset_row(
+    view: TargetSlice, choice: ChosenSubset, judged: tuple[Estimate, Estimate], **more: float
+) -> dict[str, Any]:
+    (row,) = rows_from_columns(subset_columns([view], [choice.scores]))
+    who = {"slice": None, "size": int(choice.scores.sizes[0]), **more, "method": choice.method}
+    return {**who, **row, "corrected": judged[0], "corrected_yield": judged[1]}
+
+
+def _best_rows(view: TargetSlice, sizes: int) -> Iterator[Row]:
+    before: dict[int, float] = {0: 0}
+    choices = best_subsets.best_subsets(view.counts, sizes)
+    judged = best_subsets.cross_validate_best(view.counts, choices, sizes, view.folds)
+    for choice, elsewhere in zip(choices, judged, strict=True):
+        size, covered = int(choice.scores.sizes[0]), choice.scores.covered[0].item()
+        gain = from_units(covered - before.get(size - 1, 0), view.counts.unit)
+        before[size] = max(covered, before.get(size, 0))
+        yield _chosen_subset_row(view, choice, elsewhere, gain=gain)
+
+
+def sweep_table(counted: PredictionCounts, options: MarsOptions) -> tuple[Rows, list[ResultNote]]:
+    """Return the table of a sweep over thresholds, and a note if some are left out."""
+    target, masks = read_scores(counted.kept, options.target)
+    if options.sweep == "top":
+        everything, _ = read_scores(counted.kept, "all")
+        target = rank_scores(everything, target)
+    target = merge_group_scores(target, options.group, options.target)
+    if not len(target.n):
+        return [], []
+    every = distinct_thresholds(target.scores)
+    cuts = choose_thresholds(every, len(every) if options.points == "all" else options.points)
+    warnings = []
+    if len(cuts) < len(every):
+        text = f"the sweep has {len(cuts):,} of {len(every):,} thresholds; add --points all for all"
+        warnings.append(ResultNote("cuts-thinned", text))
+    rows: list[Row] = []
+    for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
+        part = target.where(mask)
+        if len(part.n):
+            steps = sweep_thresholds(part.scores, part.n, options.target, cuts)
+            sure = counted.patterns.clusters is None
+            rows += sweep_rows(steps, part.models, label, options, part.unit, sure=sure)
+    return rows, warnings
+
+
+def sweep_rows(
+    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions,
+    unit: float = 1, *, sure: bool = True,
+) -> list[Row]:  # fmt: skip
+    """Return one row per threshold and model: detections, unique ones and misses, shares of TTP.
+
+    In a sweep over top rows `top` is the number of rows flagged. sure: with intervals.
+    """
+    missed = counts.missed_all if options.occlusion == "all" else counts.missed_any
+    order, k, cuts = slice(None), len(models), counts.cuts.tolist()
+    if options.sweep == "top":
+        cuts = [int(-cut) if cut.is_integer() else -cut for cut in cuts]
+        order = slice(None, None, -1)
+    found, many = np.repeat(counts.found[order], k), k * len(cuts)
+    # models of the first threshold, of the second, ...
+    hits, alone, lost = (
+        part[:, order].T.ravel() for part in (counts.hits, counts.exclusive, missed)
+    )
+    return rows_from_columns({
+        "slice": [label] * many, options.sweep or "": [cut for cut in cuts[order] for _ in models],
+        "model": [*models] * len(cuts), "found": from_units(found, unit).tolist(),
+        "hits": from_units(hits, unit).tolist(),
+        **exclusive_columns(alone, lost, found, np.full(many, k > 1), options, unit, sure=sure),
+    })  # fmt: skip
