@@ -14,8 +14,7 @@ from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.compare.baseline.read import read_result
 from clfeval.compare.gates.limits import LIMITED, Gates
 from clfeval.counts.ambiguous_labels import refuse_multilabel
-from clfeval.counts.count import Sample, count_predictions, read_sample
-from clfeval.counts.count import PredictionCounts
+from clfeval.counts.count import PredictionCounts, Sample, count_predictions, read_sample
 from clfeval.counts.rows import truth_digest
 from clfeval.document import Document, ResultNote
 from clfeval.errors import UsageError, bad_option, format_command_line

@@ -45,8 +45,7 @@ from clfeval.errors import UsageError, bad_option, format_command_line, say_whic
 from clfeval.methods.options import INTERVALS
 from clfeval.options.declaration import COLUMNS, READING, Command, Option, build_group, options_of
 from clfeval.options.syntax import MEANT
-from clfeval.tables.input import command_of
-from clfeval.tables.input import split_path
+from clfeval.tables.input import command_of, split_path
 
 if TYPE_CHECKING:
     from clfeval.document import Document

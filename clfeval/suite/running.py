@@ -44,9 +44,9 @@ from clfeval.suite.plan import (
 from clfeval.suite.runs import Run, describe_input, display_path
 from clfeval.suite.schema import names_a_file
 from clfeval.suite.values import RunLink
-from clfeval.tables.source import FRAME
 from clfeval.tables.columns import OpenedTable
 from clfeval.tables.input import split_path
+from clfeval.tables.source import FRAME
 from clfeval.views.files import OutputRequest, SavedFiles, table_or_first
 
 SKIPPED = "baseline '{}' is missing: skipped"

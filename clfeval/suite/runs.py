@@ -35,9 +35,8 @@ from clfeval.suite.values import (
     run_tables,
     safe_file_name,
 )
-from clfeval.tables.input import Input
+from clfeval.tables.input import Input, split_path
 from clfeval.tables.source import display_name
-from clfeval.tables.input import split_path
 
 _NOTHING = Node(None, None, ())  # type: ignore[arg-type]
 MOST = 10_000  # runs of a batch

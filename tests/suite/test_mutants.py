@@ -10,8 +10,8 @@ import pytest
 
 from clfeval.cli.output import Output
 from clfeval.errors import ExitCode, UsageError
-from clfeval.suite.plan import build_plan
 from clfeval.pages.batches import LEFT_OUT
+from clfeval.suite.plan import build_plan
 from clfeval.suite.running import execute_runs
 from tests.suite.mutants import mutated, text
 

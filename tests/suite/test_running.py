@@ -13,8 +13,8 @@ from clfeval.api.commands import mars
 from clfeval.api.result import Result
 from clfeval.cli.output import Output
 from clfeval.errors import ExitCode
-from clfeval.suite.plan import build_plan
 from clfeval.pages.batches import COMPUTED, FAILED, LEFT_OUT, MISSED
+from clfeval.suite.plan import build_plan
 from clfeval.suite.running import RunOutcome, execute_runs, suite_result
 from clfeval.suite.values import safe_file_name
 from tests.process.program import clfeval

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Counts
-from clfeval.counts.count import Sample
+from clfeval.counts.count import PredictionCounts, Sample
 from clfeval.counts.evaluated_rows import list_exclusive
 from clfeval.counts.patterns import PatternCounts, TargetCounts, from_units
-from clfeval.counts.prediction_counts import PredictionCounts
 from clfeval.document import (
     Answer,
     Document,

@@ -11,7 +11,7 @@ import numpy as np
 from clfeval.arrays import Bools, Floats, Ints, divide
 from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change, estimate_or_none
 from clfeval.compare.families import adjusted_family, family_pairs, reference_rows
-from clfeval.compare.rate_estimates import RateCovariance, RateEstimates
+from clfeval.compare.paired_estimates import RateCovariance, RateEstimates
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.document import Estimate, Row

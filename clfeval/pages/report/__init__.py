@@ -11,6 +11,7 @@ from clfeval.formatting import format_count
 from clfeval.pages import shared_columns
 from clfeval.pages.formatting import format_class_counts, join_names
 from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
+from clfeval.pages.report import comparisons, sections
 from clfeval.pages.report.sections import page_tables
 from clfeval.pages.schema import Axis, Chart, Column, Note, Page, Point, Series, Table, cols
 from clfeval.pages.shared_columns import CELLS, MEASURED, MODEL, SLICE, sort_by_column

@@ -20,9 +20,10 @@ from clfeval.measures.catalog import CATALOG, measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.score_measures import Formula
 from clfeval.methods.roc import RocPoints, candidate_points, roc_points
 from clfeval.methods.threshold_optimism import ThresholdRule
-from clfeval.methods.tune_jpt.tables import Formula, _at_odds
+from clfeval.methods.tune_jpt.tables import _at_odds
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
 
