@@ -15,7 +15,7 @@ from clfeval.compare.rate_estimates import RateEstimates
 from clfeval.counts.count import Sample
 from clfeval.document import Estimate, Row, Rows
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.population import Population
+from clfeval.measures.record import Population
 from clfeval.methods.estimates import Cells, concatenate_counts, estimate_column
 from clfeval.methods.tune_jpt.options import FULL_SWEEP, TuneOptions, sweep_populations
 from clfeval.methods.tune_jpt.pairwise import (

@@ -21,7 +21,7 @@ from clfeval.inference.resampling import (
 from clfeval.measures.catalog import CATALOG, measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
-from clfeval.measures.population import BALANCED, Population
+from clfeval.measures.record import BALANCED, Population
 from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import (
     Cells,

@@ -11,7 +11,7 @@ from clfeval.document import Cell, Estimate, Row, cell_value, comparable_rows
 from clfeval.document.rows import column_values, deferred_rows
 from clfeval.formatting import format_class_ratio, format_share, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.population import Population
+from clfeval.measures.record import Population
 from clfeval.pages.formatting import ABSENT, evenly_spaced, format_amount, format_exact
 from clfeval.pages.schema import Rank, Source, TableView
 from clfeval.pages.shared_columns import CELLS
