@@ -10,13 +10,13 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.compare.change import p_from_limits
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned
 from clfeval.inference.distributions import student_quantile, student_tail, tail_probability
-from clfeval.inference.influence import (
+from clfeval.inference.proportions import ENOUGH, MIN_ERRORS_FROM_END
+from clfeval.inference.standard_errors import (
     confidence_limits,
     drop_small_df,
     mean_covariance,
     measure_difference,
 )
-from clfeval.inference.proportions import ENOUGH, MIN_ERRORS_FROM_END
 from clfeval.measures.record import Measure
 from clfeval.records import dataclass, field
 

@@ -13,7 +13,7 @@ from clfeval.compare.paired_estimates import (
     t_p_values,
 )
 from clfeval.counts.patterns import ConfusionCounts
-from clfeval.inference.influence import partial_derivatives
+from clfeval.inference.region_intervals import partial_derivatives
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.records import dataclass

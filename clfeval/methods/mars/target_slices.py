@@ -12,9 +12,9 @@ from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.patterns import TargetCounts, from_units
 from clfeval.document import Estimate
 from clfeval.document.rows import CellColumns
-from clfeval.inference.clusters import count_divisor, flip_test
-from clfeval.inference.proportions import sign_test, weighted_sign_test
+from clfeval.inference.proportions import flip_test, sign_test, weighted_sign_test
 from clfeval.inference.resampling import random_stream
+from clfeval.inference.standard_errors import count_divisor
 from clfeval.methods.design_effects import share_design
 from clfeval.methods.estimates import Estimates, share_estimates
 from clfeval.methods.mars import best_subsets

@@ -11,7 +11,7 @@ from clfeval.arrays import Bools, Floats, Ints, divide
 from clfeval.compare.rate_estimates import RateCovariance
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.inference.distributions import bisect, simultaneous_level
-from clfeval.inference.influence import mean_covariance
+from clfeval.inference.standard_errors import mean_covariance
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
 from clfeval.methods.design_effects import class_sizes, effective_class_sizes

@@ -11,13 +11,13 @@ from clfeval.arrays import Floats, Ints, divide
 from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.document import Row
-from clfeval.inference.clusters import rate_correlation, rate_divisors
 from clfeval.inference.resampling import (
     beta_odds,
     correlate_draws,
     percentile_limits,
     random_stream,
 )
+from clfeval.inference.standard_errors import rate_correlation, rate_divisors
 from clfeval.measures.catalog import CATALOG, measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
