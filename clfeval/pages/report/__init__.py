@@ -1,4 +1,4 @@
-"""Page of report: tables, headline, charts."""
+"""The page of report: its tables with the meaning of their columns, headline and charts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ from clfeval.formatting import format_count
 from clfeval.pages import shared_columns
 from clfeval.pages.formatting import format_class_counts, join_names
 from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
-from clfeval.pages.report import comparisons, sections
+from clfeval.pages.report.requested_tables import RULES
 from clfeval.pages.report.sections import page_tables
 from clfeval.pages.schema import Axis, Chart, Column, Note, Page, Point, Series, Table, cols
-from clfeval.pages.shared_columns import CELLS, MEASURED, MODEL, SLICE, sort_by_column
+from clfeval.pages.shared_columns import (
+    CELLS,
+    COUNT_MEANINGS,
+    MEASURED,
+    MODEL,
+    RATE_MEANINGS,
+    SLICE,
+    sort_by_column,
+)
 
 THRESHOLD = Column("threshold", "cut?")
 BEYOND = "for other commands on these rows, add --with mars, or --with all"
@@ -34,6 +42,8 @@ HARD = (*cols("share", "sensitivity specificity precision npv", when=_TWO),
         *cols("signed", "kappa"), *cols("share", "accuracy"),
         *cols("signed", "kappa_quadratic", when=f"{_MULTICLASS}?"),
         *cols("amount", "ordinal_mae", when=f"{_MULTICLASS}?"))  # fmt: skip
+METRIC = cols("text", "measure")
+COUNTS = tuple(Column(one.name, "weight?", one.title) for one in CELLS)
 TABLES = (
     Table("models", (
         SLICE, MODEL, replace(THRESHOLD, when=_TWO),
@@ -63,12 +73,161 @@ TABLES = (
                        Column("treat_all", "number", "treat all"),
                        Column("gain", "estimate", "gain over treat-all and treat-none"),
                        Column("helps", "flag?"))),
-    *sections.TABLES,
+    Table("cutoffs", (
+        SLICE, MODEL, *cols("text", "chosen_by"),
+        *cols("cut?", "threshold threshold_low threshold_high"),
+        Column("rule", "text", among=(None, *RULES)), *COUNTS, *cols("text", "measure"),
+        *cols("estimate", "value"), Column("corrected", "estimate", "value on new data"),
+        Column("limited", "estimate?", "constrained measure on new data"),
+        *cols("share", "sensitivity specificity precision npv flagged"),
+    ), "best_threshold?"),
+    Table("abstentions", (
+        SLICE, MODEL, *cols("text", "chosen_by"), *cols("cut?", "threshold low high"),
+        *cols("share", "coverage"), *COUNTS, *cols("share", "accuracy"),
+        Column("accuracy_of_all", "share", "accuracy of all"),
+        *cols("share", "sensitivity specificity precision npv"),
+        *cols("number?", "cost cost_of_all aurc"),
+    ), "abstain?"),
+    Table("risk", (SLICE, MODEL, *cols("number", "distance"), *cols("part", "coverage risk")),
+          "abstain?"),
     shared_columns.PREVALENCE_TABLE,
-    *comparisons.TABLES,
+    Table("best", (
+        *METRIC, MODEL, *cols("flag", "tied"), Column("p_first", "part", "P(first)"),
+        *cols("rank", "rank_low rank_high"),
+    )),
+    Table("winner", (*METRIC, MODEL, *cols("estimate", "value"), *cols("number", "optimism"),
+                     *cols("estimate", "corrected"))),
+    Table("mcnemar", (
+        MODEL, *cols("text", "reference"), Column("newly_right", "weight", "newly right"),
+        Column("newly_wrong", "weight", "newly wrong"), Column("p", "p?"), *cols("text", "method"),
+    ), "reference?"),
+    Table("together", (
+        *METRIC, *cols("count", "models"), Column("differ", "weight", "rows that differ"),
+        *cols("number?", "statistic"), Column("p", "p?"), *cols("text", "method"),
+    ), "reference?"),
+    Table("runs", (*METRIC, MODEL, *cols("text", "run"), *cols("estimate", "value"),
+                   Column("se", "number?", "standard error"))),
+    Table("run_spread", (
+        *METRIC, MODEL, *cols("count", "runs"), *cols("estimate", "mean"), *cols("number?", "sd"),
+        *cols("text", "method"),
+    )),
+    Table("slices", (
+        *cols("text", "slice"), MODEL, *cols("weight", "rows"),
+        Column("positives", "weight", when="?"),
+        *cols("estimate", "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
+              when="?"),
+        Column("q", "p?"), Column("worse", "text*"),
+    )),
+    Table("extremes", (
+        *METRIC, MODEL, *cols("text", "largest smallest"), *cols("estimate", "gap"),
+        *cols("count", "slices"),
+    )),
+    Table("baselines", (
+        *METRIC, MODEL, *cols("number?", "value"), *cols("number", "observed"), Column("p", "p?"),
+        *cols("text", "method"),
+    )),
+    Table("resolution", (
+        *METRIC, MODEL, *cols("text", "reference"), *cols("number", "detectable wanted"),
+        Column("rows_needed", "count", "rows needed"),
+    ), "reference?"),
+    Table("changes", (
+        MODEL, *cols("text", "reference file"), Column("id", "text", when="one"),
+        Column("row", "count", when="one"), *cols("text", "truth before after"),
+    ), "reference?"),
     Table("distribution", (SLICE, MODEL, *cols("text", "class"), *cols("number", "from to"),
                            *cols("weight", "rows"), *cols("part?", "share"))),
 )  # fmt: skip
+MEANINGS: Mapping[str, str] = {
+    **shared_columns.PREVALENCE_MEANINGS,
+    **REPORT,
+    "reference": "the model compared with",
+    "p_first": "estimated probability that it is best in a new table like this one",
+    "rank_low": "lower confidence limit of its rank (1 is best)",
+    "rank_high": "upper confidence limit of its rank",
+    "optimism": "selection bias: the mean excess of the best value over its true value",
+    "corrected": "value expected on new data: corrected for optimism by the bootstrap",
+    "newly_right": "rows that only the model predicts correctly, not the reference",
+    "newly_wrong": "rows that only the reference predicts correctly, not the model",
+    "together.models": "number of models with a threshold or labels",
+    "differ": "rows that some models predict correctly and others do not",
+    "statistic": "Cochran's Q, approximately chi-square with (models - 1) degrees of freedom",
+    "together.method": "method of the test, or why it is missing",
+    "together.p": "p-value of Q under equal accuracy of all models",
+    "runs": "runs in which the measure is defined (in comparisons, for both models)",
+    "run": "one repetition, such as a fold or a seed (--run)",
+    "mean": "unweighted mean over runs, with its confidence interval",
+    "run_spread.sd": "standard deviation between runs",
+    "run_spread.method": "folds: corrected t (Nadeau-Bengio); repeats on the same rows: variance "
+    "of runs and rows",
+    "mcnemar.p": "McNemar's mid-p under equal accuracy of both models",
+    "mcnemar.method": "method of the test, or why it is missing",
+    "runs.value": "the measure in this run",
+    "gap": "value in the slice minus value outside the slice",
+    "extremes.gap": "largest minus smallest value of the slices, with an interval adjusted "
+    "for all pairs of slices",
+    "largest": "tested slice with the largest value",
+    "smallest": "tested slice with the smallest value",
+    "extremes.slices": "number of slices tested",
+    "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over slices and measures",
+    "worse": "measures by which the slice is significantly worse than outside the slice",
+    "equal opportunity": "sensitivity is equal in the slice and outside it",
+    "predictive equality": "specificity (and FPR) is equal in the slice and outside it",
+    "demographic parity": "detection prevalence is equal in the slice and outside it",
+    "predictive parity": "precision (PPV) is equal in the slice and outside it",
+    "baselines.value": "expected value of an uninformative model: mean over permutations of the "
+    "truth",
+    "baselines.observed": "value of the measure on the observed truth",
+    "baselines.p": "permutation p-value: share of permutations at least as good as observed",
+    "baselines.method": "hypergeometric, expectation: exact; permutations: Monte Carlo; constant: "
+    "one prediction for all rows",
+    "wanted": "difference to detect (--resolution)",
+    "rows_needed": "sample size that detects it with power 0.8",
+    "before": "prediction of the reference",
+    "after": "prediction of the model",
+    "changes.id": "id of the row (--id)",
+    "changes.row": "row number in the file; the header is row 1",
+    "file": "file of the row",
+    "chosen_by": "rule: the measure that is optimized, or the constraint",
+    "cutoffs.threshold": "scores at or above it are predicted positive; "
+    "empty if no row is predicted positive or no threshold meets the rule",
+    "threshold_low": "lower confidence limit of the threshold, by the bootstrap",
+    "threshold_high": "upper confidence limit of the threshold, by the bootstrap",
+    "rule": "how the threshold is applied",
+    **{f"cutoffs.{name}": f"{words}, at the threshold" for name, words in COUNT_MEANINGS.items()},
+    "cutoffs.measure": "measure that is maximized; with a constraint: specificity, or sensitivity "
+    "if the constraint is on the negatives",
+    "cutoffs.value": "value at the threshold on the same rows, which is optimistic",
+    "limited": "constrained measure expected on new data, corrected for optimism",
+    **{f"cutoffs.{name}": f"{words}, expected on new data" for name, words in (
+        *RATE_MEANINGS.items(), ("flagged", "share of rows predicted positive"))},
+    "abstentions.chosen_by": "share of rows without a prediction, or costs of the error types",
+    "abstentions.threshold": "the threshold if every row has a prediction",
+    "low": "lower bound of the abstention zone",
+    "high": "upper bound of the abstention zone: scores at or above it are predicted positive",
+    "coverage": "share of rows with a prediction, those farthest from the threshold",
+    **{f"abstentions.{name}": f"{words}, among rows with a prediction" for name, words in (
+        *COUNT_MEANINGS.items(), ("accuracy", "accuracy"), *RATE_MEANINGS.items())},
+    "accuracy_of_all": "accuracy if every row has a prediction",
+    "cost": "mean cost per row, abstentions included",
+    "cost_of_all": "mean cost per row without abstention, at `threshold`",
+    "aurc": "area under the risk-coverage curve: mean error rate over all coverages",
+    "distance": "rows with scores closer than this to the threshold get no prediction",
+    "risk.coverage": "share of rows with a prediction",
+    "risk": "error rate among rows with a prediction",
+    "bootstrap": "confidence interval of the threshold",
+    "goal: same rows": "what the rule optimizes, on the rows that chose the threshold: optimistic",
+    "goal: new data": "what the rule optimizes, expected on new data",
+    "zone": "share: the rows nearest the threshold; cost: rows for which both predictions cost "
+    "more than abstention (Chow)",
+    "abstains at": "scores without a prediction: from the first number to below the second",
+    "all rows": "accuracy if every row has a prediction",
+}  # fmt: skip
+HEADINGS: Mapping[str, str] = {
+    **REPORT_HEADINGS,
+    **shared_columns.PREVALENCE_HEADINGS,
+    "value on new data": "corrected", "constrained measure on new data": "limited",
+    "accuracy of all": "accuracy_of_all",
+}  # fmt: skip
 
 
 def headline(result: Document) -> list[str]:
@@ -186,7 +345,5 @@ PAGE = Page(
     "report", TABLES, headline, page_tables, page_charts, beyond=other_commands_hint,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
-    glossary={**shared_columns.PREVALENCE_MEANINGS, **REPORT, **comparisons.MEANINGS,
-              **sections.MEANINGS},
-    headings={**REPORT_HEADINGS, **shared_columns.PREVALENCE_HEADINGS, **sections.HEADINGS},
+    glossary=MEANINGS, headings=HEADINGS,
 )  # fmt: skip

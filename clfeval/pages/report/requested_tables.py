@@ -1,22 +1,23 @@
-"""Tables of comparisons: models tied with the best, corrected best values, differences."""
+"""Tables that options ask of report: comparisons, slices, chosen thresholds, best models."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from clfeval.document import Document, Estimate, Row, as_estimate
+from clfeval.document import Cell, Document, Estimate, Row, as_estimate, cell_value
 from clfeval.formatting import (
     NAMESAKES,
     describe_reference,
     format_count,
     format_number,
+    format_percent,
     quote_if_ambiguous,
 )
 from clfeval.measures.catalog import find_measure
-from clfeval.pages.formatting import column_heading, format_exact
-from clfeval.pages.schema import Column, Source, Table, TableView, cols, comparison_rows
-from clfeval.pages.shared_columns import MODEL, existing_tables
+from clfeval.pages.formatting import INFINITE, REASONS, column_heading, format_exact
+from clfeval.pages.schema import Source, TableView, comparison_rows
+from clfeval.pages.shared_columns import MAX_ROWS, existing_tables, sort_by_column
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (
@@ -24,101 +25,6 @@ FAIRNESS = (
     "equality (specificity), predictive parity (precision), demographic parity "
     "(detection_prevalence)"
 )
-METRIC = cols("text", "measure")
-TABLES = (
-    Table("best", (
-        *METRIC, MODEL, *cols("flag", "tied"), Column("p_first", "part", "P(first)"),
-        *cols("rank", "rank_low rank_high"),
-    )),
-    Table("winner", (*METRIC, MODEL, *cols("estimate", "value"), *cols("number", "optimism"),
-                     *cols("estimate", "corrected"))),
-    Table("mcnemar", (
-        MODEL, *cols("text", "reference"), Column("newly_right", "weight", "newly right"),
-        Column("newly_wrong", "weight", "newly wrong"), Column("p", "p?"), *cols("text", "method"),
-    ), "reference?"),
-    Table("together", (
-        *METRIC, *cols("count", "models"), Column("differ", "weight", "rows that differ"),
-        *cols("number?", "statistic"), Column("p", "p?"), *cols("text", "method"),
-    ), "reference?"),
-    Table("runs", (*METRIC, MODEL, *cols("text", "run"), *cols("estimate", "value"),
-                   Column("se", "number?", "standard error"))),
-    Table("run_spread", (
-        *METRIC, MODEL, *cols("count", "runs"), *cols("estimate", "mean"), *cols("number?", "sd"),
-        *cols("text", "method"),
-    )),
-    Table("slices", (
-        *cols("text", "slice"), MODEL, *cols("weight", "rows"),
-        Column("positives", "weight", when="?"),
-        *cols("estimate", "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
-              when="?"),
-        Column("q", "p?"), Column("worse", "text*"),
-    )),
-    Table("extremes", (
-        *METRIC, MODEL, *cols("text", "largest smallest"), *cols("estimate", "gap"),
-        *cols("count", "slices"),
-    )),
-    Table("baselines", (
-        *METRIC, MODEL, *cols("number?", "value"), *cols("number", "observed"), Column("p", "p?"),
-        *cols("text", "method"),
-    )),
-    Table("resolution", (
-        *METRIC, MODEL, *cols("text", "reference"), *cols("number", "detectable wanted"),
-        Column("rows_needed", "count", "rows needed"),
-    ), "reference?"),
-    Table("changes", (
-        MODEL, *cols("text", "reference file"), Column("id", "text", when="one"),
-        Column("row", "count", when="one"), *cols("text", "truth before after"),
-    ), "reference?"),
-)  # fmt: skip
-MEANINGS: Mapping[str, str] = {
-    "reference": "the model compared with",
-    "p_first": "estimated probability that it is best in a new table like this one",
-    "rank_low": "lower confidence limit of its rank (1 is best)",
-    "rank_high": "upper confidence limit of its rank",
-    "optimism": "selection bias: the mean excess of the best value over its true value",
-    "corrected": "the value minus the selection bias",
-    "newly_right": "rows that only the model predicts correctly, not the reference",
-    "newly_wrong": "rows that only the reference predicts correctly, not the model",
-    "together.models": "number of models with a threshold or labels",
-    "differ": "rows that some models predict correctly and others do not",
-    "statistic": "Cochran's Q, approximately chi-square with (models - 1) degrees of freedom",
-    "together.method": "method of the test, or why it is missing",
-    "together.p": "p-value of Q under equal accuracy of all models",
-    "runs": "runs in which the measure is defined (in comparisons, for both models)",
-    "run": "one repetition, such as a fold or a seed (--run)",
-    "mean": "unweighted mean over runs, with its confidence interval",
-    "run_spread.sd": "standard deviation between runs",
-    "run_spread.method": "folds: corrected t (Nadeau-Bengio); repeats on the same rows: variance "
-    "of runs and rows",
-    "mcnemar.p": "McNemar's mid-p under equal accuracy of both models",
-    "mcnemar.method": "method of the test, or why it is missing",
-    "runs.value": "the measure in this run",
-    "gap": "value in the slice minus value outside the slice",
-    "extremes.gap": "largest minus smallest value of the slices, with an interval adjusted "
-    "for all pairs of slices",
-    "largest": "tested slice with the largest value",
-    "smallest": "tested slice with the smallest value",
-    "extremes.slices": "number of slices tested",
-    "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over slices and measures",
-    "worse": "measures by which the slice is significantly worse than outside the slice",
-    "equal opportunity": "sensitivity is equal in the slice and outside it",
-    "predictive equality": "specificity (and FPR) is equal in the slice and outside it",
-    "demographic parity": "detection prevalence is equal in the slice and outside it",
-    "predictive parity": "precision (PPV) is equal in the slice and outside it",
-    "baselines.value": "expected value of an uninformative model: mean over permutations of the "
-    "truth",
-    "baselines.observed": "value of the measure on the observed truth",
-    "baselines.p": "permutation p-value: share of permutations at least as good as observed",
-    "baselines.method": "hypergeometric, expectation: exact; permutations: Monte Carlo; constant: "
-    "one prediction for all rows",
-    "wanted": "difference to detect (--resolution)",
-    "rows_needed": "sample size that detects it with power 0.8",
-    "before": "prediction of the reference",
-    "after": "prediction of the model",
-    "changes.id": "id of the row (--id)",
-    "changes.row": "row number in the file; the header is row 1",
-    "file": "file of the row",
-}
 SLICE_HEADS = {
     "oe_ratio": "O:E →1", "roc_auc": "AUC ↑", "sensitivity": "sens. ↑", "specificity": "spec. ↑",
 }  # fmt: skip
@@ -269,3 +175,98 @@ def best_model_tables(result: Document) -> Iterator[TableView]:
         TableView("together", "Cochran's Q test of equal accuracy",
                   "measure models differ statistic? p? method"),
     )  # fmt: skip
+
+
+RULES = ("score >= t", "never positive", "always positive")
+CUTOFF_RATES: Mapping[str, Source] = {
+    "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
+}  # fmt: skip
+
+
+def threshold_tables(result: Document) -> Iterator[TableView]:
+    """Yield tables of chosen thresholds, of abstention zones, and of the risk-coverage curve."""
+    if rows := order_by_rule(result, result.whole("cutoffs"), "roc_auc"):
+        columns: dict[str, Source] = {
+            **_model_column(rows), "chosen by": _format_rule, "threshold": _format_threshold,
+            "goal:\nnew data": "corrected", "goal:\nsame rows": "value", **CUTOFF_RATES,
+            "flagged": "flagged", "bootstrap": _bootstrap_interval,
+        }  # fmt: skip
+        title, rules = "Thresholds chosen on these rows", {_format_rule(row) for row in rows}
+        if len(rules) == 1:
+            title += f": {min(rules)}"
+            del columns["chosen by"]
+        note = "values are expected on new data, except same rows"
+        best = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
+        note += f"; goal: {' or '.join(best)}, maximized under the constraint" if best else ""
+        whys = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
+        said = [REASONS.get(why, why) for why in whys if why is not None and why not in INFINITE]
+        yield TableView(
+            "cutoffs", title, columns, rows, MAX_ROWS, "; –: ".join((note, *said)), rank="asked",
+            lead="corrected", right=("threshold",), places=(),
+            legend=("goal: same rows", "bootstrap"),
+        )  # fmt: skip
+    if rows := order_by_rule(result, result.whole("abstentions"), "roc_auc"):
+        costs = {text for row in rows if (text := str(row["chosen_by"])).startswith("cost")}
+        columns = {
+            **_model_column(rows), "zone": lambda row: "cost" if len(costs) == 1 and str(
+                row["chosen_by"]) in costs else _format_rule(row),
+            "abstains at": _format_zone, "coverage": "coverage", "accuracy": "accuracy",
+            "all rows": "accuracy_of_all", **CUTOFF_RATES,
+            **({"cost": "cost", "cost of all": "cost_of_all"} if costs else {}),
+        }  # fmt: skip
+        note = "all rows: accuracy without abstention"
+        if len(costs) == 1:
+            note += f"; cost: {min(costs).partition(':')[2].replace(',', ', ')}"
+        yield TableView("abstentions", "Abstention near the threshold", columns, rows, MAX_ROWS,
+                        note, rank="asked", lead="accuracy", places=())  # fmt: skip
+    rows = [*result.whole("risk")]
+    first: dict[tuple[Cell, int], Row] = {}  # of each model in every twentieth of the coverage
+    for row in rows:
+        step = int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
+        first.setdefault((row["model"], step), row)
+    yield from existing_tables(result, TableView(
+        "risk", "Risk-coverage curve: error rate among rows with a prediction",
+        "model coverage risk distance", [*first.values()], 4 * MAX_ROWS, total=len(rows),
+    ))  # fmt: skip
+
+
+def order_by_rule(result: Document, rows: Sequence[Row], measure: str) -> list[Row]:
+    """Return rows by rule, then in the order of the models by a measure."""
+    models = sort_by_column(result.whole("models"), measure) if rows else ()
+    names = [row["model"] for row in models]
+    rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
+    return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))
+
+
+def _model_column(rows: Sequence[Row]) -> dict[str, Source]:
+    return {"model": "model"} if len({row["model"] for row in rows}) > 1 else {}
+
+
+def _format_rule(row: Row) -> str:
+    """Return a rule as it is typed, a share in percent."""
+    text = str(row["chosen_by"])
+    try:
+        return f"{format_percent(float(text))}%"
+    except ValueError:
+        return text.replace("expected_cost:", "cost:")
+
+
+def _format_threshold(row: Row) -> str:
+    words = {RULES[1]: "none", RULES[2]: "all", None: "–"}
+    return words.get(row["rule"]) or format_exact(row["threshold"])  # type: ignore[arg-type]
+
+
+def _bootstrap_interval(row: Row) -> str:
+    low, high = row["threshold_low"], row["threshold_high"]
+    if low is None:
+        return ""
+    return f"{format_exact(low)} to {'none' if high is None else format_exact(high)}"
+
+
+def _format_zone(row: Row) -> str:
+    if row["low"] is None:
+        return "–"
+    low, high = format_exact(row["low"]), format_exact(row["high"])
+    if row["high"] is None:
+        return f"from {low} up"
+    return "none" if row["low"] == row["high"] else f"{low} to {high}"
