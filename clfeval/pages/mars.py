@@ -7,17 +7,6 @@ from functools import partial
 
 from clfeval.document import Cell, Document, Row, cell_value
 from clfeval.formatting import round_sum
-from clfeval.pages.formatting import (
-    ABSENT,
-    evenly_spaced,
-    format_amount,
-    format_cell,
-    format_class_counts,
-    format_exact,
-    join_names,
-    majority_class_note,
-    threshold_note,
-)
 from clfeval.pages.glossary import MARS, MARS_HEADINGS
 from clfeval.pages.schema import (
     Axis,
@@ -32,14 +21,23 @@ from clfeval.pages.schema import (
     cols,
     is_present,
 )
-from clfeval.pages.shared_columns import (
+from clfeval.pages.table_parts import (
+    ABSENT,
     CELLS,
     MEASURED,
     MODEL,
     SLICE,
     difference_tables,
+    evenly_spaced,
     existing_tables,
+    format_amount,
+    format_cell,
+    format_class_counts,
+    format_exact,
+    join_names,
+    majority_class_note,
     measure_tables,
+    threshold_note,
 )
 
 PAIRS = 10  # that are listed before the matrices

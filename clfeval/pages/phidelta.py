@@ -10,17 +10,9 @@ from functools import partial
 from clfeval.document import Cell, Document, Row, as_estimate
 from clfeval.measures import odds
 from clfeval.measures.odds import BOUNDARIES, LEAN
-from clfeval.pages.formatting import (
-    format_class_counts,
-    format_exact,
-    format_interval,
-    join_names,
-    majority_class_note,
-    threshold_note,
-)
 from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
 from clfeval.pages.schema import Column, Page, Source, Table, TableView, cols
-from clfeval.pages.shared_columns import (
+from clfeval.pages.table_parts import (
     CELLS,
     MAX_ROWS,
     MEASURED,
@@ -28,8 +20,14 @@ from clfeval.pages.shared_columns import (
     SLICE,
     difference_tables,
     existing_tables,
+    format_class_counts,
+    format_exact,
+    format_interval,
+    join_names,
+    majority_class_note,
     measure_tables,
     sort_by_column,
+    threshold_note,
 )
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")

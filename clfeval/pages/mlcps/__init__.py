@@ -7,11 +7,10 @@ from itertools import accumulate
 
 from clfeval.document import Document, Row, cell_value
 from clfeval.formatting import format_count, quote_if_ambiguous
-from clfeval.pages.formatting import format_cell, join_names, majority_class_note
 from clfeval.pages.glossary import MLCPS, MLCPS_HEADINGS
 from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
 from clfeval.pages.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, cols
-from clfeval.pages.shared_columns import MODEL
+from clfeval.pages.table_parts import MODEL, format_cell, join_names, majority_class_note
 
 BOOT, BY_D = "resamples", "ranked_by=desirability"
 AT_MOST_1: Json = {"properties": {"value": {"maximum": 1}}}

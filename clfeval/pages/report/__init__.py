@@ -8,19 +8,22 @@ from dataclasses import replace
 from clfeval.document import Document, Row, cell_value
 from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
-from clfeval.pages import shared_columns
-from clfeval.pages.formatting import format_class_counts, join_names
 from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
 from clfeval.pages.report.requested_tables import RULES
 from clfeval.pages.report.sections import page_tables
 from clfeval.pages.schema import Axis, Chart, Column, Note, Page, Point, Series, Table, cols
-from clfeval.pages.shared_columns import (
+from clfeval.pages.table_parts import (
     CELLS,
     COUNT_MEANINGS,
     MEASURED,
     MODEL,
+    PREVALENCE_HEADINGS,
+    PREVALENCE_MEANINGS,
+    PREVALENCE_TABLE,
     RATE_MEANINGS,
     SLICE,
+    format_class_counts,
+    join_names,
     sort_by_column,
 )
 
@@ -90,7 +93,7 @@ TABLES = (
     ), "abstain?"),
     Table("risk", (SLICE, MODEL, *cols("number", "distance"), *cols("part", "coverage risk")),
           "abstain?"),
-    shared_columns.PREVALENCE_TABLE,
+    PREVALENCE_TABLE,
     Table("best", (
         *METRIC, MODEL, *cols("flag", "tied"), Column("p_first", "part", "P(first)"),
         *cols("rank", "rank_low rank_high"),
@@ -138,7 +141,7 @@ TABLES = (
                            *cols("weight", "rows"), *cols("part?", "share"))),
 )  # fmt: skip
 MEANINGS: Mapping[str, str] = {
-    **shared_columns.PREVALENCE_MEANINGS,
+    **PREVALENCE_MEANINGS,
     **REPORT,
     "reference": "the model compared with",
     "p_first": "estimated probability that it is best in a new table like this one",
@@ -224,7 +227,7 @@ MEANINGS: Mapping[str, str] = {
 }  # fmt: skip
 HEADINGS: Mapping[str, str] = {
     **REPORT_HEADINGS,
-    **shared_columns.PREVALENCE_HEADINGS,
+    **PREVALENCE_HEADINGS,
     "value on new data": "corrected", "constrained measure on new data": "limited",
     "accuracy of all": "accuracy_of_all",
 }  # fmt: skip

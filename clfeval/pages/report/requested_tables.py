@@ -15,9 +15,16 @@ from clfeval.formatting import (
     quote_if_ambiguous,
 )
 from clfeval.measures.catalog import find_measure
-from clfeval.pages.formatting import INFINITE, REASONS, column_heading, format_exact
 from clfeval.pages.schema import Source, TableView, comparison_rows
-from clfeval.pages.shared_columns import MAX_ROWS, existing_tables, sort_by_column
+from clfeval.pages.table_parts import (
+    INFINITE,
+    MAX_ROWS,
+    REASONS,
+    column_heading,
+    existing_tables,
+    format_exact,
+    sort_by_column,
+)
 
 FEW = 15  # comparisons, or slices, shown where an option asks for them
 FAIRNESS = (

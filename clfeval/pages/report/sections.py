@@ -9,12 +9,6 @@ from math import inf
 from clfeval.document import Document, Row, as_estimate, cell_value
 from clfeval.document.rows import rows_where
 from clfeval.formatting import format_count, printable, quote_if_ambiguous
-from clfeval.pages.formatting import (
-    evenly_spaced,
-    format_exact,
-    majority_class_note,
-    threshold_note,
-)
 from clfeval.pages.report.requested_tables import (
     best_model_tables,
     comparison_tables,
@@ -23,15 +17,19 @@ from clfeval.pages.report.requested_tables import (
     threshold_tables,
 )
 from clfeval.pages.schema import Source, TableView
-from clfeval.pages.shared_columns import (
+from clfeval.pages.table_parts import (
     AT_PREVALENCE,
     CELLS,
     MAX_ROWS,
     best_and_tied_signs,
+    evenly_spaced,
+    format_exact,
+    majority_class_note,
     measure_tables,
     prevalence_table,
     requested_rows,
     sort_by_column,
+    threshold_note,
 )
 
 THRESHOLD_HINT = " (change it with --threshold T)"

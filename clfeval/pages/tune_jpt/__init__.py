@@ -11,8 +11,6 @@ from clfeval.document import Cell, Document, Estimate, Row, cell_value
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import TUNABLE
-from clfeval.pages import shared_columns
-from clfeval.pages.formatting import format_class_counts, join_names
 from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
 from clfeval.pages.schema import (
     FEW_NAMED_CURVES,
@@ -30,12 +28,17 @@ from clfeval.pages.schema import (
     TableView,
     cols,
 )
-from clfeval.pages.shared_columns import (
+from clfeval.pages.table_parts import (
     AT_PREVALENCE,
     CELLS,
     MODEL,
+    PREVALENCE_HEADINGS,
+    PREVALENCE_MEANINGS,
+    PREVALENCE_TABLE,
     SLICE,
     difference_tables,
+    format_class_counts,
+    join_names,
     prevalence_table,
 )
 from clfeval.pages.tune_jpt.main_table import (
@@ -105,7 +108,7 @@ TABLES = (
         Column("fixed_value", "estimate", "value at the fixed threshold"),
         Column("corrected", "estimate", "corrected value"),
     )),
-    shared_columns.PREVALENCE_TABLE,
+    PREVALENCE_TABLE,
     Table("cutoffs", (
         MODEL, MEASURE, *cols("odds", "odds"), *cols("cut?", "threshold"),
         Column("rule", "text", among=RULES),
@@ -304,7 +307,7 @@ PAGE = Page(
         "chosen-threshold": ("thresholds", "cutoffs"),
         "one-sided-measure": ("thresholds", "cutoffs"),
     },
-    glossary={**shared_columns.PREVALENCE_MEANINGS, **TUNE_JPT,
-              "models.alarms_per_case": shared_columns.PREVALENCE_MEANINGS["alarms_per_case"]},
-    headings={**TUNE_JPT_HEADINGS, **shared_columns.PREVALENCE_HEADINGS},
+    glossary={**PREVALENCE_MEANINGS, **TUNE_JPT,
+              "models.alarms_per_case": PREVALENCE_MEANINGS["alarms_per_case"]},
+    headings={**TUNE_JPT_HEADINGS, **PREVALENCE_HEADINGS},
 )  # fmt: skip
