@@ -204,14 +204,6 @@ CELLS = tuple(
     Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
     for name in ("tp", "fp", "fn", "tn")
 )
-COUNT_MEANINGS = {"tp": "true positives", "fp": "false positives", "fn": "false negatives",
-                  "tn": "true negatives"}  # fmt: skip
-RATE_MEANINGS = {
-    "sensitivity": "share of positives predicted positive",
-    "specificity": "share of negatives predicted negative",
-    "precision": "share of predicted positives that are positive",
-    "npv": "share of predicted negatives that are negative",
-}
 
 
 def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
@@ -273,7 +265,7 @@ MEASURED = Table("measures", (
     *cols("estimate", "value"), Column("se", "number?", "standard error"), *cols("text", "method"),
     *cols("number?", "calibrated_mean calibrated_high", when="?"), Column("p", "p?", when="?"),
 ))  # fmt: skip
-MEANINGS: Mapping[str, str] = {
+MEASURED_MEANINGS: Mapping[str, str] = {
     "class": "the class of the measure; empty if it is about all classes",
     "measure": "the measure, with its parameters",
     "estimator": "binary; for more classes multiclass, macro, weighted, micro, or class (one "

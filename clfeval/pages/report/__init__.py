@@ -1,4 +1,4 @@
-"""The page of report: its tables with the meaning of their columns, headline and charts."""
+"""The page of report: its tables with the meanings of their columns, headline and charts."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from dataclasses import replace
 from clfeval.document import Document, Row, cell_value
 from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
-from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
-from clfeval.pages.report.requested_tables import RULES
+from clfeval.pages.report.requested_tables import MEANINGS, RATE_MEANINGS, RULES
 from clfeval.pages.report.sections import page_tables
-from clfeval.pages.schema import Axis, Chart, Column, Note, Page, Point, Series, Table, cols
+from clfeval.pages.schema import SHARED, Axis, Chart, Column, Note, Page, Point, Series, Table, cols
 from clfeval.pages.table_parts import (
     CELLS,
-    COUNT_MEANINGS,
     MEASURED,
+    MEASURED_MEANINGS,
     MODEL,
     PREVALENCE_HEADINGS,
     PREVALENCE_MEANINGS,
     PREVALENCE_TABLE,
-    RATE_MEANINGS,
     SLICE,
     format_class_counts,
     join_names,
@@ -140,93 +138,68 @@ TABLES = (
     Table("distribution", (SLICE, MODEL, *cols("text", "class"), *cols("number", "from to"),
                            *cols("weight", "rows"), *cols("part?", "share"))),
 )  # fmt: skip
-MEANINGS: Mapping[str, str] = {
+GLOSSARY: Mapping[str, str] = {
     **PREVALENCE_MEANINGS,
-    **REPORT,
-    "reference": "the model compared with",
-    "p_first": "estimated probability that it is best in a new table like this one",
-    "rank_low": "lower confidence limit of its rank (1 is best)",
-    "rank_high": "upper confidence limit of its rank",
-    "optimism": "selection bias: the mean excess of the best value over its true value",
-    "corrected": "value expected on new data: corrected for optimism by the bootstrap",
-    "newly_right": "rows that only the model predicts correctly, not the reference",
-    "newly_wrong": "rows that only the reference predicts correctly, not the model",
-    "together.models": "number of models with a threshold or labels",
-    "differ": "rows that some models predict correctly and others do not",
-    "statistic": "Cochran's Q, approximately chi-square with (models - 1) degrees of freedom",
-    "together.method": "method of the test, or why it is missing",
-    "together.p": "p-value of Q under equal accuracy of all models",
-    "runs": "runs in which the measure is defined (in comparisons, for both models)",
-    "run": "one repetition, such as a fold or a seed (--run)",
-    "mean": "unweighted mean over runs, with its confidence interval",
-    "run_spread.sd": "standard deviation between runs",
-    "run_spread.method": "folds: corrected t (Nadeau-Bengio); repeats on the same rows: variance "
-    "of runs and rows",
-    "mcnemar.p": "McNemar's mid-p under equal accuracy of both models",
-    "mcnemar.method": "method of the test, or why it is missing",
-    "runs.value": "the measure in this run",
-    "gap": "value in the slice minus value outside the slice",
-    "extremes.gap": "largest minus smallest value of the slices, with an interval adjusted "
-    "for all pairs of slices",
-    "largest": "tested slice with the largest value",
-    "smallest": "tested slice with the smallest value",
-    "extremes.slices": "number of slices tested",
-    "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over slices and measures",
-    "worse": "measures by which the slice is significantly worse than outside the slice",
-    "equal opportunity": "sensitivity is equal in the slice and outside it",
-    "predictive equality": "specificity (and FPR) is equal in the slice and outside it",
-    "demographic parity": "detection prevalence is equal in the slice and outside it",
-    "predictive parity": "precision (PPV) is equal in the slice and outside it",
-    "baselines.value": "expected value of an uninformative model: mean over permutations of the "
-    "truth",
-    "baselines.observed": "value of the measure on the observed truth",
-    "baselines.p": "permutation p-value: share of permutations at least as good as observed",
-    "baselines.method": "hypergeometric, expectation: exact; permutations: Monte Carlo; constant: "
-    "one prediction for all rows",
-    "wanted": "difference to detect (--resolution)",
-    "rows_needed": "sample size that detects it with power 0.8",
-    "before": "prediction of the reference",
-    "after": "prediction of the model",
-    "changes.id": "id of the row (--id)",
-    "changes.row": "row number in the file; the header is row 1",
-    "file": "file of the row",
-    "chosen_by": "rule: the measure that is optimized, or the constraint",
-    "cutoffs.threshold": "scores at or above it are predicted positive; "
-    "empty if no row is predicted positive or no threshold meets the rule",
-    "threshold_low": "lower confidence limit of the threshold, by the bootstrap",
-    "threshold_high": "upper confidence limit of the threshold, by the bootstrap",
-    "rule": "how the threshold is applied",
-    **{f"cutoffs.{name}": f"{words}, at the threshold" for name, words in COUNT_MEANINGS.items()},
-    "cutoffs.measure": "measure that is maximized; with a constraint: specificity, or sensitivity "
-    "if the constraint is on the negatives",
-    "cutoffs.value": "value at the threshold on the same rows, which is optimistic",
-    "limited": "constrained measure expected on new data, corrected for optimism",
-    **{f"cutoffs.{name}": f"{words}, expected on new data" for name, words in (
-        *RATE_MEANINGS.items(), ("flagged", "share of rows predicted positive"))},
-    "abstentions.chosen_by": "share of rows without a prediction, or costs of the error types",
-    "abstentions.threshold": "the threshold if every row has a prediction",
-    "low": "lower bound of the abstention zone",
-    "high": "upper bound of the abstention zone: scores at or above it are predicted positive",
-    "coverage": "share of rows with a prediction, those farthest from the threshold",
-    **{f"abstentions.{name}": f"{words}, among rows with a prediction" for name, words in (
-        *COUNT_MEANINGS.items(), ("accuracy", "accuracy"), *RATE_MEANINGS.items())},
-    "accuracy_of_all": "accuracy if every row has a prediction",
-    "cost": "mean cost per row, abstentions included",
-    "cost_of_all": "mean cost per row without abstention, at `threshold`",
-    "aurc": "area under the risk-coverage curve: mean error rate over all coverages",
-    "distance": "rows with scores closer than this to the threshold get no prediction",
-    "risk.coverage": "share of rows with a prediction",
-    "risk": "error rate among rows with a prediction",
-    "bootstrap": "confidence interval of the threshold",
-    "goal: same rows": "what the rule optimizes, on the rows that chose the threshold: optimistic",
-    "goal: new data": "what the rule optimizes, expected on new data",
-    "zone": "share: the rows nearest the threshold; cost: rows for which both predictions cost "
-    "more than abstention (Chow)",
-    "abstains at": "scores without a prediction: from the first number to below the second",
-    "all rows": "accuracy if every row has a prediction",
+    **SHARED, **MEASURED_MEANINGS,
+    "roc_auc": "probability that a random positive has a higher score than a random negative",
+    "brier": "mean squared error of the probabilities; 0 is perfect",
+    "overconfidence": "mean probability of the predicted class, minus accuracy; 0 is ideal",
+    "brier_skill": "1 - Brier score / Brier score of predicting the prevalence for every row",
+    "log_loss": "mean negative log probability of the observed class; 0 is perfect",
+    "calibration_slope": "below 1 probabilities are too extreme, above 1 not extreme enough",
+    "calibration_intercept": "intercept of the recalibration model that includes the slope; 0 if "
+    "well calibrated",
+    "oe_ratio": "observed / expected positives; above 1 probabilities are too low on average",
+    "calibration_in_the_large": "intercept at slope 1; above 0 probabilities are too low",
+    "net_benefit": "(TP - FP × t / (1 - t)) / rows, at threshold t",
+    **RATE_MEANINGS,
+    "balanced_accuracy": "mean of sensitivity and specificity",
+    "tied": "not significantly different from the best by the leading measure",
+    "truth": "the true class",
+    "predicted": "the predicted class",
+    "share": "share of the rows of the true class",
+    "flagged": "share of rows predicted positive",
+    "fpr": "share of negatives predicted positive",
+    "lift": "precision / prevalence",
+    "treat_all": "net benefit of treat-all",
+    "gain": "net benefit minus that of treat-all or treat-none, whichever is larger",
+    "helps": "whether net benefit is significantly higher than treat-all and treat-none, adjusted "
+    "for all thresholds",
+    "decision.threshold": "threshold probability: rows with this risk or more are treated",
+    "thresholds.threshold": "rows with this score or more are predicted positive",
+    "from": "lower bound of the bin",
+    "to": "upper bound of the bin",
+    "bin": "group of about a tenth of the rows by score; equal scores share a group",
+    "calibration.from": "lowest score of the bin",
+    "calibration.to": "highest score of the bin",
+    "test": "intercept 0 and slope 1 jointly, or about ten groups of equal size by score",
+    "calibration_tests.statistic": "score statistic; close to df if well calibrated",
+    "df": "degrees of freedom of the statistic",
+    "calibration_tests.p": "p-value under perfect calibration",
+    "calibration_tests.p_adjusted": "smaller p of both tests, Bonferroni-adjusted, then "
+    "Holm-adjusted over models",
+    "calibration_tests.method": "simulation of calibrated outcomes, chi-square, or sandwich "
+    "variance of clusters or weights",
+    "contradicted": "rows whose observed outcome was given probability 0",
+    "groups_off": "groups whose share of positives differs from the mean score (unadjusted)",
+    "largest_gap": "largest difference of mean score and share of positives in a group",
+    "mean_score": "mean score of the bin",
+    "observed": "share of positives in the bin; equals the mean score if well calibrated",
+    "kappa_quadratic": "chance-corrected agreement, errors weighted by squared distance",
+    "ordinal_mae": "mean distance of predicted and true class in the declared order",
+    "macro F1": "unweighted mean F1 of the classes",
+    "top-2 accuracy": "share of rows whose true class is among the two most probable",
+    "class predicted as another": "true class, predicted class, and rows of the true class",
+    **MEANINGS,
 }  # fmt: skip
 HEADINGS: Mapping[str, str] = {
-    **REPORT_HEADINGS,
+    "p, adjusted": "p_adjusted", "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
+    "CITL": "calibration_in_the_large", "net benefit": "net_benefit",
+    "sens.": "sensitivity", "recall": "sensitivity", "spec.": "specificity", "PPV": "precision",
+    "balanced accuracy": "balanced_accuracy", "quadratic kappa": "kappa_quadratic",
+    "places off": "ordinal_mae", "overconf.": "overconfidence", "treat all": "treat_all",
+    "gain over treat-all and treat-none": "gain", "standard error": "se", "NPV": "npv",
+    "share of true class": "share", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn",
     **PREVALENCE_HEADINGS,
     "value on new data": "corrected", "constrained measure on new data": "limited",
     "accuracy of all": "accuracy_of_all",
@@ -348,5 +321,5 @@ PAGE = Page(
     "report", TABLES, headline, page_tables, page_charts, beyond=other_commands_hint,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
-    glossary=MEANINGS, headings=HEADINGS,
+    glossary=GLOSSARY, headings=HEADINGS,
 )  # fmt: skip

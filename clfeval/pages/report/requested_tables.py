@@ -15,7 +15,7 @@ from clfeval.formatting import (
     quote_if_ambiguous,
 )
 from clfeval.measures.catalog import find_measure
-from clfeval.pages.schema import Source, TableView, comparison_rows
+from clfeval.pages.schema import COUNT_MEANINGS, Source, TableView, comparison_rows
 from clfeval.pages.table_parts import (
     INFINITE,
     MAX_ROWS,
@@ -277,3 +277,94 @@ def _format_zone(row: Row) -> str:
     if row["high"] is None:
         return f"from {low} up"
     return "none" if row["low"] == row["high"] else f"{low} to {high}"
+
+
+RATE_MEANINGS = {
+    "sensitivity": "share of positives predicted positive",
+    "specificity": "share of negatives predicted negative",
+    "precision": "share of predicted positives that are positive",
+    "npv": "share of predicted negatives that are negative",
+}
+MEANINGS: Mapping[str, str] = {
+    "reference": "the model compared with",
+    "p_first": "estimated probability that it is best in a new table like this one",
+    "rank_low": "lower confidence limit of its rank (1 is best)",
+    "rank_high": "upper confidence limit of its rank",
+    "optimism": "selection bias: the mean excess of the best value over its true value",
+    "corrected": "value expected on new data: corrected for optimism by the bootstrap",
+    "newly_right": "rows that only the model predicts correctly, not the reference",
+    "newly_wrong": "rows that only the reference predicts correctly, not the model",
+    "together.models": "number of models with a threshold or labels",
+    "differ": "rows that some models predict correctly and others do not",
+    "statistic": "Cochran's Q, approximately chi-square with (models - 1) degrees of freedom",
+    "together.method": "method of the test, or why it is missing",
+    "together.p": "p-value of Q under equal accuracy of all models",
+    "runs": "runs in which the measure is defined (in comparisons, for both models)",
+    "run": "one repetition, such as a fold or a seed (--run)",
+    "mean": "unweighted mean over runs, with its confidence interval",
+    "run_spread.sd": "standard deviation between runs",
+    "run_spread.method": "folds: corrected t (Nadeau-Bengio); repeats on the same rows: variance "
+    "of runs and rows",
+    "mcnemar.p": "McNemar's mid-p under equal accuracy of both models",
+    "mcnemar.method": "method of the test, or why it is missing",
+    "runs.value": "the measure in this run",
+    "gap": "value in the slice minus value outside the slice",
+    "extremes.gap": "largest minus smallest value of the slices, with an interval adjusted "
+    "for all pairs of slices",
+    "largest": "tested slice with the largest value",
+    "smallest": "tested slice with the smallest value",
+    "extremes.slices": "number of slices tested",
+    "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over slices and measures",
+    "worse": "measures by which the slice is significantly worse than outside the slice",
+    "equal opportunity": "sensitivity is equal in the slice and outside it",
+    "predictive equality": "specificity (and FPR) is equal in the slice and outside it",
+    "demographic parity": "detection prevalence is equal in the slice and outside it",
+    "predictive parity": "precision (PPV) is equal in the slice and outside it",
+    "baselines.value": "expected value of an uninformative model: mean over permutations of the "
+    "truth",
+    "baselines.observed": "value of the measure on the observed truth",
+    "baselines.p": "permutation p-value: share of permutations at least as good as observed",
+    "baselines.method": "hypergeometric, expectation: exact; permutations: Monte Carlo; constant: "
+    "one prediction for all rows",
+    "wanted": "difference to detect (--resolution)",
+    "rows_needed": "sample size that detects it with power 0.8",
+    "before": "prediction of the reference",
+    "after": "prediction of the model",
+    "changes.id": "id of the row (--id)",
+    "changes.row": "row number in the file; the header is row 1",
+    "file": "file of the row",
+    "chosen_by": "rule: the measure that is optimized, or the constraint",
+    "cutoffs.threshold": "scores at or above it are predicted positive; "
+    "empty if no row is predicted positive or no threshold meets the rule",
+    "threshold_low": "lower confidence limit of the threshold, by the bootstrap",
+    "threshold_high": "upper confidence limit of the threshold, by the bootstrap",
+    "rule": "how the threshold is applied",
+    **{f"cutoffs.{name}": f"{words}, at the threshold" for name, words in COUNT_MEANINGS.items()},
+    "cutoffs.measure": "measure that is maximized; with a constraint: specificity, or sensitivity "
+    "if the constraint is on the negatives",
+    "cutoffs.value": "value at the threshold on the same rows, which is optimistic",
+    "limited": "constrained measure expected on new data, corrected for optimism",
+    **{f"cutoffs.{name}": f"{words}, expected on new data" for name, words in (
+        *RATE_MEANINGS.items(), ("flagged", "share of rows predicted positive"))},
+    "abstentions.chosen_by": "share of rows without a prediction, or costs of the error types",
+    "abstentions.threshold": "the threshold if every row has a prediction",
+    "low": "lower bound of the abstention zone",
+    "high": "upper bound of the abstention zone: scores at or above it are predicted positive",
+    "coverage": "share of rows with a prediction, those farthest from the threshold",
+    **{f"abstentions.{name}": f"{words}, among rows with a prediction" for name, words in (
+        *COUNT_MEANINGS.items(), ("accuracy", "accuracy"), *RATE_MEANINGS.items())},
+    "accuracy_of_all": "accuracy if every row has a prediction",
+    "cost": "mean cost per row, abstentions included",
+    "cost_of_all": "mean cost per row without abstention, at `threshold`",
+    "aurc": "area under the risk-coverage curve: mean error rate over all coverages",
+    "distance": "rows with scores closer than this to the threshold get no prediction",
+    "risk.coverage": "share of rows with a prediction",
+    "risk": "error rate among rows with a prediction",
+    "bootstrap": "confidence interval of the threshold",
+    "goal: same rows": "what the rule optimizes, on the rows that chose the threshold: optimistic",
+    "goal: new data": "what the rule optimizes, expected on new data",
+    "zone": "share: the rows nearest the threshold; cost: rows for which both predictions cost "
+    "more than abstention (Chow)",
+    "abstains at": "scores without a prediction: from the first number to below the second",
+    "all rows": "accuracy if every row has a prediction",
+}  # fmt: skip
