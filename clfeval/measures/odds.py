@@ -196,76 +196,6 @@ TUNED = (
 )  # fmt: skip
 
 
-_ARMANO = "Armano 2015, Information Sciences 325:466"
-CORNERS = {  # of the diamond, by rates
-    "oracle": (1, 0), "always positive": (1, 1), "anti-oracle": (0, 1), "always negative": (0, 0),
-}  # fmt: skip
-# thresholds of readings: |delta| up to CHANCE is no information, |phi| up to LEAN is no bias
-ORACLE, CHANCE, LEAN = 0.8, 0.1, 0.1
-BOUNDARIES = (-CHANCE, CHANCE, ORACLE)
-
-
-def phi_delta(tp: Number, fp: Number) -> tuple[Floats, Floats]:
-    """Return phi and delta of two rates: tp + fp - 1 and tp - fp; -1..1 each.
-
-    phi is -1 when all rows are predicted negative, 1 when all positive; delta is 0 for chance.
-    """
-    return np.asarray(tp + fp - 1, np.float64), np.asarray(tp - fp, np.float64)
-
-
-def phi_delta_at_prevalence(tp: Number, fp: Number, p: Number) -> tuple[Floats, Floats]:
-    """Return phi_b = 2 (n fp - p fn), -2..2, and delta_b = 2 accuracy - 1, -1..1, at a prevalence.
-
-    accuracy = p tp + n (1 - fp)   n = 1 - p   tp and fp the rates, fn = 1 - tp
-    """
-    n = 1 - p
-    right, excess = p * tp + n * (1 - fp), n * fp - p * (1 - tp)
-    return np.asarray(2 * excess, np.float64), np.asarray(2 * right - 1, np.float64)
-
-
-def phi_delta_of_counts(tp: Counts, fp: Counts, p: Counts, n: Counts) -> tuple[Floats, Floats]:
-    """Return phi and delta of counts, tp of p positives and fp of n negatives.
-
-    One division only, to keep round numbers round: products of whole counts must not overflow.
-    """
-    return divide(tp * n + fp * p - p * n, p * n), divide(tp * n - fp * p, p * n)
-
-
-UNBIASED = (
-    Measure("accuracy_u", "unbiased accuracy", balanced_accuracy, "confusion", CLASS_REASONS,
-            "linear", "(1 + δ) / 2", _ARMANO, invariant=True, terms=lambda *_: (0.5, -0.5, 0.5)),
-    Measure("error_u", "unbiased error", lambda t: error_rate(t.normalised()), "confusion",
-            CLASS_REASONS, "linear", "(1 - δ) / 2", _ARMANO, best="min", invariant=True,
-            terms=lambda *_: (-0.5, 0.5, 0.5)),
-    Measure("precision_u", "unbiased precision", lambda t: precision(t.normalised()), "confusion",
-            _NO_POSITIVE, "region", "tp / (tp + fp)", _ARMANO, invariant=True),
-    Measure("npv_u", "unbiased NPV", lambda t: npv(t.normalised()), "confusion", _NO_NEGATIVE,
-            "region", "tn / (tn + fn)", _ARMANO, invariant=True),
-    Measure("f1_u", "unbiased F1", lambda t: f_beta(t.normalised()), "confusion", CLASS_REASONS,
-            "region", "2 tp / (2 tp + fn + fp)", _ARMANO, invariant=True),
-    Measure("mcc_u", "unbiased MCC", lambda t: mcc(t.normalised()), "confusion",
-            (*CLASS_REASONS, "zero_margin"), "region", "δ / sqrt((tp + fp) (tn + fn))", _ARMANO,
-            ("mcc_normalised",), low=-1, invariant=True),
-)  # fmt: skip
-
-PLANE = (
-    Measure("phi", "φ", lambda t: np.asarray(sensitivity(t) - specificity(t)), "confusion",
-            CLASS_REASONS, "linear", "tp + fp - 1 = sensitivity - specificity", _ARMANO,
-            best="zero", low=-1, invariant=True, terms=lambda *_: (1.0, 1.0, -1.0)),
-    Measure("delta", "δ", j_index, "confusion", CLASS_REASONS, "linear",
-            "tp - fp = sensitivity + specificity - 1", _ARMANO, ("youden", "informedness"), low=-1,
-            invariant=True, terms=lambda *_: (1.0, -1.0, 0.0)),
-    Measure("phi_b", "φ_b", lambda t: divide(2 * (t.fp - t.fn), t.positives + t.negatives),
-            "confusion", CLASS_REASONS, "linear", "2 (n fp - p fn), p the prevalence and n = 1 - p",
-            _ARMANO, best="zero", low=-2, high=2, terms=lambda p, n: (2 * p, 2 * n, -2 * p)),
-    Measure("delta_b", "δ_b",
-            lambda t: divide((t.tp + t.tn) - (t.fp + t.fn), t.positives + t.negatives), "confusion",
-            CLASS_REASONS, "linear", "2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1", _ARMANO, low=-1,
-            terms=lambda p, n: (2 * p, -2 * n, n - p), base="accuracy",
-            through=lambda share: np.asarray(2 * share - 1)),
-)  # fmt: skip
-
-
 HALF = 0.5  # the default threshold
 
 
@@ -373,4 +303,74 @@ DECISIONS = (
             "100 (TN - FN (1 - t) / t) / M, per 100 rows, net of false negatives", _ELKIN,
             ("net_reduction_interventions",), low=-inf, high=100, takes=("t",),
             influence=avoided_influence),
+)  # fmt: skip
+
+
+_ARMANO = "Armano 2015, Information Sciences 325:466"
+CORNERS = {  # of the diamond, by rates
+    "oracle": (1, 0), "always positive": (1, 1), "anti-oracle": (0, 1), "always negative": (0, 0),
+}  # fmt: skip
+# thresholds of readings: |delta| up to CHANCE is no information, |phi| up to LEAN is no bias
+ORACLE, CHANCE, LEAN = 0.8, 0.1, 0.1
+BOUNDARIES = (-CHANCE, CHANCE, ORACLE)
+
+
+def phi_delta(tp: Number, fp: Number) -> tuple[Floats, Floats]:
+    """Return phi and delta of two rates: tp + fp - 1 and tp - fp; -1..1 each.
+
+    phi is -1 when all rows are predicted negative, 1 when all positive; delta is 0 for chance.
+    """
+    return np.asarray(tp + fp - 1, np.float64), np.asarray(tp - fp, np.float64)
+
+
+def phi_delta_at_prevalence(tp: Number, fp: Number, p: Number) -> tuple[Floats, Floats]:
+    """Return phi_b = 2 (n fp - p fn), -2..2, and delta_b = 2 accuracy - 1, -1..1, at a prevalence.
+
+    accuracy = p tp + n (1 - fp)   n = 1 - p   tp and fp the rates, fn = 1 - tp
+    """
+    n = 1 - p
+    right, excess = p * tp + n * (1 - fp), n * fp - p * (1 - tp)
+    return np.asarray(2 * excess, np.float64), np.asarray(2 * right - 1, np.float64)
+
+
+def phi_delta_of_counts(tp: Counts, fp: Counts, p: Counts, n: Counts) -> tuple[Floats, Floats]:
+    """Return phi and delta of counts, tp of p positives and fp of n negatives.
+
+    One division only, to keep round numbers round: products of whole counts must not overflow.
+    """
+    return divide(tp * n + fp * p - p * n, p * n), divide(tp * n - fp * p, p * n)
+
+
+UNBIASED = (
+    Measure("accuracy_u", "unbiased accuracy", balanced_accuracy, "confusion", CLASS_REASONS,
+            "linear", "(1 + δ) / 2", _ARMANO, invariant=True, terms=lambda *_: (0.5, -0.5, 0.5)),
+    Measure("error_u", "unbiased error", lambda t: error_rate(t.normalised()), "confusion",
+            CLASS_REASONS, "linear", "(1 - δ) / 2", _ARMANO, best="min", invariant=True,
+            terms=lambda *_: (-0.5, 0.5, 0.5)),
+    Measure("precision_u", "unbiased precision", lambda t: precision(t.normalised()), "confusion",
+            _NO_POSITIVE, "region", "tp / (tp + fp)", _ARMANO, invariant=True),
+    Measure("npv_u", "unbiased NPV", lambda t: npv(t.normalised()), "confusion", _NO_NEGATIVE,
+            "region", "tn / (tn + fn)", _ARMANO, invariant=True),
+    Measure("f1_u", "unbiased F1", lambda t: f_beta(t.normalised()), "confusion", CLASS_REASONS,
+            "region", "2 tp / (2 tp + fn + fp)", _ARMANO, invariant=True),
+    Measure("mcc_u", "unbiased MCC", lambda t: mcc(t.normalised()), "confusion",
+            (*CLASS_REASONS, "zero_margin"), "region", "δ / sqrt((tp + fp) (tn + fn))", _ARMANO,
+            ("mcc_normalised",), low=-1, invariant=True),
+)  # fmt: skip
+
+PLANE = (
+    Measure("phi", "φ", lambda t: np.asarray(sensitivity(t) - specificity(t)), "confusion",
+            CLASS_REASONS, "linear", "tp + fp - 1 = sensitivity - specificity", _ARMANO,
+            best="zero", low=-1, invariant=True, terms=lambda *_: (1.0, 1.0, -1.0)),
+    Measure("delta", "δ", j_index, "confusion", CLASS_REASONS, "linear",
+            "tp - fp = sensitivity + specificity - 1", _ARMANO, ("youden", "informedness"), low=-1,
+            invariant=True, terms=lambda *_: (1.0, -1.0, 0.0)),
+    Measure("phi_b", "φ_b", lambda t: divide(2 * (t.fp - t.fn), t.positives + t.negatives),
+            "confusion", CLASS_REASONS, "linear", "2 (n fp - p fn), p the prevalence and n = 1 - p",
+            _ARMANO, best="zero", low=-2, high=2, terms=lambda p, n: (2 * p, 2 * n, -2 * p)),
+    Measure("delta_b", "δ_b",
+            lambda t: divide((t.tp + t.tn) - (t.fp + t.fn), t.positives + t.negatives), "confusion",
+            CLASS_REASONS, "linear", "2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1", _ARMANO, low=-1,
+            terms=lambda p, n: (2 * p, -2 * n, n - p), base="accuracy",
+            through=lambda share: np.asarray(2 * share - 1)),
 )  # fmt: skip
