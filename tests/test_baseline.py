@@ -21,9 +21,9 @@ from clfeval.compare.baseline.read import SETTING_NAMES, EarlierResult
 from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import parse_limit
 from clfeval.document import Answer, Estimate
-from clfeval.pages.shared_columns import baseline_tables
 from clfeval.views.ci import as_junit
 from clfeval.views.documents import as_html
+from clfeval.views.table_layout import baseline_tables
 from clfeval.views.terminal import as_text
 from tests.process.program import clfeval as program
 from tests.texts import check_text, numbers_in

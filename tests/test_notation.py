@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clfeval.errors import UsageError
-from clfeval.measures.population import Population
+from clfeval.measures.record import Population
 from clfeval.options import syntax as notation
 
 

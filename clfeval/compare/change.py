@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned
 from clfeval.document import Cell, Estimate, Row
-from clfeval.inference.distributions import student_quantile, student_tail, tail_probability
-from clfeval.inference.influence import drop_small_df, mean_covariance, measure_difference
+from clfeval.inference.distributions import student_quantile, student_tail
+from clfeval.inference.standard_errors import measure_difference
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import AIMS
 from clfeval.records import dataclass, replace
@@ -151,7 +151,7 @@ def shared_correlation(change: Change, share: float) -> float:
 def square_and_add(new: Floats, old: Floats, rho: ArrayLike = 0.0) -> tuple[Floats, Floats, Floats]:
     """Return new - old with limits, (m,) each, from value, low and high of both, (3, m).
 
-    rho: the correlation of their errors. Source: `inference.influence.measure_difference`.
+    rho: the correlation of their errors. Source: `inference.standard_errors.measure_difference`.
     """
     (x, low, high), (y, under, above) = new, old
     return measure_difference(x, low, high, y, under, above, rho)

@@ -1,4 +1,4 @@
-"""Estimates of the rows outside a slice or a fold, from sums over all rows and over the part."""
+"""Estimates of the rows outside a slice, from sums over all rows and over the slice."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
-from clfeval.inference.influence import CovarianceEstimate, degrees_of_freedom, mean_covariance
 from clfeval.inference.rank_statistics import AucInterval, auc_interval
+from clfeval.inference.standard_errors import (
+    CovarianceEstimate,
+    degrees_of_freedom,
+    mean_covariance,
+)
 from clfeval.records import dataclass
 
 _MAX_TWICE_PAIRS = 2**53  # twice the pairs of rows that floats count
@@ -207,18 +211,3 @@ def _mean_estimate(
     squares = np.array([second * unit**2])
     df = degrees_of_freedom(rows, divide(rows * max(fourth, 0.0) * unit**4, squares**2), fewest)
     return CovarianceEstimate(mean_covariance(squares[:, None], rows, rows), df, np.ones(1), rows)
-
-
-_MAX_EXACT_ROWS = 10**9  # rows up to which numpy samples exactly
-
-
-def split_into_folds(counts: Counts, folds: int, rng: np.random.Generator) -> Ints:
-    """Return random folds of equal size, (folds, m), of rows in m groups of `counts` (m,)."""
-    if counts.sum() >= _MAX_EXACT_ROWS:
-        return rng.multinomial(counts, np.full(folds, 1 / folds)).T
-    left, rows, dealt = counts, int(counts.sum()), []
-    for others in range(folds, 1, -1):
-        size = rows // others
-        dealt.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
-        left, rows = left - dealt[-1], rows - size
-    return np.array([*dealt, left])

@@ -1,4 +1,4 @@
-"""The range of a measure over the joint confidence region of two proportions."""
+"""The range of a measure over the confidence region of two proportions, and its derivatives."""
 
 from __future__ import annotations
 
@@ -302,3 +302,63 @@ def _local_maxima(values: Floats) -> tuple[Floats, Floats]:
 
 def _undefined_last(values: Floats) -> Floats:
     return np.where(np.isnan(values), -np.inf, values)
+
+
+_STEP_RATIO = 4.0  # each step is this much shorter than the one before
+_INSIDE_STEPS = 8  # between the borders a measure changes on the scale of the nearer border
+_BORDER_STEPS = 24  # at a border on any scale: down to 4**-23 / 2
+_COLUMNS = 5  # of the extrapolation
+_ENOUGH = 1e-9  # relative: shorter steps would only add rounding
+_AT_MOST = 1e-3  # relative: beyond this error the slope counts as 0
+_FLOAT_ROUNDING = 4 * np.finfo(np.float64).eps
+
+
+def partial_derivatives(
+    measure: OfProportions, tp: ArrayLike, fp: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Return the partial derivatives of measure(tp, fp), numerically.
+
+    Differences over steps that shrink fourfold, extrapolated to 0: central, at 0 and 1 one-sided.
+    The first extrapolation with an error of a billionth is taken, else the one of the least error;
+    0 where none is good to a thousandth.
+
+    Shapes: tp and fp broadcast with each other and with what the measure holds, such as a grid of
+    odds; the measure must treat every element by itself.
+    Errors: ValueError unless 0 <= tp, fp <= 1; NaN has the slopes 0.
+    Source: Ridders 1982, Advances in Engineering Software 4:75.
+    """
+    p, q = np.asarray(tp, np.float64), np.asarray(fp, np.float64)
+    if any(np.any((rate < 0) | (rate > 1)) for rate in (p, q)):
+        raise ValueError("a rate lies between 0 and 1")
+    slopes = _derivative(lambda x: measure(x, q), p), _derivative(lambda x: measure(p, x), q)
+    first, second, *_ = np.broadcast_arrays(*slopes, p, q)
+    return first.copy(), second.copy()
+
+
+def _derivative(function: Callable[[Floats], Floats], x: Floats) -> Floats:
+    """Return the derivative of a function of numbers between 0 and 1."""
+    inside = (x > 0) & (x < 1)
+    reach = np.where(inside, np.minimum(x, 1 - x), 1.0) / 2
+    up, down = np.where(x < 1, reach, 0.0), np.where(x > 0, reach, 0.0)
+    # the error of a central difference is a series in the square of the step
+    factor = np.where(inside, _STEP_RATIO**2, _STEP_RATIO)
+    best, error = np.asarray(0.0), np.asarray(_AT_MOST)
+    before: list[Floats] = []
+    with np.errstate(all="ignore"):
+        for step in range(_BORDER_STEPS):
+            seeking = (error > _ENOUGH) & (~inside | (step < _INSIDE_STEPS))
+            if not seeking.any():
+                break
+            right, left = x + up * _STEP_RATIO**-step, x - down * _STEP_RATIO**-step
+            higher, lower = function(right), function(left)
+            row = [np.asarray((higher - lower) / (right - left))]
+            rounding = _FLOAT_ROUNDING * (np.abs(higher) + np.abs(lower)) / (right - left)
+            for k, previous in enumerate(before[:_COLUMNS]):
+                better = row[k] + (row[k] - previous) / (factor ** (k + 1) - 1)
+                moved = np.maximum(np.abs(better - row[k]), np.abs(better - previous))
+                doubt = (moved + rounding) / np.abs(better)
+                take = seeking & (doubt < error)
+                best, error = np.where(take, better, best), np.where(take, doubt, error)
+                row.append(better)
+            before = row
+    return best

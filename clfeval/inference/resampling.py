@@ -1,4 +1,4 @@
-"""Bootstrap counts of the rows of a table, posterior draws of counts, and multinomial intervals."""
+"""Bootstrap counts of rows, random folds, posterior draws of counts, and multinomial intervals."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Bools, Floats, Ints
+from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.inference.distributions import critical_value, student_quantile, tail_probability
-from clfeval.inference.influence import measure_difference
 from clfeval.inference.proportions import score_parts, wilson_limits
+from clfeval.inference.standard_errors import measure_difference
 
 CELLS = 2**18  # counts drawn at a time
 _DRAWN_BY_ROW = 8  # rows per distinct row up to which sampling rows is faster than binomials
@@ -299,3 +299,18 @@ def weighted_difference(
     x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
     (low1, high1), (low2, high2) = limits
     return measure_difference(x * p, x * low1, x * high1, y * q, y * low2, y * high2, rho)
+
+
+_MAX_EXACT_ROWS = 10**9  # rows up to which numpy samples exactly
+
+
+def split_into_folds(counts: Counts, folds: int, rng: np.random.Generator) -> Ints:
+    """Return random folds of equal size, (folds, m), of rows in m groups of `counts` (m,)."""
+    if counts.sum() >= _MAX_EXACT_ROWS:
+        return rng.multinomial(counts, np.full(folds, 1 / folds)).T
+    left, rows, dealt = counts, int(counts.sum()), []
+    for others in range(folds, 1, -1):
+        size = rows // others
+        dealt.append(rng.multivariate_hypergeometric(left, size, method="marginals"))
+        left, rows = left - dealt[-1], rows - size
+    return np.array([*dealt, left])

@@ -1,4 +1,4 @@
-"""Measures of calibration: agreement of predicted probabilities with observed outcomes.
+"""Calibration of probabilities, overconfidence, and accuracy by confidence (risk-coverage).
 
 Scores (m,), ascending, are distinct probabilities of the positive class, with positives and
 negatives (..., m) at each; results are (...). ValueError for scores outside 0..1. row: how many
@@ -22,7 +22,12 @@ from clfeval.measures.logistic import (
     log_odds,
     log_odds_slice,
 )
-from clfeval.measures.probability import check_probabilities, class_totals, distinct_starts
+from clfeval.measures.probability import (
+    check_probabilities,
+    class_totals,
+    distinct_starts,
+    sum_at_scores,
+)
 from clfeval.measures.record import Measure
 
 BINS = 10  # default number
@@ -270,4 +275,113 @@ CALIBRATION = (
             ("no_uncertainty",), "null", "sum (y - p) (1 - 2p) / sqrt(sum (1 - 2p)² p (1 - p))",
             "Spiegelhalter 1986, Statistics in Medicine 5:421", best="zero", low=-inf, high=inf,
             caveat="a test statistic: it grows with the number of rows", fills=("row",)),
+)  # fmt: skip
+
+
+COVERAGE = 0.8  # the default
+DIGITS = 14  # of a confidence: .3 and .7 have the same, though 1 - .7 is not .3 in binary digits
+
+
+def risk_coverage_area(confidence: Floats, right: Counts, wrong: Counts) -> Floats:
+    """Return the area under the risk-coverage curve: the mean risk over all distinct coverages.
+
+    risk(c) = errors / rows among the rows whose confidence is at least c
+
+    Shapes: confidence (m,); right and wrong (..., m). Range 0..1, best 0; NaN without rows.
+    Source: El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605, the curve;
+    Geifman, Uziel and El-Yaniv 2019, ICLR, the mean.
+    """
+    missed, rows = _from_the_surest(confidence, right, wrong)
+    there = rows > 0  # no new coverage where a resample has no row
+    risk = divide(missed.cumsum(axis=-1), np.maximum(rows.cumsum(axis=-1), 1e-300))
+    return divide((risk * there).sum(axis=-1), there.sum(axis=-1))
+
+
+def confident_accuracy(
+    confidence: Floats, right: Counts, wrong: Counts, coverage: float = COVERAGE
+) -> Floats:
+    """Return the accuracy of the given share of rows with the highest confidence; 0..1, best 1.
+
+    Ties count in expectation; NaN without rows. Shapes and source as `risk_coverage_area`: one
+    point of the curve. ValueError unless 0 < coverage <= 1.
+    """
+    if not 0 < coverage <= 1:
+        raise ValueError(f"the coverage {coverage:g} is not above 0 and at most 1")
+    missed, rows = _from_the_surest(confidence, right, wrong)
+    room = coverage * rows.sum(axis=-1)
+    taken = np.clip(room[..., None] - (rows.cumsum(axis=-1) - rows), 0, rows)
+    share = np.divide(taken, rows, out=np.zeros_like(rows), where=rows > 0)
+    return np.asarray(1 - divide((missed * share).sum(axis=-1), room))
+
+
+def _from_the_surest(confidence: Floats, right: Counts, wrong: Counts) -> tuple[Floats, Floats]:
+    """Return errors and rows at each distinct confidence, in descending order."""
+    order = np.argsort(-confidence, kind="stable")
+    first = distinct_starts(-confidence[order])
+    missed, rows = (
+        np.add.reduceat(part[..., order], first, axis=-1, dtype=np.float64)
+        for part in (wrong, right + wrong)
+    )
+    return missed, rows
+
+
+def _likelier_class(
+    scores: Counts, positives: Counts, negatives: Counts
+) -> tuple[Floats, Counts, Counts]:
+    """Return the confidence of the more probable class, and correct and wrong predictions."""
+    p = check_probabilities(scores)
+    pos, neg, _ = sum_at_scores(p, positives, negatives)
+    p = p[distinct_starts(p)]
+    yes = p >= 0.5
+    sure = np.asarray(np.round(np.maximum(p, 1 - p), DIGITS), np.float64)
+    return sure, np.where(yes, pos, neg), np.where(yes, neg, pos)
+
+
+def aurc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the area under the risk-coverage curve of the more probable of two classes.
+
+    Errors: ValueError for scores not ascending.
+    """
+    return risk_coverage_area(*_likelier_class(scores, positives, negatives))
+
+
+def selective_accuracy(
+    scores: Counts, positives: Counts, negatives: Counts, coverage: float = COVERAGE
+) -> Floats:
+    """Return the `confident_accuracy` of the more probable class; shapes, errors as `aurc`."""
+    return confident_accuracy(*_likelier_class(scores, positives, negatives), coverage)
+
+
+def overconfidence(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
+    """Return the mean confidence max(p, 1 - p) minus the accuracy: -1/2..1, best 0.
+
+    Above 0 overconfident, below 0 underconfident; NaN without rows. Errors: as `aurc`.
+    Source: Lichtenstein, Fischhoff and Phillips 1982, in Judgment under Uncertainty, chapter 22.
+    """
+    sure, right, wrong = _likelier_class(scores, positives, negatives)
+    rows = right + wrong
+    return divide((rows * sure - right).sum(axis=-1), rows.sum(axis=-1))
+
+
+def overconfidence_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
+    """Return the influence on the overconfidence, that of a mean: max(p, 1 - p) - right - mean."""
+    p, mean = check_probabilities(scores), overconfidence(scores, positives, negatives)
+    sure, yes = np.maximum(p, 1 - p), p >= 0.5
+    return Influence(len(p), lambda at, y: sure[at] - (yes[at] == y) - mean)
+
+
+_YANIV = "El-Yaniv and Wiener 2010, Journal of Machine Learning Research 11:1605"
+
+SELECTIVE = (
+    Measure("aurc", "AURC", aurc, "probabilities", ("too_few_rows",), "drawn",
+            "mean error rate over all coverages, rows in order of their largest class probability",
+            _YANIV, ("risk_coverage",), best="min"),
+    Measure("selective_accuracy", "selective accuracy", selective_accuracy, "probabilities",
+            ("too_few_rows",), "drawn", "accuracy in the rows with the largest class probabilities",
+            _YANIV, ("accuracy_at_coverage",), takes=("coverage",)),
+    Measure("overconfidence", "overconfidence", overconfidence, "probabilities", ("too_few_rows",),
+            "influence", "mean of the largest class probability - accuracy",
+            "Lichtenstein, Fischhoff and Phillips 1982, in Judgment under Uncertainty, chapter 22",
+            best="zero", low=-1, influence=overconfidence_influence,
+            caveat="over- and underconfidence in different rows cancel out; see also ece"),
 )  # fmt: skip

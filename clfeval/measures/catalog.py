@@ -13,7 +13,6 @@ from clfeval.measures import (
     calibration,
     composite_scores,
     confusion,
-    decisions,
     multiclass_scores,
     multiclass_table,
     odds,
@@ -45,9 +44,9 @@ CATALOG: Mapping[str, Measure] = {
     measure.id: replace(measure, classes=_OF_CLASSES.get(measure.id, measure.classes))
     for measure in (
         *confusion.MEASURES, *odds.RATIOS, *confusion.INFORMATION, *odds.ODDS, *odds.UNBIASED,
-        *confusion.INFORMATION_UNBIASED, *odds.TUNED, *confusion.MARGINS, *decisions.SELECTIVE,
+        *confusion.INFORMATION_UNBIASED, *odds.TUNED, *confusion.MARGINS, *calibration.SELECTIVE,
         *odds.PLANE, *ranking.RANKING, *probability.PROBABILITIES, *probability.DECOMPOSITION,
-        *calibration.CALIBRATION, *decisions.DECISIONS, *multiclass_table.TABLES,
+        *calibration.CALIBRATION, *odds.DECISIONS, *multiclass_table.TABLES,
         *multiclass_scores.OF_MANY, *_COVERAGE, *composite_scores.AREA_MEASURES,
         *composite_scores.MEASURES,
     )

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, divide
-from clfeval.measures import calibration, decisions
+from clfeval.measures import calibration
 from clfeval.measures.probability import MIN_PROBABILITY, Prior, check_probabilities, mean_loss
 from clfeval.measures.record import Measure, Multiclass
 
@@ -332,6 +332,6 @@ OF_TOP: Mapping[str, Multiclass] = {
     "ece": _top_label(calibration.ece, "bins"),
     "mce": _top_label(calibration.mce, "bins"),
     "ece_debiased": _top_label(calibration.ece_debiased, "bins", "row"),
-    "aurc": _top_label(decisions.risk_coverage_area),
-    "selective_accuracy": _top_label(decisions.confident_accuracy, "coverage"),
+    "aurc": _top_label(calibration.risk_coverage_area),
+    "selective_accuracy": _top_label(calibration.confident_accuracy, "coverage"),
 }

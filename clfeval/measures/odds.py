@@ -1,4 +1,8 @@
-"""Odds and ratios of a 2 x 2 table, costs of its errors, and measures of the phi-delta plane."""
+"""Odds and ratios of a 2 x 2 table, costs and net benefit, and measures of the phi-delta plane.
+
+Net benefit at a threshold is of scores (m,) that are probabilities, with positives and negatives
+(..., m) at each; results are (...), ValueError for scores outside 0..1.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Number, divide
+from clfeval.arrays import Bools, Counts, Floats, Influence, Number, divide
 from clfeval.measures.confusion import (
     ALL_ALIKE,
     NO_NEGATIVES,
@@ -23,6 +27,7 @@ from clfeval.measures.confusion import (
     sensitivity,
     specificity,
 )
+from clfeval.measures.probability import check_probabilities, class_totals
 from clfeval.measures.record import CLASS_REASONS, Measure
 from clfeval.records import dataclass
 
@@ -99,6 +104,7 @@ TUNABLE = (
     "mcc_u", "mutual_information_u", "phi_b", "delta_b",
 )  # fmt: skip
 _JPT = "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958"
+_ELKIN = "Vickers and Elkin 2006, Medical Decision Making 26:565"
 _MERCALDO = "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170"
 _NO_POSITIVE = (*CLASS_REASONS, "no_positive_prediction")
 _NO_NEGATIVE = (*CLASS_REASONS, "no_negative_prediction")
@@ -179,7 +185,7 @@ TUNED = (
     Measure("net_benefit", "net benefit", net_benefit, "confusion",
             ("too_few_rows", "certain_threshold"), "linear",
             "TP / M - w FP / M, w = (cost FP + benefit TN) / (cost FN + benefit TP)",
-            "Vickers and Elkin 2006, Medical Decision Making 26:565", low=-inf, takes=("stakes",),
+            _ELKIN, low=-inf, takes=("stakes",),
             terms=lambda p, n, stakes: (p, -n * stakes.exchange, 0.0)),
     Measure("ppv_at", "PPV at a prevalence", ppv_at, "confusion", _NO_POSITIVE, "logit",
             "sens p / (sens p + (1 - spec) (1 - p)) at the prevalence p", _MERCALDO,
@@ -187,6 +193,116 @@ TUNED = (
     Measure("npv_at", "NPV at a prevalence", npv_at, "confusion", _NO_NEGATIVE, "logit",
             "spec (1 - p) / (spec (1 - p) + (1 - sens) p) at the prevalence p", _MERCALDO,
             takes=("prevalence",), invariant=True),
+)  # fmt: skip
+
+
+HALF = 0.5  # the default threshold
+
+
+def net_benefit_at(scores: Counts, positives: Counts, negatives: Counts, t: float = HALF) -> Floats:
+    """Return the net benefit TP / M - FP / M t / (1 - t), in true positives per row.
+
+    Treating none has 0, treating all pi - (1 - pi) t / (1 - t), pi the share of positives. Range
+    -t / (1 - t) up to pi, best high; NaN at t = 1 and without rows. ValueError unless 0 <= t <= 1.
+    Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
+    """
+    over_all = np.sum(class_totals(positives, negatives), axis=0)
+    called = _predicted_positive(scores, t)
+    tp, fp = (part[..., called].sum(axis=-1) for part in (positives, negatives))
+    return divide(tp - _threshold_odds(t) * fp, over_all)
+
+
+def standardised_net_benefit(
+    scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
+) -> Floats:
+    """Return the net benefit divided by its maximum, the share of positives; best 1.
+
+    sensitivity - (1 - specificity) (1 - pi) / pi t / (1 - t); NaN without positives, else as
+    `net_benefit_at`.
+    Source: Kerr, Brown, Zhu and Janes 2016, Journal of Clinical Oncology 34:2534.
+    """
+    benefit = net_benefit_at(scores, positives, negatives, t)
+    return divide(benefit, _prevalence(positives, negatives))
+
+
+def interventions_avoided(
+    scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
+) -> Floats:
+    """Return the net reduction of interventions per 100 rows compared with treating all.
+
+    100 (net benefit - that of treating all) (1 - t) / t = 100 (TN - FN (1 - t) / t) / M
+
+    Range up to 100 times the share of negatives, best high; NaN at t = 0, at t = 1 and without
+    rows.
+    """
+    rows = np.sum(class_totals(positives, negatives), axis=0)
+    passed = ~_predicted_positive(scores, t)
+    fn, tn = (part[..., passed].sum(axis=-1) for part in (positives, negatives))
+    return divide(100 * (tn - divide(1.0, _threshold_odds(t, 0.0)) * fn), rows)
+
+
+def net_benefit_influence(
+    scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
+) -> Influence:
+    """Return the influence on the net benefit: the contribution of a row minus the mean."""
+    called, mean = _predicted_positive(scores, t), net_benefit_at(scores, positives, negatives, t)
+    brings = {True: 1.0, False: -_threshold_odds(t)}
+    return Influence(len(scores), lambda at, y: called[at] * brings[y] - mean)
+
+
+def standardised_influence(
+    scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
+) -> Influence:
+    """Return the influence on NB / pi, (f - NB / pi (y - pi)) / pi."""
+    share = _prevalence(positives, negatives)
+    ratio = standardised_net_benefit(scores, positives, negatives, t)
+    own = net_benefit_influence(scores, positives, negatives, t)
+    return Influence(own.m, lambda at, y: divide(own.at(at, y) - ratio * (y - share), share))
+
+
+def avoided_influence(
+    scores: Counts, positives: Counts, negatives: Counts, t: float = HALF
+) -> Influence:
+    """Return the influence on interventions avoided: the contribution of a row minus the mean."""
+    passed = ~_predicted_positive(scores, t)
+    mean = interventions_avoided(scores, positives, negatives, t)
+    adds = {True: -100 * float(divide(1.0, _threshold_odds(t, 0.0))), False: 100.0}
+    return Influence(len(scores), lambda at, y: passed[at] * adds[y] - mean)
+
+
+def _predicted_positive(scores: Counts, t: float) -> Bools:
+    if not 0 <= t <= 1:
+        raise ValueError(f"the threshold {t:g} is not between 0 and 1")
+    return np.asarray(check_probabilities(scores) >= t)
+
+
+def _prevalence(positives: Counts, negatives: Counts) -> Floats:
+    """Return the share of positives, NaN without positives or without rows."""
+    p, n = class_totals(positives, negatives)
+    return divide(np.where(p > 0, p, np.nan), p + n)
+
+
+def _threshold_odds(t: float, least: float = -1.0) -> float:
+    """Return t / (1 - t), the weight of a false positive; NaN at t = 1, and up to `least`."""
+    return t / (1 - t) if least < t < 1 else np.nan
+
+
+_UNDEFINED = ("too_few_rows", "certain_threshold")
+
+DECISIONS = (
+    Measure("net_benefit@t", "net benefit at a threshold", net_benefit_at, "probabilities",
+            _UNDEFINED, "region", "TP / M - FP / M t / (1 - t) at scores >= t", _ELKIN,
+            ("net_benefit_at",), low=-inf, takes=("t",), influence=net_benefit_influence),
+    Measure("net_benefit_standardised", "standardised net benefit", standardised_net_benefit,
+            "probabilities", ("no_positive_truth", "certain_threshold"), "region",
+            "net benefit / share of positives",
+            "Kerr et al. 2016, Journal of Clinical Oncology 34:2534", low=-inf, takes=("t",),
+            influence=standardised_influence),
+    Measure("interventions_avoided", "interventions avoided", interventions_avoided,
+            "probabilities", _UNDEFINED, "region",
+            "100 (TN - FN (1 - t) / t) / M, per 100 rows, net of false negatives", _ELKIN,
+            ("net_reduction_interventions",), low=-inf, high=100, takes=("t",),
+            influence=avoided_influence),
 )  # fmt: skip
 
 

@@ -14,8 +14,7 @@ from clfeval.counts.count import PredictionCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.document import ResultNote
 from clfeval.errors import format_option
-from clfeval.inference.clusters import design_effect, share_divisor
-from clfeval.inference.influence import influence_covariance
+from clfeval.inference.standard_errors import design_effect, influence_covariance, share_divisor
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.multiclass_table import accuracy_influence
 from clfeval.measures.record import Measure

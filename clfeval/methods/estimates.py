@@ -12,8 +12,6 @@ from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError
-from clfeval.inference.clusters import rate_divisors
-from clfeval.inference.influence import partial_derivatives
 from clfeval.inference.proportions import (
     SHARE_LIMITS,
     combine_proportions,
@@ -22,7 +20,12 @@ from clfeval.inference.proportions import (
     predictive_value,
     rate_ratio,
 )
-from clfeval.inference.region_intervals import range_over_region, range_over_sample
+from clfeval.inference.region_intervals import (
+    partial_derivatives,
+    range_over_region,
+    range_over_sample,
+)
+from clfeval.inference.standard_errors import rate_divisors
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts

@@ -13,7 +13,7 @@ from clfeval.options.syntax import parse_count_or_all, parse_margins, parse_one_
 from clfeval.records import dataclass
 
 if TYPE_CHECKING:
-    from clfeval.measures.population import Population
+    from clfeval.measures.record import Population
 
 INTERVALS, POPULATIONS, RUNS, COMPARING = "Intervals", "Populations", "Runs", "Comparing"  # panels
 RESAMPLES = 2000  # default number
@@ -206,7 +206,7 @@ def _accept_populations(flag: str, given: Any) -> tuple[str | float, ...]:
 
 def _parse_population_range(flag: str, given: str | float) -> tuple[Population, ...]:
     """Return one population, or both ends of a range; UsageError for other values."""
-    from clfeval.measures.population import Population
+    from clfeval.measures.record import Population
 
     if not isinstance(given, str):
         return (Population.from_prevalence(given, flag),)
@@ -240,7 +240,7 @@ class PopulationOptions:
     @property
     def populations(self) -> tuple[Population, ...]:
         """The populations in the order given, each once; of a range its ends and its middle."""
-        from clfeval.measures.population import Population
+        from clfeval.measures.record import Population
 
         found: list[Population] = []
         for low, *high in self.spans:

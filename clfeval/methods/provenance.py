@@ -18,7 +18,7 @@ from clfeval.counts.patterns import from_units
 from clfeval.document import Answer, InputFile, ResultNote
 from clfeval.errors import join_texts, list_names, quote_name
 from clfeval.formatting import format_count, format_exact
-from clfeval.measures.population import Population
+from clfeval.measures.record import Population
 from clfeval.methods.design_effects import (
     CLUSTERED,
     WEIGHED,

@@ -10,9 +10,8 @@ from math import inf
 from clfeval.measures.catalog import CATALOG, equivalent_names, find_measure, match_measure
 from clfeval.measures.record import Measure
 from clfeval.pages.codes import ANSWERS, ERRORS, GATES, WARNINGS
-from clfeval.pages.formatting import REASONS, column_heading
-from clfeval.pages.schema import Page
-from clfeval.pages.shared_columns import SHARED
+from clfeval.pages.schema import SHARED, Page
+from clfeval.pages.table_parts import REASONS, column_heading
 from clfeval.records import dataclass
 
 ALL = "all"

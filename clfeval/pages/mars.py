@@ -1,25 +1,14 @@
-"""The page of MARS: its tables, headline and charts."""
+"""The page of MARS: its tables with the meanings of their columns, headline and charts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from clfeval.document import Cell, Document, Row, cell_value
 from clfeval.formatting import round_sum
-from clfeval.pages.formatting import (
-    ABSENT,
-    evenly_spaced,
-    format_amount,
-    format_cell,
-    format_class_counts,
-    format_exact,
-    join_names,
-    majority_class_note,
-    threshold_note,
-)
-from clfeval.pages.glossary import MARS, MARS_HEADINGS
 from clfeval.pages.schema import (
+    SHARED,
     Axis,
     Chart,
     Column,
@@ -32,14 +21,24 @@ from clfeval.pages.schema import (
     cols,
     is_present,
 )
-from clfeval.pages.shared_columns import (
+from clfeval.pages.table_parts import (
+    ABSENT,
     CELLS,
     MEASURED,
+    MEASURED_MEANINGS,
     MODEL,
     SLICE,
     difference_tables,
+    evenly_spaced,
     existing_tables,
+    format_amount,
+    format_cell,
+    format_class_counts,
+    format_exact,
+    join_names,
+    majority_class_note,
     measure_tables,
+    threshold_note,
 )
 
 PAIRS = 10  # that are listed before the matrices
@@ -332,7 +331,44 @@ def _step_points(points: Sequence[Point], *, forward: bool) -> tuple[Point, ...]
     )
 
 
+GLOSSARY: Mapping[str, str] = {
+    **SHARED,
+    **MEASURED_MEANINGS,
+    "exclusive_tp": "positives that only this model detects",
+    "exclusive_tn": "negatives that only this model predicts negative",
+    "exclusive_fn": "positives that only this model misses; with --occlusion any, those that it "
+    "misses and another model detects",
+    "exclusive_fp": "negatives that only this model predicts positive; with --occlusion any, those "
+    "that it predicts positive and another model negative",
+    "shine_through": "unique detections as a share of the rows that any model detects",
+    "occlusion": "unique misses as a share of the rows that any model detects",
+    "models": "the models of a set; it flags a row if any of them does",
+    "covered": "rows of the target class that any model of the set detects",
+    "effort": "rows that any model of the set flags",
+    "yield": "detected / flagged rows, the precision of the set",
+    "gain": "additional detections compared with the row above",
+    "corrected": "detections expected on new data from a subset selected this way",
+    "corrected_yield": "yield expected on new data from a subset selected this way",
+    "size": "number of models in the set",
+    "method": "how the set was chosen: exact, among all sets, or greedy, one model at a time",
+    "first_alone": "rows of the target class that only the first model of the pair detects",
+    "second_alone": "rows of the target class that only the second model of the pair detects",
+    "p_value": "exact sign test that first_alone and second_alone are equally likely",
+    "found": "rows of the target class that any model detects",
+    "detected": "rows of the target class that are detected",
+    "missed_by_all": "rows of the target class that no model detects",
+    "sweep.threshold": "score at or above which every model flags a row",
+    "top": "number of rows that each model flags, those of the highest scores",
+    "hits": "rows of the target class that the model detects",
+    "flagged": "rows that are predicted to be of the target class, correctly or not",
+    "best model": "the model that detects most rows of the target class in the slice",
+    "list": "found: only this model detects the row; missed: only this model misses it",
+    "file": "the file of the row",
+    "id": "the id of the row",
+    "row": "number of the row in its file; the header is row 1",
+}
 PAGE = Page(
     "mars", TABLES, headline, page_tables, page_charts, ROWS, "all", ("alone", "rates", "cuts"),
-    ("bars", "matrix", "curves"), glossary=MARS, headings=MARS_HEADINGS,
+    ("bars", "matrix", "curves"), glossary=GLOSSARY,
+    headings={"predicted negative": "flagged"},
 )  # fmt: skip

@@ -1,35 +1,33 @@
-"""The page of phi-delta: tables of classifiers, their runs and curves, and of features."""
+"""The page of phi-delta: tables of classifiers and of features, and what their columns mean."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
 from clfeval.document import Cell, Document, Row, as_estimate
 from clfeval.measures import odds
-from clfeval.measures.odds import BOUNDARIES, LEAN
-from clfeval.pages.formatting import (
+from clfeval.measures.odds import BOUNDARIES, CHANCE, LEAN, ORACLE
+from clfeval.pages.schema import SHARED, Column, Page, Source, Table, TableView, cols
+from clfeval.pages.table_parts import (
+    CELLS,
+    MAX_ROWS,
+    MEASURED,
+    MEASURED_MEANINGS,
+    MODEL,
+    SLICE,
+    difference_tables,
+    existing_tables,
     format_class_counts,
     format_exact,
     format_interval,
     join_names,
     majority_class_note,
-    threshold_note,
-)
-from clfeval.pages.glossary import PHIDELTA, PHIDELTA_HEADINGS
-from clfeval.pages.schema import Column, Page, Source, Table, TableView, cols
-from clfeval.pages.shared_columns import (
-    CELLS,
-    MAX_ROWS,
-    MEASURED,
-    MODEL,
-    SLICE,
-    difference_tables,
-    existing_tables,
     measure_tables,
     sort_by_column,
+    threshold_note,
 )
 
 IMPLICATIONS = ("f → c", "¬f → ¬c", "f → ¬c", "¬f → c")
@@ -310,9 +308,76 @@ def _true_where(row: Row) -> Cell:
     return "" if rule is None else rule if rule == "soft" else f"{rule} {format_exact(row['cut'])}"
 
 
+_IN_FEATURES = {
+    "tp": "positive rows in which the feature is true",
+    "fp": "negative rows in which the feature is true",
+    "fn": "positive rows in which the feature is not true",
+    "tn": "negative rows in which the feature is not true",
+    "sensitivity": "share of the positive rows in which the feature is true",
+    "rows": "rows in which the column has a value",
+    "delta": "share of positive rows with the feature - share of negative rows with it",
+    "phi": "sum of these shares - 1: 1 always true, -1 never true",
+}
+GLOSSARY: Mapping[str, str] = {
+    **SHARED, **MEASURED_MEANINGS,
+    **{f"{table}.{name}": words for table in ("features", "selected")
+       for name, words in _IN_FEATURES.items()},
+    "delta": "sensitivity + specificity - 1 (Youden's J): 1 perfect, 0 chance",
+    "phi": "sensitivity - specificity: 1 always positive, -1 always negative",
+    "reading": f"CI of δ: no better than chance within ±{CHANCE}, near oracle from {ORACLE}; "
+    f"biased: CI of φ beyond ±{LEAN}",
+    "reading_withheld": "why there is no reading; for example, the interval includes a boundary",
+    "region_sensitivity": "sensitivity with its side of the joint confidence region",
+    "region_specificity": "specificity with its side of the joint confidence region",
+    "precision": "share of predicted positives that are positive",
+    "npv": "share of predicted negatives that are negative",
+    "reference": "the model from which the difference is taken",
+    "runs": "runs with rows of both classes; in a comparison, runs of both models",
+    "run": "one repetition, such as a fold or a seed, named by --run or --run-files",
+    "delta_mean": "mean of δ = sensitivity + specificity - 1: 1 perfect, 0 chance",
+    "delta_sd": "standard deviation of δ over runs",
+    "phi_mean": "mean of φ = sensitivity - specificity: 0 unbiased",
+    "phi_sd": "standard deviation of φ over runs",
+    "covariance": "covariance of φ and δ over runs",
+    "accuracy_u_mean": "mean over runs of (1 + δ) / 2, the balanced accuracy",
+    "accuracy_u_sd": "standard deviation over runs of (1 + δ) / 2",
+    "bias": "low if the mean of φ is within 0.05 of 0",
+    "variance": "low if the standard deviation of the runs is at most 0.05",
+    "run_spread.method": "folds: corrected t (Nadeau-Bengio); repeats on the same rows: variance "
+    "of runs and rows",
+    "gini": "2 ROC AUC - 1, the mean δ over all thresholds",
+    "best_threshold": "threshold at which δ is largest",
+    "best_delta": "largest δ over all thresholds on these rows; expect less on new data",
+    "best_phi": "φ at the threshold of the largest δ",
+    "break_even_threshold": "threshold of the curve's point nearest to φ = 0",
+    "break_even_delta": "δ at φ = 0, interpolated between two points of the curve",
+    "points": "number of points of the curve: one per distinct score, and the point (0, 0)",
+    "feature": "a binary feature that is made of a column",
+    "column": "the column from which the feature is made",
+    "kind": "binary, numeric, category (a text column), or term (a sparse table)",
+    "cut": "the threshold of a numeric column",
+    "rule": "true for values >= or > the threshold; soft: true to a degree between 0 and 1",
+    "true where": "values for which the feature is true; soft: true to a degree between 0 and 1",
+    "missing": "rows in which the column has no value",
+    "support": "rows in which the feature is true",
+    "fpr": "share of the negative rows in which the feature is true",
+    "role": "covariant or contravariant: δ significant (BH-adjusted); pervasive or rare: "
+    "|φ| >= 0.8",
+    "corrected_delta": "δ expected on new data: two-fold cross-validation of the threshold",
+    "implications": "rules without exception in these rows: f feature, c positive class, ¬ not",
+    "implication": "rule without exception in these rows: f feature, c positive class, ¬ not",
+    "implications.support": "rows in which the left side of the rule is true",
+    "confidence": "share of the rows with a true left side whose right side is true",
+    "selected": "whether --select keeps the feature",
+    "corner": "corner of the diamond: oracle, anti-oracle, always positive or always negative",
+    "value": "the value of the measure on the line",
+    "branch": "index of the line, from 0, if a value has several lines",
+    "point": "index of the point on the line, from 0",
+}  # fmt: skip
 PARTS = ("readings", "rates", "unbiased", "sample", "regions", "slices", "plane", "break-even",
          "spread")  # fmt: skip
 PAGE = Page(
     "phidelta", TABLES, headline, page_tables, lambda _: (), parts=PARTS, plots=("diamond",),
-    glossary=PHIDELTA, headings=PHIDELTA_HEADINGS,
+    glossary=GLOSSARY,
+    headings={"minus": "comparisons.reference", "P:N": "odds", "joint CI": "interval"},
 )  # fmt: skip

@@ -81,6 +81,47 @@ COMMON = (
     )),
     Table(CHANGES, (*cols("text", "model id truth before after"),)),
 )  # fmt: skip
+# Meanings of columns, for legends and for `--explain`. A key is a column, `table.column` where a
+# table means something else by it, or the heading of what is made for the screen. Measures explain
+# themselves: an entry says in words what a formula hides.
+COUNT_MEANINGS = {"tp": "true positives", "fp": "false positives", "fn": "false negatives",
+                  "tn": "true negatives"}  # fmt: skip
+SHARED: Mapping[str, str] = {
+    "slice": "the rows with one value of the --by columns; without it the whole table",
+    "model": "the name of the classifier",
+    "threshold": "score at or above which a row is predicted positive; empty for models that "
+    "have labels only",
+    **COUNT_MEANINGS,
+    "rows": "number of rows; repeated rows count each time",
+    "positives": "rows of the positive class",
+    "negatives": "rows of all other classes",
+    "prevalence": "share of positives in the population",
+    "odds": "positives : negatives in the population",
+    "measure": "the measure of this row of the table",
+    "interval": "confidence interval, at the level of --level",
+    "comparisons.against": "what the model is compared with: a reference on the same rows, the "
+    "rows outside a slice, runs, a baseline, or a label of a history",
+    "comparisons.measure": "the measure compared",
+    "comparisons.reference": "the other side: a model, the rows outside, a baseline or a label",
+    "old": "the value of the other side",
+    "new": "the value of the model",
+    "difference": "new - old, with its confidence interval",
+    "p": "two-sided p-value of no difference; it agrees with the interval",
+    "p_adjusted": "p adjusted for multiple comparisons: joint maximum for pairs of models, "
+    "Benjamini-Hochberg for slices and changes",
+    "difference_adjusted": "the difference with a simultaneous confidence interval",
+    "verdict": "better, worse: significant after adjustment; changed: significant without a "
+    "direction; equivalent, not worse: within --margin",
+    "paired": "whether both sides have the same rows",
+    "comparisons.rows": "number of rows compared, or of runs",
+    "se": "standard error of the difference",
+    "detectable": "the smallest difference that is detected with power 0.8",
+    "comparisons.method": "method of the interval and p",
+    "baseline_changes.id": "the id of the row",
+    "baseline_changes.truth": "the true class of the row",
+    "baseline_changes.before": "the prediction in the baseline, which was correct",
+    "baseline_changes.after": "the prediction now, which is wrong",
+}
 
 
 @dataclass(frozen=True, slots=True)

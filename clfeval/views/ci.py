@@ -14,8 +14,8 @@ from clfeval.document import Document, Gate, GateState, InputFile, Row, as_estim
 from clfeval.errors import ClfevalError, ExitCode
 from clfeval.formatting import printable
 from clfeval.pages.batches import COMPUTED, FAILED, LEFT_OUT
-from clfeval.pages.formatting import format_cell, format_interval
 from clfeval.pages.schema import BASELINE, SUITE, comparison_rows
+from clfeval.pages.table_parts import format_cell, format_interval
 from clfeval.records import dataclass, replace
 
 Weight = Literal["error", "warning"]

@@ -12,7 +12,6 @@ from rich.cells import cell_len, set_cell_size
 
 from clfeval.document import Document
 from clfeval.formatting import DIGITS, format_count, format_number, printable
-from clfeval.pages.formatting import draw_bar
 from clfeval.pages.schema import (
     ALL,
     FEW_NAMED_CURVES,
@@ -23,6 +22,7 @@ from clfeval.pages.schema import (
     Series,
     page_of,
 )
+from clfeval.pages.table_parts import draw_bar
 from clfeval.views.canvas import (
     TIE,
     Canvas,

@@ -11,7 +11,23 @@ from clfeval.document import Cell, Document, Estimate, Gate, GateState, Row
 from clfeval.errors import UsageError, list_names
 from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
 from clfeval.options.syntax import reword_for_python
-from clfeval.pages.formatting import (
+from clfeval.pages.schema import (
+    ALL,
+    BASELINE,
+    CHANGES,
+    GATE_CODES,
+    INTERVALS,
+    MOST_CHANGES,
+    PLOTS,
+    SUITE,
+    Column,
+    Rank,
+    Source,
+    TableView,
+    comparison_rows,
+    page_of,
+)
+from clfeval.pages.table_parts import (
     ABSENT,
     INFINITE,
     REASONS,
@@ -22,20 +38,6 @@ from clfeval.pages.formatting import (
     format_interval,
     independence_note,
 )
-from clfeval.pages.schema import (
-    ALL,
-    BASELINE,
-    GATE_CODES,
-    INTERVALS,
-    PLOTS,
-    SUITE,
-    Column,
-    Rank,
-    Source,
-    TableView,
-    page_of,
-)
-from clfeval.pages.shared_columns import baseline_tables
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import command_of
 
@@ -331,3 +333,36 @@ def undefined_reasons(result: Document, shown: Sequence[TableView]) -> list[str]
         what = f"{join_words([*titles], most=len(titles))} {verb} " * (len(struck) > 1 or not of)
         said.append(f"{ABSENT} {what}undefined{of}: {words}")
     return said
+
+
+def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
+    """Return tables of changes tested together or limited, worst first; none without baseline.
+
+    every: all of them, else the first.
+    """
+    found = comparison_rows(result, BASELINE)
+    if not found:
+        return []
+    limited = {gate.measure for gate in result.gates}
+    rows = [row for row in found if row["p_adjusted"] is not None or row["measure"] in limited]
+    paired = {bool(row["paired"]) for row in rows}
+    pairing = "" if False not in paired else " or, where not paired, on independent samples"
+    shown = [
+        TableView(
+            "comparisons", "Change since the baseline", {
+                "model": "model", "measure": "measure", "old": "old", "new": "new",
+                "change": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
+            }, rows or found, None if every else 15,
+            "p: adjusted (Benjamini-Hochberg) over these measures and models; –: not adjusted",
+            rank="asked", lead="difference", whole=True, name=BASELINE, total=len(found),
+            more="--show baseline; all measures: --format csv --show comparisons",
+            words={"change": f"new - old, on the same rows{pairing}"} if True in paired else {},
+        )
+    ]  # fmt: skip
+    if result.tables.get(CHANGES):
+        shown.append(TableView(
+            CHANGES, "Rows predicted correctly before, incorrectly now",
+            "model id truth before after", most=10, rank="asked", lead="model",
+            note=f"at most {MOST_CHANGES} rows per model",
+        ))  # fmt: skip
+    return shown

@@ -24,8 +24,7 @@ from clfeval.pages.explain import (
     heading_on_one_line,
     page_terms,
 )
-from clfeval.pages.schema import COMMON, HISTORY, page_of
-from clfeval.pages.shared_columns import SHARED
+from clfeval.pages.schema import COMMON, HISTORY, SHARED, page_of
 from clfeval.views import terminal
 from clfeval.views.table_layout import TextTable, layout_table
 from tests.cli.golden import CALLS, ROOT

@@ -11,16 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clfeval.inference.clusters import (
+from clfeval.inference.proportions import clopper_pearson, flip_test, sign_test
+from clfeval.inference.standard_errors import (
     count_divisor,
     design_effect,
-    flip_test,
     joint_shares,
     rate_divisors,
     share_divisor,
     sum_variance_factor,
 )
-from clfeval.inference.proportions import clopper_pearson, sign_test
 
 
 def sums(k: np.ndarray, n: np.ndarray) -> tuple[float, ...]:

@@ -11,7 +11,11 @@ import pytest
 import statsmodels.api as sm
 
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
-from clfeval.inference.influence import confidence_limits, influence_covariance, smaller_class_size
+from clfeval.inference.standard_errors import (
+    confidence_limits,
+    influence_covariance,
+    smaller_class_size,
+)
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clfeval.errors import UsageError
-from clfeval.measures.population import BALANCED, Population
+from clfeval.measures.record import BALANCED, Population
 
 
 @pytest.mark.parametrize(

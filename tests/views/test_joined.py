@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 import clfeval
-from clfeval.pages.formatting import format_cell, join_names
+from clfeval.pages.table_parts import format_cell, join_names
 
 TABLE = pl.DataFrame(
     {"truth": [1, 1, 1, 0], "k-NN, k=5": [1, 0, 0, 0], "a + b": [0, 1, 0, 1], "svm": [0, 0, 1, 0]}

@@ -8,8 +8,8 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate
 from clfeval.formatting import format_number
-from clfeval.pages.formatting import column_heading, format_cell, format_exact, format_interval
 from clfeval.pages.schema import Column, TableView
+from clfeval.pages.table_parts import column_heading, format_cell, format_exact, format_interval
 from clfeval.views.table_layout import layout_table
 from tests.methods.phidelta.byhand import Cells, counts_frame
 from tests.texts import check_text, numbers_in

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clfeval.document import Estimate, Row
 from clfeval.formatting import format_close, format_number
-from clfeval.pages.formatting import column_title, format_cell, format_exact, format_interval
+from clfeval.pages.table_parts import column_title, format_cell, format_exact, format_interval
 from clfeval.views.documents import csv_lines
 from clfeval.views.table_layout import sort_tables, undefined_reasons
 from tests.texts import check_text

@@ -23,7 +23,7 @@ from clfeval.counts.patterns import (
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import raw_values_of, resolve_positive
 from clfeval.errors import HEADER_ONLY, DataError, quote_name
-from clfeval.inference.complement_sums import split_into_folds
+from clfeval.inference.resampling import split_into_folds
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.engine import (
     Frame,

@@ -16,7 +16,7 @@ from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.patterns import TargetCounts, limit_in_units
 from clfeval.document import Estimate
 from clfeval.errors import UsageError
-from clfeval.inference.complement_sums import split_into_folds
+from clfeval.inference.resampling import split_into_folds
 from clfeval.records import dataclass
 
 _MAX_SET_CELLS = 1 << 22  # sets of models x patterns per block

@@ -11,18 +11,18 @@ from clfeval.arrays import Counts, Floats, Ints, cache_last_call, divide
 from clfeval.counts.clusters_and_weights import Owned
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.distributions import tail_probability
-from clfeval.inference.influence import (
-    CovarianceEstimate,
-    confidence_limits,
-    influence_covariance,
-    smaller_class_size,
-)
 from clfeval.inference.rank_statistics import AucInterval
 from clfeval.inference.resampling import (
     percentile_limits,
     random_stream,
     resampled_counts,
     resampled_rates,
+)
+from clfeval.inference.standard_errors import (
+    CovarianceEstimate,
+    confidence_limits,
+    influence_covariance,
+    smaller_class_size,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion

@@ -27,7 +27,7 @@ from clfeval.inference.hypothesis_tests import (
 )
 from clfeval.inference.proportions import combine_proportions
 from clfeval.measures.odds import phi_delta_of_counts
-from clfeval.measures.population import Population
+from clfeval.measures.record import Population
 from clfeval.methods.estimates import fractional_weights_error, proportion_estimates
 from clfeval.methods.phidelta.answer import covers_zero, feature_answer
 from clfeval.methods.phidelta.options import FeatureOptions, PlaneOptions

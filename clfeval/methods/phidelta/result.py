@@ -11,7 +11,7 @@ from clfeval.counts.count import Sample
 from clfeval.counts.evaluated_rows import slice_label
 from clfeval.document import Answer, Document, ResultNote, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model_error
-from clfeval.measures.population import BALANCED
+from clfeval.measures.record import BALANCED
 from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_comparison_rows
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.additional_measures import compute_additional_measures

@@ -24,7 +24,7 @@ from clfeval.measures.odds import (
     phi_delta_at_prevalence,
     phi_delta_of_counts,
 )
-from clfeval.measures.population import Population
+from clfeval.measures.record import Population
 from clfeval.methods.comparison_answer import SEED
 from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import (

@@ -13,8 +13,8 @@ from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError, bad_option
+from clfeval.measures.calibration import DIGITS, risk_coverage_area
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.decisions import DIGITS, risk_coverage_area
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.thresholds import FLAGGED_MEASURE, RATES, estimate_measures

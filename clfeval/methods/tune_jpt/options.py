@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from clfeval.errors import UsageError, bad_option
-from clfeval.measures.population import Population
+from clfeval.measures.record import Population
 from clfeval.methods.options import (
     INTERVALS,
     POPULATIONS,

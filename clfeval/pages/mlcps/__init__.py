@@ -1,17 +1,27 @@
-"""The page of mlcps: its tables, charts and headline."""
+"""The page of mlcps: its tables with the meanings of their columns, charts and headline."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from clfeval.document import Document, Row, cell_value
 from clfeval.formatting import format_count, quote_if_ambiguous
-from clfeval.pages.formatting import format_cell, join_names, majority_class_note
-from clfeval.pages.glossary import MLCPS, MLCPS_HEADINGS
 from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
-from clfeval.pages.schema import Axis, Chart, Column, Json, Note, Page, Point, Series, Table, cols
-from clfeval.pages.shared_columns import MODEL
+from clfeval.pages.schema import (
+    SHARED,
+    Axis,
+    Chart,
+    Column,
+    Json,
+    Note,
+    Page,
+    Point,
+    Series,
+    Table,
+    cols,
+)
+from clfeval.pages.table_parts import MODEL, format_cell, join_names, majority_class_note
 
 BOOT, BY_D = "resamples", "ranked_by=desirability"
 AT_MOST_1: Json = {"properties": {"value": {"maximum": 1}}}
@@ -187,7 +197,95 @@ def _fit_names(names: Sequence[str]) -> str:
     return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
 
 
+_RANKED = {
+    "mlcps": "MLcps", "order_free": "the order-free score", "lowest": "the lowest score",
+    "highest": "the highest score", "mean": "the mean of the metrics", "desirability": "D",
+}  # fmt: skip
+GLOSSARY: Mapping[str, str] = {
+    **SHARED,
+    **{f"ranks.{name}": f"rank by {words}, largest first" for name, words in _RANKED.items()},
+    "ranks.sd": "rank by the SD of the metrics, smallest first",
+    "mlcps": "area of the polygon of the metrics in a radar chart",
+    "normalised": "MLcps / MLcps of a perfect model",
+    "order_free": "mean area over all orders of the metrics",
+    "lowest": "smallest area over all orders of the metrics",
+    "highest": "largest area over all orders of the metrics",
+    "mean": "unweighted mean of the metrics",
+    "sd": "unweighted standard deviation of the metrics",
+    "rank": "rank by MLcps or D, 1 the best; equal scores share a rank",
+    "splits.rank": "rank by MLcps in this split, 1 the best",
+    "bar": "normalised MLcps, D or the share as a bar from 0 to 1",
+    "ranks": "best and worst rank by MLcps over all orders of the metrics",
+    "pareto": "whether no model is at least as good in every metric and goal and better in one",
+    "dominated_by": "models at least as good in every metric and goal, and better in one",
+    "desirability": "geometric mean of the desirabilities of the metrics, 0 to 1",
+    "dealbreakers": "metrics with desirability 0, which makes D 0",
+    "dealbreaker": "whether the desirability is 0, which makes D 0",
+    "metrics with d = 0": "number of metrics that make the desirability D 0",
+    "models.first": "share of bootstrap samples in which the model is first (alone or tied)",
+    "split_mean": "mean of MLcps over the splits",
+    "split_sd": "standard deviation of MLcps over the splits",
+    "split_wins": "number of splits in which the model is first",
+    "best_over_orders": "best rank by MLcps over all orders of the metrics",
+    "worst_over_orders": "worst rank by MLcps over all orders of the metrics",
+    "order_dependent": "whether the rank by MLcps depends on the order of the metrics",
+    "weight_dependent": "whether the rank by MLcps depends on the weights",
+    "metric": "metric of the table, or measure of its predictions",
+    "ray": "position of the metric in the radar chart, from 1",
+    "scale": "range that is rescaled to 0 to 1",
+    "direction": "max if higher is better, min if lower is better",
+    "low": "lower bound of the rescaled range; none if values are unchanged",
+    "high": "upper bound of the rescaled range; none if values are unchanged",
+    "weight": "weight of the metric, 1 by default",
+    "least": "smallest value of any model",
+    "average": "mean of the values of all models",
+    "most": "largest value of any model",
+    "winner_without": "first model by MLcps without the metric",
+    "moved_without": "number of models whose rank changes without the metric",
+    "winner_doubled": "first model by MLcps with double weight of the metric",
+    "moved_doubled": "number of models whose rank changes with double weight",
+    "ranks changed": "number of models whose rank by MLcps changes",
+    "value": "value of the metric, given or measured",
+    "profile.value": "value of the metric; its interval is closed-form (as DeLong) if there is "
+    "one, else bootstrap",
+    "d": "rescaled value before weighting, 0 to 1, higher is better",
+    "desirability.d": "desirability of the value, 0 to 1",
+    "profile.sd": "standard deviation over splits, as given in the table",
+    "first": "first metric of the pair",
+    "second": "second metric of the pair",
+    "why": "identical values, the same measure, or a correlation near 1 or -1",
+    "r": "correlation of the two metrics over the models",
+    "note": "why the two metrics are redundant",
+    "split": "cross-validation split, numbered as in the table",
+    "share": "share of random weights with which the model is first by MLcps; the interval is the "
+    "simulation error",
+    "share_order_free": "share of random weights with which it is first by the order-free score",
+    "result": "outcome if the table has no rows",
+    "goal": "goal for the metric in the file of --desirability",
+    "models": "number of models in both tables",
+    "kendall": "Kendall's τ-b of the ranks in both tables: 1 same order, -1 reversed",
+    "spearman": "Spearman's ρ of the ranks in both tables: 1 same order, -1 reversed",
+    "top_here": "first model in this table, among those in both",
+    "top_there": "first model in the other table, among those in both",
+    "same_top": "whether the same models are first in both tables",
+    "here": "the score in this table",
+    "there": "the score in the other table",
+    "rank_here": "rank in this table, among the models in both",
+    "rank_there": "rank in the other table, among the models in both",
+    "moved": "rank in the other table - rank here",
+}
+HEADINGS: Mapping[str, str] = {
+    "first in bootstrap": "models.first", "splits won": "split_wins",
+    "mean MLcps": "split_mean", "Pareto front": "pareto", "dominated by": "dominated_by",
+    "depends on order": "order_dependent", "depends on weights": "weight_dependent",
+    "order-free share": "share_order_free",
+    "d of …": "desirability.d",
+    "reason": "note", "minimum": "least", "maximum": "most",
+    "Kendall τ": "kendall", "Spearman ρ": "spearman", "score": "measure",
+    "first here": "top_here", "first there": "top_there", "rank change": "moved",
+    "first without it": "winner_without", "first at double weight": "winner_doubled",
+}  # fmt: skip
 PAGE = Page(
     "mlcps", TABLES, headline, page_tables, page_charts, parts=("firm", "changes", "goals"),
-    plots=("profile", "radars", "scatter"), glossary=MLCPS, headings=MLCPS_HEADINGS,
+    plots=("profile", "radars", "scatter"), glossary=GLOSSARY, headings=HEADINGS,
 )  # fmt: skip

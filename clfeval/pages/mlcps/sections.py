@@ -11,9 +11,8 @@ from typing import Any
 from clfeval.document import Cell, Document, Row, Rows, cell_value
 from clfeval.document.rows import LazyRows
 from clfeval.formatting import format_close, format_count, join_names
-from clfeval.pages.formatting import ABSENT, ARROWS, draw_bar, format_cell
 from clfeval.pages.schema import Source, TableView
-from clfeval.pages.shared_columns import difference_tables
+from clfeval.pages.table_parts import ABSENT, ARROWS, difference_tables, draw_bar, format_cell
 from clfeval.records import dataclass
 
 BEST = 20  # models on a screen; files have all

@@ -1,4 +1,4 @@
-"""Page of report: tables, headline, charts."""
+"""The page of report: its tables with the meanings of their columns, headline and charts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from dataclasses import replace
 from clfeval.document import Document, Row, cell_value
 from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
-from clfeval.pages import shared_columns
-from clfeval.pages.formatting import format_class_counts, join_names
-from clfeval.pages.glossary import REPORT, REPORT_HEADINGS
-from clfeval.pages.report import comparisons, sections
+from clfeval.pages.report.requested_tables import MEANINGS, RATE_MEANINGS, RULES
 from clfeval.pages.report.sections import page_tables
-from clfeval.pages.schema import Axis, Chart, Column, Note, Page, Point, Series, Table, cols
-from clfeval.pages.shared_columns import CELLS, MEASURED, MODEL, SLICE, sort_by_column
+from clfeval.pages.schema import SHARED, Axis, Chart, Column, Note, Page, Point, Series, Table, cols
+from clfeval.pages.table_parts import (
+    CELLS,
+    MEASURED,
+    MEASURED_MEANINGS,
+    MODEL,
+    PREVALENCE_HEADINGS,
+    PREVALENCE_MEANINGS,
+    PREVALENCE_TABLE,
+    SLICE,
+    format_class_counts,
+    join_names,
+    sort_by_column,
+)
 
 THRESHOLD = Column("threshold", "cut?")
 BEYOND = "for other commands on these rows, add --with mars, or --with all"
@@ -34,6 +43,8 @@ HARD = (*cols("share", "sensitivity specificity precision npv", when=_TWO),
         *cols("signed", "kappa"), *cols("share", "accuracy"),
         *cols("signed", "kappa_quadratic", when=f"{_MULTICLASS}?"),
         *cols("amount", "ordinal_mae", when=f"{_MULTICLASS}?"))  # fmt: skip
+METRIC = cols("text", "measure")
+COUNTS = tuple(Column(one.name, "weight?", one.title) for one in CELLS)
 TABLES = (
     Table("models", (
         SLICE, MODEL, replace(THRESHOLD, when=_TWO),
@@ -63,12 +74,136 @@ TABLES = (
                        Column("treat_all", "number", "treat all"),
                        Column("gain", "estimate", "gain over treat-all and treat-none"),
                        Column("helps", "flag?"))),
-    *sections.TABLES,
-    shared_columns.PREVALENCE_TABLE,
-    *comparisons.TABLES,
+    Table("cutoffs", (
+        SLICE, MODEL, *cols("text", "chosen_by"),
+        *cols("cut?", "threshold threshold_low threshold_high"),
+        Column("rule", "text", among=(None, *RULES)), *COUNTS, *cols("text", "measure"),
+        *cols("estimate", "value"), Column("corrected", "estimate", "value on new data"),
+        Column("limited", "estimate?", "constrained measure on new data"),
+        *cols("share", "sensitivity specificity precision npv flagged"),
+    ), "best_threshold?"),
+    Table("abstentions", (
+        SLICE, MODEL, *cols("text", "chosen_by"), *cols("cut?", "threshold low high"),
+        *cols("share", "coverage"), *COUNTS, *cols("share", "accuracy"),
+        Column("accuracy_of_all", "share", "accuracy of all"),
+        *cols("share", "sensitivity specificity precision npv"),
+        *cols("number?", "cost cost_of_all aurc"),
+    ), "abstain?"),
+    Table("risk", (SLICE, MODEL, *cols("number", "distance"), *cols("part", "coverage risk")),
+          "abstain?"),
+    PREVALENCE_TABLE,
+    Table("best", (
+        *METRIC, MODEL, *cols("flag", "tied"), Column("p_first", "part", "P(first)"),
+        *cols("rank", "rank_low rank_high"),
+    )),
+    Table("winner", (*METRIC, MODEL, *cols("estimate", "value"), *cols("number", "optimism"),
+                     *cols("estimate", "corrected"))),
+    Table("mcnemar", (
+        MODEL, *cols("text", "reference"), Column("newly_right", "weight", "newly right"),
+        Column("newly_wrong", "weight", "newly wrong"), Column("p", "p?"), *cols("text", "method"),
+    ), "reference?"),
+    Table("together", (
+        *METRIC, *cols("count", "models"), Column("differ", "weight", "rows that differ"),
+        *cols("number?", "statistic"), Column("p", "p?"), *cols("text", "method"),
+    ), "reference?"),
+    Table("runs", (*METRIC, MODEL, *cols("text", "run"), *cols("estimate", "value"),
+                   Column("se", "number?", "standard error"))),
+    Table("run_spread", (
+        *METRIC, MODEL, *cols("count", "runs"), *cols("estimate", "mean"), *cols("number?", "sd"),
+        *cols("text", "method"),
+    )),
+    Table("slices", (
+        *cols("text", "slice"), MODEL, *cols("weight", "rows"),
+        Column("positives", "weight", when="?"),
+        *cols("estimate", "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
+              when="?"),
+        Column("q", "p?"), Column("worse", "text*"),
+    )),
+    Table("extremes", (
+        *METRIC, MODEL, *cols("text", "largest smallest"), *cols("estimate", "gap"),
+        *cols("count", "slices"),
+    )),
+    Table("baselines", (
+        *METRIC, MODEL, *cols("number?", "value"), *cols("number", "observed"), Column("p", "p?"),
+        *cols("text", "method"),
+    )),
+    Table("resolution", (
+        *METRIC, MODEL, *cols("text", "reference"), *cols("number", "detectable wanted"),
+        Column("rows_needed", "count", "rows needed"),
+    ), "reference?"),
+    Table("changes", (
+        MODEL, *cols("text", "reference file"), Column("id", "text", when="one"),
+        Column("row", "count", when="one"), *cols("text", "truth before after"),
+    ), "reference?"),
     Table("distribution", (SLICE, MODEL, *cols("text", "class"), *cols("number", "from to"),
                            *cols("weight", "rows"), *cols("part?", "share"))),
 )  # fmt: skip
+GLOSSARY: Mapping[str, str] = {
+    **PREVALENCE_MEANINGS,
+    **SHARED, **MEASURED_MEANINGS,
+    "roc_auc": "probability that a random positive has a higher score than a random negative",
+    "brier": "mean squared error of the probabilities; 0 is perfect",
+    "overconfidence": "mean probability of the predicted class, minus accuracy; 0 is ideal",
+    "brier_skill": "1 - Brier score / Brier score of predicting the prevalence for every row",
+    "log_loss": "mean negative log probability of the observed class; 0 is perfect",
+    "calibration_slope": "below 1 probabilities are too extreme, above 1 not extreme enough",
+    "calibration_intercept": "intercept of the recalibration model that includes the slope; 0 if "
+    "well calibrated",
+    "oe_ratio": "observed / expected positives; above 1 probabilities are too low on average",
+    "calibration_in_the_large": "intercept at slope 1; above 0 probabilities are too low",
+    "net_benefit": "(TP - FP × t / (1 - t)) / rows, at threshold t",
+    **RATE_MEANINGS,
+    "balanced_accuracy": "mean of sensitivity and specificity",
+    "tied": "not significantly different from the best by the leading measure",
+    "truth": "the true class",
+    "predicted": "the predicted class",
+    "share": "share of the rows of the true class",
+    "flagged": "share of rows predicted positive",
+    "fpr": "share of negatives predicted positive",
+    "lift": "precision / prevalence",
+    "treat_all": "net benefit of treat-all",
+    "gain": "net benefit minus that of treat-all or treat-none, whichever is larger",
+    "helps": "whether net benefit is significantly higher than treat-all and treat-none, adjusted "
+    "for all thresholds",
+    "decision.threshold": "threshold probability: rows with this risk or more are treated",
+    "thresholds.threshold": "rows with this score or more are predicted positive",
+    "from": "lower bound of the bin",
+    "to": "upper bound of the bin",
+    "bin": "group of about a tenth of the rows by score; equal scores share a group",
+    "calibration.from": "lowest score of the bin",
+    "calibration.to": "highest score of the bin",
+    "test": "intercept 0 and slope 1 jointly, or about ten groups of equal size by score",
+    "calibration_tests.statistic": "score statistic; close to df if well calibrated",
+    "df": "degrees of freedom of the statistic",
+    "calibration_tests.p": "p-value under perfect calibration",
+    "calibration_tests.p_adjusted": "smaller p of both tests, Bonferroni-adjusted, then "
+    "Holm-adjusted over models",
+    "calibration_tests.method": "simulation of calibrated outcomes, chi-square, or sandwich "
+    "variance of clusters or weights",
+    "contradicted": "rows whose observed outcome was given probability 0",
+    "groups_off": "groups whose share of positives differs from the mean score (unadjusted)",
+    "largest_gap": "largest difference of mean score and share of positives in a group",
+    "mean_score": "mean score of the bin",
+    "observed": "share of positives in the bin; equals the mean score if well calibrated",
+    "kappa_quadratic": "chance-corrected agreement, errors weighted by squared distance",
+    "ordinal_mae": "mean distance of predicted and true class in the declared order",
+    "macro F1": "unweighted mean F1 of the classes",
+    "top-2 accuracy": "share of rows whose true class is among the two most probable",
+    "class predicted as another": "true class, predicted class, and rows of the true class",
+    **MEANINGS,
+}  # fmt: skip
+HEADINGS: Mapping[str, str] = {
+    "p, adjusted": "p_adjusted", "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
+    "CITL": "calibration_in_the_large", "net benefit": "net_benefit",
+    "sens.": "sensitivity", "recall": "sensitivity", "spec.": "specificity", "PPV": "precision",
+    "balanced accuracy": "balanced_accuracy", "quadratic kappa": "kappa_quadratic",
+    "places off": "ordinal_mae", "overconf.": "overconfidence", "treat all": "treat_all",
+    "gain over treat-all and treat-none": "gain", "standard error": "se", "NPV": "npv",
+    "share of true class": "share", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn",
+    **PREVALENCE_HEADINGS,
+    "value on new data": "corrected", "constrained measure on new data": "limited",
+    "accuracy of all": "accuracy_of_all",
+}  # fmt: skip
 
 
 def headline(result: Document) -> list[str]:
@@ -186,7 +321,5 @@ PAGE = Page(
     "report", TABLES, headline, page_tables, page_charts, beyond=other_commands_hint,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
-    glossary={**shared_columns.PREVALENCE_MEANINGS, **REPORT, **comparisons.MEANINGS,
-              **sections.MEANINGS},
-    headings={**REPORT_HEADINGS, **shared_columns.PREVALENCE_HEADINGS, **sections.HEADINGS},
+    glossary=GLOSSARY, headings=HEADINGS,
 )  # fmt: skip

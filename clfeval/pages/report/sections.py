@@ -1,38 +1,35 @@
-"""Sections of report: measures, calibration, slices, thresholds."""
+"""The tables of report in reading order: those of models, of two classes or of more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
+from math import inf
 
-from clfeval.document import Cell, Document, Row, as_estimate, cell_value
+from clfeval.document import Document, Row, as_estimate, cell_value
 from clfeval.document.rows import rows_where
-from clfeval.formatting import format_percent, quote_if_ambiguous
-from clfeval.pages.formatting import (
-    INFINITE,
-    REASONS,
+from clfeval.formatting import format_count, printable, quote_if_ambiguous
+from clfeval.pages.report.requested_tables import (
+    best_model_tables,
+    comparison_tables,
+    order_by_rule,
+    slice_tables,
+    threshold_tables,
+)
+from clfeval.pages.schema import Source, TableView
+from clfeval.pages.table_parts import (
+    AT_PREVALENCE,
+    CELLS,
+    MAX_ROWS,
+    best_and_tied_signs,
     evenly_spaced,
     format_exact,
     majority_class_note,
-    threshold_note,
-)
-from clfeval.pages.report.classes import CALIBRATION_TESTS, class_tables
-from clfeval.pages.report.comparisons import best_model_tables, comparison_tables, slice_tables
-from clfeval.pages.schema import Column, Source, Table, TableView, cols
-from clfeval.pages.shared_columns import (
-    AT_PREVALENCE,
-    CELLS,
-    COUNT_MEANINGS,
-    MAX_ROWS,
-    MODEL,
-    RATE_MEANINGS,
-    SLICE,
-    best_and_tied_signs,
-    existing_tables,
     measure_tables,
     prevalence_table,
     requested_rows,
     sort_by_column,
+    threshold_note,
 )
 
 THRESHOLD_HINT = " (change it with --threshold T)"
@@ -172,157 +169,151 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
                         name="spread" if name == "distribution" else name)  # fmt: skip
 
 
-RULES = ("score >= t", "never positive", "always positive")
-COUNTS = tuple(Column(one.name, "weight?", one.title) for one in CELLS)
-TABLES = (
-    Table("cutoffs", (
-        SLICE, MODEL, *cols("text", "chosen_by"),
-        *cols("cut?", "threshold threshold_low threshold_high"),
-        Column("rule", "text", among=(None, *RULES)), *COUNTS, *cols("text", "measure"),
-        *cols("estimate", "value"), Column("corrected", "estimate", "value on new data"),
-        Column("limited", "estimate?", "constrained measure on new data"),
-        *cols("share", "sensitivity specificity precision npv flagged"),
-    ), "best_threshold?"),
-    Table("abstentions", (
-        SLICE, MODEL, *cols("text", "chosen_by"), *cols("cut?", "threshold low high"),
-        *cols("share", "coverage"), *COUNTS, *cols("share", "accuracy"),
-        Column("accuracy_of_all", "share", "accuracy of all"),
-        *cols("share", "sensitivity specificity precision npv"),
-        *cols("number?", "cost cost_of_all aurc"),
-    ), "abstain?"),
-    Table("risk", (SLICE, MODEL, *cols("number", "distance"), *cols("part", "coverage risk")),
-          "abstain?"),
+CLASSES = 6  # shown by default, the lowest F1 first
+WORST = 10  # confusions shown by default
+NARROW = 38  # characters of a confusion, of which two stand side by side
+MATRIX = 20  # classes of which people read a matrix
+BALANCED = "balanced_accuracy"
+CONFUSED = "class predicted as another"
+MULTICLASS_LABELS: Mapping[str, Source] = {
+    "model": "model", "balanced\naccuracy ↑": BALANCED, "accuracy\n↑": "accuracy",
+    "macro\nF1 ↑": "f1", "kappa\n↑": "kappa", "MCC\n↑": "mcc",
+}  # fmt: skip
+MULTICLASS_PROBABILITIES: Mapping[str, Source] = {
+    "model": "model", "AUC\n↑": "roc_auc", "log loss\n↓": "log_loss",
+    "overconf.\n→ 0": "overconfidence", "balanced\naccuracy ↑": BALANCED,
+    "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1", "MCC\n↑": "mcc", "kappa\n↑": "kappa",
+    "Brier\n↓": "brier", "top-2\naccuracy ↑": "top_k_accuracy",
+}  # fmt: skip
+ORDERED_CLASSES: Mapping[str, Source] = {
+    "quadratic\nkappa ↑": "kappa_quadratic",
+    "places\noff ↓": "ordinal_mae",
+}
+LED = {"roc_auc": "ROC AUC", BALANCED: "balanced accuracy", "accuracy": "accuracy",
+       "kappa_quadratic": "quadratic kappa"}  # fmt: skip
+CALIBRATION_TESTS = (
+    "calibration_tests", "Calibration tests",
+    "model test statistic df p p_adjusted method contradicted groups_off? largest_gap?",
 )  # fmt: skip
-MEANINGS: Mapping[str, str] = {
-    "chosen_by": "rule: the measure that is optimized, or the constraint",
-    "cutoffs.threshold": "scores at or above it are predicted positive; "
-    "empty if no row is predicted positive or no threshold meets the rule",
-    "threshold_low": "lower confidence limit of the threshold, by the bootstrap",
-    "threshold_high": "upper confidence limit of the threshold, by the bootstrap",
-    "rule": "how the threshold is applied",
-    **{f"cutoffs.{name}": f"{words}, at the threshold" for name, words in COUNT_MEANINGS.items()},
-    "cutoffs.measure": "measure that is maximized; with a constraint: specificity, or sensitivity "
-    "if the constraint is on the negatives",
-    "cutoffs.value": "value at the threshold on the same rows, which is optimistic",
-    "corrected": "value expected on new data: corrected for optimism by the bootstrap",
-    "limited": "constrained measure expected on new data, corrected for optimism",
-    **{f"cutoffs.{name}": f"{words}, expected on new data" for name, words in (
-        *RATE_MEANINGS.items(), ("flagged", "share of rows predicted positive"))},
-    "abstentions.chosen_by": "share of rows without a prediction, or costs of the error types",
-    "abstentions.threshold": "the threshold if every row has a prediction",
-    "low": "lower bound of the abstention zone",
-    "high": "upper bound of the abstention zone: scores at or above it are predicted positive",
-    "coverage": "share of rows with a prediction, those farthest from the threshold",
-    **{f"abstentions.{name}": f"{words}, among rows with a prediction" for name, words in (
-        *COUNT_MEANINGS.items(), ("accuracy", "accuracy"), *RATE_MEANINGS.items())},
-    "accuracy_of_all": "accuracy if every row has a prediction",
-    "cost": "mean cost per row, abstentions included",
-    "cost_of_all": "mean cost per row without abstention, at `threshold`",
-    "aurc": "area under the risk-coverage curve: mean error rate over all coverages",
-    "distance": "rows with scores closer than this to the threshold get no prediction",
-    "risk.coverage": "share of rows with a prediction",
-    "risk": "error rate among rows with a prediction",
-    "bootstrap": "confidence interval of the threshold",
-    "goal: same rows": "what the rule optimizes, on the rows that chose the threshold: optimistic",
-    "goal: new data": "what the rule optimizes, expected on new data",
-    "zone": "share: the rows nearest the threshold; cost: rows for which both predictions cost "
-    "more than abstention (Chow)",
-    "abstains at": "scores without a prediction: from the first number to below the second",
-    "all rows": "accuracy if every row has a prediction",
-}  # fmt: skip
-HEADINGS: Mapping[str, str] = {
-    "value on new data": "corrected", "constrained measure on new data": "limited",
-    "accuracy of all": "accuracy_of_all",
-}  # fmt: skip
-CUTOFF_RATES: Mapping[str, Source] = {
-    "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
-}  # fmt: skip
+MULTICLASS_WORDS = {
+    "roc_auc": "mean ROC AUC of all pairs of classes (Hand and Till)",
+    BALANCED: "mean recall of the classes",
+    "ordinal_mae": "mean distance of predicted and true class in their order",
+}
 
 
-def threshold_tables(result: Document) -> Iterator[TableView]:
-    """Yield tables of chosen thresholds, of abstention zones, and of the risk-coverage curve."""
-    if rows := order_by_rule(result, result.whole("cutoffs"), "roc_auc"):
-        columns: dict[str, Source] = {
-            **_model_column(rows), "chosen by": _format_rule, "threshold": _format_threshold,
-            "goal:\nnew data": "corrected", "goal:\nsame rows": "value", **CUTOFF_RATES,
-            "flagged": "flagged", "bootstrap": _bootstrap_interval,
-        }  # fmt: skip
-        title, rules = "Thresholds chosen on these rows", {_format_rule(row) for row in rows}
-        if len(rules) == 1:
-            title += f": {min(rules)}"
-            del columns["chosen by"]
-        note = "values are expected on new data, except same rows"
-        best = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
-        note += f"; goal: {' or '.join(best)}, maximized under the constraint" if best else ""
-        whys = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
-        said = [REASONS.get(why, why) for why in whys if why is not None and why not in INFINITE]
-        yield TableView(
-            "cutoffs", title, columns, rows, MAX_ROWS, "; –: ".join((note, *said)), rank="asked",
-            lead="corrected", right=("threshold",), places=(),
-            legend=("goal: same rows", "bootstrap"),
-        )  # fmt: skip
-    if rows := order_by_rule(result, result.whole("abstentions"), "roc_auc"):
-        costs = {text for row in rows if (text := str(row["chosen_by"])).startswith("cost")}
-        columns = {
-            **_model_column(rows), "zone": lambda row: "cost" if len(costs) == 1 and str(
-                row["chosen_by"]) in costs else _format_rule(row),
-            "abstains at": _format_zone, "coverage": "coverage", "accuracy": "accuracy",
-            "all rows": "accuracy_of_all", **CUTOFF_RATES,
-            **({"cost": "cost", "cost of all": "cost_of_all"} if costs else {}),
-        }  # fmt: skip
-        note = "all rows: accuracy without abstention"
-        if len(costs) == 1:
-            note += f"; cost: {min(costs).partition(':')[2].replace(',', ', ')}"
-        yield TableView("abstentions", "Abstention near the threshold", columns, rows, MAX_ROWS,
-                        note, rank="asked", lead="accuracy", places=())  # fmt: skip
-    rows = [*result.whole("risk")]
-    first: dict[tuple[Cell, int], Row] = {}  # of each model in every twentieth of the coverage
-    for row in rows:
-        step = int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
-        first.setdefault((row["model"], step), row)
-    yield from existing_tables(result, TableView(
-        "risk", "Risk-coverage curve: error rate among rows with a prediction",
-        "model coverage risk distance", [*first.values()], 4 * MAX_ROWS, total=len(rows),
-    ))  # fmt: skip
+def class_tables(result: Document) -> Iterator[TableView]:
+    """Yield the tables of models of more than two classes in reading order."""
+    yield from measure_tables(result, requested_rows(result), name="asked")
+    models = result.whole("models")
+    scored = "roc_auc" in models[0]
+    of_all = (one.measure for one in result.answer if one.code != "slices")
+    lead = next((one for one in of_all if one in LED), BALANCED)
+    rows = sort_by_column(models, lead)
+    columns = MULTICLASS_PROBABILITIES if scored else MULTICLASS_LABELS
+    first = {head: source for head, source in columns.items() if source in ("model", lead)}
+    columns = {**first, **(ORDERED_CLASSES if "ordinal_mae" in models[0] else {}), **columns}
+    confusion = result.whole("confusion")
+    best = str(rows[0]["model"])
+    mine = [row for row in confusion if row["model"] == best]
+    sizes: dict[str, float] = {}
+    for row in mine:
+        name = str(row["truth"])
+        sizes[name] = sizes.get(name, 0.0) + (cell_value(row["rows"]) or 0.0)
+    share = max(sizes.values(), default=0.0) / (sum(sizes.values()) or 1.0)
+    yield TableView(
+        "models", f"Models by {LED[lead]}", columns, rows[:MAX_ROWS],
+        total=len(rows), rank="main", lead=lead, more="--format csv",
+        places=best_and_tied_signs(rows[:MAX_ROWS]),
+        note=f"always predicting the majority class: accuracy {share:.3f}" if share else "",
+        words={name: text for name, text in MULTICLASS_WORDS.items() if name in columns.values()},
+    )  # fmt: skip
+    if confusion:  # of rows that runs repeat there is none
+        yield from _each_class(result, best, sizes)
+        yield from _confusions_table(mine, best)
+        yield from _matrix_table(result, mine, best)
+    if "calibration_tests" in result.tables:
+        yield TableView(*CALIBRATION_TESTS, legend=("p_adjusted",))
+    yield TableView("measures", "All measures", "model measure estimator class? value method",
+                    result.whole("measures"), MAX_ROWS * 4)  # fmt: skip
+    if confusion:
+        yield TableView("confusion", "Confusion counts", "model truth predicted rows share",
+                        confusion, MAX_ROWS)  # fmt: skip
 
 
-def order_by_rule(result: Document, rows: Sequence[Row], measure: str) -> list[Row]:
-    """Return rows by rule, then in the order of the models by a measure."""
-    models = sort_by_column(result.whole("models"), measure) if rows else ()
-    names = [row["model"] for row in models]
-    rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
-    return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))
+def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Iterator[TableView]:
+    """Yield the per-class results of the best model, the worst classes first if there are many."""
+    found: dict[str, dict[str, object]] = {}
+    for row in result.whole("measures"):
+        if row["model"] == model and row["estimator"] == "class":
+            mine = found.setdefault(str(row["class"]), {"class": printable(str(row["class"]))})
+            mine[str(row["measure"])] = row["value"]
+    rows: list[Row] = [
+        {**mine, "rows": f"{sizes.get(name, 0.0):,.10g}"}  # type: ignore[dict-item]
+        for name, mine in found.items()
+    ]
+    few = rows
+    if len(rows) > CLASSES:
+        few = sorted(rows, key=lambda r: inf if (x := cell_value(r["f1"])) is None else x)[:CLASSES]
+    columns: dict[str, Source] = {
+        "class": "class", "recall ↑": "sensitivity", "precision ↑": "precision", "F1 ↑": "f1",
+        "rows": "rows",
+    }  # fmt: skip
+    title = f"Per-class results of {quote_if_ambiguous(model)}"
+    first = f"{title}, lowest F1 first" if few is not rows else title
+    yield TableView(
+        "measures", first, columns, few, rank="main", total=len(rows), name="worst classes",
+        more="--show classes", lead="class", places=(), right=("rows",),
+    )  # fmt: skip
+    if few is not rows:
+        yield TableView("measures", f"{title}, all classes", columns, rows, 500,
+                    name="classes", right=("rows",))  # fmt: skip
 
 
-def _model_column(rows: Sequence[Row]) -> dict[str, Source]:
-    return {"model": "model"} if len({row["model"] for row in rows}) > 1 else {}
+def _confusions_table(mine: Sequence[Row], model: str) -> Iterator[TableView]:
+    """Yield the table of classes that the best model confuses, those of most rows first."""
+
+    def size(row: Row) -> tuple[float, float]:
+        return cell_value(row["rows"]) or 0.0, cell_value(row["share"]) or 0.0
+
+    wrong = [row for row in mine if row["truth"] != row["predicted"]]
+    wrong.sort(key=size, reverse=True)
+    said = []
+    for row in wrong[:WORST]:
+        (rows, share), names = size(row), (printable(str(row[of])) for of in ("truth", "predicted"))
+        every = format_count(round(rows / (share or 1.0), 9), "row")
+        said.append(f"{' predicted as '.join(names)}: {rows:,.10g} of {every}")
+    if not said:
+        return
+    title = f"Most frequent confusions of {quote_if_ambiguous(model)}"
+    if max(map(len, said)) > NARROW or len(said) < 3:
+        lines: list[Row] = [{"first": text} for text in said[: WORST // 2]]
+        columns: dict[str, Source] = {CONFUSED: "first"}
+    else:
+        half = (len(said) + 1) // 2
+        pairs = zip_longest(said[:half], said[half:], fillvalue="")
+        lines = [{"first": one, "second": other} for one, other in pairs]
+        columns = {CONFUSED: "first", " ": "second"}
+    left = len(wrong) - sum(bool(text) for row in lines for text in row.values())
+    note = f"{left:,} not shown; for all, add --show confusion" if left else ""
+    yield TableView("confusion", title, columns, lines, rank="main", name="confusions", note=note,
+                    more="", whole=True, places=())  # fmt: skip
 
 
-def _format_rule(row: Row) -> str:
-    """Return a rule as it is typed, a share in percent."""
-    text = str(row["chosen_by"])
-    try:
-        return f"{format_percent(float(text))}%"
-    except ValueError:
-        return text.replace("expected_cost:", "cost:")
-
-
-def _format_threshold(row: Row) -> str:
-    words = {RULES[1]: "none", RULES[2]: "all", None: "–"}
-    return words.get(row["rule"]) or format_exact(row["threshold"])  # type: ignore[arg-type]
-
-
-def _bootstrap_interval(row: Row) -> str:
-    low, high = row["threshold_low"], row["threshold_high"]
-    if low is None:
-        return ""
-    return f"{format_exact(low)} to {'none' if high is None else format_exact(high)}"
-
-
-def _format_zone(row: Row) -> str:
-    if row["low"] is None:
-        return "–"
-    low, high = format_exact(row["low"]), format_exact(row["high"])
-    if row["high"] is None:
-        return f"from {low} up"
-    return "none" if row["low"] == row["high"] else f"{low} to {high}"
+def _matrix_table(result: Document, mine: Sequence[Row], model: str) -> Iterator[TableView]:
+    """Yield the confusion matrix of the best model, if there are few classes."""
+    names = [str(name) for name in result.parameters["classes"]]
+    if len(names) > MATRIX:
+        return
+    cells = {(row["truth"], row["predicted"]): format_exact(row["rows"]) for row in mine}
+    rows: list[Row] = [
+        {"truth": printable(truth), **{f"said {k}": cells.get((truth, said), "·")
+                                   for k, said in enumerate(names)}}
+        for truth in names
+    ]  # fmt: skip
+    columns: dict[str, Source] = {"truth": "truth"}
+    columns |= {printable(name) + " " * k: f"said {k}" for k, name in enumerate(names)}
+    yield TableView(
+        "confusion", f"Confusion matrix of {quote_if_ambiguous(model)}: rows are true classes",
+        columns, rows, name="matrix", right=tuple(columns)[1:], whole=True,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The page of tune-jpt: its tables, charts and headline."""
+"""The page of tune-jpt: its tables with the meanings of their columns, charts and headline."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from clfeval.document import Cell, Document, Estimate, Row, cell_value
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import TUNABLE
-from clfeval.pages import shared_columns
-from clfeval.pages.formatting import format_class_counts, join_names
-from clfeval.pages.glossary import TUNE_JPT, TUNE_JPT_HEADINGS
 from clfeval.pages.schema import (
+    COUNT_MEANINGS,
     FEW_NAMED_CURVES,
     MOST_NAMED,
+    SHARED,
     Axis,
     Chart,
     Column,
@@ -30,12 +29,17 @@ from clfeval.pages.schema import (
     TableView,
     cols,
 )
-from clfeval.pages.shared_columns import (
+from clfeval.pages.table_parts import (
     AT_PREVALENCE,
     CELLS,
     MODEL,
+    PREVALENCE_HEADINGS,
+    PREVALENCE_MEANINGS,
+    PREVALENCE_TABLE,
     SLICE,
     difference_tables,
+    format_class_counts,
+    join_names,
     prevalence_table,
 )
 from clfeval.pages.tune_jpt.main_table import (
@@ -105,7 +109,7 @@ TABLES = (
         Column("fixed_value", "estimate", "value at the fixed threshold"),
         Column("corrected", "estimate", "corrected value"),
     )),
-    shared_columns.PREVALENCE_TABLE,
+    PREVALENCE_TABLE,
     Table("cutoffs", (
         MODEL, MEASURE, *cols("odds", "odds"), *cols("cut?", "threshold"),
         Column("rule", "text", among=RULES),
@@ -296,6 +300,79 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     yield from detail_tables(look, digits)
 
 
+GLOSSARY: Mapping[str, str] = {
+    **PREVALENCE_MEANINGS,
+    **SHARED,
+    **{f"models.{name}": f"{words} among the number in `rows`"
+       for name, words in COUNT_MEANINGS.items()},
+    **{f"expected.{name}": f"expected {words} in the population"
+       for name, words in COUNT_MEANINGS.items()},
+    "rows": "total of the 2 x 2 table: counted rows, else 1,000",
+    "expected.rows": "size of the population, given by --population",
+    "positives": "positives in that population",
+    "negatives": "negatives in that population",
+    "flagged": "expected number of rows predicted positive",
+    "ratio": "positives / negatives as one number",
+    "tar": "accuracy, the share of correct predictions",
+    "npv": "share of predicted negatives that are negative",
+    "sensitivity": "share of positives predicted positive",
+    "specificity": "share of negatives predicted negative",
+    "ic": "mutual information of truth and prediction / entropy of the truth",
+    "net_benefit": "(TP - FP × t / (1 - t)) / rows, at threshold probability t",
+    "expected_cost": "mean cost of errors per row, minus the benefit of correct predictions",
+    "epa": "mean of PPV odds and NPV odds; the larger one dominates it",
+    "tor": "odds of a correct prediction, accuracy / (1 - accuracy)",
+    "lr_pos": "positive likelihood ratio, sensitivity / (1 - specificity)",
+    "lr_neg": "negative likelihood ratio, (1 - sensitivity) / specificity",
+    "dor": "diagnostic odds ratio, LR+ / LR-",
+    "dp": "discriminant power, proportional to the logarithm of DOR",
+    "first": "first model of the pair",
+    "second": "second model of the pair",
+    "crossovers.models": "the pair of models",
+    "crossing": "prevalence at which both are equal; outside its interval one is better",
+    "leads_below": "the better model at smaller prevalences",
+    "leads_above": "the better model at larger prevalences",
+    "crossovers.verdict": "leading models; tests are simultaneous for all ratios and pairs",
+    "leader": "the model with the best value",
+    "value": "value of the best model",
+    "winner": "the leader, if every other model is significantly worse (adjusted for all pairs)",
+    "winners.verdict": "leader compared with the other models, for the margin of --margin",
+    "least_lead": "smallest lower confidence limit of the leader's differences to other models",
+    "equivalent": "models equivalent to the leader within --margin (adjusted)",
+    "possibly_better": "models for which a lead by --margin or more is not excluded",
+    "tied": "models that are not significantly worse than the leader",
+    "thresholds.threshold": "the best threshold for the measure in this population",
+    "cutoffs.threshold": "the best threshold for the measure at this class ratio",
+    "rule": "score >= t: rows at or above the threshold are predicted positive; else all or none",
+    "thresholds.sensitivity": "sensitivity at the best threshold",
+    "thresholds.specificity": "specificity at the best threshold",
+    "thresholds.value": "value at the best threshold, on the rows that chose it",
+    "fixed_threshold": "the threshold in use; none: each row gets its most probable class",
+    "fixed_value": "value of the measure at the threshold in use",
+    "corrected": "value expected on new data: the optimism of the choice is subtracted (bootstrap)",
+    "lowest": "smallest value over the range of prevalences",
+    "lowest_at": "prevalence of the smallest value",
+    "highest": "largest value over the range of prevalences",
+    "highest_at": "prevalence of the largest value",
+    "at odds": "class ratio (prevalence) of the value to the left",
+    "mean": "mean of the measure over the simulations",
+    "median": "median of the measure over the simulations",
+    "low": "lower quantile of the simulations, at the level",
+    "high": "upper quantile of the simulations, at the level",
+    "failed": "simulations in which the measure is undefined",
+    "models.alarms_per_case": PREVALENCE_MEANINGS["alarms_per_case"],
+}  # fmt: skip
+HEADINGS: Mapping[str, str] = {
+    "sens.": "sensitivity", "spec.": "specificity", "sens. at best": "thresholds.sensitivity",
+    "spec. at best": "thresholds.specificity",
+    "positives: negatives": "odds", "positives:negatives": "odds",
+    "positives: negatives (prevalence)": "odds", "prevalences": "prevalence",
+    "prevalence of crossing": "crossing", "leading model": "crossovers.verdict",
+    "best model": "leader", "tied with the best": "tied",
+    "best threshold": "thresholds.threshold", "best value": "thresholds.value",
+    "value at fixed": "fixed_value", "lower": "low", "upper": "high", "undefined": "failed",
+    **PREVALENCE_HEADINGS,
+}  # fmt: skip
 PAGE = Page(
     "tune-jpt", TABLES, headline, page_tables, page_charts,
     parts=("slices", "cells", "moving", "odds", "cost", "unmoved"), plots=("curves", "cuts"),
@@ -304,7 +381,5 @@ PAGE = Page(
         "chosen-threshold": ("thresholds", "cutoffs"),
         "one-sided-measure": ("thresholds", "cutoffs"),
     },
-    glossary={**shared_columns.PREVALENCE_MEANINGS, **TUNE_JPT,
-              "models.alarms_per_case": shared_columns.PREVALENCE_MEANINGS["alarms_per_case"]},
-    headings={**TUNE_JPT_HEADINGS, **shared_columns.PREVALENCE_HEADINGS},
+    glossary=GLOSSARY, headings=HEADINGS,
 )  # fmt: skip

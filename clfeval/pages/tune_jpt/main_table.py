@@ -16,8 +16,8 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
-from clfeval.pages.formatting import ABSENT, column_title, format_exact, majority_class_note
 from clfeval.pages.schema import Sign, Source, TableView
+from clfeval.pages.table_parts import ABSENT, column_title, format_exact, majority_class_note
 from clfeval.records import dataclass
 
 FEW = 4  # names of models in one cell

@@ -11,10 +11,9 @@ from clfeval.document import Cell, Estimate, Row, cell_value, comparable_rows
 from clfeval.document.rows import column_values, deferred_rows
 from clfeval.formatting import format_class_ratio, format_share, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.population import Population
-from clfeval.pages.formatting import ABSENT, evenly_spaced, format_amount, format_exact
+from clfeval.measures.record import Population
 from clfeval.pages.schema import Rank, Source, TableView
-from clfeval.pages.shared_columns import CELLS
+from clfeval.pages.table_parts import ABSENT, CELLS, evenly_spaced, format_amount, format_exact
 from clfeval.pages.tune_jpt.main_table import (
     AT_ODDS,
     EXPLAINED_COLUMNS,

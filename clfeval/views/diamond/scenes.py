@@ -9,10 +9,9 @@ from math import isclose
 
 from clfeval.document import Cell, Document, Estimate, Row, Rows, cell_value
 from clfeval.formatting import printable
-from clfeval.pages.formatting import REASONS, format_cell, format_exact
 from clfeval.pages.phidelta import CORNERS
 from clfeval.pages.schema import Point
-from clfeval.pages.shared_columns import sort_by_column
+from clfeval.pages.table_parts import REASONS, format_cell, format_exact, sort_by_column
 from clfeval.records import dataclass, replace
 from clfeval.views.canvas import MARKERS, NAME, TIE, KeyEntry, shorten_name
 

@@ -14,9 +14,9 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.inference.clusters import count_divisor, design_effect, flip_test
-from clfeval.inference.proportions import clopper_pearson
+from clfeval.inference.proportions import clopper_pearson, flip_test
 from clfeval.inference.rank_statistics import clustered_auc, delong_auc
+from clfeval.inference.standard_errors import count_divisor, design_effect
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.estimates import Cells, measure_limits

@@ -14,7 +14,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.counts.patterns import PatternCounts, TargetCounts
 from clfeval.document import Estimate
-from clfeval.inference.complement_sums import split_into_folds
+from clfeval.inference.resampling import split_into_folds
 from clfeval.methods.mars import best_subsets
 from tests.texts import check_text, numbers_in
 

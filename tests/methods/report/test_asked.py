@@ -10,8 +10,8 @@ import pytest
 
 import clfeval
 from clfeval.errors import UsageError
+from clfeval.measures.calibration import aurc
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.decisions import aurc
 from clfeval.methods.measurement.requested_measures import (
     DEFAULT,
     OF_TWO_CLASSES,

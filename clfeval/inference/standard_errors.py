@@ -1,16 +1,19 @@
-"""Standard errors of smooth measures from influence values, and of differences of two measures."""
+"""Standard errors from influence values, confidence limits, and design effects of clusters.
+
+The residual of a cluster for a share k / n is r = k_c - (k/n) n_c; the variance of the share is the
+sum of r² over clusters, against k (n-k) / n for independent rows. Their ratio is the design effect,
+the divisor of counts for intervals of independent rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Influence, divide
-from clfeval.inference.distributions import student_quantile
-from clfeval.inference.region_intervals import OfProportions
+from clfeval.inference.distributions import critical_value, student_quantile
 from clfeval.records import dataclass
 
 _BLOCK = 2**16  # kinds of rows per block, few enough to stay in the cache
@@ -198,15 +201,6 @@ def confidence_limits(
     return np.maximum(np.minimum(ends[0], x), low), np.minimum(np.maximum(ends[1], x), high)
 
 
-_SHRINK = 4.0  # each step is this much shorter than the one before
-_INSIDE_STEPS = 8  # between the borders a measure changes on the scale of the nearer border
-_BORDER_STEPS = 24  # at a border on any scale: down to 4**-23 / 2
-_COLUMNS = 5  # of the extrapolation
-_ENOUGH = 1e-9  # relative: shorter steps would only add rounding
-_AT_MOST = 1e-3  # relative: beyond this error the slope counts as 0
-_ROUNDING = 4 * np.finfo(np.float64).eps
-
-
 def measure_difference(
     value1: ArrayLike,
     low1: ArrayLike,
@@ -251,58 +245,134 @@ def measure_difference(
     )
 
 
-def partial_derivatives(
-    measure: OfProportions, tp: ArrayLike, fp: ArrayLike
-) -> tuple[Floats, Floats]:
-    """Return the partial derivatives of measure(tp, fp), numerically.
-
-    Differences over steps that shrink fourfold, extrapolated to 0: central, at 0 and 1 one-sided.
-    The first extrapolation with an error of a billionth is taken, else the one of the least error;
-    0 where none is good to a thousandth.
-
-    Shapes: tp and fp broadcast with each other and with what the measure holds, such as a grid of
-    odds; the measure must treat every element by itself.
-    Errors: ValueError unless 0 <= tp, fp <= 1; NaN has the slopes 0.
-    Source: Ridders 1982, Advances in Engineering Software 4:75.
-    """
-    p, q = np.asarray(tp, np.float64), np.asarray(fp, np.float64)
-    if any(np.any((rate < 0) | (rate > 1)) for rate in (p, q)):
-        raise ValueError("a rate lies between 0 and 1")
-    slopes = _derivative(lambda x: measure(x, q), p), _derivative(lambda x: measure(p, x), q)
-    first, second, *_ = np.broadcast_arrays(*slopes, p, q)
-    return first.copy(), second.copy()
-
-
-def _derivative(function: Callable[[Floats], Floats], x: Floats) -> Floats:
-    """Return the derivative of a function of numbers between 0 and 1."""
-    inside = (x > 0) & (x < 1)
-    reach = np.where(inside, np.minimum(x, 1 - x), 1.0) / 2
-    up, down = np.where(x < 1, reach, 0.0), np.where(x > 0, reach, 0.0)
-    # the error of a central difference is a series in the square of the step
-    factor = np.where(inside, _SHRINK**2, _SHRINK)
-    best, error = np.asarray(0.0), np.asarray(_AT_MOST)
-    before: list[Floats] = []
-    with np.errstate(all="ignore"):
-        for step in range(_BORDER_STEPS):
-            seeking = (error > _ENOUGH) & (~inside | (step < _INSIDE_STEPS))
-            if not seeking.any():
-                break
-            right, left = x + up * _SHRINK**-step, x - down * _SHRINK**-step
-            higher, lower = function(right), function(left)
-            row = [np.asarray((higher - lower) / (right - left))]
-            rounding = _ROUNDING * (np.abs(higher) + np.abs(lower)) / (right - left)
-            for k, previous in enumerate(before[:_COLUMNS]):
-                better = row[k] + (row[k] - previous) / (factor ** (k + 1) - 1)
-                moved = np.maximum(np.abs(better - row[k]), np.abs(better - previous))
-                doubt = (moved + rounding) / np.abs(better)
-                take = seeking & (doubt < error)
-                best, error = np.where(take, better, best), np.where(take, doubt, error)
-                row.append(better)
-            before = row
-    return best
-
-
 def _third_side(x: Floats, y: Floats, cosine: Floats) -> Floats:
     """Return sqrt(x² - 2 cosine x y + y²), of no negative number; infinite where x or y is."""
     side = np.hypot(x - y, np.sqrt(2 * (1 - cosine)) * np.sqrt(x) * np.sqrt(y))
     return np.where(np.isinf(x) | np.isinf(y), np.inf, side)
+
+
+_LEAST_FACTOR, _MOST_FACTOR = 0.05, 2.0  # of the variance of a sum: bounds of correlated shares
+_ROUNDING = 1e-9  # of numbers of clusters: what rounding leaves
+
+
+def design_effect(
+    k: ArrayLike, n: ArrayLike, kk: ArrayLike, kn: ArrayLike, nn: ArrayLike,
+    cautious: bool = True, heavy: ArrayLike = 0.0,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return the design effect of a share k / n and the effective number of clusters g.
+
+    g = n² / nn   variance = g / (g-1) (kk - 2 p kn + p² nn) / n²   effect = variance n / (p (1-p))
+
+    with kk, kn and nn the sums over clusters of k_c², k_c n_c and n_c², and p = k / n. The effect
+    is at least 1, and nn / n where k = 0 or k = n. cautious: half a cluster more, half of its rows
+    positive: (m (1/2 - p))² / 2 more in the sum of squares, m = nn / n. heavy: lower bound of m.
+
+    Shapes: all broadcast. The effect is from 1 up, infinite where all rows are one cluster; g from
+    1 up to the number of clusters; both NaN where n = 0.
+    Source: the ratio estimator, Cochran 1977, Sampling Techniques, section 9A; g: Carter, Schnepel
+    and Steigerwald 2017, Review of Economics and Statistics 99:698, for clusters of any size.
+    """
+    hits, rows, square, product, size = (np.asarray(x, np.float64) for x in (k, n, kk, kn, nn))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p, g = hits / rows, np.maximum(rows**2 / size, 1.0)
+        spread = np.maximum(square - 2 * p * product + p**2 * size, 0) * (g / (g - 1))
+        each = np.maximum(size / rows, heavy)
+        if cautious:
+            spread = spread + (each * (0.5 - p)) ** 2 / 2
+        alone = hits * (1 - p)
+        effect = np.where(alone > 0, np.maximum(spread / alone, 1), each)
+    return np.where(rows > 0, np.where(g > 1 + _ROUNDING, effect, np.inf), np.nan), g
+
+
+def count_divisor(effect: ArrayLike, clusters: ArrayLike, *, level: float) -> Floats:
+    """Return the divisor of counts effect (t / z)², with g - 1 degrees of freedom for t.
+
+    Both broadcast; from the effect up, infinite with fewer than two clusters. ValueError unless
+    0 < level < 1. Source: Korn and Graubard 1998, Survey Methodology 24:193.
+    """
+    size, df = np.asarray(effect, np.float64), np.asarray(clusters, np.float64) - 1
+    with np.errstate(invalid="ignore", over="ignore"):
+        t = student_quantile(df, level=level)
+        found = size * np.maximum(t / critical_value(level), 1) ** 2
+    return np.where(df > 0, found, np.where(np.isnan(size), np.nan, np.inf))
+
+
+def sum_variance_factor(variances: ArrayLike, covariances: ArrayLike) -> Floats:
+    """Return the variance of a sum relative to independent parts: 1 + 2 cov / var.
+
+    variances: of the parts; covariances: of every two. Range 0.05 to 2 for each further part; 1
+    where no part varies.
+    """
+    parts, shared = np.asarray(variances), 2 * np.sum(covariances, axis=0)
+    whole = parts.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.where(whole > 0, 1 + shared / whole, 1.0)
+    return np.clip(factor, _LEAST_FACTOR, _MOST_FACTOR * (len(parts) - 1))
+
+
+def joint_shares(
+    sums: ArrayLike, totals: ArrayLike, parts: ArrayLike, wholes: ArrayLike,
+    heavy: ArrayLike = 0.0,
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    """Return design effects and g (j, m), covariances (j, j, m) of shares k / n of the same rows.
+
+    k = part . x   n = whole . x   r = (part - (k/n) whole) . x_c   h = g / (g-1)
+    cov_ij = sum of r_i r_j sqrt(h_i h_j) / (n_i n_j)
+
+    Shapes: totals (m, d) are the counts x of m tables, sums (m, d, d) the sums over their clusters
+    of the products of any two; parts and wholes (j, m, d) or (j, 1, d) select the counts of each
+    share; heavy (j, m), as for `design_effect`. NaN where n = 0; cov is infinite in one cluster.
+    Source: as for `design_effect`; the residuals are the influence values of a ratio.
+    """
+    s, x = np.asarray(sums, np.float64), np.asarray(totals, np.float64)
+    shape = (len(np.asarray(parts)), *x.shape)
+    a, b = (np.broadcast_to(np.asarray(one, np.float64), shape) for one in (parts, wholes))
+    k, n = (np.einsum("jmd,md->jm", one, x) for one in (a, b))
+    kk, kn, nn = (
+        np.einsum("jmd,mde,jme->jm", one, s, other) for one, other in ((a, a), (a, b), (b, b))
+    )
+    effect, g = design_effect(k, n, kk, kn, nn, heavy=heavy)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        residual = (a - (k / n)[..., None] * b) * (np.sqrt(g / (g - 1)) / n)[..., None]
+        return effect, g, np.einsum("imd,mde,jme->ijm", residual, s, residual)
+
+
+def share_divisor(
+    sums: ArrayLike, totals: ArrayLike, part: ArrayLike, whole: ArrayLike, *, level: float
+) -> Floats:
+    """Return the divisors of the counts of a share of m tables, (m,): see `joint_shares`.
+
+    totals (m, 4) are TP, FP, P and N. `heavy` is the weight of the heavier class of the share.
+    """
+    s, x, w = (np.asarray(one, np.float64) for one in (sums, totals, whole))
+    lone = s[:, 2, 3] == 0
+    for hit, every in ((0, 2), (1, 3)):
+        lone &= np.isclose(s[:, hit, hit], s[:, hit, every], rtol=1e-9, atol=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.nan_to_num([s[:, every, every] / x[:, every] for every in (2, 3)])
+    of = np.stack([w[..., [0, 2]].any(axis=-1), w[..., [1, 3]].any(axis=-1)])
+    heavy = np.where(lone, np.where(of, each, 0.0).max(axis=0), 0.0)
+    effect, g, _ = joint_shares(s, x, np.asarray(part)[None], w[None], heavy=heavy)
+    return np.asarray(count_divisor(effect, g, level=level)[0])
+
+
+def rate_divisors(sums: ArrayLike, totals: ArrayLike, slopes: ArrayLike, *, level: float) -> Floats:
+    """Return divisors of counts for a function of TP / P, FP / N and optionally P / (P + N).
+
+    totals (m, 4) are TP, FP, P and N, sums (m, 4, 4); slopes (2, m) or (3, m) are those of the
+    function along each share, the result has their shape.
+    """
+    a = np.nan_to_num(np.asarray(slopes, np.float64))
+    wholes = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 1]], np.float64)[: len(a), None]
+    effect, g, cov = joint_shares(sums, totals, np.eye(4)[: len(a), None], wholes)
+    each = np.einsum("im,jm,ijm->ijm", a, a, np.nan_to_num(cov))
+    own, pairs = np.arange(len(a)), np.triu_indices(len(a), 1)
+    return count_divisor(effect, g, level=level) * sum_variance_factor(each[own, own], each[pairs])
+
+
+def rate_correlation(sums: ArrayLike, totals: ArrayLike) -> Floats:
+    """Return the correlation of TP / P and FP / N over clusters, (m,); 0 where one is constant."""
+    _, _, cov = joint_shares(sums, totals, np.eye(4)[:2, None], np.eye(4)[2:, None])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rho = cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1])
+    return np.where(np.isfinite(rho), np.clip(rho, -1, 1), 0.0)

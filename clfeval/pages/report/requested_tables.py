@@ -1,0 +1,370 @@
+"""Tables that options ask of report: comparisons, slices, chosen thresholds, best models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from clfeval.document import Cell, Document, Estimate, Row, as_estimate, cell_value
+from clfeval.formatting import (
+    NAMESAKES,
+    describe_reference,
+    format_count,
+    format_number,
+    format_percent,
+    quote_if_ambiguous,
+)
+from clfeval.measures.catalog import find_measure
+from clfeval.pages.schema import COUNT_MEANINGS, Source, TableView, comparison_rows
+from clfeval.pages.table_parts import (
+    INFINITE,
+    MAX_ROWS,
+    REASONS,
+    column_heading,
+    existing_tables,
+    format_exact,
+    sort_by_column,
+)
+
+FEW = 15  # comparisons, or slices, shown where an option asks for them
+FAIRNESS = (
+    "fairness criteria, by the measure that is equal: equal opportunity (sensitivity), predictive "
+    "equality (specificity), predictive parity (precision), demographic parity "
+    "(detection_prevalence)"
+)
+SLICE_HEADS = {
+    "oe_ratio": "O:E →1", "roc_auc": "AUC ↑", "sensitivity": "sens. ↑", "specificity": "spec. ↑",
+}  # fmt: skip
+SHORT: Mapping[str, Source] = {
+    "difference": "difference_adjusted", "p, adjusted": "p_adjusted", "verdict": "verdict",
+}  # fmt: skip
+
+
+def comparison_tables(result: Document) -> Iterator[TableView]:
+    """Yield the differences requested by an option, the leading measures first."""
+    rows, given = comparison_rows(result, "reference"), str(result.parameters.get("reference"))
+    yield from run_tables(result)
+    if rows:
+        pairs = {(row["model"], row["reference"]): row for row in rows}
+        references = {str(reference) for _, reference in pairs}
+        columns: dict[str, Source] = {"measure": "measure", "model": "model", **SHORT}
+        title, note = "Differences between models", ""
+        if len(pairs) > 1:
+            note = "intervals and p: adjusted for all comparisons of a measure, not across measures"
+        if len(references) == 1 or given.endswith(NAMESAKES):
+            title = f"Differences from {describe_reference(min(references), given)}"
+        else:
+            columns = {"measure": "measure", "model": "model", "minus": "reference", **SHORT}
+        if len(pairs) == 1:
+            names = str(rows[0]["model"]), *references
+            model, reference = map(quote_if_ambiguous, names)
+            title = f"{model} minus {reference}"
+            columns.pop("model")
+            note = "intervals and p: adjusted only for sensitivity and specificity together"
+        for row in result.tables.get("together", ()):
+            if row["p"] is not None:
+                note += f"; Cochran's Q (equal accuracy of {row['models']} models): p "
+                note += format_exact(float(str(row["p"])))
+        yield TableView("comparisons", f"{title} on the same rows", columns,
+                        sort_requested_first(result, rows), max(FEW, len(pairs)), note,
+                        rank="asked", lead="difference_adjusted", whole=True)  # fmt: skip
+    constant = "(constant): predicts the prevalence; (majority): predicts the majority class"
+    majority = any(row["model"] == "(majority)" for row in result.tables.get("baselines", ()))
+    yield from existing_tables(
+        result,
+        TableView("mcnemar", "McNemar tests: rows that one of two models predicts correctly",
+                  "model reference newly_right newly_wrong p?", rank="asked"),
+        TableView("baselines", "Baselines: permuted truth and constant models",
+                  "measure model value observed p?", note=constant * majority, rank="asked"),
+        TableView("resolution", "Sample size to detect a difference (power 0.8)",
+                  "measure model reference wanted rows_needed detectable", rank="asked"),
+        TableView("changes", "Changed predictions",
+                  "model reference id? row? truth before after", rank="asked"),
+    )  # fmt: skip
+
+
+def sort_requested_first(result: Document, rows: Sequence[Row]) -> list[Row]:
+    """Return rows sorted: the leading measure, then those that options name, then others."""
+    asked = result.parameters
+    names = [*asked.get("measure", ()), *asked.get("margin", ()), *asked.get("resolution", ())]
+    ids = {one.id for name in names if (one := find_measure(name.partition(":")[0])) is not None}
+    lead = rows[0]["measure"]
+
+    def later(row: Row) -> bool:
+        return row["measure"] != lead and str(row["measure"]).partition(":")[0] not in ids
+
+    return sorted(rows, key=later)
+
+
+def run_tables(result: Document) -> Iterator[TableView]:
+    """Yield tables of means over runs, of their differences, and of each run."""
+    yield from existing_tables(
+        result,
+        TableView("run_spread", "Means over runs", "measure model mean sd runs method"),
+        TableView("runs", "Each run", "measure model run value"),
+    )
+    if rows := comparison_rows(result, "run"):
+        references = {str(row["reference"]) for row in rows}
+        title = "Differences of means over runs, all pairs"
+        less: dict[str, Source] = {"minus": "reference"}
+        if len(references) == 1:
+            title, less = f"Differences from {quote_if_ambiguous(*references)}, means over runs", {}
+        columns: dict[str, Source] = {"measure": "measure", "model": "model", **less, **SHORT}
+        note = "intervals and p: adjusted for all comparisons of a measure"
+        if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
+            note += "; runs of the same rows have them only for the leading measure and --measure"
+        yield TableView("comparisons", title, columns, sort_requested_first(result, rows), FEW,
+                        note, rank="asked", lead="difference_adjusted", whole=True,
+                        name="runs_compared")  # fmt: skip
+
+
+def slice_tables(result: Document) -> Iterator[TableView]:
+    """Yield the slices of the leading model, significantly worse ones first and marked."""
+    every = result.tables.get("slices", ())
+    if not every:
+        return
+    best = str(every[0]["model"])
+    mine = [row for row in every if row["model"] == best]
+    rows = [row for row in mine if row["q"] is not None] or list(mine)
+    few = sum(row["q"] is None for row in mine)
+    note = "▼ significantly worse than outside the slice; q: p adjusted for all tests"
+    if few:
+        note += f"; {format_count(few, 'slice')} too small to test"
+        note += "; for all, add --format csv --show slices"
+    columns: dict[str, Source] = {"slice": "slice", "rows": "rows"}
+    if "positives" in rows[0]:
+        columns["positives"] = "positives"
+    columns |= {
+        SLICE_HEADS.get(name, column_heading(name)): partial(_format_marked, name=name)
+        for name in rows[0] if isinstance(rows[0][name], Estimate)
+    }  # fmt: skip
+    yield TableView("slices", f"Slices of {quote_if_ambiguous(best)}",
+                    {**columns, "q": "q"}, rows, FEW,
+                    note, rank="asked", whole=True, places=())  # fmt: skip
+    if inside := comparison_rows(result, "reference", inside=True):
+        to = describe_reference(str(inside[0]["reference"]), str(result.parameters["reference"]))
+        of = {str(row["measure"]) for row in inside}
+        also: dict[str, Source] = {"measure": "measure"} if len(of) > 1 else {}
+        by = "" if also else f", by {column_heading(*of)}"
+        yield TableView("comparisons", f"Differences from {to} in each slice{by}",
+                    {"slice": "slice", **also, "model": "model", **SHORT}, inside, FEW,
+                    "intervals: unadjusted; p: adjusted (Benjamini-Hochberg)",
+                    rank="asked", lead="difference_adjusted", whole=True,
+                    name="within")  # fmt: skip
+    gaps = [row for row in comparison_rows(result, "slice", inside=True) if row["model"] == best]
+    yield TableView(
+        "comparisons", f"Slices of {quote_if_ambiguous(best)}: inside compared with outside",
+        {"measure": "measure", "slice": "slice", "in slice": "new", "outside": "old",
+         "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
+        gaps, 60, FAIRNESS, name="gaps",
+    )  # fmt: skip
+    yield from existing_tables(result, TableView(
+        "extremes", "Largest differences between slices",
+        "measure model largest smallest gap slices",
+    ))  # fmt: skip
+
+
+def _format_marked(row: Row, *, name: str) -> str:
+    """Return a measure of a slice as text, marked where it is significantly worse."""
+    value, worse = as_estimate(row[name]).value, row["worse"]
+    mark = "▼" if isinstance(worse, list) and name in worse else " "
+    return "" if value is None else f"{format_number(value)}{mark}"
+
+
+def best_model_tables(result: Document) -> Iterator[TableView]:
+    """Yield tables of the models tied with the best by each measure, and corrected best values."""
+    yield from existing_tables(
+        result,
+        TableView("best", "Models tied with the best, with confidence intervals of ranks",
+                  "measure model tied p_first rank_low rank_high"),
+        TableView("winner", "Value of the best model, corrected for selection bias",
+                  "measure model value optimism corrected"),
+        TableView("together", "Cochran's Q test of equal accuracy",
+                  "measure models differ statistic? p? method"),
+    )  # fmt: skip
+
+
+RULES = ("score >= t", "never positive", "always positive")
+CUTOFF_RATES: Mapping[str, Source] = {
+    "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
+}  # fmt: skip
+
+
+def threshold_tables(result: Document) -> Iterator[TableView]:
+    """Yield tables of chosen thresholds, of abstention zones, and of the risk-coverage curve."""
+    if rows := order_by_rule(result, result.whole("cutoffs"), "roc_auc"):
+        columns: dict[str, Source] = {
+            **_model_column(rows), "chosen by": _format_rule, "threshold": _format_threshold,
+            "goal:\nnew data": "corrected", "goal:\nsame rows": "value", **CUTOFF_RATES,
+            "flagged": "flagged", "bootstrap": _bootstrap_interval,
+        }  # fmt: skip
+        title, rules = "Thresholds chosen on these rows", {_format_rule(row) for row in rows}
+        if len(rules) == 1:
+            title += f": {min(rules)}"
+            del columns["chosen by"]
+        note = "values are expected on new data, except same rows"
+        best = dict.fromkeys(str(row["measure"]) for row in rows if row["limited"] is not None)
+        note += f"; goal: {' or '.join(best)}, maximized under the constraint" if best else ""
+        whys = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
+        said = [REASONS.get(why, why) for why in whys if why is not None and why not in INFINITE]
+        yield TableView(
+            "cutoffs", title, columns, rows, MAX_ROWS, "; –: ".join((note, *said)), rank="asked",
+            lead="corrected", right=("threshold",), places=(),
+            legend=("goal: same rows", "bootstrap"),
+        )  # fmt: skip
+    if rows := order_by_rule(result, result.whole("abstentions"), "roc_auc"):
+        costs = {text for row in rows if (text := str(row["chosen_by"])).startswith("cost")}
+        columns = {
+            **_model_column(rows), "zone": lambda row: "cost" if len(costs) == 1 and str(
+                row["chosen_by"]) in costs else _format_rule(row),
+            "abstains at": _format_zone, "coverage": "coverage", "accuracy": "accuracy",
+            "all rows": "accuracy_of_all", **CUTOFF_RATES,
+            **({"cost": "cost", "cost of all": "cost_of_all"} if costs else {}),
+        }  # fmt: skip
+        note = "all rows: accuracy without abstention"
+        if len(costs) == 1:
+            note += f"; cost: {min(costs).partition(':')[2].replace(',', ', ')}"
+        yield TableView("abstentions", "Abstention near the threshold", columns, rows, MAX_ROWS,
+                        note, rank="asked", lead="accuracy", places=())  # fmt: skip
+    rows = [*result.whole("risk")]
+    first: dict[tuple[Cell, int], Row] = {}  # of each model in every twentieth of the coverage
+    for row in rows:
+        step = int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
+        first.setdefault((row["model"], step), row)
+    yield from existing_tables(result, TableView(
+        "risk", "Risk-coverage curve: error rate among rows with a prediction",
+        "model coverage risk distance", [*first.values()], 4 * MAX_ROWS, total=len(rows),
+    ))  # fmt: skip
+
+
+def order_by_rule(result: Document, rows: Sequence[Row], measure: str) -> list[Row]:
+    """Return rows by rule, then in the order of the models by a measure."""
+    models = sort_by_column(result.whole("models"), measure) if rows else ()
+    names = [row["model"] for row in models]
+    rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
+    return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))
+
+
+def _model_column(rows: Sequence[Row]) -> dict[str, Source]:
+    return {"model": "model"} if len({row["model"] for row in rows}) > 1 else {}
+
+
+def _format_rule(row: Row) -> str:
+    """Return a rule as it is typed, a share in percent."""
+    text = str(row["chosen_by"])
+    try:
+        return f"{format_percent(float(text))}%"
+    except ValueError:
+        return text.replace("expected_cost:", "cost:")
+
+
+def _format_threshold(row: Row) -> str:
+    words = {RULES[1]: "none", RULES[2]: "all", None: "–"}
+    return words.get(row["rule"]) or format_exact(row["threshold"])  # type: ignore[arg-type]
+
+
+def _bootstrap_interval(row: Row) -> str:
+    low, high = row["threshold_low"], row["threshold_high"]
+    if low is None:
+        return ""
+    return f"{format_exact(low)} to {'none' if high is None else format_exact(high)}"
+
+
+def _format_zone(row: Row) -> str:
+    if row["low"] is None:
+        return "–"
+    low, high = format_exact(row["low"]), format_exact(row["high"])
+    if row["high"] is None:
+        return f"from {low} up"
+    return "none" if row["low"] == row["high"] else f"{low} to {high}"
+
+
+RATE_MEANINGS = {
+    "sensitivity": "share of positives predicted positive",
+    "specificity": "share of negatives predicted negative",
+    "precision": "share of predicted positives that are positive",
+    "npv": "share of predicted negatives that are negative",
+}
+MEANINGS: Mapping[str, str] = {
+    "reference": "the model compared with",
+    "p_first": "estimated probability that it is best in a new table like this one",
+    "rank_low": "lower confidence limit of its rank (1 is best)",
+    "rank_high": "upper confidence limit of its rank",
+    "optimism": "selection bias: the mean excess of the best value over its true value",
+    "corrected": "value expected on new data: corrected for optimism by the bootstrap",
+    "newly_right": "rows that only the model predicts correctly, not the reference",
+    "newly_wrong": "rows that only the reference predicts correctly, not the model",
+    "together.models": "number of models with a threshold or labels",
+    "differ": "rows that some models predict correctly and others do not",
+    "statistic": "Cochran's Q, approximately chi-square with (models - 1) degrees of freedom",
+    "together.method": "method of the test, or why it is missing",
+    "together.p": "p-value of Q under equal accuracy of all models",
+    "runs": "runs in which the measure is defined (in comparisons, for both models)",
+    "run": "one repetition, such as a fold or a seed (--run)",
+    "mean": "unweighted mean over runs, with its confidence interval",
+    "run_spread.sd": "standard deviation between runs",
+    "run_spread.method": "folds: corrected t (Nadeau-Bengio); repeats on the same rows: variance "
+    "of runs and rows",
+    "mcnemar.p": "McNemar's mid-p under equal accuracy of both models",
+    "mcnemar.method": "method of the test, or why it is missing",
+    "runs.value": "the measure in this run",
+    "gap": "value in the slice minus value outside the slice",
+    "extremes.gap": "largest minus smallest value of the slices, with an interval adjusted "
+    "for all pairs of slices",
+    "largest": "tested slice with the largest value",
+    "smallest": "tested slice with the smallest value",
+    "extremes.slices": "number of slices tested",
+    "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over slices and measures",
+    "worse": "measures by which the slice is significantly worse than outside the slice",
+    "equal opportunity": "sensitivity is equal in the slice and outside it",
+    "predictive equality": "specificity (and FPR) is equal in the slice and outside it",
+    "demographic parity": "detection prevalence is equal in the slice and outside it",
+    "predictive parity": "precision (PPV) is equal in the slice and outside it",
+    "baselines.value": "expected value of an uninformative model: mean over permutations of the "
+    "truth",
+    "baselines.observed": "value of the measure on the observed truth",
+    "baselines.p": "permutation p-value: share of permutations at least as good as observed",
+    "baselines.method": "hypergeometric, expectation: exact; permutations: Monte Carlo; constant: "
+    "one prediction for all rows",
+    "wanted": "difference to detect (--resolution)",
+    "rows_needed": "sample size that detects it with power 0.8",
+    "before": "prediction of the reference",
+    "after": "prediction of the model",
+    "changes.id": "id of the row (--id)",
+    "changes.row": "row number in the file; the header is row 1",
+    "file": "file of the row",
+    "chosen_by": "rule: the measure that is optimized, or the constraint",
+    "cutoffs.threshold": "scores at or above it are predicted positive; "
+    "empty if no row is predicted positive or no threshold meets the rule",
+    "threshold_low": "lower confidence limit of the threshold, by the bootstrap",
+    "threshold_high": "upper confidence limit of the threshold, by the bootstrap",
+    "rule": "how the threshold is applied",
+    **{f"cutoffs.{name}": f"{words}, at the threshold" for name, words in COUNT_MEANINGS.items()},
+    "cutoffs.measure": "measure that is maximized; with a constraint: specificity, or sensitivity "
+    "if the constraint is on the negatives",
+    "cutoffs.value": "value at the threshold on the same rows, which is optimistic",
+    "limited": "constrained measure expected on new data, corrected for optimism",
+    **{f"cutoffs.{name}": f"{words}, expected on new data" for name, words in (
+        *RATE_MEANINGS.items(), ("flagged", "share of rows predicted positive"))},
+    "abstentions.chosen_by": "share of rows without a prediction, or costs of the error types",
+    "abstentions.threshold": "the threshold if every row has a prediction",
+    "low": "lower bound of the abstention zone",
+    "high": "upper bound of the abstention zone: scores at or above it are predicted positive",
+    "coverage": "share of rows with a prediction, those farthest from the threshold",
+    **{f"abstentions.{name}": f"{words}, among rows with a prediction" for name, words in (
+        *COUNT_MEANINGS.items(), ("accuracy", "accuracy"), *RATE_MEANINGS.items())},
+    "accuracy_of_all": "accuracy if every row has a prediction",
+    "cost": "mean cost per row, abstentions included",
+    "cost_of_all": "mean cost per row without abstention, at `threshold`",
+    "aurc": "area under the risk-coverage curve: mean error rate over all coverages",
+    "distance": "rows with scores closer than this to the threshold get no prediction",
+    "risk.coverage": "share of rows with a prediction",
+    "risk": "error rate among rows with a prediction",
+    "bootstrap": "confidence interval of the threshold",
+    "goal: same rows": "what the rule optimizes, on the rows that chose the threshold: optimistic",
+    "goal: new data": "what the rule optimizes, expected on new data",
+    "zone": "share: the rows nearest the threshold; cost: rows for which both predictions cost "
+    "more than abstention (Chow)",
+    "abstains at": "scores without a prediction: from the first number to below the second",
+    "all rows": "accuracy if every row has a prediction",
+}  # fmt: skip

@@ -1,0 +1,361 @@
+"""Parts that tables of pages share: cells and notes as text, columns, meanings, whole tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from clfeval import formatting
+from clfeval.document import Cell, Document, Estimate, Row, as_estimate, cell_value, sort_value
+from clfeval.formatting import (
+    DIGITS,
+    format_class_ratio,
+    format_close,
+    format_count,
+    format_number,
+    format_share,
+    quote_if_ambiguous,
+)
+from clfeval.measures.catalog import CATALOG, find_measure, measure_title
+from clfeval.pages.schema import (
+    Column,
+    Rank,
+    Sign,
+    Source,
+    Table,
+    TableView,
+    Write,
+    cols,
+    comparison_rows,
+)
+
+T = TypeVar("T")
+ABSENT = "–"
+INFINITE = {"infinite": "∞", "minus_infinite": "-∞"}
+WIDE = 12  # columns of a bar
+ARROWS = {"max": "↑", "min": "↓"}
+
+REASONS = {
+    "needs_scores": "the model has labels only, no scores",
+    "needs_threshold": "the threshold of the model is unknown",
+    "not_probabilities": "scores are outside 0 to 1",
+    "nothing_found": "no model detects any row of the target class",
+    "no_other_model": "every model is in the set",
+    "no_positive_prediction": "the model predicts no positives",
+    "no_positive_truth": "there is no positive row",
+    "no_negative_prediction": "the model predicts no negatives",
+    "no_negative_truth": "there is no negative row",
+    "zero_margin": "a row or column of the 2 x 2 table is empty",
+    "nothing_positive": "there are no positives, true or predicted",
+    "expected_agreement_one": "truth and predictions are all of one class",
+    "class_absent": "truth lacks one of the classes",
+    "single_class": "only one class occurs", "too_few_rows": "no rows, or too few",
+    "separation": "scores are all 0 or 1, equal, or separate the classes",
+    "nothing_expected": "all probabilities are 0",
+    "no_uncertainty": "all probabilities are 0, 1/2 or 1",
+    "certain_threshold": "the threshold is 0 or 1",
+    "fractional_weights": "weights are fractions",
+    "too_few_metrics": "a polygon needs 3 metrics",
+    "missing_component": "a metric has no value", "zero_weight": "all weights are 0",
+    "outside_scale": "a value is outside the range of the metric",
+    "too_many_subsets": "the search takes too long to cross-validate",
+    "too_few_clusters": "a class has rows of one cluster only",
+    "limit_unmet": "no threshold meets the limit",
+    "limit_seldom_met": "fewer than half of the bootstrap tables meet the limit",
+    "infinite_scores": "scores are infinite",
+    "too_few_splits": "there is only one split", "constant": "all models have the same value",
+    "first": "there is no earlier line", "other_settings": "it was made with other settings",
+    "not_in_both": "one of the two lacks this measure",
+    "not_in_baseline": "the baseline lacks this measure",
+}  # fmt: skip
+
+
+def format_cell(cell: Cell, digits: int = DIGITS, write: Write = format_number) -> str:
+    """Return a cell as text: rounded, `∞` for infinite, a dash for undefined or absent."""
+    if isinstance(cell, Estimate):
+        if cell.value is None:
+            return INFINITE.get(cell.reason or "", ABSENT)
+        return write(cell.value, digits)
+    if cell is None:
+        return ABSENT
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return write(cell, digits)
+    if isinstance(cell, list):
+        return " + ".join(map(quote_if_ambiguous, cell))
+    return str(cell)
+
+
+def draw_bar(share: float | None, wide: int = WIDE) -> str:
+    """Return 0..1 as a bar of blocks on a dotted track; full only for 1, empty only for 0."""
+    if share is None:
+        return ""
+    steps = 8 * wide
+    filled = min(max(round(share * steps), 0), steps)
+    if 0 < share < 1:
+        filled = min(max(filled, 1), steps - 1)
+    whole, eighths = divmod(filled, 8)
+    return ("█" * whole + ("▏▎▍▌▋▊▉"[eighths - 1] if eighths else "")).ljust(wide, "·")
+
+
+def format_exact(cell: Cell) -> str:
+    """Return a threshold or p-value with four significant digits, also close to 0 or 1."""
+    return formatting.format_exact(cell) if isinstance(cell, float) else format_cell(cell)
+
+
+def format_interval(cell: Cell, digits: int = DIGITS, write: Write = format_number) -> str:
+    """Return an estimate's interval as text, empty without one; a missing limit is infinite."""
+    if not isinstance(cell, Estimate) or cell.low is cell.high is None:
+        return ""
+    low = "-∞" if cell.low is None else write(cell.low, digits)
+    return f"[{low}, {'∞' if cell.high is None else write(cell.high, digits)}]"
+
+
+def column_heading(column: Column | str) -> str:
+    """Return the heading of a column, with an arrow in the better direction."""
+    name, title = (column, None) if isinstance(column, str) else (column.name, column.title)
+    if title is None and name in CATALOG:
+        return f"{CATALOG[name].title} {CATALOG[name].arrow}".rstrip()
+    return title or name.replace("_", " ")
+
+
+def column_title(name: str, beta: float | None = None, column: Column | None = None) -> str:
+    """Return the title of a measure or another column; that of F depends on beta."""
+    title = measure_title(name, beta) if name in CATALOG else column and column.title
+    return title or name
+
+
+def format_amount(number: float, digits: int) -> str:
+    """Return an expected number of rows as text, with about `digits` significant digits."""
+    if not number:
+        return "0"
+    if number < 1:
+        return f"{number:#.{max(1, digits)}g}" if number >= 1e-4 else f"{number:.{digits}g}"
+    size = len(f"{number:.0f}")
+    return f"{number:,.{max(1 if size < 4 else 0, digits - size)}f}"
+
+
+def format_class_counts(result: Document) -> str:
+    """Return the number of rows, and of each class, as text, with the name of the positive one."""
+    summary, others = result.summary, len(result.parameters["negative"])
+    if summary["rows"] is None:
+        return "models with different class totals"
+    name = quote_if_ambiguous(str(result.parameters["positive"]))
+    name = f"class {name}" if name[:1].isdigit() else name
+    which = "" if name == "positive" else f" ({name})"
+    merged = f" ({others} other classes)" if others > 1 else ""
+    lines, rows = sum(file.rows for file in result.inputs), format_count(summary["rows"], "row")
+    weighed = "" if lines == summary["rows"] else f" by the weights of {lines:,}"
+    positives, negatives = f"{summary['positives']:,.10g}", f"{summary['negatives']:,.10g}"
+    return f"{rows}{weighed}, {positives} positive{which}, {negatives} negative{merged}"
+
+
+def independence_note(result: Document) -> str:
+    """Return the note on what intervals assume to be independent, empty where that is obvious."""
+    said, clusters = result.parameters.get("independence"), result.summary.get("clusters")
+    if result.summary.get("runs"):  # intervals are those of means over them
+        return ""
+    if clusters is None:
+        some = result.summary.get("effective_rows")
+        rows = sum(file.rows for file in result.inputs)
+        weights = "" if some is None else f", effective sample size {some:,.0f} of {rows:,} rows"
+        return f"assumes {said}{weights}" if said else weights[2:]
+    effect, equal = result.summary["design_effect"], result.summary.get("effective_clusters")
+    more = "" if effect is None else f", design effect up to {effect:.2g}"
+    more += "" if equal is None else f", weighted like {equal:,.0f} equal clusters"
+    return f"assumes {clusters:,} {said}{more}"
+
+
+def majority_class_note(prevalences: Sequence[Cell]) -> str:
+    """Return the note on the accuracy of the majority class, at each share of positives.
+
+    Source: Kuhn and Johnson, Applied Machine Learning for Tabular Data, section 15.2 (the
+    no-information rate).
+    """
+    known = sorted({max(p, 1 - p) for p in prevalences if isinstance(p, (int, float))})
+    if not known:
+        return ""
+    ends = dict.fromkeys(format_close(share, DIGITS) for share in (known[0], known[-1]))
+    return f"always predicting the majority class: accuracy {' to '.join(ends)}"
+
+
+def threshold_note(rows: Sequence[Row]) -> str:
+    """Return the note on the threshold of models with scores, if they share it."""
+    cuts = [*{row["threshold"]: None for row in rows}]
+    return "" if len(cuts) != 1 or cuts[0] is None else f" at threshold {format_exact(cuts[0])}"
+
+
+def evenly_spaced(values: Sequence[T], most: int) -> set[T]:
+    """Return `most` values, two or more, at even steps from the first to the last."""
+    last = len(values) - 1
+    return {values[round(i * last / (most - 1))] for i in range(most)} if values else set()
+
+
+def join_names(cell: Cell) -> str:
+    """Return the names in a cell as one text, in which commas of names cannot mislead."""
+    return ", ".join(map(quote_if_ambiguous, cell)) if isinstance(cell, list) else ""
+
+
+MAX_COMPARISON_ROWS, PAIRED = 20, 20  # rows shown; differences between models shown by default
+
+SLICE, MODEL = cols("slice", "slice") + cols("text", "model")
+CELLS = tuple(
+    Column(name, "weight", name.upper(), best="min" if name in ("fp", "fn") else None)
+    for name in ("tp", "fp", "fn", "tn")
+)
+
+
+def sort_by_column(rows: Sequence[Row], column: str) -> list[Row]:
+    """Return rows sorted by value within each slice and prevalence, those without a value last."""
+
+    def part(row: Row) -> tuple[Cell, Cell]:
+        return row.get("slice"), row.get("prevalence")
+
+    place = {here: i for i, here in enumerate(dict.fromkeys(map(part, rows)))}
+
+    def key(row: Row) -> tuple[int, bool, float]:
+        value = cell_value(row.get(column))
+        return place[part(row)], value is None, -(value or 0.0)
+
+    return sorted(rows, key=key)
+
+
+def best_and_tied_signs(rows: Sequence[Row]) -> list[Sign]:
+    """Return the signs of the best of several models and those tied with it, where tested."""
+    may = [row["tied"] for row in rows]
+    if len(may) < 2 or all(one is None for one in may):
+        return []
+    first = next((i for i, one in enumerate(may) if one), 0)
+    return ["best" if i == first else "equal" if one else "" for i, one in enumerate(may)]
+
+
+def existing_tables(result: Document, *views: TableView) -> Iterator[TableView]:
+    """Yield the views of those tables that the result has."""
+    yield from (view for view in views if view.table in result.tables)
+
+
+def difference_tables(result: Document) -> Iterator[TableView]:
+    """Yield the table of differences from a reference, or of any two models over runs."""
+    runs, reference = comparison_rows(result, "run"), result.parameters.get("reference")
+    rows = comparison_rows(result, "reference") + comparison_rows(result, "reference", inside=True)
+    if not (rows := rows or runs):
+        return
+    title = f"from {quote_if_ambiguous(reference)}" if reference else "between models"
+    where = " in means over runs" if runs else " on the same rows" * bool(reference)
+    columns: dict[str, Source] = {
+        **({"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}),
+        "measure": "measure", "model": "model", **({} if reference else {"minus": "reference"}),
+        "difference": "difference_adjusted",
+    }  # fmt: skip
+    note = ""
+    if any(row["p"] is not None for row in rows):
+        columns |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
+        note = "intervals, p and verdict are adjusted for all models"
+    yield TableView(
+        "comparisons", f"Differences {title}{where}", columns, rows, MAX_COMPARISON_ROWS, note,
+        lead="difference_adjusted",
+        rank="asked" if reference is not None or len(rows) <= PAIRED else "detail",
+    )  # fmt: skip
+
+
+MAX_ROWS = 30  # rows of a table shown to a person; files get them all
+MEASURED = Table("measures", (
+    SLICE, MODEL, *cols("text", "measure estimator"), *cols("text?", "class"),
+    *cols("estimate", "value"), Column("se", "number?", "standard error"), *cols("text", "method"),
+    *cols("number?", "calibrated_mean calibrated_high", when="?"), Column("p", "p?", when="?"),
+))  # fmt: skip
+MEASURED_MEANINGS: Mapping[str, str] = {
+    "class": "the class of the measure; empty if it is about all classes",
+    "measure": "the measure, with its parameters",
+    "estimator": "binary; for more classes multiclass, macro, weighted, micro, or class (one "
+    "against the rest)",
+    "value": "value of the measure",
+    "se": "standard error of the value",
+    "measures.method": "method of the interval or p",
+    "calibrated_mean": "mean of the measure if the probabilities were calibrated",
+    "calibrated_high": "upper --level quantile of the measure if they were calibrated",
+    "measures.p": "p-value against calibrated probabilities",
+}
+
+
+def requested_rows(result: Document) -> list[Row]:
+    """Return measures of a report, not of single classes, requested by name or only by a set."""
+    known = result.tables["models"][0]
+    found = [find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())]
+    ids = {measure.id for measure in found if measure is not None}
+    rows = [row for row in result.whole("measures") if row["estimator"] != "class"]
+    other = {row["measure"] for row in rows if None in found and row["measure"] not in known}
+    return [r for r in rows if r["measure"] in other or str(r["measure"]).partition(":")[0] in ids]
+
+
+def measure_tables(
+    result: Document, rows: Sequence[Row] | None = None, *, name: str = ""
+) -> Iterator[TableView]:
+    """Yield the table of requested measures, with those of slices; rows: only these."""
+    mine = result.tables.get(MEASURED.name, ()) if rows is None else rows
+    if not mine:
+        return
+    columns = "slice " * any(row["slice"] is not None for row in mine) + "model measure "
+    columns += "estimator " * (len({row["estimator"] for row in mine}) > 1) + "value "
+    columns += "calibrated_mean? calibrated_high? p? " * any("p" in row for row in mine) + "method"
+    whys: dict[str, dict[str, None]] = {}
+    for row in mine[:MAX_ROWS]:
+        reason = as_estimate(row["value"]).reason
+        if reason is not None and reason not in INFINITE:
+            whys.setdefault(reason, {})[str(row["measure"])] = None
+    said = [f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
+            if reason != "needs_scores" else "–: the model has labels only"
+            for reason, names in whys.items()]  # fmt: skip
+    yield TableView(MEASURED.name, "Requested measures", columns, mine, MAX_ROWS, rank="asked",
+                    name=name, note="; ".join(said))  # fmt: skip
+
+
+AT_PREVALENCE = "at_prevalence"
+PREVALENCE_TABLE = Table(AT_PREVALENCE, (
+    MODEL, Column("chosen_by", "text?"), Column("threshold", "cut?"),
+    Column("population", "text", among=("sample", "1:1", "target")),
+    *cols("prevalence", "prevalence"), *cols("odds", "odds"),
+    *cols("share", "sensitivity specificity ppv npv"), *cols("amount", "alarms alarms_per_case"),
+    *cols("estimate", "net_benefit"),
+))  # fmt: skip
+PREVALENCE_MEANINGS: Mapping[str, str] = {
+    "at_prevalence.chosen_by": "the rule that chose the threshold; values are expected on new data",
+    "alarms": "rows predicted positive per 1,000 rows",
+    "alarms_per_case": "rows predicted positive per true positive, 1 / PPV",
+    "ppv": "share of predicted positives that are positive",
+    "population": "the sample as counted, balanced classes (1:1), a target, or one of the sweep",
+}
+PREVALENCE_HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
+PREVALENCE_COLUMNS: Mapping[str, Source] = {
+    "PPV ↑": "ppv", "NPV ↑": "npv", "alarms\n/ case": "alarms_per_case",
+    "alarms\n/ 1,000": "alarms", "net\nbenefit ↑": "net_benefit", "sens. ↑": "sensitivity",
+    "spec. ↑": "specificity",
+}  # fmt: skip
+
+
+def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
+    """Return the table of PPV, NPV and alarms at each prevalence."""
+    rows = sorted(rows, key=lambda row: float(str(row["prevalence"])))
+    order = list(dict.fromkeys(row["odds"] for row in rows))
+    every = {row["chosen_by"] for row in rows}
+    columns: dict[str, Source] = {
+        "model": "model",
+        **({"chosen by": "chosen_by"} if len(every) > 1 else {}),
+        **({"prevalence": "prevalence"} if len(order) > 1 else {}),
+        **({"threshold": "threshold"} if any(row["threshold"] is not None for row in rows) else {}),
+        **PREVALENCE_COLUMNS,
+    }
+    if all(sort_value(row["net_benefit"]) is None for row in rows):
+        del columns["net\nbenefit ↑"]
+    title = "Predictive values"
+    if len(order) == 1:
+        share = format_share(float(str(rows[0]["prevalence"])))
+        title += f" at prevalence {share} ({format_class_ratio(order[0])})"
+    named = {"j_index": "largest J", "expected_cost": "lowest expected cost"}
+    note = named.get(str(min(every, key=str)), "") if len(every) == 1 else ""
+    note = f"threshold of the {note}; values expected on new data" if note else ""
+    return TableView(
+        AT_PREVALENCE, title, columns, rows, rank=rank, lead="ppv", write=format_close, note=note,
+        legend=("alarms", "alarms_per_case"), places=(),
+    )  # fmt: skip
