@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned
 from clfeval.document import Cell, Estimate, Row
-from clfeval.inference.distributions import student_quantile, student_tail
-from clfeval.inference.standard_errors import measure_difference
+from clfeval.inference.distributions import student_quantile, student_tail, tail_probability
+from clfeval.inference.standard_errors import drop_small_df, mean_covariance, measure_difference
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import AIMS
 from clfeval.records import dataclass, replace

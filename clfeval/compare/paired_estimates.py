@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints, divide
-from clfeval.compare.change import p_from_limits
-from clfeval.counts.clusters_and_weights import ClusterCounts, Owned
-from clfeval.inference.distributions import student_quantile, student_tail, tail_probability
-from clfeval.inference.proportions import ENOUGH, MIN_ERRORS_FROM_END
-from clfeval.inference.standard_errors import (
-    confidence_limits,
-    drop_small_df,
-    mean_covariance,
-    measure_difference,
+from clfeval.arrays import Bools, Floats, Ints, divide
+from clfeval.compare.change import (
+    DifferenceErrors,
+    no_differing_row_limit,
+    p_from_limits,
+    t_limits,
+    t_p_values,
 )
+from clfeval.counts.patterns import ConfusionCounts
+from clfeval.inference.distributions import student_quantile, tail_probability
+from clfeval.inference.proportions import ENOUGH, MIN_ERRORS_FROM_END
+from clfeval.inference.region_intervals import partial_derivatives
+from clfeval.inference.standard_errors import confidence_limits, measure_difference
+from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.records import dataclass, field
 

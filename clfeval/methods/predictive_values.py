@@ -22,7 +22,7 @@ from clfeval.formatting import (
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.population import BALANCED, Population
+from clfeval.measures.record import BALANCED, Population
 from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import (
     Cells,

@@ -31,8 +31,8 @@ from clfeval.formatting import (
     quote_if_ambiguous,
     with_interval,
 )
-from clfeval.inference.clusters import count_divisor
 from clfeval.inference.proportions import holm
+from clfeval.inference.standard_errors import count_divisor
 from clfeval.methods.comparison_answer import comparison_rows, reference_answers
 from clfeval.methods.design_effects import cluster_summary, share_design
 from clfeval.methods.estimates import share_estimates

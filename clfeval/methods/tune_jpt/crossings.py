@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Floats, Ints, divide
-from clfeval.compare.rate_estimates import RateCovariance
-from clfeval.counts.patterns import ConfusionCounts, PatternCounts
-from clfeval.inference.distributions import bisect, simultaneous_level
-from clfeval.inference.standard_errors import mean_covariance
+from clfeval.arrays import Bools, Floats, Ints
+from clfeval.counts.count import Sample
+from clfeval.document import Estimate, Row, Rows
+from clfeval.inference.distributions import bisect
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.population import Population
+from clfeval.measures.record import Population
 from clfeval.methods.tune_jpt.leading_models import (
     MOST_PAIRED,
     PairwiseComparison,

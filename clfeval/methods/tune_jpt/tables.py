@@ -11,8 +11,9 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.counts.count import Sample
-from clfeval.counts.patterns import CELLS, ConfusionCounts
-from clfeval.document import Row
+from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate, Row, Rows, sort_value
+from clfeval.document.rows import RowsBySlice, deferred_rows
 from clfeval.inference.resampling import (
     beta_odds,
     correlate_draws,
@@ -20,21 +21,14 @@ from clfeval.inference.resampling import (
     random_stream,
 )
 from clfeval.inference.standard_errors import rate_correlation, rate_divisors
-from clfeval.measures.catalog import CATALOG, measure_functions
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import BALANCED, Population
-from clfeval.methods.design_effects import TableResampler
-from clfeval.methods.estimates import (
-    Cells,
-    Design,
-    Estimates,
-    Limits,
-    estimate_column,
-    measure_limits,
-    rows_from_columns,
-)
-from clfeval.methods.measurement.score_measures import Formula, bootstrap_limits
+from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate, rows_from_columns
+from clfeval.methods.measurement.label_measures import float_confusion
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.score_measures import Formula
+from clfeval.methods.predictive_values import Place, TunedModels, UsedThreshold, prevalence_rows
 from clfeval.methods.provenance import slice_totals
 from clfeval.methods.threshold_optimism import ChosenThresholds, ThresholdRule, measure_value
 from clfeval.methods.tune_jpt.options import TuneOptions
