@@ -134,9 +134,9 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
 def askable_measures(command: str) -> AvailableMeasures:
     """Return the measures that can be requested from a command."""
     if command == "tune-jpt":
-        from clfeval.methods.tune_jpt.requested_measures import TUNE_JPT_MEASURES
+        from clfeval.methods.tune_jpt.options import tunable_measures
 
-        return TUNE_JPT_MEASURES
+        return tunable_measures()
     if command == "mlcps":
         from clfeval.methods.mlcps.answer import MLCPS_MEASURES
 
