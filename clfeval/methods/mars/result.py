@@ -38,7 +38,6 @@ from clfeval.methods.mars.target_slices import (
     subset_columns,
     sweep_thresholds,
 )
-from clfeval.methods.measurement.additional_measures import compute_additional_measures
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import (
     build_parameters,
@@ -79,8 +78,13 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     seen = together.patterns.targets(options.target)
     sample = Sample.from_predictions(together)
     how = IntervalSettings(options.confidence, options.interval, seed=options.seed)
-    measured = compute_additional_measures(sample, options.measure, how)
-    tables |= measured.tables
+    statistics, notes = counted.patterns.digest(), list[ResultNote]()
+    if options.measure:  # most runs request none and start without these
+        from clfeval.methods.measurement.measure_rows import additional_measure_rows
+
+        tables["measures"], statistics, notes = additional_measure_rows(
+            sample, options.measure, how, statistics
+        )
     if options.reference is not None:
         if options.reference not in seen.models:
             raise unknown_model_error("--reference", options.reference, seen.models)
@@ -107,8 +111,7 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
                 "measures": ",".join(options.measure),
                 "seed": options.seed if options.measure else None,
             },
-            said, options, files=counted.files,
-            statistics=measured.statistics(counted.patterns.digest()),
+            said, options, files=counted.files, statistics=statistics,
         ),
         inputs=counted.files,
         parameters=build_parameters(
@@ -123,7 +126,7 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
         summary={**totals, "rule": options.occlusion, "target": options.target},
         answer=(prefix_threshold(first, counted.thresholds), *others),
         tables=tables,
-        warnings=(*warnings, *_warnings(counted, options, tables, totals), *measured.notes),
+        warnings=(*warnings, *_warnings(counted, options, tables, totals), *notes),
     )  # fmt: skip
 
 

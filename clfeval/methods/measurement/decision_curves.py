@@ -1,23 +1,21 @@
-"""Net benefit at risk thresholds with intervals, and simulation of perfect calibration."""
+"""Net benefit at risk thresholds with intervals, and decision curves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from math import acos, nan
 
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
-from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
+from clfeval.counts.clusters_and_weights import RowWeights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows
 from clfeval.document.rows import deferred_rows
 from clfeval.inference.distributions import simultaneous_level, student_quantile
-from clfeval.inference.resampling import random_stream, weighted_difference
-from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.options import IntervalSettings
+from clfeval.inference.resampling import weighted_difference
 
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
 DIGITS = 9  # of the contribution of a row; beyond them is rounding
@@ -214,59 +212,3 @@ def _row_products(tp: Counts, fp: Counts, positives: Counts, negatives: Counts) 
         sums[:, hit, hit] = sums[:, hit, every] = sums[:, every, hit] = part
         sums[:, every, every] = whole
     return sums
-
-
-COLUMNS = ("calibrated_mean", "calibrated_high", "p")
-_MOST = 2**25  # numbers drawn at most
-
-
-def perfect_calibration_values(
-    asked: Sequence[RequestedMeasure], counts: ScoreCounts, wanted: IntervalSettings, name: str
-) -> dict[str, Row]:
-    """Return each measure under perfect calibration, y ~ Bernoulli(p), by name; see `COLUMNS`.
-
-    The mean of draws, their quantile `level`, and p = (1 + draws as extreme) / (1 + draws). Draws
-    are of independent rows, effective rows with weights. name: of the random stream.
-    Source: Bröcker and Smith 2007, Weather and Forecasting 22:651; Vaicenavicius et al. 2019,
-    AISTATS 89:3459.
-    """
-    some = [one for one in asked if one.measure.interval == "null"]
-    p, m, level = counts.scores, len(counts.scores), wanted.level
-    if not some or level is None or not m or not (p[0] >= 0 and p[-1] <= 1):
-        return {}
-    n = counts.positives + counts.negatives
-    rows, owned = n / counts.unit, counts.clusters
-    if isinstance(owned, RowWeights):
-        rows = n**2.0 / np.maximum(owned.squares.reshape(2, m).sum(axis=0), 1e-300)
-    rows = np.maximum(np.rint(rows), n > 0)
-    each = n / np.maximum(rows, 1)  # weight of one row
-    draws = max(200, min(wanted.resamples, _MOST // m))
-    step, rng = max(1, 2**20 // m), random_stream(wanted.seed, f"calibrated\0{name}")
-    values: dict[str, list[Floats]] = {one.name: [] for one in some}
-    for start in range(0, draws, step):
-        shape = min(step, draws - start), m
-        alike = rows.max() <= 1
-        hits = (rng.random(shape) < p) * n if alike else rng.binomial(rows.astype(int), p, shape)
-        hits = hits if alike else hits * each
-        for one in some:
-            values[one.name].append(np.asarray(one.measure.function(p, hits, n - hits)))
-    method = "simulation" if draws >= wanted.resamples else f"simulation, {draws:,}"
-    method += ", independent rows" * isinstance(owned, ClusterCounts)
-    found = dict[str, Row]()
-    for one in some:
-        drawn = np.concatenate(values[one.name])
-        value = float(one.measure.function(p, counts.positives, counts.negatives))
-        if np.isnan(value) or np.isnan(drawn).any():
-            continue
-        off, far = (np.abs(drawn), abs(value)) if one.measure.aim == 0 else (drawn, value)
-        share = (1 + (off >= far * (1 - 1e-9)).sum()) / (1 + draws)  # despite rounding
-        ends = float(drawn.mean()), float(np.quantile(off, level)), float(share)
-        found[one.name] = {"method": method, **dict(zip(COLUMNS, ends, strict=True))}
-    return found
-
-
-def fill_calibration_columns(rows: Sequence[Row]) -> list[Row]:
-    """Return rows of measures with equal columns, None where a row lacks one."""
-    if not any("p" in row for row in rows):
-        return [*rows]
-    return [{**row, **{key: row.get(key) for key in COLUMNS}} for row in rows]

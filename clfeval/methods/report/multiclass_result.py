@@ -23,8 +23,11 @@ from clfeval.formatting import printable
 from clfeval.measures.multiclass_scores import clipped_weight
 from clfeval.methods.comparison_answer import comparison_answers, explain_untested
 from clfeval.methods.design_effects import class_sizes, cluster_summary
-from clfeval.methods.measurement.decision_curves import fill_calibration_columns
-from clfeval.methods.measurement.measure_rows import caveat_notes, takes_scores
+from clfeval.methods.measurement.measure_rows import (
+    caveat_notes,
+    fill_calibration_columns,
+    takes_scores,
+)
 from clfeval.methods.measurement.requested_measures import (
     guess_class_order,
     parse_multiclass_measures,
