@@ -16,12 +16,11 @@ from clfeval.inference.influence import smaller_class_size
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.confusion import Confusion, sensitivity, specificity
 from clfeval.measures.record import CLASS_REASONS
+from clfeval.methods.curves import RocPoints, candidate_points, hull_places, roc_points
 from clfeval.methods.estimates import make_estimate
-from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.score_measures import resample_rows
-from clfeval.methods.roc import RocPoints, candidate_points, hull_places, roc_points
+from clfeval.methods.measurement.score_measures import confusions_at, resample_rows
 from clfeval.records import dataclass, replace
 
 DRAWS = 400  # bootstrap tables

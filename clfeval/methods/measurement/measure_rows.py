@@ -20,7 +20,6 @@ from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.measurement import label_measures, score_measures
-from clfeval.methods.measurement.decision_curves import net_benefit
 from clfeval.methods.measurement.label_measures import OF_KIND, MeasureEstimate, measure_row
 from clfeval.methods.measurement.requested_measures import (
     AT_RISK,
@@ -30,6 +29,7 @@ from clfeval.methods.measurement.requested_measures import (
     parse_measures,
     set_row_units,
 )
+from clfeval.methods.measurement.score_measures import net_benefit
 from clfeval.methods.options import IntervalSettings
 
 GAP, INDENT, WIDTH = "  ", "    ", 80

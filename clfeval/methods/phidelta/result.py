@@ -13,6 +13,7 @@ from clfeval.document import Answer, Document, ResultNote, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.measures.population import BALANCED
 from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_comparison_rows
+from clfeval.methods.curves import PhiDeltaCurve, curve_row, point_rows
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.run_means import (
     Runs,
@@ -43,7 +44,6 @@ from clfeval.methods.provenance import (
     name_interval_methods,
     prefix_threshold,
 )
-from clfeval.methods.roc import PhiDeltaCurve, curve_row, point_rows
 
 # interval method of each kind of measure
 INTERVAL_METHODS = {

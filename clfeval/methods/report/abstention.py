@@ -15,10 +15,10 @@ from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError, bad_option
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.decisions import DIGITS, risk_coverage_area
+from clfeval.methods.curves import MOST_POINTS
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.thresholds import FLAGGED_MEASURE, RATES, estimate_measures
-from clfeval.methods.roc import MOST_POINTS
 from clfeval.methods.threshold_optimism import INFINITE
 from clfeval.options import syntax
 from clfeval.records import dataclass

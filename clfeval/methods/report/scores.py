@@ -15,9 +15,9 @@ from clfeval.counts.rows import ScoredRows, read_scored_rows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row, Rows, cell_value
 from clfeval.document.rows import LazyRows, RowsBySlice, stack_rows
+from clfeval.methods.curves import decision_rows
 from clfeval.methods.design_effects import effective_class_sizes
 from clfeval.methods.estimates import Design
-from clfeval.methods.measurement.decision_curves import decision_rows
 from clfeval.methods.measurement.measure_rows import score_measure_rows, takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.report.baselines import measures_with_baselines, score_baselines

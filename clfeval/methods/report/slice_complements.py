@@ -18,7 +18,6 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
 from clfeval.inference.complement_sums import PowerSums, RankedPairs, RiskSums
 from clfeval.methods.design_effects import class_sizes
-from clfeval.methods.measurement.decision_curves import confusions_at, net_benefit_of_table
 from clfeval.methods.measurement.label_measures import label_influence
 from clfeval.methods.measurement.measure_rows import (
     label_measure_rows,
@@ -27,7 +26,12 @@ from clfeval.methods.measurement.measure_rows import (
     takes_scores,
 )
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.score_measures import delong_estimate, influence_estimate
+from clfeval.methods.measurement.score_measures import (
+    confusions_at,
+    delong_estimate,
+    influence_estimate,
+    net_benefit_of_table,
+)
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import class_rows
 from clfeval.methods.report.model_estimates import score_influence

@@ -18,8 +18,8 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import CLASS_REASONS, undefined_reason
+from clfeval.methods.curves import RocPoints, roc_points
 from clfeval.methods.estimates import make_estimate
-from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.label_measures import (
     LabelLimitSettings,
     estimate_label_measure,
@@ -31,8 +31,8 @@ from clfeval.methods.measurement.requested_measures import (
     RequestedMeasure,
     parse_measures,
 )
+from clfeval.methods.measurement.score_measures import confusions_at
 from clfeval.methods.options import IntervalSettings
-from clfeval.methods.roc import RocPoints, roc_points
 from clfeval.methods.threshold_optimism import (
     INFINITE,
     ChosenThresholds,

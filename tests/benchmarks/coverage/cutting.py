@@ -24,8 +24,8 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Row, as_estimate
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
-from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.score_measures import confusions_at
 from clfeval.methods.report.abstention import abstention_rows, parse_zones
 from clfeval.methods.report.thresholds import (
     chosen_thresholds,

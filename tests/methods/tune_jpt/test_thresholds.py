@@ -19,8 +19,8 @@ from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
+from clfeval.methods.curves import RocPoints, candidate_points, roc_points
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.roc import RocPoints, candidate_points, roc_points
 from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.methods.tune_jpt.tables import Formula, measure_formulas
 from clfeval.methods.tune_jpt.thresholds import _at_odds
