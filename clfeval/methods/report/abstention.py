@@ -19,7 +19,7 @@ from clfeval.methods.curves import MOST_POINTS
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.thresholds import FLAGGED_MEASURE, RATES, estimate_measures
-from clfeval.methods.threshold_optimism import INFINITE
+from clfeval.methods.threshold_performance import INFINITE
 from clfeval.options import syntax
 from clfeval.records import dataclass
 

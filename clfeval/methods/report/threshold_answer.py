@@ -20,12 +20,6 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.options import Interval
-from clfeval.methods.predictive_values import (
-    UsedThreshold,
-    prevalence_answer,
-    prevalence_options,
-    prevalence_rows,
-)
 from clfeval.methods.report.abstention import abstention_rows, risk_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.thresholds import (
@@ -36,6 +30,12 @@ from clfeval.methods.report.thresholds import (
     UNMET,
     chosen_thresholds,
     cutoff_rows,
+)
+from clfeval.methods.threshold_performance import (
+    UsedThreshold,
+    prevalence_answer,
+    prevalence_options,
+    prevalence_rows,
 )
 
 MOST = 2  # rules, and zones, with a sentence each

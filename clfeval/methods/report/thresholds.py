@@ -33,7 +33,7 @@ from clfeval.methods.measurement.requested_measures import (
 )
 from clfeval.methods.measurement.score_measures import confusions_at
 from clfeval.methods.options import IntervalSettings
-from clfeval.methods.threshold_optimism import (
+from clfeval.methods.threshold_performance import (
     INFINITE,
     ChosenThresholds,
     ThresholdRule,
