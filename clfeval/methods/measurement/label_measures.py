@@ -46,7 +46,6 @@ WEIGHED = "square-and-add of Wilson intervals"  # of a net benefit
 INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
 TWO_CLASSES = "binary"
 _STEP = 0.01  # relative step of a count, extrapolated twice
-
 Function = Callable[[Confusion], Floats]
 
 

@@ -270,8 +270,6 @@ def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultNote]:
 
 
 CALIBRATION_COLUMNS = ("calibrated_mean", "calibrated_high", "p")
-
-
 _MOST_DRAWN = 2**25  # numbers drawn at most
 
 

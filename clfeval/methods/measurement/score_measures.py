@@ -175,7 +175,6 @@ def bootstrap_limits(
 
 
 MOST_DRAWN = 2**29  # numbers drawn at most; fewer resamples if exceeded
-
 ResampledLimits = tuple[tuple[float, float], str]
 
 

@@ -106,7 +106,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     patterns = sample.patterns.get(None)
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     if options.uses_thresholds:
-        from clfeval.methods.report.threshold_answer import check_scores_available
+        from clfeval.methods.report.threshold_rules import check_scores_available
 
         check_scores_available(options, sample.thresholds, scored=has_scored_model(sample))
     asked = set_row_units(
@@ -199,12 +199,12 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         first = prefix_threshold(first, sample.thresholds)
     cuts: tuple[Answer, ...] = ()
     if options.populations:
-        from clfeval.methods.report.threshold_answer import prevalence_table
+        from clfeval.methods.report.thresholds import prevalence_table
 
         tables["at_prevalence"] = [*prevalence_table(sample, options, firsts),
                                    *tables.get("at_prevalence", ())]  # fmt: skip
     if options.uses_thresholds or options.populations:
-        from clfeval.methods.report.threshold_answer import threshold_answers
+        from clfeval.methods.report.threshold_rules import threshold_answers
 
         cuts = threshold_answers(tables, first.models, options.level)
         more = [one for one in more if one.code != "corrected"]

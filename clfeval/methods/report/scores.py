@@ -210,7 +210,7 @@ def _of_model(
                                         every.truth.take(rows))) is not None:  # fmt: skip
                     inside[one.name, label] = found
         if options.uses_thresholds:
-            from clfeval.methods.report.threshold_answer import threshold_tables
+            from clfeval.methods.report.thresholds import threshold_tables
 
             tables += [
                 (table, label, model, cuts)
