@@ -56,13 +56,13 @@ from clfeval.methods.report.multiclass_estimates import (
     multiclass_probability_rows,
 )
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
-from clfeval.methods.report.slice_complements import multiclass_slice_sizes
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
     SliceEstimates,
     SliceSize,
     complement_estimates,
+    multiclass_slice_sizes,
     slice_test_measures,
     slice_values,
     use_default_intervals,

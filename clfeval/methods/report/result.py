@@ -73,15 +73,13 @@ from clfeval.methods.report.model_estimates import identical_columns
 from clfeval.methods.report.multiclass_result import confusion_rows, model_rows, multiclass_result
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 from clfeval.methods.report.scores import ScoreResults, compute_score_results, negative_name
-from clfeval.methods.report.slice_complements import (
-    label_complement_estimates,
-    slice_complements,
-    slice_sizes,
-)
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
     SliceEstimates,
+    label_complement_estimates,
+    slice_complements,
+    slice_sizes,
     slice_test_measures,
     slice_values,
 )
