@@ -21,11 +21,11 @@ from clfeval.formatting import (
 from clfeval.inference.clusters import count_divisor
 from clfeval.inference.proportions import holm
 from clfeval.methods.comparison_answer import reference_answers
-from clfeval.methods.design_effects import share_design
 from clfeval.methods.estimates import share_estimates
 from clfeval.methods.mars.best_subsets import overlap_counts, target_patterns
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.target_slices import sign_test_p
+from clfeval.methods.measurement.label_measures import share_design
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
 TITLE = {"positive": "sensitivity", "negative": "specificity"}

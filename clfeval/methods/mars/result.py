@@ -17,7 +17,6 @@ from clfeval.document import Document, Estimate, ResultNote, Row, Rows
 from clfeval.document.rows import LazyRows
 from clfeval.errors import UsageError, unknown_model_error
 from clfeval.methods.comparison_answer import comparison_rows
-from clfeval.methods.design_effects import cluster_summary
 from clfeval.methods.estimates import rows_from_columns
 from clfeval.methods.mars import best_subsets, target_slices
 from clfeval.methods.mars.answer import MEASURE, mars_answer
@@ -42,6 +41,7 @@ from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import (
     build_parameters,
     build_signature,
+    cluster_summary,
     counting_notes,
     format_thresholds,
     prefix_threshold,

@@ -15,11 +15,11 @@ from clfeval.document.rows import CellColumns
 from clfeval.inference.clusters import count_divisor, flip_test
 from clfeval.inference.proportions import sign_test, weighted_sign_test
 from clfeval.inference.resampling import random_stream
-from clfeval.methods.design_effects import share_design
 from clfeval.methods.estimates import Estimates, share_estimates
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.best_subsets import SubsetScores, detection_masks, target_patterns
 from clfeval.methods.mars.options import MarsOptions
+from clfeval.methods.measurement.label_measures import share_design
 from clfeval.records import dataclass
 
 _SHARES_OF_BOTH_CLASSES = ("yield", "accuracy", "precision")  # shares of rows of both classes

@@ -17,10 +17,14 @@ from clfeval.document import ResultNote, Row
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure, parameters_of
-from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.measurement import label_measures, score_measures
-from clfeval.methods.measurement.label_measures import OF_KIND, MeasureEstimate, measure_row
+from clfeval.methods.measurement.label_measures import (
+    OF_KIND,
+    MeasureEstimate,
+    TableResampler,
+    measure_row,
+)
 from clfeval.methods.measurement.requested_measures import (
     AT_RISK,
     NET_BENEFIT,

@@ -31,9 +31,14 @@ from clfeval.inference.resampling import (
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, undefined_reason
-from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import RANDOM, Cells, Design, Limits, make_estimate
-from clfeval.methods.measurement.label_measures import BOOTSTRAP, INFLUENCE, NONE, MeasureEstimate
+from clfeval.methods.measurement.label_measures import (
+    BOOTSTRAP,
+    INFLUENCE,
+    NONE,
+    MeasureEstimate,
+    TableResampler,
+)
 from clfeval.methods.options import IntervalSettings
 
 PROBABILITIES = "not_probabilities"

@@ -24,7 +24,6 @@ from clfeval.measures.multiclass_table import (
     one_vs_rest_tables,
 )
 from clfeval.measures.record import Measure, Multiclass
-from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import Limits, make_estimate
 from clfeval.methods.measurement import label_measures
 from clfeval.methods.measurement.label_measures import (
@@ -32,6 +31,7 @@ from clfeval.methods.measurement.label_measures import (
     INFLUENCE,
     NONE,
     MeasureEstimate,
+    TableResampler,
     measure_row,
 )
 from clfeval.methods.measurement.measure_rows import perfect_calibration_values, takes_scores

@@ -22,7 +22,7 @@ from clfeval.errors import UsageError, format_option
 from clfeval.formatting import printable
 from clfeval.measures.multiclass_scores import clipped_weight
 from clfeval.methods.comparison_answer import comparison_answers, explain_untested
-from clfeval.methods.design_effects import class_sizes, cluster_summary
+from clfeval.methods.measurement.label_measures import class_sizes
 from clfeval.methods.measurement.measure_rows import (
     caveat_notes,
     fill_calibration_columns,
@@ -33,7 +33,12 @@ from clfeval.methods.measurement.requested_measures import (
     parse_multiclass_measures,
     set_row_units,
 )
-from clfeval.methods.provenance import clipped_note, counting_notes, report_provenance
+from clfeval.methods.provenance import (
+    clipped_note,
+    cluster_summary,
+    counting_notes,
+    report_provenance,
+)
 from clfeval.methods.report.answer import report_answer, slice_tested_models
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows

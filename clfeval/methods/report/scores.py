@@ -18,8 +18,8 @@ from clfeval.document import Estimate, Row, Rows, cell_value
 from clfeval.document.rows import LazyRows, RowsBySlice, stack_rows
 from clfeval.inference.complement_sums import PowerSums, RankedPairs, RiskSums
 from clfeval.methods.curves import decision_rows
-from clfeval.methods.design_effects import effective_class_sizes
 from clfeval.methods.estimates import Design
+from clfeval.methods.measurement.label_measures import effective_class_sizes
 from clfeval.methods.measurement.measure_rows import (
     risk_threshold,
     score_measure_rows,

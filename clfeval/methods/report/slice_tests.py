@@ -31,8 +31,12 @@ from clfeval.counts.evaluated_rows import Facets, facet_of
 from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, from_units
 from clfeval.document import Answer, Estimate, Row, as_estimate
 from clfeval.inference.distributions import student_quantile
-from clfeval.methods.design_effects import OF_A_CLASS, ROWS, class_sizes
-from clfeval.methods.measurement.label_measures import label_influence
+from clfeval.methods.measurement.label_measures import (
+    OF_A_CLASS,
+    ROWS,
+    class_sizes,
+    label_influence,
+)
 from clfeval.methods.measurement.measure_rows import label_measure_rows, takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings

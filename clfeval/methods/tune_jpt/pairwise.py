@@ -14,8 +14,8 @@ from clfeval.inference.distributions import bisect, simultaneous_level
 from clfeval.inference.influence import mean_covariance
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure
-from clfeval.methods.design_effects import class_sizes, effective_class_sizes
 from clfeval.methods.estimates import Cells
+from clfeval.methods.measurement.label_measures import class_sizes, effective_class_sizes
 from clfeval.records import dataclass, replace
 
 _HALVINGS = 60

@@ -22,7 +22,6 @@ from clfeval.measures.catalog import CATALOG, measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.population import BALANCED, Population
-from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import (
     Cells,
     Design,
@@ -32,6 +31,7 @@ from clfeval.methods.estimates import (
     measure_limits,
     rows_from_columns,
 )
+from clfeval.methods.measurement.label_measures import TableResampler
 from clfeval.methods.measurement.score_measures import Formula, bootstrap_limits
 from clfeval.methods.provenance import slice_totals
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions
