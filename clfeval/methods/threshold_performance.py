@@ -118,7 +118,7 @@ class ChosenThresholds:
     ) -> ChosenThresholds:  # fmt: skip
         """Choose thresholds and estimate their optimism, with the random stream `who`.
 
-        hull: search `roc.candidate_points` only. Expected: less positive optimism of both rates.
+        hull: search `candidate_points` only. Expected: less positive optimism of both rates.
         """
         points = candidate_points(counts) if hull else roc_points(counts)
         at = _best_places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]
