@@ -20,10 +20,10 @@ import polars as pl
 import pytest
 import typer
 
+from clfeval import COMMANDS
 from clfeval.cli import complete
-from clfeval.cli.app import COMMANDS
 from clfeval.cli.output import Output
-from clfeval.cli.run import Gates
+from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions
 from clfeval.tables.input import command_of
 from tests.cli.completion_scripts import FILES

@@ -10,7 +10,8 @@ import pytest
 
 from clfeval.cli.output import Output
 from clfeval.errors import ExitCode, UsageError
-from clfeval.suite.running import LEFT_OUT, build_plan, execute_runs
+from clfeval.pages.batches import LEFT_OUT
+from clfeval.suite.running import build_plan, execute_runs
 from tests.suite.mutants import mutated, text
 
 PLACE = re.compile(r".*suite\.yaml:\d+:\d+")

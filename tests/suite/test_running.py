@@ -13,17 +13,10 @@ from clfeval.api.commands import mars
 from clfeval.api.result import Result
 from clfeval.cli.output import Output
 from clfeval.errors import ExitCode
+from clfeval.pages.batches import COMPUTED, FAILED, LEFT_OUT, MISSED
 from clfeval.suite.outputs import safe_file_name
 from clfeval.suite.result import suite_result
-from clfeval.suite.running import (
-    COMPUTED,
-    FAILED,
-    LEFT_OUT,
-    MISSED,
-    RunOutcome,
-    build_plan,
-    execute_runs,
-)
+from clfeval.suite.running import RunOutcome, build_plan, execute_runs
 from tests.process.program import clfeval
 from tests.suite.door import plan_of, written
 from tests.suite.mutants import ROOT, SUITE

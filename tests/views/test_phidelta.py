@@ -10,8 +10,8 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate
-from clfeval.pages.phidelta import sort_by_column
 from clfeval.pages.schema import page_of
+from clfeval.pages.shared_columns import sort_by_column
 from clfeval.views.documents import markdown_lines
 from clfeval.views.plots import draw_plots
 from clfeval.views.table_layout import TextTable, layout_table, more_table_names, sort_tables

@@ -15,7 +15,7 @@ from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.formatting import column_title
 from clfeval.pages.schema import TableView
-from clfeval.pages.tune_jpt.sections import PLACE
+from clfeval.pages.tune_jpt.main_table import PLACE
 from clfeval.views.documents import CUT, as_page, markdown_lines
 from clfeval.views.plots import draw_plots
 from clfeval.views.table_layout import layout_table, result_headline, sort_tables

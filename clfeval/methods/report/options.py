@@ -29,7 +29,7 @@ from clfeval.records import dataclass, field
 
 if TYPE_CHECKING:
     from clfeval.methods.report.threshold_rules import AbstentionZone
-    from clfeval.methods.threshold_performance import ThresholdRule
+    from clfeval.methods.threshold_optimism import ThresholdRule
 
 MEASURES, CURVES, CUTTING = "Measures", "Curves", "Thresholds"  # panels
 METHODS = ("mars", "phidelta", "tune-jpt", "mlcps")

@@ -27,7 +27,8 @@ from clfeval.methods.measurement.requested_measures import (
     RequestedMeasure,
     parse_measures,
 )
-from clfeval.methods.threshold_performance import ThresholdRule, prevalence_answer
+from clfeval.methods.predictive_values import prevalence_answer
+from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.options import syntax
 from clfeval.records import dataclass
 

@@ -30,6 +30,7 @@ from clfeval.methods.measurement.label_measures import (
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import confusions_at
 from clfeval.methods.options import Interval, IntervalSettings
+from clfeval.methods.predictive_values import UsedThreshold, prevalence_options, prevalence_rows
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.threshold_rules import (
     ALWAYS,
@@ -39,15 +40,12 @@ from clfeval.methods.report.threshold_rules import (
     UNMET,
     AbstentionZone,
 )
-from clfeval.methods.threshold_performance import (
+from clfeval.methods.threshold_optimism import (
     INFINITE,
     ChosenThresholds,
     ThresholdRule,
-    UsedThreshold,
     extend_limits,
     measure_value,
-    prevalence_options,
-    prevalence_rows,
 )
 
 RATES = {name: RequestedMeasure(name, CATALOG[name], {}) for name in (

@@ -20,13 +20,8 @@ from clfeval.methods.estimates import Cells, concatenate_counts, make_estimate
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import Formula
-from clfeval.methods.threshold_performance import (
-    ChosenThresholds,
-    ThresholdRule,
-    UsedThreshold,
-    measure_value,
-    prevalence_rows,
-)
+from clfeval.methods.predictive_values import UsedThreshold, prevalence_rows
+from clfeval.methods.threshold_optimism import ChosenThresholds, ThresholdRule, measure_value
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.tables import Place, TunedModels, measure_formulas, slice_populations
 from clfeval.records import dataclass, replace

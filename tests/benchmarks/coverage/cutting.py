@@ -33,7 +33,7 @@ from clfeval.methods.report.thresholds import (
     cutoff_rows,
     estimate_measures,
 )
-from clfeval.methods.threshold_performance import ThresholdRule
+from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.methods.tune_jpt.tables import measure_formulas
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import APART, SURE, _clustered, _counted

@@ -17,7 +17,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row
 from clfeval.inference.resampling import random_stream
 from clfeval.methods.measurement.score_measures import resample_rows
-from clfeval.methods.threshold_performance import DRAWS
+from clfeval.methods.threshold_optimism import DRAWS
 from tests.methods.tune_jpt import brute
 
 ODDS = 1 / 19

@@ -21,8 +21,9 @@ from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.curves import RocPoints, candidate_points, roc_points
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.threshold_performance import ThresholdRule
-from clfeval.methods.tune_jpt.tables import Formula, measure_formulas
+from clfeval.methods.measurement.score_measures import Formula
+from clfeval.methods.threshold_optimism import ThresholdRule
+from clfeval.methods.tune_jpt.tables import measure_formulas
 from clfeval.methods.tune_jpt.thresholds import _at_odds
 from tests.methods.tune_jpt import brute
 from tests.thoroughness import examples
