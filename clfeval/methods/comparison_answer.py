@@ -40,8 +40,7 @@ from clfeval.formatting import (
     quote_if_ambiguous,
 )
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.design_effects import enough_rows
-from clfeval.methods.measurement.label_measures import label_estimates
+from clfeval.methods.measurement.label_measures import enough_rows, label_estimates
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT, RequestedMeasure
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 from clfeval.records import dataclass

@@ -25,18 +25,19 @@ from clfeval.inference.region_intervals import (
     range_over_region,
     range_over_sample,
 )
-from clfeval.inference.standard_errors import rate_divisors
+from clfeval.inference.standard_errors import rate_divisors, share_divisor
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import Measure, undefined_reason
-from clfeval.methods.design_effects import effective_share_counts
 from clfeval.records import dataclass, fields, replace
 
 _BLOCK = 256  # score regions per block
 Estimates = list[Estimate]
 Limits = tuple[Floats, Floats]  # lower and upper confidence limits
 K = TypeVar("K")
+_UNIT = np.eye(4)
+_COUNTS = Confusion(_UNIT[0], _UNIT[1], _UNIT[2] - _UNIT[0], _UNIT[3] - _UNIT[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +198,18 @@ def exact_limits(
         return None
     found = exact_limits(measure.base, cells, level=level, design=design, beta=beta)
     return found and (measure.through(found[0]), measure.through(found[1]))
+
+
+def effective_share_counts(measure: Measure, cells: Cells, level: float) -> tuple[Counts, Counts]:
+    """Return the effective numerator and denominator of a share of rows."""
+    assert measure.share is not None
+    part, whole = measure.share(cells)
+    if cells.sums is None:
+        return part, whole
+    # the share of unit counts shows which counts its two parts add up
+    made = (one[None] for one in measure.share(_COUNTS))
+    by = share_divisor(cells.sums, cells.totals, *made, level=level)
+    return part / by, whole / by
 
 
 def _where_known(measure: Measure, cells: Cells, how: str, level: float, design: Design) -> Limits:

@@ -23,7 +23,6 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import BALANCED, Population
-from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import (
     Cells,
     Design,
@@ -35,6 +34,7 @@ from clfeval.methods.estimates import (
     measure_limits,
     rows_from_columns,
 )
+from clfeval.methods.measurement.label_measures import TableResampler
 from clfeval.methods.measurement.score_measures import bootstrap_limits
 from clfeval.methods.options import Interval, Totals
 from clfeval.methods.tune_jpt.options import ROWS, TuneOptions

@@ -1,4 +1,4 @@
-"""How a result was computed: parameters, signature, and notes on the counting."""
+"""How a result was computed: parameters, signature, and notes on counting and clusters."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clfeval import __version__
+from clfeval.arrays import Floats
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
 from clfeval.counts.count import PredictionCounts, Sample
-from clfeval.counts.patterns import from_units
+from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.document import Answer, InputFile, ResultNote
-from clfeval.errors import join_texts, list_names, quote_name
+from clfeval.errors import format_option, join_texts, list_names, quote_name
 from clfeval.formatting import format_count, format_exact
+from clfeval.inference.standard_errors import influence_covariance
+from clfeval.measures.multiclass_table import accuracy_influence
 from clfeval.measures.record import Population
-from clfeval.methods.design_effects import (
-    CLUSTERED,
-    WEIGHED,
-    class_sizes,
-    cluster_notes,
-    cluster_summary,
-)
+from clfeval.methods.measurement.label_measures import class_sizes, share_design
 from clfeval.options import declaration
 
 if TYPE_CHECKING:
@@ -263,3 +262,74 @@ def format_pairs(values: dict[str, Any]) -> str:
         f"{name}={':'.join(map(repr, value)) if isinstance(value, tuple) else repr(value)}"
         for name, value in values.items()
     )
+
+
+ENOUGH = 20  # clusters
+CLUSTERED = {  # in addition to the methods of independent rows
+    "rows that share clusters": "counts divided by the design effect and (t/z)² (Korn and Graubard "
+    "1998), DeLong by clusters (Obuchowski 1997), bootstrap of clusters; p-values by sign tests of "
+    "clusters"
+}
+WEIGHED = {
+    "rows with sampling weights": "influence values with squared weights (Binder 1983); counts "
+    "scaled to the effective sample size (Kish 1965) and divided by (t/z)²; Bayesian bootstrap "
+    "(Rubin 1981)"
+}
+
+
+def cluster_summary(patterns: PatternCounts | ClassPatterns | None) -> dict[str, Any]:
+    """Return the number of clusters and the largest design effect of a model's rates.
+
+    The design effect is that of sensitivity or specificity, of more classes accuracy, or None. With
+    sampling weights Kish's effective number (sum w)² / sum w².
+    """
+    if patterns is None or patterns.clusters is None:
+        return {}
+    if isinstance(patterns.clusters, RowWeights):
+        return {"effective_rows": patterns.clusters.size}
+    if patterns.fractional:
+        every = np.ones((1, len(patterns.n)), bool)
+        size = float(share_design(patterns.clusters, every, every)[1][0])
+        many = len(patterns.clusters)
+        return {"clusters": many, "design_effect": None, "effective_clusters": size}
+    if isinstance(patterns, ClassPatterns):
+        each = accuracy_influence(patterns.tables)
+        moved = np.array([one[patterns.cells(i)] for i, one in enumerate(each)])
+        effects = influence_covariance(moved, patterns.n, clusters=patterns.clusters).effect
+    else:
+        effects = _of_rates(patterns, patterns.clusters)
+    effects = effects[np.isfinite(effects)]
+    most = float(effects.max()) if len(effects) else None
+    return {"clusters": len(patterns.clusters), "design_effect": most}
+
+
+def _of_rates(patterns: PatternCounts, clusters: Owned) -> Floats:
+    """Return the design effects of sensitivities and specificities."""
+    truth, votes, found = patterns.truth[:, None], patterns.votes, list[Floats]()
+    for mine, right in ((truth, votes), (~truth, ~votes)):
+        each = share_design(clusters, (mine & right).T, mine.T, cautious=False)[0]
+        moves = ((patterns.n @ (mine & right)) > 0) & ((patterns.n @ (mine & ~right)) > 0)
+        found.append(each[moves])
+    return np.concatenate(found)
+
+
+def cluster_notes(counted: PredictionCounts) -> list[ResultNote]:
+    """Return warnings on few clusters, or on a column that may identify clusters."""
+    clusters = counted.patterns.clusters
+    if isinstance(clusters, ClusterCounts):
+        many, n = len(clusters), counted.patterns.n.astype(np.float64)
+        alike = n.sum() ** 2 / clusters.products(np.ones((1, len(n)))).item() if many > 1 else 1
+        if alike >= ENOUGH:
+            return []
+        text = f"only {many} clusters: intervals are approximate"
+        if many < 2:
+            text = "all rows are in one cluster: intervals cannot be computed"
+        elif many >= ENOUGH:
+            size = "weight" if counted.patterns.fractional else "size"
+            text = f"{many} clusters of unequal {size} are equivalent to {alike:.0f} equal ones: "
+            text += "intervals are approximate"
+        return [ResultNote("few-clusters", text)]
+    name = counted.kept.likely_cluster()
+    text = f"'{name}' repeats: if rows with the same value are correlated, intervals are too "
+    text += f"narrow; add {format_option('--cluster', str(name))}"
+    return [] if name is None else [ResultNote("may-share", text)]

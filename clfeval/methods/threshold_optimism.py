@@ -16,12 +16,11 @@ from clfeval.inference.resampling import random_stream
 from clfeval.inference.standard_errors import smaller_class_size
 from clfeval.measures.confusion import Confusion, sensitivity, specificity
 from clfeval.measures.record import CLASS_REASONS
+from clfeval.methods.curves import RocPoints, candidate_points, hull_places, roc_points
 from clfeval.methods.estimates import make_estimate
-from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.measurement.score_measures import resample_rows
-from clfeval.methods.roc import RocPoints, candidate_points, hull_places, roc_points
+from clfeval.methods.measurement.score_measures import confusions_at, resample_rows
 from clfeval.records import dataclass, replace
 
 DRAWS = 400  # bootstrap tables
@@ -105,7 +104,7 @@ class ChosenThresholds:
     ) -> ChosenThresholds:  # fmt: skip
         """Choose thresholds and estimate their optimism, with the random stream `who`.
 
-        hull: search `roc.candidate_points` only. Expected: less positive optimism of both rates.
+        hull: search `candidate_points` only. Expected: less positive optimism of both rates.
         """
         points = candidate_points(counts) if hull else roc_points(counts)
         at = _best_places(rules, points.tp[None], points.fp[None], hull=hull)[:, 0]

@@ -22,8 +22,7 @@ from clfeval.compare.paired_estimates import (
 from clfeval.counts.clusters_and_weights import ClusterCounts, clusters_or_weights
 from clfeval.counts.rows import ScoredRows
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.design_effects import effective_class_sizes
-from clfeval.methods.measurement.label_measures import label_estimates
+from clfeval.methods.measurement.label_measures import effective_class_sizes, label_estimates
 from clfeval.methods.measurement.requested_measures import RequestedMeasure, parse_measures
 from clfeval.methods.report.model_estimates import row_score_influence, score_estimates
 from tests.compare import patterns_of

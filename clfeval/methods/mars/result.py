@@ -34,16 +34,16 @@ from clfeval.formatting import (
 from clfeval.inference.proportions import holm
 from clfeval.inference.standard_errors import count_divisor
 from clfeval.methods.comparison_answer import comparison_rows, reference_answers
-from clfeval.methods.design_effects import cluster_summary, share_design
 from clfeval.methods.estimates import share_estimates
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.options import COMPARED, MarsOptions
 from clfeval.methods.mars.tables import mars_tables, sign_test_p, sweep_table
-from clfeval.methods.measurement.additional_measures import compute_additional_measures
+from clfeval.methods.measurement.label_measures import share_design
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.provenance import (
     build_parameters,
     build_signature,
+    cluster_summary,
     counting_notes,
     format_thresholds,
     prefix_threshold,
@@ -87,8 +87,13 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     seen = together.patterns.targets(options.target)
     sample = Sample.from_predictions(together)
     how = IntervalSettings(options.confidence, options.interval, seed=options.seed)
-    measured = compute_additional_measures(sample, options.measure, how)
-    tables |= measured.tables
+    statistics, notes = counted.patterns.digest(), list[ResultNote]()
+    if options.measure:  # most runs request none and start without these
+        from clfeval.methods.measurement.measure_rows import additional_measure_rows
+
+        tables["measures"], statistics, notes = additional_measure_rows(
+            sample, options.measure, how, statistics
+        )
     if options.reference is not None:
         if options.reference not in seen.models:
             raise unknown_model_error("--reference", options.reference, seen.models)
@@ -115,8 +120,7 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
                 "measures": ",".join(options.measure),
                 "seed": options.seed if options.measure else None,
             },
-            said, options, files=counted.files,
-            statistics=measured.statistics(counted.patterns.digest()),
+            said, options, files=counted.files, statistics=statistics,
         ),
         inputs=counted.files,
         parameters=build_parameters(
@@ -131,7 +135,7 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
         summary={**totals, "rule": options.occlusion, "target": options.target},
         answer=(prefix_threshold(first, counted.thresholds), *others),
         tables=tables,
-        warnings=(*warnings, *_warnings(counted, options, tables, totals), *measured.notes),
+        warnings=(*warnings, *_warnings(counted, options, tables, totals), *notes),
     )  # fmt: skip
 
 

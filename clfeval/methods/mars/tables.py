@@ -17,11 +17,11 @@ from clfeval.document.rows import CellColumns, LazyRows
 from clfeval.inference.proportions import flip_test, sign_test, weighted_sign_test
 from clfeval.inference.resampling import random_stream
 from clfeval.inference.standard_errors import count_divisor
-from clfeval.methods.design_effects import share_design
 from clfeval.methods.estimates import Estimates, rows_from_columns, share_estimates
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.best_subsets import ChosenSubset, SubsetScores, target_patterns
 from clfeval.methods.mars.options import MarsOptions
+from clfeval.methods.measurement.label_measures import share_design
 from clfeval.records import dataclass
 
 _SHARES_OF_BOTH_CLASSES = ("yield", "accuracy", "precision")  # shares of rows of both classes

@@ -1,4 +1,4 @@
-"""Measures of 2 x 2 tables: estimates, confidence limits, standard errors and methods."""
+"""Measures of 2 x 2 tables: estimates, limits, standard errors; design effects of clusters."""
 
 from __future__ import annotations
 
@@ -8,28 +8,25 @@ from math import isfinite, isnan, nan
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.compare.change import DifferenceErrors, errors_of_kinds
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.document import Estimate, Row
 from clfeval.inference.proportions import NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.resampling import percentile_limits, random_stream
+from clfeval.inference.standard_errors import design_effect
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
-from clfeval.methods.design_effects import (
-    TableResampler,
-    class_sizes,
-    effective_class_sizes,
-    effective_share_counts,
-    smallest_class_size,
-)
 from clfeval.methods.estimates import (
     Cells,
     Design,
     Limits,
+    effective_share_counts,
     estimate_column,
     exact_limits,
     measure_limits,
@@ -37,6 +34,86 @@ from clfeval.methods.estimates import (
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.records import dataclass, replace
+
+ROWS, OF_A_CLASS = 30, 5  # minimum of a slice that is tested
+_CELLS = 1 << 22  # shares x clusters, or patterns, handled at once
+
+
+def share_design(
+    clusters: Owned, part: Bools, whole: Bools, *, cautious: bool = True, heavy: ArrayLike = 0.0
+) -> tuple[Floats, Floats]:
+    """Return the design effects and effective numbers of clusters of s shares, (s,) each.
+
+    part (s, m), whole (s, m) or (1, m): counts among the m patterns. heavy: as `design_effect`.
+    """
+    sums = np.empty((5, len(part)))
+    step = max(1, _CELLS // max(1, int(clusters.size), part.shape[1]))
+    for start in range(0, len(part), step):
+        some = slice(start, start + step)
+        sums[:, some] = clusters.shares(part[some], whole if len(whole) == 1 else whole[some])
+    k, n, kk, kn, nn = sums
+    return design_effect(k, n, kk, kn, nn, cautious=cautious, heavy=heavy)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableResampler:
+    """Bootstrap of a model's table by clusters; cells (4, m): 1 for patterns TP, FP, FN, TN."""
+
+    clusters: Owned
+    cells: Floats
+
+    @classmethod
+    def from_patterns(cls, patterns: PatternCounts | None, model: str) -> TableResampler | None:
+        """Build the resampler of a model; None for independent, unweighted rows."""
+        if patterns is None or patterns.clusters is None:
+            return None
+        says = patterns.votes[:, patterns.models.index(model)]
+        return cls.from_labels(patterns.clusters, patterns.truth, says)
+
+    @classmethod
+    def from_labels(cls, clusters: Owned, truth: Bools, says: Bools) -> TableResampler:
+        """Build the resampler of labels and predictions of the patterns, (m,) each."""
+        which = [truth & says, ~truth & says, truth & ~says, ~truth & ~says]
+        return cls(clusters, np.array(which, np.float64))
+
+    def tables(self, resamples: int, rng: np.random.Generator) -> Floats:
+        """Return TP, FP, FN and TN of bootstrap tables, (4, r)."""
+        return self.clusters.resample(self.cells, resamples=resamples, rng=rng)
+
+
+def class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
+    """Return the effective rows, or clusters n² / sum n_c², of each class, (classes,)."""
+    places = np.array([patterns.truth == k for k in range(classes)])
+    if isinstance(patterns.clusters, RowWeights):
+        return np.array([patterns.clusters.among(mine).size for mine in places])
+    n = places @ patterns.n.astype(np.float64)
+    if patterns.clusters is None or not patterns.fractional:
+        return np.asarray(n / patterns.unit)
+    squares = patterns.clusters.shares(places, places)[-1]
+    return np.asarray(np.divide(n**2, squares, out=np.zeros_like(n), where=squares > 0))
+
+
+def smallest_class_size(patterns: PatternCounts | ClassPatterns, classes: int = 2) -> float:
+    """Return the effective rows, or clusters, of the smallest class that occurs."""
+    sizes = effective_class_sizes(patterns, classes)
+    return float(sizes[sizes > 0].min())
+
+
+def enough_rows(patterns: PatternCounts) -> tuple[float, bool]:
+    """Return the rows of a slice, and whether they suffice to compare models: 30, 5 a class."""
+    enough = class_sizes(patterns, 2).sum() >= ROWS and smallest_class_size(patterns) >= OF_A_CLASS
+    return float(patterns.rows), bool(enough)
+
+
+def effective_class_sizes(patterns: PatternCounts | ClassPatterns, classes: int) -> Floats:
+    """Return the rows, or effective clusters n² / sum n_c², of each class, (classes,)."""
+    if not isinstance(patterns.clusters, ClusterCounts):
+        sizes = class_sizes(patterns, max(classes, int(patterns.truth.max(initial=0)) + 1))
+        return sizes if classes > 1 else sizes.sum(keepdims=True)
+    places = np.array([(patterns.truth == k) | (classes == 1) for k in range(classes)])
+    n, squares = places @ patterns.n.astype(np.float64), patterns.clusters.shares(places, places)
+    return np.asarray(np.divide(n**2, squares[-1], out=np.zeros_like(n), where=n > 0))
+
 
 EXACT, REGION = "Clopper-Pearson", "score region"
 OF_KIND = {  # where the class ratio is irrelevant or fixed
@@ -47,7 +124,6 @@ WEIGHED = "square-and-add of Wilson intervals"  # of a net benefit
 INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
 TWO_CLASSES = "binary"
 _STEP = 0.01  # relative step of a count, extrapolated twice
-
 Function = Callable[[Confusion], Floats]
 
 

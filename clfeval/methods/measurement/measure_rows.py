@@ -1,31 +1,39 @@
-"""Rows of measures of the models, in the whole table and in slices, with their estimates."""
+"""Rows of measures of models and slices, with their estimates, and the list of measures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from math import inf
 from textwrap import wrap
 
+import numpy as np
+
+from clfeval.arrays import Floats
+from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import ResultNote, Row
+from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure, parameters_of
-from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.measurement import label_measures, score_measures
-from clfeval.methods.measurement.decision_curves import (
-    fill_calibration_columns,
-    net_benefit,
-    perfect_calibration_values,
+from clfeval.methods.measurement.label_measures import (
+    OF_KIND,
+    MeasureEstimate,
+    TableResampler,
+    measure_row,
 )
-from clfeval.methods.measurement.label_measures import OF_KIND, MeasureEstimate, measure_row
 from clfeval.methods.measurement.requested_measures import (
     AT_RISK,
     NET_BENEFIT,
     AvailableMeasures,
     RequestedMeasure,
+    parse_measures,
+    set_row_units,
 )
+from clfeval.methods.measurement.score_measures import net_benefit
 from clfeval.methods.options import IntervalSettings
 
 GAP, INDENT, WIDTH = "  ", "    ", 80
@@ -96,6 +104,51 @@ def _measure_notes(measure: Measure) -> Iterator[str]:
 
 def _format_limit(limit: float) -> str:
     return f"{'-' * (limit < 0)}∞" if abs(limit) == inf else f"{limit:g}"
+
+
+def additional_measure_rows(
+    sample: Sample, names: Sequence[str], wanted: IntervalSettings, digest: str
+) -> tuple[list[Row], str, list[ResultNote]]:
+    """Return the measures that options request beside a command's own, their digest, and caveats.
+
+    The rows are of all models, in the whole table and in slices. digest: of the command's own
+    statistics; the result is that of these and of the scores.
+    """
+    asked = set_row_units(parse_measures(names), sample.counted)
+    rows = [*label_measure_rows(sample, asked, wanted), *unscored_model_rows(sample, asked)]
+    digests = list[str]()
+    if has_scored_model(sample) and any(map(takes_scores, asked)):
+        for some, of_scores in _measures_of_scores(sample, asked, wanted):
+            rows += some
+            digests.append(of_scores)
+    if digests:
+        digest = sha256("".join([digest, *sorted(digests)]).encode()).hexdigest()
+    return sort_measure_rows(rows, sample, asked), digest, caveat_notes(asked)
+
+
+def _measures_of_scores(
+    sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
+) -> list[tuple[list[Row], str]]:
+    """Return the rows of measures of scores of each model, and the digests of these scores."""
+    counted, shown = sample.counted, sample.slices[None].models
+    assert counted is not None
+    from clfeval.counts.rows import read_scored_rows
+
+    every = read_scored_rows(counted.kept)
+    names = [counted.models[i].name for i in every.models]
+
+    def one(j: int) -> tuple[list[Row], str] | None:
+        model, rows = names[j], list[Row]()
+        if model not in shown:  # merged into a group, which has no scores
+            return None
+        whole, place = every.ranked(j)
+        for label in sample.slices:
+            here = (whole if label is None else every.slice_scores(whole, place, label)[0]).frozen()
+            cut = sample.thresholds.get(model)
+            rows += score_measure_rows(label, model, here, cut, asked, wanted)
+        return rows, f"{model}{whole.digest()}"
+
+    return [each for each in every.map_models(one) if each is not None]
 
 
 def label_measure_rows(
@@ -218,3 +271,59 @@ def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultNote]:
     named = {one.measure.id: one.measure for one in asked if one.by == "name"}
     return [ResultNote("caveat", f"{measure.title}: {measure.caveat}")
             for measure in named.values() if measure.caveat]  # fmt: skip
+
+
+CALIBRATION_COLUMNS = ("calibrated_mean", "calibrated_high", "p")
+_MOST_DRAWN = 2**25  # numbers drawn at most
+
+
+def perfect_calibration_values(
+    asked: Sequence[RequestedMeasure], counts: ScoreCounts, wanted: IntervalSettings, name: str
+) -> dict[str, Row]:
+    """Return each measure under perfect calibration, y ~ Bernoulli(p), by name.
+
+    The mean of draws, their quantile `level`, and p = (1 + draws as extreme) / (1 + draws). Draws
+    are of independent rows, effective rows with weights. name: of the random stream.
+    Source: Bröcker and Smith 2007, Weather and Forecasting 22:651; Vaicenavicius et al. 2019,
+    AISTATS 89:3459.
+    """
+    some = [one for one in asked if one.measure.interval == "null"]
+    p, m, level = counts.scores, len(counts.scores), wanted.level
+    if not some or level is None or not m or not (p[0] >= 0 and p[-1] <= 1):
+        return {}
+    n = counts.positives + counts.negatives
+    rows, owned = n / counts.unit, counts.clusters
+    if isinstance(owned, RowWeights):
+        rows = n**2.0 / np.maximum(owned.squares.reshape(2, m).sum(axis=0), 1e-300)
+    rows = np.maximum(np.rint(rows), n > 0)
+    each = n / np.maximum(rows, 1)  # weight of one row
+    draws = max(200, min(wanted.resamples, _MOST_DRAWN // m))
+    step, rng = max(1, 2**20 // m), random_stream(wanted.seed, f"calibrated\0{name}")
+    values: dict[str, list[Floats]] = {one.name: [] for one in some}
+    for start in range(0, draws, step):
+        shape = min(step, draws - start), m
+        alike = rows.max() <= 1
+        hits = (rng.random(shape) < p) * n if alike else rng.binomial(rows.astype(int), p, shape)
+        hits = hits if alike else hits * each
+        for one in some:
+            values[one.name].append(np.asarray(one.measure.function(p, hits, n - hits)))
+    method = "simulation" if draws >= wanted.resamples else f"simulation, {draws:,}"
+    method += ", independent rows" * isinstance(owned, ClusterCounts)
+    found = dict[str, Row]()
+    for one in some:
+        drawn = np.concatenate(values[one.name])
+        value = float(one.measure.function(p, counts.positives, counts.negatives))
+        if np.isnan(value) or np.isnan(drawn).any():
+            continue
+        off, far = (np.abs(drawn), abs(value)) if one.measure.aim == 0 else (drawn, value)
+        share = (1 + (off >= far * (1 - 1e-9)).sum()) / (1 + draws)  # despite rounding
+        ends = float(drawn.mean()), float(np.quantile(off, level)), float(share)
+        found[one.name] = {"method": method, **dict(zip(CALIBRATION_COLUMNS, ends, strict=True))}
+    return found
+
+
+def fill_calibration_columns(rows: Sequence[Row]) -> list[Row]:
+    """Return rows of measures with equal columns, None where a row lacks one."""
+    if not any("p" in row for row in rows):
+        return [*rows]
+    return [{**row, **{key: row.get(key) for key in CALIBRATION_COLUMNS}} for row in rows]

@@ -13,8 +13,8 @@ from clfeval.document import Answer, Document, ResultNote, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.measures.record import BALANCED
 from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_comparison_rows
+from clfeval.methods.curves import PhiDeltaCurve, curve_row, point_rows
 from clfeval.methods.estimates import Design
-from clfeval.methods.measurement.additional_measures import compute_additional_measures
 from clfeval.methods.measurement.run_means import (
     Runs,
     row_differences,
@@ -44,7 +44,6 @@ from clfeval.methods.provenance import (
     name_interval_methods,
     prefix_threshold,
 )
-from clfeval.methods.roc import PhiDeltaCurve, curve_row, point_rows
 
 # interval method of each kind of measure
 INTERVAL_METHODS = {
@@ -146,10 +145,6 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         answer = classifier_answer(
             tables, sample.patterns.get(None), level, options.reference, options.margin.get("delta")
         )
-    measured = compute_additional_measures(
-        sample, options.measure, IntervalSettings(level, totals=options.totals)
-    )
-    tables |= measured.tables | plane_tables(plane)
     summary, said = class_totals(sample), sample.roles
     if sample.runs:
         summary["runs"] = len(sample.runs)
@@ -158,6 +153,15 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     together, *more = statistics
     if more:
         together = sha256("".join(statistics).encode()).hexdigest()
+    caveats = list[ResultNote]()
+    if options.measure:  # most runs request none and start without these
+        from clfeval.methods.measurement.measure_rows import additional_measure_rows
+
+        how = IntervalSettings(level, totals=options.totals)
+        tables["measures"], together, caveats = additional_measure_rows(
+            sample, options.measure, how, together
+        )
+    tables |= plane_tables(plane)
     return Document(
         command="phidelta",
         signature=build_signature(
@@ -170,7 +174,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
                 "odds": ",".join(one.odds for one in plane.populations), "ci": plane.signed,
                 "measures": ",".join(options.measure),
             },
-            said, plane, options, files=sample.files, statistics=measured.statistics(together),
+            said, plane, options, files=sample.files, statistics=together,
         ),
         inputs=sample.files,
         parameters=build_parameters(
@@ -189,7 +193,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             *_warnings(sample, options, summary["odds"]),
             *notes,
             *isometric_notes(plane, tables, summary["odds"]),
-            *measured.notes,
+            *caveats,
         ),
     )  # fmt: skip
 

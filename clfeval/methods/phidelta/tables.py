@@ -26,7 +26,6 @@ from clfeval.measures.odds import (
 )
 from clfeval.measures.record import Population
 from clfeval.methods.comparison_answer import SEED
-from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import (
     RANDOM,
     Cells,
@@ -38,6 +37,7 @@ from clfeval.methods.estimates import (
     measure_limits,
     rows_from_columns,
 )
+from clfeval.methods.measurement.label_measures import TableResampler
 from clfeval.methods.measurement.run_means import RunMean, RunValues
 from clfeval.methods.measurement.score_measures import bootstrap_limits
 from clfeval.methods.options import RESAMPLES

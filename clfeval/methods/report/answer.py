@@ -22,7 +22,7 @@ from clfeval.formatting import (
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.design_effects import OF_A_CLASS, ROWS
+from clfeval.methods.measurement.label_measures import OF_A_CLASS, ROWS
 from clfeval.methods.provenance import class_rows, counting_notes
 from clfeval.methods.report.calibration import TIED, calibration_answer
 

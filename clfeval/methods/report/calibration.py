@@ -27,6 +27,7 @@ from clfeval.inference.proportions import holm
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds, log_odds_slice
+from clfeval.methods.curves import MOST_POINTS
 from clfeval.methods.estimates import (
     Cells,
     Design,
@@ -34,9 +35,8 @@ from clfeval.methods.estimates import (
     exact_limits,
     rows_from_columns,
 )
-from clfeval.methods.measurement.decision_curves import confusions_at, confusions_between
 from clfeval.methods.measurement.label_measures import float_confusion
-from clfeval.methods.roc import MOST_POINTS
+from clfeval.methods.measurement.score_measures import confusions_at, confusions_between
 
 BINS = 10
 TESTS = ("intercept and slope", "groups by score")

@@ -33,7 +33,7 @@ from clfeval.counts.rows import ScoredRows, list_changes
 from clfeval.document import Document, Estimate, Row, as_estimate
 from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.inference.hypothesis_tests import cochran_q, mid_p
-from clfeval.methods.design_effects import effective_class_sizes
+from clfeval.methods.measurement.label_measures import effective_class_sizes
 from clfeval.methods.measurement.measure_rows import takes_scores
 from clfeval.methods.measurement.requested_measures import OPERATING_POINT, RequestedMeasure
 from clfeval.methods.measurement.run_means import (

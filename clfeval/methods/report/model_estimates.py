@@ -22,10 +22,12 @@ from clfeval.inference.distributions import student_quantile
 from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.multiclass_table import average_influence, class_average
 from clfeval.measures.probability import distinct_starts
-from clfeval.methods.design_effects import class_sizes, effective_class_sizes, smallest_class_size
 from clfeval.methods.measurement.label_measures import (
+    class_sizes,
+    effective_class_sizes,
     estimates_from_influence,
     make_paired_estimates,
+    smallest_class_size,
 )
 from clfeval.methods.measurement.measure_rows import measure_at_threshold
 from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT, RequestedMeasure

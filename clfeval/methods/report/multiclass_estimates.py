@@ -24,18 +24,17 @@ from clfeval.measures.multiclass_table import (
     one_vs_rest_tables,
 )
 from clfeval.measures.record import Measure, Multiclass
-from clfeval.methods.design_effects import TableResampler
 from clfeval.methods.estimates import Limits, make_estimate
 from clfeval.methods.measurement import label_measures
-from clfeval.methods.measurement.decision_curves import perfect_calibration_values
 from clfeval.methods.measurement.label_measures import (
     EXACT,
     INFLUENCE,
     NONE,
     MeasureEstimate,
+    TableResampler,
     measure_row,
 )
-from clfeval.methods.measurement.measure_rows import takes_scores
+from clfeval.methods.measurement.measure_rows import perfect_calibration_values, takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import resampled_limits
 from clfeval.methods.options import IntervalSettings

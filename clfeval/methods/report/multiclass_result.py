@@ -21,15 +21,23 @@ from clfeval.errors import UsageError, format_option
 from clfeval.formatting import printable
 from clfeval.measures.multiclass_scores import clipped_weight
 from clfeval.methods.comparison_answer import comparison_answers, explain_untested
-from clfeval.methods.design_effects import class_sizes, cluster_summary
-from clfeval.methods.measurement.decision_curves import fill_calibration_columns
-from clfeval.methods.measurement.measure_rows import caveat_notes, takes_scores
+from clfeval.methods.measurement.label_measures import class_sizes
+from clfeval.methods.measurement.measure_rows import (
+    caveat_notes,
+    fill_calibration_columns,
+    takes_scores,
+)
 from clfeval.methods.measurement.requested_measures import (
     guess_class_order,
     parse_multiclass_measures,
     set_row_units,
 )
-from clfeval.methods.provenance import clipped_note, counting_notes, report_provenance
+from clfeval.methods.provenance import (
+    clipped_note,
+    cluster_summary,
+    counting_notes,
+    report_provenance,
+)
 from clfeval.methods.report.answer import report_answer, slice_tested_models
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
@@ -52,13 +60,13 @@ from clfeval.methods.report.multiclass_estimates import (
     multiclass_probability_rows,
 )
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
-from clfeval.methods.report.slice_complements import multiclass_slice_sizes
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
     SliceEstimates,
     SliceSize,
     complement_estimates,
+    multiclass_slice_sizes,
     slice_test_measures,
     slice_values,
     use_default_intervals,

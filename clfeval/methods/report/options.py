@@ -28,7 +28,7 @@ from clfeval.options.declaration import Command, Opt, as_list, to_float
 from clfeval.records import dataclass, field
 
 if TYPE_CHECKING:
-    from clfeval.methods.report.abstention import AbstentionZone
+    from clfeval.methods.report.threshold_rules import AbstentionZone
     from clfeval.methods.threshold_optimism import ThresholdRule
 
 MEASURES, CURVES, CUTTING = "Measures", "Curves", "Thresholds"  # panels
@@ -151,7 +151,7 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
         """The rules that choose thresholds."""
         if not self.best_threshold:
             return ()
-        from clfeval.methods.report.thresholds import parse_rules
+        from clfeval.methods.report.threshold_rules import parse_rules
 
         return parse_rules(self.best_threshold)
 
@@ -160,7 +160,7 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
         """The abstention zones."""
         if not self.abstain:
             return ()
-        from clfeval.methods.report.abstention import parse_zones
+        from clfeval.methods.report.threshold_rules import parse_zones
 
         return parse_zones(self.abstain)
 

@@ -73,15 +73,13 @@ from clfeval.methods.report.model_estimates import identical_columns
 from clfeval.methods.report.multiclass_result import confusion_rows, model_rows, multiclass_result
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
 from clfeval.methods.report.scores import ScoreResults, compute_score_results, negative_name
-from clfeval.methods.report.slice_complements import (
-    label_complement_estimates,
-    slice_complements,
-    slice_sizes,
-)
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
     SliceEstimates,
+    label_complement_estimates,
+    slice_complements,
+    slice_sizes,
     slice_test_measures,
     slice_values,
 )
@@ -106,7 +104,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     patterns = sample.patterns.get(None)
     check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     if options.uses_thresholds:
-        from clfeval.methods.report.threshold_answer import check_scores_available
+        from clfeval.methods.report.threshold_rules import check_scores_available
 
         check_scores_available(options, sample.thresholds, scored=has_scored_model(sample))
     asked = set_row_units(
@@ -199,12 +197,12 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         first = prefix_threshold(first, sample.thresholds)
     cuts: tuple[Answer, ...] = ()
     if options.populations:
-        from clfeval.methods.report.threshold_answer import prevalence_table
+        from clfeval.methods.report.thresholds import prevalence_table
 
         tables["at_prevalence"] = [*prevalence_table(sample, options, firsts),
                                    *tables.get("at_prevalence", ())]  # fmt: skip
     if options.uses_thresholds or options.populations:
-        from clfeval.methods.report.threshold_answer import threshold_answers
+        from clfeval.methods.report.threshold_rules import threshold_answers
 
         cuts = threshold_answers(tables, first.models, options.level)
         more = [one for one in more if one.code != "corrected"]

@@ -1,24 +1,37 @@
-"""Results from scores, one model at a time: measures, curves, and influence of rows."""
+"""Results from scores, one model at a time: measures, curves, influence, and slices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Floats
+from clfeval.arrays import Floats, Ints
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.count import PredictionCounts, Sample
 from clfeval.counts.rows import ScoredRows, read_scored_rows
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Row, Rows, cell_value
+from clfeval.document import Estimate, Row, Rows, cell_value
 from clfeval.document.rows import LazyRows, RowsBySlice, stack_rows
-from clfeval.methods.design_effects import effective_class_sizes
+from clfeval.inference.complement_sums import PowerSums, RankedPairs, RiskSums
+from clfeval.methods.curves import decision_rows
 from clfeval.methods.estimates import Design
-from clfeval.methods.measurement.decision_curves import decision_rows
-from clfeval.methods.measurement.measure_rows import score_measure_rows, takes_scores
+from clfeval.methods.measurement.label_measures import effective_class_sizes
+from clfeval.methods.measurement.measure_rows import (
+    risk_threshold,
+    score_measure_rows,
+    takes_scores,
+)
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.score_measures import (
+    confusions_at,
+    delong_estimate,
+    influence_estimate,
+    net_benefit_of_table,
+)
+from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.baselines import measures_with_baselines, score_baselines
 from clfeval.methods.report.calibration import (
     adjust_calibration_tests,
@@ -39,14 +52,18 @@ from clfeval.methods.report.model_estimates import (
     identical_columns,
     row_score_influence,
     score_estimates,
+    score_influence,
 )
 from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.slice_complements import ComplementScores
 from clfeval.methods.report.slice_tests import (
     Complement,
     Key,
     Retest,
+    complement_estimates,
+    shared_cluster_correlation,
+    shared_clusters,
     slice_test_measures,
+    subtract_counts,
     use_default_intervals,
 )
 from clfeval.records import dataclass, field, replace
@@ -209,7 +226,7 @@ def _of_model(
                                         every.truth.take(rows))) is not None:  # fmt: skip
                     inside[one.name, label] = found
         if options.uses_thresholds:
-            from clfeval.methods.report.threshold_answer import threshold_tables
+            from clfeval.methods.report.thresholds import threshold_tables
 
             tables += [
                 (table, label, model, cuts)
@@ -263,3 +280,101 @@ def _curve_tables(
 def negative_name(sample: Sample) -> str:
     """Return the name of the negative class, or `not` and the positive one."""
     return sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
+
+
+_BLOCK = 2**16  # scores per block, few enough to stay in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class ComplementScores:
+    """Scores of a model in all rows, to compute measures `held` of the rows outside a slice."""
+
+    model: str
+    whole: ScoreCounts
+    cut: float | None  # the threshold in force
+    held: Sequence[RequestedMeasure]
+    wanted: IntervalSettings
+    _known: dict[str, Any] = field(default_factory=dict)
+
+    def complement_measures(
+        self, label: str, part: ScoreCounts, at: Ints
+    ) -> Iterator[tuple[Key, Complement]]:
+        """Yield the measures of the complement of a slice; at: indices of its scores."""
+        anew = list[RequestedMeasure]()
+        for one in self.held:
+            value = None
+            if self.whole.clusters is None and len(self.whole.scores):
+                value = self._subtract_sums(one, part, at)
+            if value is None:
+                anew.append(one)
+            else:
+                yield (label, self.model, one.name), Complement(value)
+        if any(map(takes_scores, anew)):
+            yield from self._anew(label, part, anew)
+
+    def _subtract_sums(self, one: RequestedMeasure, part: ScoreCounts, at: Ints) -> Estimate | None:
+        """Return a measure of the complement by subtraction of sums; None if impossible."""
+        whole, measure, level = self.whole, one.measure, self.wanted.level
+        totals, sides = ((each.positives, each.negatives) for each in (whole, part))
+        if measure.interval == "delong":
+            pairs = self._once("pairs", lambda: RankedPairs.from_counts(*totals))
+            area = pairs and pairs.complement(at, *sides, level=level or 0.95)
+            if not area:
+                return None
+            value = 2 * area.value - 1 if measure.low < 0 else area.value
+            return delong_estimate(measure, area, value, level).value
+        t, loss = risk_threshold(one, self.cut), measure.loss
+        if not (whole.scores[0] >= 0 and whole.scores[-1] <= 1):
+            return None
+        if t is not None:
+            cut = np.array([t])
+            all_of = self._once(f"at {t}", lambda: confusions_at(whole, cut))
+            table = subtract_counts(all_of, confusions_at(part, cut))
+            return net_benefit_of_table(table, t, level)[0]
+        sizes = self._once("sizes", lambda: [int(n.sum()) for n in totals])
+        few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
+        if one.name == "oe_ratio":
+            sums = self._once("risks", lambda: RiskSums.from_probabilities(whole.scores, *totals))
+            found = sums.complement(RiskSums.from_probabilities(part.scores, *sides), fewest=few)
+            return found and influence_estimate(measure, found[0], found[1], level).value
+        if loss is None:
+            return None
+        # the mean of some of the scores, so that sums keep their digits
+        some = slice(None, None, max(1, len(whole.scores) // _BLOCK))
+        centre = self._once(
+            f"{one.name} mean",
+            lambda: measure.function(whole.scores[some], *(n[some] for n in totals)),
+        )
+        every = self._once(one.name, lambda: _loss_powers(loss, whole, centre))
+        found = every.complement(_loss_powers(loss, part, centre), fewest=few)
+        return (
+            found and influence_estimate(measure, float(centre) + found[0], found[1], level).value
+        )
+
+    def _anew(
+        self, label: str, part: ScoreCounts, held: Sequence[RequestedMeasure]
+    ) -> Iterator[tuple[Key, Complement]]:
+        left, rho = self.whole.subtract(part).frozen(), dict[Key, float]()
+        shared = shared_clusters(part.clusters, left.clusters)
+        for one in held if shared is not None else ():
+            f, g = (score_influence(one, self.cut, each) for each in (part, left))
+            if shared is not None and f is not None and g is not None:
+                found = shared_cluster_correlation(*shared, f[1], g[1])
+                rho[label, self.model, one.name] = float(found[0])
+        rows = score_measure_rows(label, self.model, left, self.cut, held, self.wanted)
+        yield from complement_estimates(rows, rho)
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        if name not in self._known:
+            self._known[name] = make()
+        return self._known[name]
+
+
+def _loss_powers(loss: Callable[..., Floats], counts: ScoreCounts, centre: float) -> PowerSums:
+    """Return the power sums of the losses of rows, by blocks that stay in the cache."""
+    blocks = (slice(i, i + _BLOCK) for i in range(0, len(counts.scores), _BLOCK))
+    return PowerSums.from_values(
+        (loss(counts.scores[part], y) - centre, n[part])
+        for part in blocks
+        for y, n in ((True, counts.positives), (False, counts.negatives))
+    )

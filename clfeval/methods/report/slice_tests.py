@@ -1,9 +1,11 @@
-"""Tests of each slice against the other rows, and which slices are worse."""
+"""Tests of each slice against the rows outside it: their sizes, measures, and which are worse."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from math import comb, inf, nan
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -22,13 +24,23 @@ from clfeval.compare.change import (
 )
 from clfeval.compare.families import slice_reference_rows
 from clfeval.compare.paired_estimates import PairedEstimates
-from clfeval.counts.clusters_and_weights import ClusterCounts
+from clfeval.counts.classes import ClassPatterns
+from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, subtract_part
+from clfeval.counts.count import Sample
 from clfeval.counts.evaluated_rows import Facets, facet_of
+from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, from_units
 from clfeval.document import Answer, Estimate, Row, as_estimate
 from clfeval.inference.distributions import student_quantile
-from clfeval.methods.design_effects import OF_A_CLASS, ROWS
+from clfeval.methods.measurement.label_measures import (
+    OF_A_CLASS,
+    ROWS,
+    class_sizes,
+    label_influence,
+)
+from clfeval.methods.measurement.measure_rows import label_measure_rows, takes_scores
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
+from clfeval.methods.provenance import class_rows
 from clfeval.methods.report.answer import slice_answer
 from clfeval.methods.report.comparisons import ESTIMATORS
 from clfeval.methods.report.options import ReportOptions
@@ -133,6 +145,103 @@ def shared_cluster_correlation(
     scale = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
     rho = np.divide(both, scale, out=np.zeros_like(both), where=scale > 0)
     return np.asarray(np.clip(rho, -1, 1))
+
+
+def slice_complements(
+    sample: Sample, labels: Sequence[str] | None = None, without: Sequence[str] = ()
+) -> Sample:
+    """Return the complement of each slice by its name; without: slices excluded as well."""
+    counted, whole = sample.counted, sample.slices[None]
+    names = [label for label in sample.slices if label is not None] if labels is None else labels
+    every = sample.patterns
+    if counted is not None and None in every:
+        left: dict[str | None, PatternCounts] = {}
+        for label in names:
+            part = reduce(add, [every[one] for one in (label, *without)])
+            left[label] = subtract_part(every[None], part, "truth", "votes")
+        counts = {label: ConfusionCounts.from_patterns(one) for label, one in left.items()}
+        return replace(sample, slices=counts, counted=replace(counted, slices=left, _known={}))
+    return replace(sample, slices={
+        label: subtract_counts(whole, reduce(add, [sample.slices[i] for i in (label, *without)]))
+        for label in names
+    })  # fmt: skip
+
+
+def subtract_counts(whole: ConfusionCounts, part: ConfusionCounts) -> ConfusionCounts:
+    """Return the 2 x 2 tables of the rows that are not in a part."""
+    cells = [sign * np.array([getattr(one, name) for name in CELLS])
+             for sign, one in ((1, whole), (-1, part))]  # fmt: skip
+    models = [*whole.models, *part.models]
+    return ConfusionCounts.from_cells(models, np.concatenate(cells, axis=1).T.tolist())
+
+
+def slice_sizes(sample: Sample, others: Sample) -> Sizes:
+    """Return the sizes of each slice and of its complement."""
+    found = dict[str, tuple[SliceSize, SliceSize]]()
+    for label in filter(None, others.slices):
+        patterns = (one.patterns.get(label) for one in (sample, others))
+        found[label] = _sizes_of_parts(*(
+            (one.slices[label].rows.max().item(),
+             [min(rows) for rows in class_rows(one, label)[::-1]],
+             None if part is None else part.clusters)
+            for one, part in zip((sample, others), patterns, strict=True)
+        ))  # fmt: skip
+    return found
+
+
+def multiclass_slice_sizes(
+    whole: ClassPatterns, part: ClassPatterns, left: ClassPatterns
+) -> tuple[SliceSize, SliceSize]:
+    """Return the sizes of a slice and of its complement with several classes."""
+    there = class_sizes(whole, len(whole.classes)) > 0
+    return _sizes_of_parts(*(
+        (from_units(one.n.sum(), one.unit).item(),
+         class_sizes(one, len(one.classes))[there].tolist(), one.clusters) for one in (part, left)
+    ))  # fmt: skip
+
+
+def _sizes_of_parts(
+    *parts: tuple[Any, Sequence[float], Owned | None],
+) -> tuple[SliceSize, SliceSize]:
+    """Return the sizes of two parts, from rows, rows of each class (of any model), and clusters."""
+    spans = shared_clusters(*(owned for *_, owned in parts)) is not None
+    found = list[SliceSize]()
+    for rows, classes, owned in parts:
+        least = min(classes, default=0.0)
+        if isinstance(owned, ClusterCounts):
+            least = min(least, owned.size)
+        found.append(SliceSize(rows, tuple(classes), least, owned is None, spans))
+    return found[0], found[1]
+
+
+def shared_clusters(
+    one: Owned | None, other: Owned | None
+) -> tuple[ClusterCounts, ClusterCounts, tuple[Ints, Ints]] | None:
+    """Return the clusters of two parts and the places of those in both; None without any."""
+    if not (isinstance(one, ClusterCounts) and isinstance(other, ClusterCounts)):
+        return None
+    places = one.shared(other)
+    return (one, other, places) if len(places[0]) else None
+
+
+def label_complement_estimates(
+    sample: Sample, others: Sample, held: Sequence[RequestedMeasure], wanted: IntervalSettings
+) -> Iterator[tuple[Key, Complement]]:
+    """Yield the measures of the labels of rows outside a slice."""
+    rho = dict[Key, float]()
+    for label, left in others.patterns.items():
+        part = sample.patterns[label]
+        shared = shared_clusters(part.clusters, left.clusters)
+        if label is None or shared is None:
+            continue
+        for one in held:
+            if not takes_scores(one):
+                f, g = (label_influence(each, one.measure)[1] for each in (part, left))
+                found = shared_cluster_correlation(*shared, f, g)
+                for model, each in zip(part.models, found.tolist(), strict=True):
+                    rho[label, model, one.name] = each
+    rows = label_measure_rows(others, held, use_default_intervals(wanted))
+    yield from complement_estimates(rows, rho)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,38 +1,45 @@
-"""Thresholds chosen by rules, with the measures expected on new data."""
+"""Rows of chosen thresholds, of abstention near a threshold, and of a prevalence."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
+from typing import Literal
 
 import numpy as np
 
+from clfeval.arrays import Bools, Floats
+from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row
-from clfeval.errors import UsageError, bad_option, format_option
+from clfeval.document import Estimate, Row, as_estimate
+from clfeval.errors import bad_option
 from clfeval.inference.resampling import percentile_limits
+from clfeval.measures.calibration import DIGITS, risk_coverage_area
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import CLASS_REASONS, undefined_reason
+from clfeval.methods.curves import MOST_POINTS, RocPoints, roc_points
 from clfeval.methods.estimates import make_estimate
-from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.label_measures import (
     LabelLimitSettings,
     estimate_label_measure,
     float_confusion,
 )
-from clfeval.methods.measurement.requested_measures import (
-    AT_RISK,
-    NET_BENEFIT,
-    RequestedMeasure,
-    parse_measures,
+from clfeval.methods.measurement.requested_measures import RequestedMeasure
+from clfeval.methods.measurement.score_measures import confusions_at
+from clfeval.methods.options import Interval, IntervalSettings
+from clfeval.methods.predictive_values import UsedThreshold, prevalence_options, prevalence_rows
+from clfeval.methods.report.options import ReportOptions
+from clfeval.methods.report.threshold_rules import (
+    ALWAYS,
+    FROM,
+    NEVER,
+    OF_NEGATIVES,
+    UNMET,
+    AbstentionZone,
 )
-from clfeval.methods.options import IntervalSettings
-from clfeval.methods.roc import RocPoints, roc_points
 from clfeval.methods.threshold_optimism import (
     INFINITE,
     ChosenThresholds,
@@ -40,108 +47,11 @@ from clfeval.methods.threshold_optimism import (
     extend_limits,
     measure_value,
 )
-from clfeval.options import syntax
-
-FLAG = "--best-threshold"
-SENSITIVITY, SPECIFICITY = "sensitivity", "specificity"
-# measures that are best if all rows are predicted alike, and need a limit on another
-ONE_SIDED = {
-    SENSITIVITY: ("positive", "spec>=.95"), "fnr": ("positive", "spec>=.95"),
-    SPECIFICITY: ("negative", "sens>=.9"), "fpr": ("negative", "sens>=.9"),
-}  # fmt: skip
-OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits on these constrain predicted negatives
-SAFE, SAFE_SUFFIXES = (*ONE_SIDED,), (".low", ".high")  # rules with a confidence limit
-_LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
-
-
-def parse_rules(texts: Sequence[str]) -> tuple[ThresholdRule, ...]:
-    """Return the requested rules, each once; UsageError for an invalid one."""
-    found = [_parse_limit_rule(text) or _parse_best_rule(text) for text in texts]
-    return tuple({one.name: one for one in found}.values())
-
-
-def _parse_best_rule(text: str) -> ThresholdRule:
-    one = _parse_rule_measure(text)
-    if one.name in ONE_SIDED:
-        answer, within = ONE_SIDED[one.name]
-        what = f"{FLAG} {text}: {one.name} is best if every row is predicted {answer}"
-        hint = f"set a limit on the other class: {format_option(FLAG, within)}"
-        if one.measure.sign > 0:
-            hint = f"set a limit in quotes: {format_option(FLAG, f'{text}>=.9')}"
-        raise bad_option(what, hint)
-    if not one.measure.sign:
-        what = f"{FLAG} {text}: {one.measure.title} has no better direction"
-        raise bad_option(what, f"for example {FLAG} j_index")
-    return ThresholdRule(one.name, one)
-
-
-def _parse_limit_rule(text: str) -> ThresholdRule | None:
-    """Return the rule of a limit, `sens>=.9`; None for other texts."""
-    parts = _LIMIT.fullmatch(text.strip())
-    if parts is None:
-        return None
-    given_, between, number = parts[1], parts[2], parts[3]
-    if between == "=" and ":" in given_:
-        return None  # a parameter
-    name, _, end = given_.rpartition(".") if given_.endswith(SAFE_SUFFIXES) else (given_, "", "")
-    one = _parse_rule_measure(name)
-    if end and (one.name not in SAFE or (end == "low") != (between == ">=")):
-        what = f"{FLAG} {text}: .low needs >= and sensitivity or specificity"
-        hint = f"write {format_option(FLAG, 'sens.low>=.9')}"
-        raise bad_option(f"{what}; .high needs <= and fnr or fpr", hint)
-    if between in ("<", "=", ">"):
-        sign = between if between != "=" else "<" if one.measure.sign < 0 else ">"
-        hint = f"write {format_option(FLAG, f'{given_}{sign}={number}')}"
-        raise bad_option(f"{FLAG} {text}: a constraint needs >= or <=", hint)
-    try:
-        at = syntax.parse_share(FLAG, [number.strip()])
-    except UsageError as error:
-        what = f"{FLAG} {text}: '{number}' is not a number"
-        hint = f"for example {format_option(FLAG, f'{name}{between}.9')}"
-        raise bad_option(what, hint) from error
-    up = between in (">=", "≥")
-    if one.measure.sign and up != (one.measure.sign > 0):
-        better, sign = ("low", "<=") if up else ("high", ">=")
-        what = f"{FLAG} {text}: {one.measure.title} is better when {better}: use {sign}"
-        raise bad_option(what, f"write {format_option(FLAG, f'{name}{sign}{number}')}")
-    if not one.measure.low <= at <= one.measure.high:
-        what = f"{FLAG} {text}: {one.measure.title} lies between {one.measure.low:g} and "
-        raise bad_option(f"{what}{one.measure.high:g}")
-    best = SPECIFICITY if one.name in OF_NEGATIVES else SENSITIVITY
-    written = f"{one.name}{end and f'.{end}'}{'>=' if up else '<='}{at:g}"
-    goal = RequestedMeasure(best, CATALOG[best], {})
-    return ThresholdRule(written, goal, one, at, 1 if up else -1, bool(end))
-
-
-def _parse_rule_measure(text: str) -> RequestedMeasure:
-    """Return a measure of the 2 x 2 table by name, with its parameters."""
-    name, _, settings = text.strip().partition(":")
-    if name.casefold() == NET_BENEFIT and not settings:
-        what = f"{FLAG} {text}: the threshold probability is missing"
-        raise bad_option(what, f"for example {FLAG} net_benefit:t=0.1")
-    found = parse_measures((text,), FLAG)
-    if len(found) != 1 or found[0].by != "name":
-        raise bad_option(f"{FLAG} {text}: name one measure", f"for example {FLAG} j_index")
-    one = found[0]
-    if one.measure.twin in (SENSITIVITY, "precision"):  # one name for all aliases
-        one = RequestedMeasure(one.measure.twin, CATALOG[one.measure.twin], one.settings)
-    if one.measure.id == AT_RISK:  # computed from the table at any threshold
-        t = one.settings.get("t", 0.5)
-        stakes = {"stakes": OutcomeCosts(t, 1 - t)}
-        name = f"{NET_BENEFIT}:t={t:g}"
-        return RequestedMeasure(name, CATALOG[NET_BENEFIT].with_settings(**stakes), stakes)
-    if one.needs != "confusion":
-        what = f"{FLAG} {text}: {one.measure.title} does not depend on a threshold"
-        raise bad_option(what, f"for example {FLAG} j_index")
-    return one
-
 
 RATES = {name: RequestedMeasure(name, CATALOG[name], {}) for name in (
     "sensitivity", "specificity", "precision", "npv")}  # fmt: skip
 FLAGGED_MEASURE = RequestedMeasure("flagged", CATALOG["detection_prevalence"], {})
 BLOCK = 2**10  # tables per block of limits
-UNMET = "limit_unmet"
-ALWAYS, NEVER, FROM = "always positive", "never positive", "score >= t"
 
 
 def chosen_thresholds(
@@ -273,3 +183,207 @@ def _explain_unmet(rule: ThresholdRule, points: RocPoints) -> str:
 
 def _finite_or_none(cut: float) -> float | None:
     return cut if isfinite(cut) else None
+
+
+ESTIMATED = ("coverage", "accuracy", "accuracy_of_all", *RATES)
+ABSTENTION_COLUMNS = (
+    *("threshold", "low", "high", "coverage", *CELLS, *ESTIMATED[1:]),
+    *("cost", "cost_of_all", "aurc"),
+)
+ANSWERED = {"accuracy": RequestedMeasure("accuracy", CATALOG["accuracy"], {}), **RATES}
+
+
+def abstention_rows(
+    label: str | None, model: str, counts: ScoreCounts, cut: float | None,
+    zones: Sequence[AbstentionZone],
+    wanted: IntervalSettings,
+) -> list[Row]:  # fmt: skip
+    """Return the measures of predictions outside each zone, as table `abstentions` has them.
+
+    Of a share, the zone holds the scores nearest the threshold, equal distances together. Of costs
+    it is Chow's rule: abstain where p fn and (1 - p) fp are both more than abstention costs; the
+    threshold without a zone is fp / (fp + fn). Scores in [low, high) abstain, those >= high are
+    positive.
+    Undefined without a threshold (needs_threshold), of infinite scores, and by costs of scores that
+    are no probabilities.
+    Source: Chow 1970, IEEE Transactions on Information Theory 16:41; El-Yaniv and Wiener 2010,
+    Journal of Machine Learning Research 11:1605.
+    """
+    rows: list[Row] = []
+    for zone in zones:
+        who = {"slice": label, "model": model, "chosen_by": zone.name}
+        at, reason = _zone_threshold(zone, counts, cut)
+        if at is None:
+            none = Estimate(None, reason=reason)
+            rows.append(
+                {**who, **{key: none if key in ESTIMATED else None for key in ABSTENTION_COLUMNS}}
+            )
+            continue
+        first, last, low, high = _zone_ends(zone, counts, at)
+        place = np.arange(len(counts.scores))
+        outside = (place < first) | (place >= last)
+        answered = _confusion_table(counts, place >= last, outside)
+        every = _confusion_table(counts, counts.scores >= at, place >= 0)
+        accuracy, *rates = estimate_measures([*ANSWERED.values()], answered, wanted)
+        # rows outside the zone count as predicted positive
+        covered = _confusion_table(counts, outside, place >= 0)
+        (coverage,) = estimate_measures([FLAGGED_MEASURE], covered, wanted)
+        risk = _distances_and_errors(counts, at)
+        cost, before = (_mean_cost(one, counts, zone) for one in (answered, every))
+        rows.append(
+            {
+                **who, "threshold": at, "low": low, "high": high, "coverage": coverage,
+                **{cell: answered.display_units(cell)[0].item() for cell in CELLS},
+                "accuracy": accuracy,
+                "accuracy_of_all": estimate_measures([ANSWERED["accuracy"]], every, wanted)[0],
+                **dict(zip(RATES, rates, strict=True)), "cost": cost, "cost_of_all": before,
+                "aurc": float(risk_coverage_area(*risk)),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def risk_rows(
+    label: str | None, model: str, counts: ScoreCounts, cut: float | None,
+    most: int | Literal["all"] | None,
+) -> Iterator[Row]:  # fmt: skip
+    """Yield the risk-coverage curve: the share of errors among rows farthest from the threshold."""
+    if cut is None or not len(counts.scores) or not np.isfinite(counts.scores).all():
+        return
+    distance, right, wrong = _distances_and_errors(counts, cut)
+    away, place = np.unique(-distance, return_inverse=True)
+    missed, rows = (np.bincount(place, part, len(away)).cumsum() for part in (wrong, right + wrong))
+    limit = MOST_POINTS if most is None else most
+    places = np.arange(len(away))
+    if limit != "all" and len(places) > limit:
+        places = np.unique(np.searchsorted(rows, np.linspace(rows[0], rows[-1], limit)))
+    for i in np.minimum(places, len(away) - 1).tolist():
+        yield {
+            "slice": label, "model": model, "distance": float(-away[i]),
+            "coverage": float(rows[i] / rows[-1]), "risk": float(missed[i] / rows[i]),
+        }  # fmt: skip
+
+
+def _zone_threshold(
+    zone: AbstentionZone, counts: ScoreCounts, cut: float | None
+) -> tuple[float | None, str | None]:
+    """Return the threshold without abstention, or the reason why there is none."""
+    if not len(counts.scores):
+        return None, "too_few_rows"
+    if not np.isfinite(counts.scores).all():
+        return None, INFINITE
+    if zone.costs is None:
+        return cut, "needs_threshold"
+    if counts.scores[0] < 0 or counts.scores[-1] > 1:
+        return None, "not_probabilities"
+    fp, fn, _ = zone.costs
+    return fp / (fp + fn), None
+
+
+def _zone_ends(
+    zone: AbstentionZone, counts: ScoreCounts, at: float
+) -> tuple[int, int, float, float | None]:
+    """Return the range of indices of the scores in a zone, and its two thresholds."""
+    scores = counts.scores
+    if zone.costs is not None:
+        fp, fn, none = zone.costs
+        low, high = none / fn, 1 - none / fp
+        if not low < high:
+            low = high = at
+        return *np.searchsorted(scores, [low, high]).tolist(), low, high
+    n = (counts.positives + counts.negatives).astype(np.float64)
+    distance = _distances(scores, at)
+    each, place = np.unique(distance, return_inverse=True)
+    inside = np.concatenate([[0.0], np.bincount(place, n).cumsum()])
+    many = int(np.argmin(np.abs(inside - zone.share * n.sum())))
+    if not many:
+        first = int(np.searchsorted(scores, at))
+        return first, first, at, at
+    where = np.flatnonzero(distance <= each[many - 1])
+    first, last = int(where[0]), int(where[-1]) + 1
+    return first, last, scores[first].item(), scores[last].item() if last < len(scores) else None
+
+
+def _distances(scores: Floats, at: float) -> Floats:
+    """Return the distances of scores from a threshold, rounded so that equal ones tie."""
+    away = np.abs(scores - at)
+    scale = away.max() or 1.0
+    return np.asarray(np.round(away / scale, DIGITS) * scale)
+
+
+def _distances_and_errors(counts: ScoreCounts, at: float) -> tuple[Floats, Floats, Floats]:
+    """Return distances from the threshold, and correct and wrong rows at each score."""
+    yes = counts.scores >= at
+    right = np.where(yes, counts.positives, counts.negatives)
+    wrong = np.where(yes, counts.negatives, counts.positives)
+    return _distances(counts.scores, at), right.astype(np.float64), wrong.astype(np.float64)
+
+
+def _confusion_table(counts: ScoreCounts, called: Bools, among: Bools) -> ConfusionCounts:
+    """Return the 2 x 2 table of some scores, and of their clusters."""
+    sides = (counts.positives, counts.negatives)
+    tp, fp = (np.array([part[called].sum()]) for part in sides)
+    p, n = (np.array([part[among].sum()]) for part in sides)
+    sums = None
+    if counts.clusters is not None:
+        none = np.zeros(len(called))
+        kinds = [np.concatenate(pair) for pair in (
+            (called, none), (none, called), (among, none), (none, among))]  # fmt: skip
+        sums = counts.clusters.products(np.array(kinds, np.float64))[None]
+    return ConfusionCounts(("",), tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
+
+
+def _mean_cost(table: ConfusionCounts, counts: ScoreCounts, zone: AbstentionZone) -> float | None:
+    """Return the mean cost of a row, abstentions included; None for a zone without costs."""
+    if zone.costs is None:
+        return None
+    fp, fn, none = zone.costs
+    rows = float((counts.positives + counts.negatives).sum())
+    silent = rows - float((table.positives + table.negatives)[0])
+    return (fp * float(table.fp[0]) + fn * float(table.fn[0]) + none * silent) / rows
+
+
+def threshold_tables(
+    label: str | None, model: str, counts: ScoreCounts, sample: Sample, options: ReportOptions
+) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the requested tables with their names."""
+    cut = sample.thresholds.get(model)
+    if rules := options.rules:
+        name = f"{model}\0{label or ''}"
+        chosen = chosen_thresholds(name, counts, rules, options.interval_settings)
+        yield "cutoffs", cutoff_rows(label, model, rules, options.interval_settings, chosen)
+        if label is None and options.populations and chosen.choices is not None:
+            probable = counts.scores[0] >= 0 and counts.scores[-1] <= 1
+            used = [UsedThreshold(model, rule.name, *chosen.used(i))
+                    for i, rule in enumerate(rules) if chosen.at[i] >= 0]  # fmt: skip
+            used = [one._replace(risk=one.threshold if probable else None) for one in used]
+            yield "at_prevalence", _prevalence_rows(sample, options, used)
+    if zones := options.zones:
+        yield (
+            "abstentions",
+            abstention_rows(label, model, counts, cut, zones, options.interval_settings),
+        )
+        yield "risk", [*risk_rows(label, model, counts, cut, options.points)]
+
+
+def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Row]) -> list[Row]:
+    """Return PPV, NPV and alarms of labels; UsageError without predicted positives or rule."""
+    known = [i for i, row in enumerate(models) if row["tp"] is not None]
+    if not known and not options.rules:
+        what = "--prevalence needs predicted positives, but no threshold is known"
+        raise bad_option(what, "add --threshold T or --best-threshold RULE")
+    used = list[UsedThreshold]()
+    for i in known:
+        row, table = models[i], sample.slices[None].take([i])
+        cut = None if row["threshold"] is None else float(str(row["threshold"]))
+        risk = cut if as_estimate(row.get("net_benefit")).value is not None else None
+        used.append(UsedThreshold(str(row["model"]), None, cut, table, table, risk))
+    return _prevalence_rows(sample, options, used)
+
+
+def _prevalence_rows(
+    sample: Sample, options: ReportOptions, used: Sequence[UsedThreshold]
+) -> list[Row]:
+    interval: Interval = "none" if options.confidence is None else "exact"
+    tune = prevalence_options(options.prevalence, options.level, options.totals, interval)
+    return prevalence_rows(sample, tune, [("target", one) for one in options.populations], used)

@@ -19,8 +19,8 @@ from clfeval.inference.distributions import simultaneous_level
 from clfeval.inference.standard_errors import mean_covariance
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure, Population
-from clfeval.methods.design_effects import class_sizes, effective_class_sizes
 from clfeval.methods.estimates import Cells, concatenate_counts, estimate_column
+from clfeval.methods.measurement.label_measures import class_sizes, effective_class_sizes
 from clfeval.methods.tune_jpt.options import TuneOptions
 from clfeval.methods.tune_jpt.tables import slice_populations
 from clfeval.records import dataclass, replace

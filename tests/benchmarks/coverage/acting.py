@@ -14,7 +14,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats
 from clfeval.counts.scores import ScoreCounts
-from clfeval.methods.measurement.decision_curves import decision_rows
+from clfeval.methods.curves import decision_rows
 from tests.benchmarks.coverage import Line
 
 LEVEL, SIZES, PREVALENCES = 0.95, (50, 200, 1000), (0.05, 0.2, 0.5)

@@ -29,9 +29,12 @@ from clfeval.counts.rows import ScoredRows
 from clfeval.document import Estimate, as_estimate
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.design_effects import effective_class_sizes
 from clfeval.methods.estimates import concatenate_counts
-from clfeval.methods.measurement.label_measures import LabelLimitSettings, label_estimates
+from clfeval.methods.measurement.label_measures import (
+    LabelLimitSettings,
+    effective_class_sizes,
+    label_estimates,
+)
 from clfeval.methods.measurement.label_measures import estimate_label_measure as measured_hard
 from clfeval.methods.measurement.requested_measures import RequestedMeasure, parse_measures
 from clfeval.methods.measurement.score_measures import estimate_score_measure

@@ -25,14 +25,14 @@ from clfeval.document import Row, as_estimate
 from clfeval.measures.catalog import measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
-from clfeval.methods.measurement.decision_curves import confusions_at
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.report.abstention import abstention_rows, parse_zones
+from clfeval.methods.measurement.score_measures import confusions_at
+from clfeval.methods.report.threshold_rules import parse_rules, parse_zones
 from clfeval.methods.report.thresholds import (
+    abstention_rows,
     chosen_thresholds,
     cutoff_rows,
     estimate_measures,
-    parse_rules,
 )
 from clfeval.methods.threshold_optimism import ThresholdRule
 from tests.benchmarks.coverage import Line

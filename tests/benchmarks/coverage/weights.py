@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from clfeval.methods.design_effects import ENOUGH
+from clfeval.methods.provenance import ENOUGH
 from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import (
     APART,

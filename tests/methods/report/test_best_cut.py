@@ -23,7 +23,7 @@ from clfeval.errors import ClfevalError, UsageError
 from clfeval.formatting import format_exact
 from clfeval.inference.resampling import random_stream
 from clfeval.methods.measurement.score_measures import resample_rows
-from clfeval.methods.report.thresholds import parse_rules
+from clfeval.methods.report.threshold_rules import parse_rules
 from clfeval.methods.threshold_optimism import DRAWS, thinned_products
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables

@@ -17,8 +17,9 @@ from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.distributions import critical_value, simultaneous_level
 from clfeval.inference.proportions import clopper_pearson
+from clfeval.methods.curves import GRID, RocPoints, decision_rows, roc_points
 from clfeval.methods.estimates import Design
-from clfeval.methods.measurement.decision_curves import GRID, decision_rows, net_benefit
+from clfeval.methods.measurement.score_measures import net_benefit
 from clfeval.methods.report.calibration import (
     calibration_rows,
     choose_points,
@@ -27,7 +28,6 @@ from clfeval.methods.report.calibration import (
     distribution_rows,
     threshold_rows,
 )
-from clfeval.methods.roc import RocPoints, roc_points
 from tests.benchmarks.coverage.acting import claims, undone
 
 

@@ -16,7 +16,7 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.document import Estimate, Row
 from clfeval.errors import UsageError
-from clfeval.methods.report.abstention import parse_zones
+from clfeval.methods.report.threshold_rules import parse_zones
 from tests.reference import ScoredRow
 from tests.strategies import scored_tables
 from tests.texts import check_text

@@ -14,7 +14,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import JPT, TUNABLE
-from clfeval.methods.roc import candidate_points, roc_points
+from clfeval.methods.curves import candidate_points, roc_points
 from clfeval.methods.tune_jpt.options import parse_tuned_measures, tunable_measures
 from tests.methods.tune_jpt.test_thresholds import best_of
 from tests.shell import at_shell

@@ -19,9 +19,9 @@ from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG, measure_functions
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
+from clfeval.methods.curves import RocPoints, candidate_points, roc_points
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.measurement.score_measures import Formula
-from clfeval.methods.roc import RocPoints, candidate_points, roc_points
 from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.methods.tune_jpt.tables import _at_odds
 from tests.methods.tune_jpt import brute

@@ -1,22 +1,30 @@
-"""ROC curves: points, convex hulls, areas, and curves in the phi-delta plane."""
+"""ROC curves, their hulls and areas, curves in the phi-delta plane, and decision curves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isfinite, nan
+from collections.abc import Iterable, Sequence
+from math import acos, isfinite, nan
 from typing import Any, Literal
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.arrays import Bools, Counts, Floats, Ints, divide
 from clfeval.counts.clusters_and_weights import RowWeights
-from clfeval.counts.patterns import from_units, safe_for_products
+from clfeval.counts.patterns import ConfusionCounts, from_units, safe_for_products
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate, Row
-from clfeval.inference.rank_statistics import AucInterval, clustered_auc, delong_auc
+from clfeval.document import Estimate, Row, Rows
+from clfeval.document.rows import deferred_rows
+from clfeval.inference.distributions import simultaneous_level
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import phi_delta
 from clfeval.methods.estimates import make_estimate
+from clfeval.methods.measurement.score_measures import (
+    CONTRIBUTION_DIGITS,
+    RowContributions,
+    confusions_at,
+    net_benefit_estimates,
+    score_auc_interval,
+)
 from clfeval.records import dataclass
 
 _FEW = 64  # points up to which the plain chain is faster than a pass
@@ -227,9 +235,79 @@ def point_rows(
     ]  # fmt: skip
 
 
-def score_auc_interval(counts: ScoreCounts, level: float) -> AucInterval:
-    """Return the AUC with DeLong's interval, for plain, clustered or weighted rows."""
-    sides, clusters = (counts.positives, counts.negatives), counts.clusters
-    if clusters is None:
-        return delong_auc(*sides, level=level)
-    return clustered_auc(*sides, clusters, level=level, alone=isinstance(clusters, RowWeights))
+GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve
+
+
+def decision_rows(label: str | None, model: str, counts: ScoreCounts, level: float | None) -> Rows:
+    """Return the decision curve: net benefit at each threshold probability t, and its gain.
+
+    NB = TP/M - FP/M t/(1-t); treating all has pi - (1-pi) t/(1-t), treating none 0. gain: NB less
+    the larger of these two, which is TN/M t/(1-t) - FN/M or NB. helps: NB, and NB less that of
+    treating all, lie above 0 by confidence limits simultaneous for all thresholds (see
+    `_simultaneous_level`). Limits are those of `net_benefit`. Scores must be probabilities.
+    Source: Vickers and Elkin 2006, Medical Decision Making 26:565.
+    """
+    found = confusions_at(counts, GRID)
+    if counts.clusters is not None:  # needs all scores, which are not kept
+        made = _decision_curve(label, model, found, level, counts)
+        return deferred_rows(len(made), lambda: made)
+    return deferred_rows(len(GRID), lambda: _decision_curve(label, model, found, level))
+
+
+def _decision_curve(
+    label: str | None, model: str, found: ConfusionCounts, level: float | None,
+    counts: ScoreCounts | None = None,
+) -> list[Row]:  # fmt: skip
+    odds, one, none = GRID / (1 - GRID), np.ones(len(GRID)), np.zeros(len(GRID))
+    treat_all = divide(found.positives - odds * found.negatives, found.positives + found.negatives)
+    treated = (none, none, odds, one)  # contributions of TP, FP, TN and FN compared with treat-all
+    mine = (one, odds, none, none)
+    gained = tuple(np.where(treat_all > 0, *pair) for pair in zip(treated, mine, strict=True))
+    benefit, gain = (net_benefit_estimates(found, each, level) for each in (mine, gained))
+    sure = None if level is None else _simultaneous_level(counts, found, gained, level)
+    simultaneous = zip(
+        *(net_benefit_estimates(found, each, sure) for each in (mine, treated)), strict=True
+    )
+    helps = [None if None in (a.low, b.low) else min(a.low, b.low) > 0 for a, b in simultaneous]
+    who = {"slice": label, "model": model}
+    return [
+        {
+            **who, "threshold": t, "net_benefit": worth, "treat_all": every, "gain": more,
+            "helps": helpful,
+        }
+        for t, worth, every, more, helpful in zip(GRID.tolist(), benefit, treat_all.tolist(), gain,
+                                                 helps, strict=True)
+    ]  # fmt: skip
+
+
+def _simultaneous_level(
+    counts: ScoreCounts | None, found: ConfusionCounts, each: RowContributions, level: float
+) -> float:
+    """Return the level for joint coverage by arccos(correlation) of neighbours, or Bonferroni's."""
+    m, (hit, false, right, missed) = len(found.tp), (one[:, None] for one in each)
+    said = np.arange(m + 1) > np.arange(m)[:, None]  # from each threshold on, rows between two
+    rows = np.hstack([np.where(said, hit, -missed), np.where(said, -false, right)])
+    n = np.concatenate(
+        [
+            -np.diff(found.tp, prepend=found.positives[0], append=0),
+            -np.diff(found.fp, prepend=found.negatives[0], append=0),
+        ],
+        dtype=np.float64,
+    )
+    rows = np.round(rows - divide(rows @ n, np.full(m, n.sum()))[:, None], CONTRIBUTION_DIGITS)
+    parts: Iterable[Floats] = rows * np.sqrt(n)
+    if counts is not None and (owned := counts.clusters) is not None:
+        at = np.searchsorted(GRID, counts.scores, side="right")
+        place = np.concatenate([at, at + m + 1])
+        if isinstance(owned, RowWeights):
+            parts = rows * np.sqrt(np.bincount(place, owned.squares, len(n)))
+        else:
+            parts = (owned.totals(row[place][None])[0] for row in rows)
+    turn, before = 0.0, None
+    for part in parts:
+        if size := float(np.sqrt(part @ part)):
+            unit = part / size
+            if before is not None:
+                turn += acos(min(1.0, max(-1.0, float(unit @ before))))
+            before = unit
+    return min(simultaneous_level(level, turn=turn), simultaneous_level(level, comparisons=m))

@@ -1,15 +1,16 @@
-"""Sentences and tables of chosen thresholds and of abstention."""
+"""Rules of thresholds and zones of abstention: as options write them, and in sentences."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import isfinite
+from typing import TYPE_CHECKING
 
-from clfeval.counts.count import Sample
-from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
-from clfeval.errors import UsageError, bad_option
+from clfeval.errors import UsageError, bad_option, format_option
 from clfeval.formatting import (
     format_count,
     format_exact,
@@ -19,24 +20,167 @@ from clfeval.formatting import (
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
-from clfeval.methods.options import Interval
-from clfeval.methods.predictive_values import (
-    UsedThreshold,
-    prevalence_answer,
-    prevalence_options,
-    prevalence_rows,
+from clfeval.measures.odds import OutcomeCosts
+from clfeval.methods.measurement.requested_measures import (
+    AT_RISK,
+    NET_BENEFIT,
+    RequestedMeasure,
+    parse_measures,
 )
-from clfeval.methods.report.abstention import abstention_rows, risk_rows
-from clfeval.methods.report.options import ReportOptions
-from clfeval.methods.report.thresholds import (
-    ALWAYS,
-    NEVER,
-    SAFE,
-    SAFE_SUFFIXES,
-    UNMET,
-    chosen_thresholds,
-    cutoff_rows,
-)
+from clfeval.methods.predictive_values import prevalence_answer
+from clfeval.methods.threshold_optimism import ThresholdRule
+from clfeval.options import syntax
+from clfeval.records import dataclass
+
+if TYPE_CHECKING:
+    from clfeval.methods.report.options import ReportOptions
+
+FLAG = "--best-threshold"
+SENSITIVITY, SPECIFICITY = "sensitivity", "specificity"
+# measures that are best if all rows are predicted alike, and need a limit on another
+ONE_SIDED = {
+    SENSITIVITY: ("positive", "spec>=.95"), "fnr": ("positive", "spec>=.95"),
+    SPECIFICITY: ("negative", "sens>=.9"), "fpr": ("negative", "sens>=.9"),
+}  # fmt: skip
+OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits on these constrain predicted negatives
+UNMET = "limit_unmet"
+ALWAYS, NEVER, FROM = "always positive", "never positive", "score >= t"
+SAFE, SAFE_SUFFIXES = (*ONE_SIDED,), (".low", ".high")  # rules with a confidence limit
+_LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
+
+
+def parse_rules(texts: Sequence[str]) -> tuple[ThresholdRule, ...]:
+    """Return the requested rules, each once; UsageError for an invalid one."""
+    found = [_parse_limit_rule(text) or _parse_best_rule(text) for text in texts]
+    return tuple({one.name: one for one in found}.values())
+
+
+def _parse_best_rule(text: str) -> ThresholdRule:
+    one = _parse_rule_measure(text)
+    if one.name in ONE_SIDED:
+        answer, within = ONE_SIDED[one.name]
+        what = f"{FLAG} {text}: {one.name} is best if every row is predicted {answer}"
+        hint = f"set a limit on the other class: {format_option(FLAG, within)}"
+        if one.measure.sign > 0:
+            hint = f"set a limit in quotes: {format_option(FLAG, f'{text}>=.9')}"
+        raise bad_option(what, hint)
+    if not one.measure.sign:
+        what = f"{FLAG} {text}: {one.measure.title} has no better direction"
+        raise bad_option(what, f"for example {FLAG} j_index")
+    return ThresholdRule(one.name, one)
+
+
+def _parse_limit_rule(text: str) -> ThresholdRule | None:
+    """Return the rule of a limit, `sens>=.9`; None for other texts."""
+    parts = _LIMIT.fullmatch(text.strip())
+    if parts is None:
+        return None
+    given_, between, number = parts[1], parts[2], parts[3]
+    if between == "=" and ":" in given_:
+        return None  # a parameter
+    name, _, end = given_.rpartition(".") if given_.endswith(SAFE_SUFFIXES) else (given_, "", "")
+    one = _parse_rule_measure(name)
+    if end and (one.name not in SAFE or (end == "low") != (between == ">=")):
+        what = f"{FLAG} {text}: .low needs >= and sensitivity or specificity"
+        hint = f"write {format_option(FLAG, 'sens.low>=.9')}"
+        raise bad_option(f"{what}; .high needs <= and fnr or fpr", hint)
+    if between in ("<", "=", ">"):
+        sign = between if between != "=" else "<" if one.measure.sign < 0 else ">"
+        hint = f"write {format_option(FLAG, f'{given_}{sign}={number}')}"
+        raise bad_option(f"{FLAG} {text}: a constraint needs >= or <=", hint)
+    try:
+        at = syntax.parse_share(FLAG, [number.strip()])
+    except UsageError as error:
+        what = f"{FLAG} {text}: '{number}' is not a number"
+        hint = f"for example {format_option(FLAG, f'{name}{between}.9')}"
+        raise bad_option(what, hint) from error
+    up = between in (">=", "≥")
+    if one.measure.sign and up != (one.measure.sign > 0):
+        better, sign = ("low", "<=") if up else ("high", ">=")
+        what = f"{FLAG} {text}: {one.measure.title} is better when {better}: use {sign}"
+        raise bad_option(what, f"write {format_option(FLAG, f'{name}{sign}{number}')}")
+    if not one.measure.low <= at <= one.measure.high:
+        what = f"{FLAG} {text}: {one.measure.title} lies between {one.measure.low:g} and "
+        raise bad_option(f"{what}{one.measure.high:g}")
+    best = SPECIFICITY if one.name in OF_NEGATIVES else SENSITIVITY
+    written = f"{one.name}{end and f'.{end}'}{'>=' if up else '<='}{at:g}"
+    goal = RequestedMeasure(best, CATALOG[best], {})
+    return ThresholdRule(written, goal, one, at, 1 if up else -1, bool(end))
+
+
+def _parse_rule_measure(text: str) -> RequestedMeasure:
+    """Return a measure of the 2 x 2 table by name, with its parameters."""
+    name, _, settings = text.strip().partition(":")
+    if name.casefold() == NET_BENEFIT and not settings:
+        what = f"{FLAG} {text}: the threshold probability is missing"
+        raise bad_option(what, f"for example {FLAG} net_benefit:t=0.1")
+    found = parse_measures((text,), FLAG)
+    if len(found) != 1 or found[0].by != "name":
+        raise bad_option(f"{FLAG} {text}: name one measure", f"for example {FLAG} j_index")
+    one = found[0]
+    if one.measure.twin in (SENSITIVITY, "precision"):  # one name for all aliases
+        one = RequestedMeasure(one.measure.twin, CATALOG[one.measure.twin], one.settings)
+    if one.measure.id == AT_RISK:  # computed from the table at any threshold
+        t = one.settings.get("t", 0.5)
+        stakes = {"stakes": OutcomeCosts(t, 1 - t)}
+        name = f"{NET_BENEFIT}:t={t:g}"
+        return RequestedMeasure(name, CATALOG[NET_BENEFIT].with_settings(**stakes), stakes)
+    if one.needs != "confusion":
+        what = f"{FLAG} {text}: {one.measure.title} does not depend on a threshold"
+        raise bad_option(what, f"for example {FLAG} j_index")
+    return one
+
+
+ABSTAIN = "--abstain"
+COSTS = ("fp", "fn", "abstain")
+
+
+@dataclass(frozen=True, slots=True)
+class AbstentionZone:
+    """An abstention zone: a share of rows nearest the threshold, or costs of FP, FN, abstention."""
+
+    name: str
+    share: float = 0.0
+    costs: tuple[float, float, float] | None = None
+
+
+def parse_zones(texts: Sequence[str]) -> tuple[AbstentionZone, ...]:
+    """Return the requested zones without duplicates; UsageError for an invalid one."""
+    found = [_of_costs(text) or _of_share(text) for text in texts]
+    return tuple({one.name: one for one in found}.values())
+
+
+def _of_share(text: str) -> AbstentionZone:
+    try:
+        share = syntax.parse_share(ABSTAIN, [text.strip()])
+    except UsageError as error:
+        what = f"{ABSTAIN} '{text}' is neither a share of the rows nor costs"
+        hint = f"for example {ABSTAIN} 5%, or {ABSTAIN} cost:fp=1,fn=5,abstain=0.2"
+        raise bad_option(what, hint) from error
+    if not 0 < share < 1:
+        what = f"{ABSTAIN} {text} is not a share of the rows between 0 and 1"
+        fix = f"write {ABSTAIN} {share / 100:g} for {share:g}%" if 1 <= share < 100 else None
+        raise bad_option(what, fix)
+    return AbstentionZone(f"{share:g}", share)
+
+
+def _of_costs(text: str) -> AbstentionZone | None:
+    name, colon, settings = text.strip().partition(":")
+    if name.casefold() not in ("cost", "expected_cost"):
+        return None
+    given = dict(part.partition("=")[::2] for part in settings.split(",") if part)
+    if not colon or {key.strip() for key in given} != {*COSTS}:
+        what = f"{ABSTAIN} {text}: give the costs fp, fn and abstain"
+        raise bad_option(what, f"for example {ABSTAIN} cost:fp=1,fn=5,abstain=0.2")
+    costs = {}
+    for key in COSTS:
+        value = syntax.parse_share(ABSTAIN, [next(v for k, v in given.items() if k.strip() == key)])
+        if not (isfinite(value) and value > 0):
+            raise bad_option(f"{ABSTAIN} {text}: {key} must be above 0, not {value:g}")
+        costs[key] = value
+    written = ",".join(f"{key}={value:g}" for key, value in sorted(costs.items()))
+    return AbstentionZone(f"cost:{written}", costs=(costs["fp"], costs["fn"], costs["abstain"]))
+
 
 MOST = 2  # rules, and zones, with a sentence each
 NOWHERE = {
@@ -187,50 +331,6 @@ def _format_estimate(one: Estimate, level: float) -> str:
 
 def _format_threshold(cut: object) -> str:
     return format_exact(float(str(cut)))
-
-
-def threshold_tables(
-    label: str | None, model: str, counts: ScoreCounts, sample: Sample, options: ReportOptions
-) -> Iterator[tuple[str, list[Row]]]:
-    """Yield the requested tables with their names."""
-    cut = sample.thresholds.get(model)
-    if rules := options.rules:
-        name = f"{model}\0{label or ''}"
-        chosen = chosen_thresholds(name, counts, rules, options.interval_settings)
-        yield "cutoffs", cutoff_rows(label, model, rules, options.interval_settings, chosen)
-        if label is None and options.populations and chosen.choices is not None:
-            probable = counts.scores[0] >= 0 and counts.scores[-1] <= 1
-            used = [UsedThreshold(model, rule.name, *chosen.used(i))
-                    for i, rule in enumerate(rules) if chosen.at[i] >= 0]  # fmt: skip
-            used = [one._replace(risk=one.threshold if probable else None) for one in used]
-            yield "at_prevalence", _rows(sample, options, used)
-    if zones := options.zones:
-        yield (
-            "abstentions",
-            abstention_rows(label, model, counts, cut, zones, options.interval_settings),
-        )
-        yield "risk", [*risk_rows(label, model, counts, cut, options.points)]
-
-
-def prevalence_table(sample: Sample, options: ReportOptions, models: Sequence[Row]) -> list[Row]:
-    """Return PPV, NPV and alarms of labels; UsageError without predicted positives or rule."""
-    known = [i for i, row in enumerate(models) if row["tp"] is not None]
-    if not known and not options.rules:
-        what = "--prevalence needs predicted positives, but no threshold is known"
-        raise bad_option(what, "add --threshold T or --best-threshold RULE")
-    used = list[UsedThreshold]()
-    for i in known:
-        row, table = models[i], sample.slices[None].take([i])
-        cut = None if row["threshold"] is None else float(str(row["threshold"]))
-        risk = cut if as_estimate(row.get("net_benefit")).value is not None else None
-        used.append(UsedThreshold(str(row["model"]), None, cut, table, table, risk))
-    return _rows(sample, options, used)
-
-
-def _rows(sample: Sample, options: ReportOptions, used: Sequence[UsedThreshold]) -> list[Row]:
-    interval: Interval = "none" if options.confidence is None else "exact"
-    tune = prevalence_options(options.prevalence, options.level, options.totals, interval)
-    return prevalence_rows(sample, tune, [("target", one) for one in options.populations], used)
 
 
 def check_scores_available(
