@@ -46,17 +46,16 @@ def range_over_sample(
     shape, flat = _flat_counts(counts)
     third = (flat[1], flat[1] + flat[3]) if share is None else share
     z, m = critical_value(level), flat.shape[1]
-    pairs = flat[:2], flat[2:], third
-    parts = [score_parts(*pair) for pair in pairs]
-    twice = [score_parts(np.tile(k, 2), np.tile(n, 2)) for k, n in pairs]
+    k, n = (np.array(three) for three in zip(flat[:2], flat[2:], third, strict=True))
+    parts, twice = score_parts(k, n), score_parts(np.tile(k, 2), np.tile(n, 2))
     side = np.repeat([-1.0, 1.0], m)
 
     def at(directions: Floats) -> Floats:
         """Return minus the measure, and the measure, on the boundary: (3, ..., 2m) directions."""
-        values = ignore_undefined(measure, *map(wilson_limit, twice, z * directions))
+        values = ignore_undefined(measure, *wilson_limit(twice, z * directions))
         return np.asarray(side * values)
 
-    observed = ignore_undefined(measure, *(part[0] for part in parts))
+    observed = ignore_undefined(measure, *parts[0])
     # evenly spread over the sphere along a spiral
     i = np.arange(_DIRECTIONS) + 0.5
     height, turn = 1 - 2 * i / _DIRECTIONS, np.pi * (1 + np.sqrt(5)) * i
@@ -65,13 +64,13 @@ def range_over_sample(
     ends = side * _maximize(at, grid, at(grid[:, :, None]))
     low, high = ends[:m], ends[m:]
     if kink is not None:
-        region = _Region(parts[0], parts[1], z)
+        region = _Region(score_parts(k[:2], n[:2]), z)
         centre, edge = (
             region.boundary_points(np.zeros(flat.shape[1]), 0.0),
             region.boundary_points(_BOUNDARY_DIRECTIONS),
         )
         crossed, points = _kink_crossing(kink, centre, edge, region)
-        least = ignore_undefined(measure, *points, parts[2][0])
+        least = ignore_undefined(measure, *points, parts[0][2])
         low = np.where(crossed & ~np.isnan(least), least, low)
     return np.fmin(observed, low).reshape(shape), np.fmax(observed, high).reshape(shape)
 
@@ -185,7 +184,7 @@ def range_over_region(
     # the limits of the region depend on the counts alone, and are the same at other odds
     few, place = np.unique(flat, axis=1, return_inverse=True)
     place, z = place.ravel(), critical_value(level)
-    region, distinct = (_Region(score_parts(*x[:2]), score_parts(*x[2:]), z) for x in (flat, few))
+    region, distinct = (_Region(score_parts(x[::2], x[1::2]), z) for x in (flat, few))
     centre = distinct.boundary_points(np.zeros(few.shape[1]), 0.0)
     edge = distinct.boundary_points(_BOUNDARY_DIRECTIONS)
     observed = ignore_undefined(measure, *(p[place] for p in centre))
@@ -227,23 +226,21 @@ def _kink_crossing(
 class _Region:
     """The joint confidence region of m tables, by direction and share of the way to its edge."""
 
-    first: Parts
-    second: Parts
+    parts: Parts  # (2, m) each
     z: float
 
     def boundary_points(self, t: Floats, share: ArrayLike = 1.0) -> tuple[Floats, Floats]:
         """Return the points (..., m) in directions t (..., m), share 0 the observed, 1 the edge."""
         reach = self.z * np.asarray(share)
-        return (
-            wilson_limit(self.first, reach * np.cos(t)),
-            wilson_limit(self.second, reach * np.sin(t)),
-        )
+        first, second = wilson_limit(self.parts, reach * np.stack([np.cos(t), np.sin(t)]))
+        return first, second
 
 
 def wilson_limit(parts: Parts, z: Floats) -> Floats:
-    """Return the upper Wilson limit at z, the lower one where z is negative."""
-    p, q, hits, misses = parts
-    below, s = z < 0, score_spread(parts, np.abs(z))
+    """Return the upper Wilson limits (s, ..., m) at z, lower where z is negative; parts (s, m)."""
+    between = (1,) * (z.ndim - 2)
+    p, q, hits, misses = (part.reshape(len(part), *between, -1) for part in parts)
+    below, s = z < 0, score_spread((p, q, hits, misses), np.abs(z))
     share = part_of_sum(np.where(below, hits, s), np.where(below, s, misses))
     return np.asarray(np.where(below, p * share, np.minimum(p + q * share, 1)))
 

@@ -190,10 +190,10 @@ def mutual_information_nats(t: Confusion) -> Floats:
     m = t.total
     p, n = divide(t.tp + t.fn, m), divide(t.fp + t.tn, m)
     said, denied = divide(t.tp + t.fp, m), divide(t.fn + t.tn, m)
-    cross, shared = divide(determinant(t), m**2), np.zeros(())
-    margins = (p, said, 1), (n, said, -1), (p, denied, -1), (n, denied, 1)
-    for cell, (row, column, sign) in zip(t.cells, margins, strict=True):
-        shared = shared + _cell_information(divide(cell, m), row, column, sign * cross)
+    cross = divide(determinant(t), m**2)
+    four = [divide(cell, m) for cell in t.cells], (p, n, p, n), (said, said, denied, denied)
+    cells, rows, columns = (np.stack(np.broadcast_arrays(*parts)) for parts in four)
+    shared = sum(_cell_information(cells, rows, columns, np.stack([cross, -cross, -cross, cross])))
     certain = _both_zero(t.fp, t.fn) | _both_zero(t.tp, t.tn)
     most = _entropy(p, n)
     return np.where(certain & (p * n > 0), most, np.minimum(shared, most))
