@@ -28,7 +28,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'clfeval' has no attribute '{name}'")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    found = getattr(import_module(_HOMES[name]), name)
+    return found.described() if name in FUNCTIONS else found
 
 
 def __dir__() -> list[str]:

@@ -14,7 +14,7 @@ from clfeval.records import dataclass, field
 
 MAX_PRINTED_PROBLEMS = 5  # problems printed without --verbose
 HEADER_ONLY = "the table has a header but no rows"
-_SPOT = re.compile(r"(.+?):(\d+):\d+")  # a place in a configuration: file:line:column
+_SPOT = r"(.+?):(\d+):\d+"  # a place in a configuration: file:line:column
 MAX_PROBLEMS = 1000  # problems kept in an error; beyond that only totals
 
 
@@ -43,7 +43,7 @@ class Problem:
     @property
     def place(self) -> tuple[str | None, int | None]:
         """The file and the row; in a configuration file the line."""
-        spot = _SPOT.fullmatch(self.file or "") if self.row is None else None
+        spot = re.fullmatch(_SPOT, self.file or "") if self.row is None else None
         return (spot[1], int(spot[2])) if spot else (self.file, self.row)
 
     def __str__(self) -> str:
@@ -246,9 +246,7 @@ def unknown_column_error(
 _ESCAPES = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\\": r"\\", "'": r"\'"}
 # a word as `quote_word` writes it
 WORD = r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"[^"$`\\!]*"|[^\s'"])+"""
-_PIECE = re.compile(
-    r"""\$'(?P<escaped>(?:\\.|[^'\\])*)'|'(?P<plain>[^']*)'|"(?P<mark>[^"$`\\!]*)"|(.)"""
-)
+_PIECE = r"""\$'(?P<escaped>(?:\\.|[^'\\])*)'|'(?P<plain>[^']*)'|"(?P<mark>[^"$`\\!]*)"|(.)"""
 
 
 def quote_word(text: str, *, bare: bool = True) -> str:
@@ -273,7 +271,7 @@ def format_command_line(words: Iterable[str]) -> str:
 
 def unquote_word(text: str) -> str:
     """Return the text of a shell word that `quote_word` wrote."""
-    return "".join(map(_unquote_piece, _PIECE.finditer(text)))
+    return "".join(map(_unquote_piece, re.finditer(_PIECE, text)))
 
 
 def _escape_character(character: str) -> str:

@@ -13,9 +13,7 @@ NEAR_ONE = 0.98  # above it shares are shown with four digits
 MOST_EVEN = 6  # decimal places shared by the estimate and its limits, at most
 JOINING = (",", "+", "'", " and ", " or ")
 # control characters but the newline, other line ends, changes of text direction, surrogates
-_STEERING = re.compile(
-    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_STEERING = r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 NAMESAKES = ":*"  # after a file's name: the reference is the model of the same name in that file
 ROUNDING = 1e-11  # numbers this close to 1 are written as 1
 
@@ -126,7 +124,7 @@ def printable(text: str) -> str:
 
 def escape_control_characters(text: str) -> str:
     """Escape characters that control a terminal or the text direction; line ends are kept."""
-    return _STEERING.sub(lambda found: printable(found[0]), text)
+    return re.sub(_STEERING, lambda found: printable(found[0]), text)
 
 
 def quote_if_ambiguous(name: str) -> str:

@@ -6,11 +6,11 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from os import PathLike, fspath
 from os.path import basename
 from typing import Any, cast
 
-import clfeval
 from clfeval.api.commands import add_gate_measures, report
 from clfeval.api.questions import Offer, OnOpen
 from clfeval.compare.baseline.changes import LEVEL, Baseline
@@ -110,7 +110,8 @@ def compute_with_gates(
     on_open: of the table, and of a baseline that is a table. label: of the lines that will be
     appended to a history, if any. run: of a batch. dry: check the limits of gates only.
     """
-    function = getattr(clfeval, command.name.replace("-", "_"))
+    home = import_module(f"clfeval.api.{'mlcps' if command.name == 'mlcps' else 'commands'}")
+    function = getattr(home, command.name.replace("-", "_"))  # not yet documented, which takes time
     heard: list[OpenedTable] = []
 
     def hear(one: OpenedTable) -> None:

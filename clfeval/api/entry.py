@@ -6,10 +6,10 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from inspect import Parameter, Signature, cleandoc
 from types import NoneType
-from typing import Any, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
 import numpy as np
 
@@ -227,15 +227,16 @@ ELSEWHERE = {
 def public_function(command: Command) -> Callable[[Steps], Callable[..., Document]]:
     """Build the public Python functions from the declared options.
 
-    Its documentation ends with a line for each keyword. The function `asked` takes options by name
-    and raises errors worded for the shell.
+    The function `asked` takes options by name and raises errors worded for the shell; `described`
+    returns the function with its signature and its documentation, which ends with a line for each
+    keyword: the command line needs neither, and a start would wait for them.
     """
     command = with_input(command)
-    options, shape = command.options(), signature_of(command)
 
     def made(steps: Steps) -> Callable[..., Document]:
         @wraps(steps)
         def called(*tables: Any, on_open: OnOpen | None = None, **given: Any) -> Document:
+            options, shape = command.options(), described().__signature__
             if any(hasattr(one, "predict") for one in tables):
                 what = "a model is not a table of predictions"
                 hint = f"clfeval.{called.__name__}(y_true, model.predict_proba(X))"
@@ -265,21 +266,28 @@ def public_function(command: Command) -> Callable[[Steps], Callable[..., Documen
 
         def _meant(word: str) -> str:
             """Return the hint on what to use instead of an unknown keyword."""
+            options, shape = command.options(), described().__signature__
             meant = reword_for_python(MEANT.get(f"--{word.replace('_', '-')}", ""), options)
             if use := ELSEWHERE.get(word, meant):
                 return f"; use {use}"
             close = suggestion(word, [*shape.parameters]) if word else None
             return f"; {close}" if close else ""
 
-        words = (
-            re.sub(r"([;,]) repeat", r"\1 or several", reword_for_python(text, options))
-            for one, text in ((one, f"    {one.name}: {one.opt.help}") for one in options)
-        )
-        usage = USAGE.replace("NAME(", f"{called.__name__}(")
-        called.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), usage, "Keywords:", *words])
-        called.__signature__ = shape  # type: ignore[attr-defined]
-        called.command = command  # type: ignore[attr-defined]
-        called.asked = partial(compute_or_ask, command, steps)  # type: ignore[attr-defined]
+        @cache
+        def described() -> Any:
+            options, public = command.options(), cast(Any, called)
+            words = (
+                re.sub(r"([;,]) repeat", r"\1 or several", reword_for_python(text, options))
+                for one, text in ((one, f"    {one.name}: {one.opt.help}") for one in options)
+            )
+            usage = USAGE.replace("NAME(", f"{called.__name__}(")
+            public.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), usage, "Keywords:", *words])
+            public.__signature__ = signature_of(command)
+            return public
+
+        public = cast(Any, called)
+        public.command, public.described = command, described
+        public.asked = partial(compute_or_ask, command, steps)
         return called
 
     return made

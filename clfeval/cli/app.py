@@ -87,7 +87,7 @@ app = typer.Typer(
     "3 error in data; 70 a bug.",
 )
 
-SELDOM = 100_000  # new objects between garbage collections; Python's default is some hundreds
+SELDOM = 300_000  # new objects between garbage collections, more than a start makes
 
 
 def _print_version(wanted: bool) -> None:

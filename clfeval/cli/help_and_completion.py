@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent.parent / "guide"
 COMMAND = re.compile(r"^\$ .+$", re.MULTILINE)  # in a block of a guide
-BREAKS = re.compile(r" (?=--|\||clfeval )")
+BREAKS = r" (?=--|\||clfeval )"
 CONTINUES = " \\"
 MARGIN = 2  # columns of a block in addition to its text
 NO_PAGER = (126, 127)  # exit codes of a shell for a command that cannot run
@@ -66,7 +66,7 @@ def print_guide(name: str | None) -> None:
 
 def break_command(line: str, width: int) -> str:
     """Break a long command between its options, so that it can be copied from the screen."""
-    first, *parts = BREAKS.split(line)
+    first, *parts = re.split(BREAKS, line)
     lines = [first]
     for part in parts:
         if len(lines[-1]) + 1 + len(part) + len(CONTINUES) > width - MARGIN:
@@ -148,8 +148,9 @@ def askable_measures(command: str) -> AvailableMeasures:
     return requested_measures.OF_TWO_CLASSES
 
 
+COMPLETION = "_CLFEVAL_COMPLETE"  # set while a shell completes a command line
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
-_PLAIN = re.compile(r"[\w.%+,@/:-]+")
+_PLAIN = r"[\w.%+,@/:-]+"
 
 SampleRows = Sequence[Sequence[str | None]]
 
@@ -229,7 +230,7 @@ def _with_prefix(values: Iterable[str], incomplete: str) -> list[str]:
     No value may hold a line end. Typer's own scripts for bash and zsh do not quote, and zsh
     evaluates: they get plain names only.
     """
-    request = os.environ.get("_CLFEVAL_COMPLETE", "")
+    request = os.environ.get(COMPLETION, "")
     bare = request in ("complete_bash", "complete_zsh") and QUOTES not in os.environ
     return [
         value
@@ -237,7 +238,7 @@ def _with_prefix(values: Iterable[str], incomplete: str) -> list[str]:
         if value.startswith(incomplete)
         and value
         and all(character >= " " and character != "\x7f" for character in value)
-        and (not bare or _PLAIN.fullmatch(value.removesuffix("=")))
+        and (not bare or re.fullmatch(_PLAIN, value.removesuffix("=")))
     ]
 
 

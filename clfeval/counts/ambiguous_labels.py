@@ -270,7 +270,7 @@ def refuse_class_columns_not_in_truth(
         raise DataError(problems, hint=hint)
 
 
-SEPARATORS = re.compile(r"\s*[;|,]\s*")
+SEPARATORS = r"\s*[;|,]\s*"
 RECIPE = (
     "write one row per label, with columns row, label, truth and prediction (1 where the label "
     "applies), then add --by label --cluster row --positive 1"
@@ -297,7 +297,7 @@ def refuse_multilabel_cells(
     every = {*classes}.union(*others, *(settled.texts(model) for model in models))
     cells = {}
     for name in sorted(every - {*roles.classes, roles.positive}):
-        parts = [part for part in SEPARATORS.split(name.strip()) if part]
+        parts = [part for part in re.split(SEPARATORS, name.strip()) if part]
         if len(parts) > 1:
             cells[name] = parts
     known = every - cells.keys()

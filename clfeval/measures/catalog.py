@@ -52,15 +52,15 @@ CATALOG: Mapping[str, Measure] = {
     )
 }  # fmt: skip
 
-_AT_CUT = re.compile(r"([^@:]+)(?:@|:t(?:hreshold)?=)(0?\.\d+)")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
+_AT_CUT = r"([^@:]+)(?:@|:t(?:hreshold)?=)(0?\.\d+)"
+_CAMEL = r"(?<=[a-z0-9])(?=[A-Z][a-z])"
 # names for two different areas under the precision-recall curve
 TWO_AREAS = {"auprc", "aucpr", "auc_pr", "prauc", "prc_auc", "auc_prc", "aupr"}
 
 
 def normalize_name(name: str) -> str:
     """Return a name in the form of ids: `ROC AUC` as `roc_auc`, `BrierScore` as `brier_score`."""
-    return re.sub(r"[\s\-./]+", "_", _CAMEL.sub("_", name.strip()).casefold())
+    return re.sub(r"[\s\-./]+", "_", re.sub(_CAMEL, "_", name.strip()).casefold())
 
 
 def _typed_names(measure: Measure) -> set[str]:
@@ -91,7 +91,7 @@ def equivalent_names(name: str) -> list[str]:
 
 def threshold_hint(name: str) -> str | None:
     """Return a hint for a name with a threshold, as `sensitivity@0.1` or `f1:t=.2`, or None."""
-    found = _AT_CUT.fullmatch(name.strip())
+    found = re.fullmatch(_AT_CUT, name.strip())
     measure = find_measure(found[1]) if found else None
     if found and measure and measure.needs == "confusion":
         return f"use --threshold {found[2]} and the measure '{found[1]}'"
@@ -131,11 +131,11 @@ def _measures_named(name: str) -> list[Measure]:
     return sorted(found.values(), key=lambda m: m.id not in asked)
 
 
-_PARAMETERS = re.compile(r":\w+=[^:]*$")
-_PREFIX = re.compile(r"^(?:mean_test|test|valid|val|validation|eval|cv|oof)_(?=.)")
-_SUFFIX = re.compile(r"(?<=.)_(?:macro|micro|weighted|samples|binary|ovr|ovo|score|mean|avg)$")
+_PARAMETERS = r":\w+=[^:]*$"
+_PREFIX = r"^(?:mean_test|test|valid|val|validation|eval|cv|oof)_(?=.)"
+_SUFFIX = r"(?<=.)_(?:macro|micro|weighted|samples|binary|ovr|ovo|score|mean|avg)$"
 # words in the name of a quantity of which lower values are better, in any unit
-_LOWER_IS_BETTER = re.compile(
+_LOWER_IS_BETTER = (
     r"(?:^|_)(?:loss|error|errors|err|cost|costs|risk|mae|mse|rmse|ece|mce|brier|nll|entropy|"
     r"perplexity|deviance|regret|time|seconds|latency|memory|bytes|size|distance|hamming|"
     r"params|parameters|flops|macs|runtime|duration|minutes|hours|ms|secs?|energy|emissions?|co2|"
@@ -187,10 +187,10 @@ EQUIVALENCES: tuple[dict[str, str], ...] = tuple(
 
 def measure_of_column(name: str) -> Measure | None:
     """Return the measure of a column, ignoring average, fold and parameters in its name."""
-    plain, before = normalize_name(_PARAMETERS.sub("", name)), ""
+    plain, before = normalize_name(re.sub(_PARAMETERS, "", name)), ""
     found = _measure_unless_letter(plain)
     while found is None and plain != before:
-        before, plain = plain, _SUFFIX.sub("", _PREFIX.sub("", plain))
+        before, plain = plain, re.sub(_SUFFIX, "", re.sub(_PREFIX, "", plain))
         found = _measure_unless_letter(plain)
     return found
 
@@ -203,7 +203,7 @@ def _measure_unless_letter(plain: str) -> Measure | None:
 
 def lower_is_better_by_name(name: str) -> bool:
     """Return whether an unknown name suggests a loss, error, cost or duration."""
-    return bool(_LOWER_IS_BETTER.search(normalize_name(name)))
+    return bool(re.search(_LOWER_IS_BETTER, normalize_name(name)))
 
 
 def is_negated_loss(name: str) -> bool:
@@ -228,6 +228,6 @@ def equivalence_formula(first: str, second: str) -> str | None:
 def _equivalence_entry(name: str) -> tuple[str, str]:
     """Return the name of a measure in EQUIVALENCES, averages too, and its prefix: test_, val_."""
     whole = normalize_name(name)
-    plain = _PREFIX.sub("", whole)
+    plain = re.sub(_PREFIX, "", whole)
     found = _measure_unless_letter(plain)
     return (found.id if found is not None else plain), whole.removesuffix(plain)

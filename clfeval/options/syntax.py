@@ -11,7 +11,7 @@ from clfeval.errors import WORD, ClfevalError, UsageError, bad_option, unquote_w
 from clfeval.options.declaration import Option, format_value
 from clfeval.records import dataclass, replace
 
-_FLAG = re.compile(rf"'[^']*'|(?P<flag>--[a-z]+(?:-[a-z]+)*)(?:[ =](?P<value>{WORD}))?")
+_FLAG = rf"'[^']*'|(?P<flag>--[a-z]+(?:-[a-z]+)*)(?:[ =](?P<value>{WORD}))?"
 _BARE = re.compile(r"(?!(?i:true|false|null|yes|no|on|off)$)[A-Za-z_][\w-]*")
 _METAVAR = re.compile(r"[A-Z]+")
 _NUMBER = re.compile(r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+")
@@ -57,7 +57,7 @@ def reword_error(error: ClfevalError, options: Sequence[Option], dialect: Dialec
 
     problems = []
     for problem in error.problems:
-        first = _FLAG.match(problem.what)
+        first = re.match(_FLAG, problem.what)
         subject = known.get(first["flag"] or "") if first else None
         file = problem.file and _reword(problem.file, known, dialect)
         if subject is not None and dialect.place is not None:
@@ -93,7 +93,7 @@ def reword_for_python(text: str, options: Sequence[Option]) -> str:
 
 def _reword(text: str, known: Mapping[str, Option], dialect: Dialect) -> str:
     """Reword the options of a text, and write repeated ones `ignore='a' ignore='b'` as a list."""
-    text = _FLAG.sub(lambda found: _reword_option(found, known, dialect), text)
+    text = re.sub(_FLAG, lambda found: _reword_option(found, known, dialect), text)
     between = re.escape(dialect.gives)
 
     def listed(found: re.Match[str]) -> str:

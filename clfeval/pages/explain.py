@@ -27,9 +27,9 @@ BETTER = {
     "one": "nearer to 1 is better",
     "none": "neither high nor low is better",
 }
-_ARROW = re.compile(r" ?(?:↑|↓|→ ?[01])$")
-_LEVEL = re.compile(r"^\d+(?:\.\d+)?% ?")  # before what an interval's column is called
-_BETA = re.compile(r"^F[\d.]+(?= odds$|$)", re.IGNORECASE)
+_ARROW = r" ?(?:↑|↓|→ ?[01])$"
+_LEVEL = r"^\d+(?:\.\d+)?% ?"  # before what an interval's column is called
+_BETA = r"(?i)^F[\d.]+(?= odds$|$)"
 _INTERVAL_WORD = "interval"  # the one of the shared words that is no column
 
 
@@ -68,7 +68,7 @@ class Term:
 def heading_on_one_line(head: str) -> str:
     """Return a heading on one line, without its arrow."""
     joined = " ".join(re.sub(r"-\s*\n\s*", "-", head).split())
-    return _LEVEL.sub("", _ARROW.sub("", joined))
+    return re.sub(_LEVEL, "", re.sub(_ARROW, "", joined))
 
 
 def page_terms(page: Page) -> list[Term]:
@@ -106,7 +106,7 @@ def find_terms(page: Page, asked: str) -> list[Term]:
     if found:
         measure = None if any(term.measure for term in found) else CATALOG.get(name)
         return found + ([Term(name, measure.title, "", (), measure)] if measure else [])
-    for spelling in (name, _BETA.sub("F", name)):
+    for spelling in (name, re.sub(_BETA, "F", name)):
         here = [term for term in every if term.measure is not None]
         mine = match_measure(spelling, list(dict.fromkeys(term.name for term in here)))
         if mine is not None:

@@ -160,9 +160,7 @@ def guess_kind(column: ColumnPeek, classes: frozenset[str]) -> Kind:
     return "score" if scores else "label"
 
 
-_SCORE = re.compile(
-    r"0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN", re.ASCII
-)
+_SCORE = r"(?a)0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN"
 FIRST = 30  # values kept in row order
 _PERCENT = re.compile(r"-?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"-?\d+,\d+(?:\s*%)?")
@@ -296,7 +294,7 @@ def _texts(values: Sequence[Any], without: Collection[str]) -> list[str | None]:
 
 def is_score(text: str) -> bool:
     """Return whether text is a number as programs write it: `0.3`, `-2`, `1e-5`; not `01`, ` 1`."""
-    return bool(_SCORE.fullmatch(text))
+    return bool(re.fullmatch(_SCORE, text))
 
 
 @dataclass(frozen=True, slots=True)

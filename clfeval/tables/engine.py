@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["nw", "pl"]  # for type checkers: names of other libraries
 
-_UNUSED_PARTS = ("f2py", "testing", "ma", "ctypeslib", "polynomial")  # that scipy imports
+# what scipy imports of numpy and a run needs late or never
+_LATE_PARTS = ("f2py", "testing", "ma", "ctypeslib", "polynomial", "random", "strings", "char")
 
 
 class LazyModule:
@@ -38,10 +39,10 @@ class LazyModule:
 
 
 def defer_parts_of_numpy() -> None:
-    """Load parts of numpy on first use that scipy imports and does not use: they take 0.2 s."""
+    """Load parts of numpy on first use that scipy imports at once: they take 0.2 s."""
     import numpy as np
 
-    for part in _UNUSED_PARTS:
+    for part in _LATE_PARTS:
         spec = find_spec(f"numpy.{part}")
         if spec is not None and spec.loader is not None and spec.name not in sys.modules:
             spec.loader = LazyLoader(spec.loader)
@@ -83,8 +84,8 @@ def in_polars(frame: Frame) -> pl.LazyFrame:
 
 
 # how a list of records begins, and how pandas' split of columns and rows does
-_LIST = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]")
-_SPLIT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\[')
+_LIST = rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]"
+_SPLIT = rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:columns|index|data)"\s*:\s*\['
 
 
 def first_record(source: SourceFile) -> dict[str, Any]:
@@ -108,11 +109,11 @@ def order_columns(columns: Iterable[str], first: Iterable[str]) -> list[str]:
 def json_frame(source: SourceFile) -> pl.DataFrame:
     """Read a list of records, columns in the order of the first; PolarsError for invalid JSON."""
     data = source.path.read_bytes()
-    if _SPLIT.match(data):
+    if re.match(_SPLIT, data):
         frame = _split_frame(data)
         if frame is not None:
             return frame
-    if not _LIST.match(data):
+    if not re.match(_LIST, data):
         raise DataError(
             Problem("is not a list of records", "wrong-format", source.name),
             hint="write one object per row, as pandas does with orient='records' or 'split', "

@@ -132,16 +132,14 @@ PREDICTED = {"pred", "predicted", "prediction", "prob", "score"}
 _METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
 # names of truth in a multilabel table, with one truth column per label
 _TRUE = rf"(?:{'|'.join(ColumnNames.TRUTH)}|true|gt|gold)"
-_OF_LABEL = re.compile(rf"\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*", re.IGNORECASE)
-_COVARIATE = re.compile(
-    r"(?:.*[_ .-])?(?:age|bmi|year|month|weekday|day|hour|height|weight|income|salary|price|los)"
-    r"(?:[_ .-](?:years?|months?|days?|kg|lbs?|cm|m|in|eur|usd))?",
-    re.IGNORECASE,
+_OF_LABEL = rf"(?i)\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*"
+_COVARIATE = (
+    r"(?i)(?:.*[_ .-])?"
+    r"(?:age|bmi|year|month|weekday|day|hour|height|weight|income|salary|price|los)"
+    r"(?:[_ .-](?:years?|months?|days?|kg|lbs?|cm|m|in|eur|usd))?"
 )
-_SHARE = re.compile(
-    r"(?:.*[_ .-])?(?:fraction|ratio|rate|spo2|saturation|hematocrit|confidence)", re.IGNORECASE
-)
-_ID = re.compile(r"(?:.*[ _.-])?(?:id|uid|uuid|guid)", re.IGNORECASE)
+_SHARE = r"(?i)(?:.*[_ .-])?(?:fraction|ratio|rate|spo2|saturation|hematocrit|confidence)"
+_ID = r"(?i)(?:.*[ _.-])?(?:id|uid|uuid|guid)"
 
 
 def find_truth(peeks: Mapping[str, ColumnPeek], roles: Input) -> str | None:
@@ -164,7 +162,7 @@ def likely_id(peeks: Mapping[str, ColumnPeek], truth: str) -> str | None:
         return named
     known = peeks[truth].texts if truth in peeks else frozenset()
     for name in filter(None, others):
-        called = _ID.fullmatch(name) and not peeks[name].texts & known
+        called = re.fullmatch(_ID, name) and not peeks[name].texts & known
         if peeks[name].distinct and (is_index_name(name) or called):
             return name
     return None
@@ -232,9 +230,11 @@ def refuse_covariates(file: str, free: Mapping[str, ColumnPeek], roles: Input) -
     found = [name for name in numbers if name not in named]
     if not named or len(found) <= len(named):
         found = [
-            name for name in numbers
-            if _SHARE.fullmatch(name) or (_COVARIATE.fullmatch(name) and not free[name].shares)
-        ]  # fmt: skip
+            name
+            for name in numbers
+            if re.fullmatch(_SHARE, name)
+            or (re.fullmatch(_COVARIATE, name) and not free[name].shares)
+        ]
     if not found or len(found) == len(free) or roles.model:
         return
     what = "is it a model or a property of the rows?"
@@ -250,7 +250,7 @@ def no_truth_error(file: str, peeks: Mapping[str, ColumnPeek]) -> DataError:
     """Build the error for a table without a recognised truth column, with a proposed one."""
     what = f"no truth column; columns: {list_names(peeks)}"
     hint, fixes = "add --truth COLUMN to name it", dict[str, str]()
-    several = [name for name in peeks if _OF_LABEL.fullmatch(name)] or _bare_labels(peeks)
+    several = [name for name in peeks if re.fullmatch(_OF_LABEL, name)] or _bare_labels(peeks)
     if all(find_column(peeks, (name,)) for name in ("sensitivity", "specificity")):
         hint = (
             "if these are rates, run clfeval tune-jpt with counts (columns model, tp, fp, fn, tn), "

@@ -31,7 +31,7 @@ Format = Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"]
 
 DEFAULT_THRESHOLD = 0.5
 FILE_NAME = "__clfeval_file"  # the column of the name of a file, also in numbered rows
-_SPEC = re.compile(r"[-+0-9.eE,\s]+")
+_SPEC = r"[-+0-9.eE,\s]+"
 
 
 def _label(_: str, value: object) -> str | None:
@@ -237,7 +237,7 @@ class ColumnNames:
     SLICE = ("slice", "class")
 
 
-_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
+_INDEX = r"|Unnamed: \d+|__index_level_\d+__"
 
 
 def find_column(columns: Iterable[str], names: Sequence[str]) -> str | None:
@@ -258,7 +258,7 @@ def _normalise_name(name: str) -> str:
 
 def is_index_name(name: str) -> bool:
     """Return whether a column has the name of an unnamed row index of pandas or Parquet."""
-    return bool(_INDEX.fullmatch(name))
+    return bool(re.fullmatch(_INDEX, name))
 
 
 def parse_facets(roles: Input, columns: Collection[str]) -> tuple[tuple[str, ...], ...]:
@@ -310,7 +310,7 @@ def command_of(name: str) -> Command:
 def parse_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:
     """Split an entry of --by into column and bins; the bins are "" if it has none."""
     name, colon, spec = entry.rpartition(":")
-    if entry in columns or not colon or name not in columns or not _SPEC.fullmatch(spec):
+    if entry in columns or not colon or name not in columns or not re.fullmatch(_SPEC, spec):
         return entry, ""
     return name, spec
 

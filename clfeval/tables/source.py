@@ -321,12 +321,12 @@ _ZIPPED = (
     (".npy", "a numpy archive", "write its arrays as columns of a CSV file"),
 )
 _DAMAGED = "a damaged zip archive", "pack or save it again"
-_HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
+_HISTORY = r'"schema":\s*"clfeval\.history/'
 _HEAD = 1 << 20  # bytes in which a line of a history is found
-_RESULT = re.compile(r'\s*\{\s*"schema"\s*:\s*"clfeval\.result/')
+_RESULT = r'\s*\{\s*"schema"\s*:\s*"clfeval\.result/'
 _TOP = r"""^["']?(version|set|defaults|runs|history|x-[\w-]+)["']?[ \t]*:(?=\s|$)"""
-_KEYS = re.compile(_TOP, re.MULTILINE)
-_BATCH = re.compile(rf"(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}", re.MULTILINE)
+_KEYS = "(?m)" + _TOP
+_BATCH = rf"(?m)(?:(?:[ \t]*#.*|---.*|[ \t]*)\n)*{_TOP}"
 
 
 def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
@@ -339,9 +339,9 @@ def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
             what, hint = next(known, ("", ""))
         if not what and not magic.startswith((b"PAR1", b"ARROW1")):
             text = _beginning(path)
-            if _BATCH.match(text) and len({found[1] for found in _KEYS.finditer(text)}) > 1:
+            if re.match(_BATCH, text) and len({found[1] for found in re.finditer(_KEYS, text)}) > 1:
                 raise _own_file_error(name, "a batch of runs", "batch")
-            if text.lstrip().startswith(("{", "<<<<")) and _HISTORY.search(text):
+            if text.lstrip().startswith(("{", "<<<<")) and re.search(_HISTORY, text):
                 raise _own_file_error(name, "a history of clfeval", "history")
     except OSError as error:
         raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", name) from error
@@ -351,7 +351,7 @@ def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
 
 def holds_result(path: Path) -> bool:
     """Return whether a file is a saved result of clfeval."""
-    return bool(_RESULT.match(_beginning(path)))
+    return bool(re.match(_RESULT, _beginning(path)))
 
 
 def refuse_result(name: str, path: Path) -> None:

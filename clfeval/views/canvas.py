@@ -18,7 +18,7 @@ FEW = 8  # entries that stand in one column
 NAME = 24  # columns a name may take where entries stand side by side
 SHORTEST = 8
 TIE = "\N{NO-BREAK SPACE}"  # becomes a blank after folding
-ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+ESCAPES = r"\x1b\[[0-9;]*m"
 MARKERS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 HUES = ("31", "32", "34", "35", "36", "33")
 
@@ -89,7 +89,7 @@ def side_by_side_lines(blocks: Sequence[Sequence[str]], wide: int) -> list[str]:
     for parts in zip_longest(*blocks, fillvalue=""):
         line = ""
         for i, part in enumerate(parts):
-            gap = " " * (i * wide - cell_len(ESCAPES.sub("", line)))
+            gap = " " * (i * wide - cell_len(re.sub(ESCAPES, "", line)))
             line += gap + part if part else ""
         lines.append(line)
     return lines

@@ -84,7 +84,7 @@ def tested_measures(command: str) -> Collection[str]:
 
 
 BaselineKind = Literal["result", "history", "table"]
-_HISTORY = re.compile(r'"schema":\s*"clfeval\.history/')
+_HISTORY = r'"schema":\s*"clfeval\.history/'
 LONG = 2**20  # characters in which a line of a history is found
 _RANDOM_SETTINGS = ("seed",)  # settings that change only confidence limits
 FREE = (*_RANDOM_SETTINGS, "classes")  # the others may differ: classes are named where they do
@@ -139,7 +139,7 @@ def baseline_kind(name: str | PathLike[str]) -> BaselineKind | None:
             start = stream.read(LONG)
     except OSError as error:
         raise _unreadable_error(path, error) from error
-    return "history" if _HISTORY.search(start) or not start.strip() else "table"
+    return "history" if re.search(_HISTORY, start) or not start.strip() else "table"
 
 
 def is_history(baseline: Any) -> bool:

@@ -48,11 +48,10 @@ class Limit:
         return self.part.startswith(("gap", "extremes"))
 
 
-_LEFT = re.compile(
-    r"(?:(?P<which>any|all):)?(?:(?P<model>.*?):)?"
+_LEFT = (
+    r"(?s)(?:(?P<which>any|all):)?(?:(?P<model>.*?):)?"
     r"(?P<metric>[^:=\[\]]+(?::\w+=[^:=,\[]+(?:,\w+=[^:=,\[]+)*)?)"
-    r"(?:\[(?P<slices>.+)\](?P<part>\.[a-z.]+)?)?",
-    re.DOTALL,
+    r"(?:\[(?P<slices>.+)\](?P<part>\.[a-z.]+)?)?"
 )
 
 
@@ -69,7 +68,7 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
         limit = float(number.removesuffix("%") if share else number) / (100 if share else 1)
     except ValueError:
         limit = math.nan
-    found = _LEFT.fullmatch(left)
+    found = re.fullmatch(_LEFT, left)
     part = found and found["part"] and found["part"][1:]
     if found is None or not math.isfinite(limit) or (part and part not in PARTS):
         hint = f"for example --{kind} recall=0.9 or --{kind} 'rf:recall.low=0.8'"

@@ -219,7 +219,7 @@ def _ties_answer(
 
 
 StabilityClaim = tuple[bool, str]  # whether it supports the first rank, and the words
-_AND_MORE = re.compile(r" \(and [\d,]+ more\)$")  # after the first of several
+_AND_MORE = r" \(and [\d,]+ more\)$"  # after the first of several
 
 
 def _stability_answers(
@@ -291,7 +291,7 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
     changes: dict[tuple[str, str], list[str]] = {}
     for row in metrics:
         for column, how in (("winner_without", "left out"), ("winner_doubled", "doubled")):
-            winner = _AND_MORE.sub("", str(row[column] if row[column] is not None else best))
+            winner = re.sub(_AND_MORE, "", str(row[column] if row[column] is not None else best))
             if winner != best:
                 changes.setdefault((winner, how), []).append(str(row["metric"]))
     if changes:

@@ -241,7 +241,7 @@ RAYS = 3  # of a polygon, at least
 _LEFT_OUT = ("no-direction", "not-a-metric")
 NEARLY = 1.5  # a share above 1 and up to here is no percentage
 # whole numbers that are a count of rows, a run number, or a setting
-_COUNT_NAMES = re.compile(
+_COUNT_NAMES = (
     r"(?:n|nr|no|num|number|idx|index|id|row|rows|seed|random_state|fold|folds|repeat|run|trial|"
     r"epochs?|steps?|iterations?|rank|support|samples|instances|observations|counts?|year|"
     r"version|batch_size|tp|fp|fn|tn|n_\w+|num_\w+|\w+_(?:count|id|seed|index|rank))"
@@ -265,7 +265,7 @@ def looks_like_count(metric: str, values: Floats) -> bool:
     """Tell whether a column looks like a count, a number of the row or a setting, by name."""
     name = normalize_name(metric)
     costs = lower_is_better_by_name(name) and "rank" not in name
-    return not costs and bool(_COUNT_NAMES.fullmatch(name)) and bool((values % 1 == 0).all())
+    return not costs and bool(re.fullmatch(_COUNT_NAMES, name)) and bool((values % 1 == 0).all())
 
 
 def round_up(value: float) -> float:

@@ -46,7 +46,7 @@ OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits on these constrain p
 UNMET = "limit_unmet"
 ALWAYS, NEVER, FROM = "always positive", "never positive", "score >= t"
 SAFE, SAFE_SUFFIXES = (*ONE_SIDED,), (".low", ".high")  # rules with a confidence limit
-_LIMIT = re.compile(r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)")
+_LIMIT = r"(.+?)\s*(>=|<=|≥|≤|>|<|=)\s*([^<>=]+)"
 
 
 def parse_rules(texts: Sequence[str]) -> tuple[ThresholdRule, ...]:
@@ -72,7 +72,7 @@ def _parse_best_rule(text: str) -> ThresholdRule:
 
 def _parse_limit_rule(text: str) -> ThresholdRule | None:
     """Return the rule of a limit, `sens>=.9`; None for other texts."""
-    parts = _LIMIT.fullmatch(text.strip())
+    parts = re.fullmatch(_LIMIT, text.strip())
     if parts is None:
         return None
     given_, between, number = parts[1], parts[2], parts[3]

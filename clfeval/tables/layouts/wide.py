@@ -194,7 +194,7 @@ ROUNDED = 0.005  # of the last of two decimal places
 _WORD = (
     r"(?:y|p|probs?|probas?|probability|probabilities|preds?|predicted|scores?|logits?|class|of)"
 )
-_MODEL = re.compile(rf"[\W_]*(?:{_WORD}(?![^\W_])[\W_]*)*(.*?)(?:[\W_]+{_WORD})*[\W_]*", re.I)
+_MODEL = rf"(?i)[\W_]*(?:{_WORD}(?![^\W_])[\W_]*)*(.*?)(?:[\W_]+{_WORD})*[\W_]*"
 Pairs = list[tuple[str, str]]  # column name and class
 
 
@@ -216,7 +216,7 @@ def columns_by_class(
     there = {*left.values()}
     for name in list(left):
         for before, after in _split_around_label(name, key) if name in left and key else ():
-            word = _MODEL.fullmatch(f"{before}_{after}")
+            word = re.fullmatch(_MODEL, f"{before}_{after}")
             model = word[1] if word else ""
             apart = re.search(r"[\W_]$", before) or re.match(r"[\W_]", after)
             ends = before.casefold(), after.casefold()
