@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from html import escape
 from importlib import import_module
 from os import PathLike, fspath
 from typing import Any, Literal, Self, get_args
@@ -180,4 +179,6 @@ class GateReport(Result):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         return f"<pre>{escape(str(self))}</pre>"

@@ -12,9 +12,9 @@ from clfeval.options.declaration import Option, format_value
 from clfeval.records import dataclass, replace
 
 _FLAG = rf"'[^']*'|(?P<flag>--[a-z]+(?:-[a-z]+)*)(?:[ =](?P<value>{WORD}))?"
-_BARE = re.compile(r"(?!(?i:true|false|null|yes|no|on|off)$)[A-Za-z_][\w-]*")
-_METAVAR = re.compile(r"[A-Z]+")
-_NUMBER = re.compile(r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+")
+_BARE = r"(?!(?i:true|false|null|yes|no|on|off)$)[A-Za-z_][\w-]*"
+_METAVAR = r"[A-Z]+"
+_NUMBER = r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+"
 
 
 # unknown flags that users may type, with the options they mean
@@ -132,7 +132,9 @@ def _format_literal(text: str, option: Option, dialect: Dialect) -> str:
     bare = _BARE if dialect.place is not None else plain  # YAML needs no quotes around a word
     words = []
     for part in parts:
-        if not (plain.fullmatch(part) or bare.fullmatch(part)):  # quoted for Python and YAML
+        if not (
+            re.fullmatch(plain, part) or re.fullmatch(bare, part)
+        ):  # quoted for Python and YAML
             simple = part.isprintable() and not {"'", "\\"} & {*part}
             part = f"'{part}'" if simple else dumps(part)
         words.append(part)

@@ -26,10 +26,9 @@ from clfeval.tables.input import ColumnNames, Input, find_column, match_names, p
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
-_TOKEN = re.compile(
+_TOKEN = (
     r"""\s*(?:(?P<text>'[^']*')|(?P<quoted>"[^"]*")|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))"""
-    r"""|(?P<sign><=|>=|!=|<>|==|[=<>(),])|(?P<word>[^\W\d][\w.]*))""",
-    re.ASCII,
+    r"""|(?P<sign><=|>=|!=|<>|==|[=<>(),])|(?P<word>[^\W\d][\w.]*))"""
 )
 _SIGNS: Mapping[str, Callable[[pl.Expr, Any], pl.Expr]]
 _SIGNS = {"=": eq, "==": eq, "!=": ne, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
@@ -50,9 +49,9 @@ class RowFilter:
 
     def parse(self) -> pl.Expr:
         """Return the condition as an expression; UsageError for invalid syntax."""
-        place, text = 0, self.text.rstrip()
+        place, text, token = 0, self.text.rstrip(), re.compile(_TOKEN, re.ASCII)
         while place < len(text):
-            found = _TOKEN.match(text, place)
+            found = token.match(text, place)
             if found is None:
                 raise self._refused(f"syntax error at {text[place:].strip()!r}")
             self._left.append((str(found.lastgroup), found[str(found.lastgroup)]))

@@ -55,9 +55,9 @@ REFUSED = {
 }  # fmt: skip
 # common spellings of measures with a parameter, and their names here
 SPELT = (
-    (re.compile(r"f_?0([1-9]\d*)(?:_?(?:score|measure))?"), "f_beta:beta=0.{}"),
-    (re.compile(r"f_?(\d+(?:\.\d+)?)(?:_?(?:score|measure))?"), "f_beta:beta={}"),
-    (re.compile(r"(precision|recall|gain|lift)_?(?:@|at_?)(\d*\.?\d+)"), "{}@k:k={}"),
+    (r"f_?0([1-9]\d*)(?:_?(?:score|measure))?", "f_beta:beta=0.{}"),
+    (r"f_?(\d+(?:\.\d+)?)(?:_?(?:score|measure))?", "f_beta:beta={}"),
+    (r"(precision|recall|gain|lift)_?(?:@|at_?)(\d*\.?\d+)", "{}@k:k={}"),
 )
 FLAG = "--measure"
 OPERATING_POINT = ("sensitivity", "specificity")  # a family of its own, with a reference
@@ -202,7 +202,7 @@ def suggest_measure(text: str, known: AvailableMeasures, flag: str = FLAG) -> st
     name = text.strip().partition(":")[0]
     plain = re.sub(r"[\s\-]+", "_", name.strip().casefold())
     for pattern, ask in SPELT:
-        if found := pattern.fullmatch(plain):
+        if found := re.fullmatch(pattern, plain):
             return f"did you mean '{ask.format(*found.groups())}'?"
     close = threshold_hint(name) or suggestion(name, known.names)
     return close or f"clfeval {known.command} --explain measures"

@@ -56,8 +56,7 @@ _LABEL = (
 _SCORE = rf"(?:(?:{_SAID})?(?:y?probs?|probas?|probability|scores?|confidence|conf)(?:[ _.-]?1)?)"
 # `rf_pred`, else `pred_rf` and `y_pred_rf`
 _LABELS, _SCORES = (
-    re.compile(rf"(.*?)[ _.-]*{word}|(?:y[ _.-])?{word}[ _.-]+(.+)", re.IGNORECASE)
-    for word in (_LABEL, _SCORE)
+    rf"(?i)(.*?)[ _.-]*{word}|(?:y[ _.-])?{word}[ _.-]+(.+)" for word in (_LABEL, _SCORE)
 )
 
 
@@ -181,7 +180,7 @@ def merge_labels_with_scores(models: Sequence[ModelColumns], roles: Input) -> li
 
 def _stem(model: ModelColumns, folded: Collection[str]) -> str | None:
     """Return the model's name within a column name, "" if that has none; None if unrecognised."""
-    found = (_LABELS if model.kind == "label" else _SCORES).fullmatch(model.name)
+    found = re.fullmatch(_LABELS if model.kind == "label" else _SCORES, model.name)
     if found:
         stem = found[1] if found[1] is not None else found[2]
         return "" if stem.casefold().strip("_. -") in ("", "y") else stem
