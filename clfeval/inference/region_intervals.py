@@ -23,9 +23,22 @@ _EDGES = np.array([[0.0, 1, 1], [1, 0, 1]])  # in directions that leave a rate a
 _NEIGHBOUR_STEPS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
 
 
+def of_each(functions: Sequence[Callable[..., Floats]], m: int) -> Callable[..., Floats]:
+    """Return a function of shares (..., q m) that is the i-th of q functions of the i-th m."""
+    if len(functions) == 1:
+        return functions[0]
+
+    def values(*shares: Floats) -> Floats:
+        parts = [share.reshape(*share.shape[:-1], -1, len(functions), m) for share in shares]
+        found = [of(*(part[..., i, :] for part in parts)) for i, of in enumerate(functions)]
+        return np.stack(found, axis=-2).reshape(shares[0].shape)
+
+    return values
+
+
 def range_over_sample(
     measure: OfShares, *counts: ArrayLike, level: float, kink: OfProportions | None = None,
-    share: tuple[ArrayLike, ArrayLike] | None = None,
+    kinked: Bools | bool = True, share: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Return the range of measure(p1, p2, p) where z1(p1)² + z2(p2)² + z0(p)² <= z².
 
@@ -71,7 +84,7 @@ def range_over_sample(
         )
         crossed, points = _kink_crossing(kink, centre, edge, region)
         least = ignore_undefined(measure, *points, parts[0][2])
-        low = np.where(crossed & ~np.isnan(least), least, low)
+        low = np.where(crossed & kinked & ~np.isnan(least), least, low)
     return np.fmin(observed, low).reshape(shape), np.fmax(observed, high).reshape(shape)
 
 
@@ -161,8 +174,9 @@ _RELATIVE_TOLERANCE = 1e-9  # relative
 
 
 def range_over_region(
-    measure: OfProportions, *counts: ArrayLike, level: float, kink: OfProportions | None = None
-) -> tuple[Floats, Floats]:
+    measure: OfProportions, *counts: ArrayLike, level: float, kink: OfProportions | None = None,
+    kinked: Bools | bool = True,
+) -> tuple[Floats, Floats]:  # fmt: skip
     """Return the least and the greatest measure(p1, p2) where z1(p1)² + z2(p2)² <= z².
 
     z_i(p) = (k_i/n_i - p) / sqrt(p (1-p) / n_i), z the two-sided normal quantile of the level: one
@@ -171,7 +185,7 @@ def range_over_region(
 
     Extremes are searched on the boundary, at the observed point and on the zero set of a `kink`, a
     function of p1 and p2 that is 0 exactly where the measure has its least value, as p1 - p2 for
-    |p1 - p2|. The measure must have no other extreme inside.
+    |p1 - p2|; kinked: at which models. The measure must have no other extreme inside.
 
     Shapes: counts k1, n1, k2, n2 broadcast; the measure is called with arrays whose last axis is
     the flat broadcast models (1 for scalars), the kink once for models of the same counts; both
@@ -196,7 +210,7 @@ def range_over_region(
         crossed, points = _kink_crossing(kink, centre, edge, distinct)
         inside = ignore_undefined(measure, *(p[place] for p in points))
         # not fmin: elsewhere it may round below it
-        low = np.where(crossed[place] & ~np.isnan(inside), inside, low)
+        low = np.where(crossed[place] & kinked & ~np.isnan(inside), inside, low)
     return np.fmin(observed, low).reshape(shape), high.reshape(shape)
 
 

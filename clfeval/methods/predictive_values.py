@@ -23,6 +23,7 @@ from clfeval.formatting import (
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import BALANCED, Population
+from clfeval.methods.confidence_limits import measure_limits
 from clfeval.methods.estimates import (
     Cells,
     Design,
@@ -31,7 +32,6 @@ from clfeval.methods.estimates import (
     concatenate_counts,
     estimate_column,
     make_estimate,
-    measure_limits,
     rows_from_columns,
 )
 from clfeval.methods.measurement.label_measures import TableResampler

@@ -18,7 +18,8 @@ from clfeval.measures.catalog import (
 )
 from clfeval.measures.odds import JPT, OutcomeCosts
 from clfeval.measures.record import Measure
-from clfeval.methods.estimates import Cells, measure_limits
+from clfeval.methods.confidence_limits import measure_limits, search_ranges
+from clfeval.methods.estimates import Cells
 from clfeval.methods.mlcps.answer import MEASURED
 from tests.methods.phidelta.byhand import EVERY
 
@@ -165,6 +166,22 @@ def test_every_measure_of_a_table_has_an_interval_by_its_record() -> None:
     for name, of in given.items():
         low, high = measure_limits(name, cells, level=0.95, stakes=stakes)
         assert low[0] < of(cells.tuned)[0] < high[0], name
+
+
+@pytest.mark.parametrize(
+    ("p", "by"), [(None, None), (None, "region"), (0.3, "region"), (0.3, None)]
+)
+def test_limits_found_together_are_those_of_each_measure(p: float | None, by: str | None) -> None:
+    """To the last bit, in tables with empty cells and with equal ones, kinked measures too."""
+    cells = [(7, 2, 3, 8), (10, 0, 0, 10), (5, 5, 5, 5), (0, 3, 4, 9), (7, 2, 3, 8), (90, 1, 2, 7)]
+    tables = ConfusionCounts.from_cells([f"m{i}" for i in range(len(cells))], cells)
+    there = Cells.at_prevalence(tables, p)
+    names = [name for name, one in CATALOG.items() if one.needs == "confusion" and not one.takes]
+    found = search_ranges(names, there, level=0.9, by=by)
+    assert len(found) > 3
+    assert any(CATALOG[name].kinked for name in found)
+    for name, both in found.items():
+        np.testing.assert_array_equal(both, measure_limits(name, there, level=0.9, by=by), name)
 
 
 def test_everything_phidelta_answers_is_in_the_catalogue() -> None:

@@ -28,11 +28,7 @@ from clfeval.methods.mars.tables import sign_test_p
 from clfeval.methods.measurement.label_measures import share_design
 
 MEASURE = {"positive": "recall", "negative": "specificity"}
-
-
 TITLE = {"positive": "sensitivity", "negative": "specificity"}
-
-
 EXACT = 10  # models up to which all sets are searched for the smallest that detects all
 
 

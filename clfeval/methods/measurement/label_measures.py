@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import isfinite, isnan, nan
 from typing import NamedTuple
@@ -22,15 +22,13 @@ from clfeval.inference.resampling import percentile_limits, random_stream
 from clfeval.inference.standard_errors import design_effect
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
-from clfeval.methods.estimates import (
-    Cells,
-    Design,
-    Limits,
+from clfeval.methods.confidence_limits import (
     effective_share_counts,
-    estimate_column,
     exact_limits,
     measure_limits,
+    search_ranges,
 )
+from clfeval.methods.estimates import Cells, Design, Limits, estimate_column
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from clfeval.methods.options import IntervalSettings
 from clfeval.records import dataclass, replace
@@ -151,9 +149,13 @@ class MeasureEstimate(NamedTuple):
 
 
 def estimate_label_measure(
-    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
-) -> list[MeasureEstimate]:
-    """Return a measure of each table, with limits by the requested or the default method."""
+    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings,
+    known: Mapping[str, Limits] | None = None,
+) -> list[MeasureEstimate]:  # fmt: skip
+    """Return a measure of each table, with limits by the requested or the default method.
+
+    known: default limits of measures, from `ranges_of`; computed where absent.
+    """
     cells, measure, of = Cells.at_prevalence(counts), asked.measure, asked.measure.function
     values = np.broadcast_to(np.asarray(of(float_confusion(cells)), np.float64), cells.tp.shape)
     errors, level, how = standard_errors(of, cells, sure.many), sure.wanted.level, sure.wanted.how
@@ -166,12 +168,12 @@ def estimate_label_measure(
         k, n = effective_share_counts(measure, cells, level)
         bounds, method = SHARE_LIMITS[how](k, n, level=level), how.title()
     else:
-        bounds, method = _by_record(asked, counts, sure)
+        bounds, method = _by_record(asked, counts, sure, known)
     methods = np.full(len(values), method, object)
     if bounds is not None and method == BOOTSTRAP:
         unknown = ~(bounds[0] < bounds[1]) & np.isfinite(values)
         if unknown.any():
-            ends, methods[unknown] = _by_record(asked, counts, sure)
+            ends, methods[unknown] = _by_record(asked, counts, sure, known)
             low, high = (np.where(unknown, *both) for both in zip(ends, bounds, strict=True))
             bounds = low, high
     found = estimate_column(values, bounds, cells, measure.undefined)
@@ -196,9 +198,21 @@ def float_confusion(cells: Cells | ConfusionCounts) -> Confusion:
         cells.tp, cells.fp, cells.fn, cells.tn)))  # fmt: skip
 
 
+def ranges_of(
+    measures: Iterable[RequestedMeasure], counts: ConfusionCounts, wanted: IntervalSettings
+) -> dict[str, Limits]:
+    """Return the default limits of measures that are ranges over a region, found together."""
+    if wanted.level is None or wanted.how == "bootstrap":
+        return {}
+    names = [one.measure.id for one in measures if not one.settings]
+    design = Design(wanted.totals)
+    return search_ranges(names, Cells.at_prevalence(counts), level=wanted.level, design=design)
+
+
 def _by_record(
-    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings
-) -> tuple[Limits, str]:
+    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings,
+    known: Mapping[str, Limits] | None,
+) -> tuple[Limits, str]:  # fmt: skip
     """Return the default confidence limits of a measure, and the name of their method."""
     measure, settings, level = asked.measure, asked.settings, sure.wanted.level or 0.95
     if measure.id in ("ppv_at", "npv_at"):  # where the class ratio is known
@@ -210,7 +224,9 @@ def _by_record(
     if exact is not None:
         return exact, EXACT if measure.share is not None else f"{EXACT}, transformed"
     fixed = design.totals == "fixed" or measure.invariant
-    found = measure_limits(measure.id, cells, level=level, design=design, **settings)
+    found = measure_limits(
+        measure.id, cells, level=level, design=design, known=None if settings else known, **settings
+    )
     return found, OF_KIND[measure.interval] if fixed else REGION
 
 

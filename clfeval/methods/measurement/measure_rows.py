@@ -164,13 +164,16 @@ def label_measure_rows(
         wanted, [f"{model}\0{label or ''}" for label, model in who], again,
         [0.0 if one is None else one.clusters.size for one in again],
     )  # fmt: skip
-    found = {one.name: label_measures.estimate_label_measure(one, counts, sure)
-             for one in asked if not takes_scores(one)}  # fmt: skip
+    some = [one for one in asked if not takes_scores(one)]
+    known = label_measures.ranges_of(some, counts, wanted)
+    found = {
+        one.name: label_measures.estimate_label_measure(one, counts, sure, known) for one in some
+    }
     rows, of_truth = list[Row](), ("prevalence", "no_information_rate")  # without a threshold
     for i, (label, model) in enumerate(who):
         for name, every in found.items():
-            known = none if model in uncut and name not in of_truth else every[i]
-            rows.append(measure_row(label, model, name, known))
+            value = none if model in uncut and name not in of_truth else every[i]
+            rows.append(measure_row(label, model, name, value))
     return rows
 
 

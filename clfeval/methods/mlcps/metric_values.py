@@ -24,14 +24,8 @@ from clfeval.inference.resampling import (
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.probability import clipped_weight, mean_loss
-from clfeval.methods.estimates import (
-    Cells,
-    Limits,
-    exact_limits,
-    fractional_weights_error,
-    make_estimate,
-    measure_limits,
-)
+from clfeval.methods.confidence_limits import exact_limits, measure_limits
+from clfeval.methods.estimates import Cells, Limits, fractional_weights_error, make_estimate
 from clfeval.methods.mlcps.answer import (
     DEFAULT,
     ONE_BYTE,

@@ -26,15 +26,15 @@ from clfeval.measures.odds import (
 )
 from clfeval.measures.record import Population
 from clfeval.methods.comparison_answer import SEED
+from clfeval.methods.confidence_limits import exact_limits, measure_limits, search_ranges
 from clfeval.methods.estimates import (
     RANDOM,
     Cells,
     Design,
     Estimates,
+    Limits,
     concatenate_counts,
     estimate_column,
-    exact_limits,
-    measure_limits,
     rows_from_columns,
 )
 from clfeval.methods.measurement.label_measures import TableResampler
@@ -195,9 +195,13 @@ class PlaneCounts:
         return estimate_column(values, bounds, cells, measure.undefined)
 
     def measure_at(
-        self, name: str, p: float | None = None, *, values: Floats | None = None
-    ) -> Estimates:
-        """Return a measure of the two rates at a prevalence, by default that of the rows."""
+        self, name: str, p: float | None = None, *, values: Floats | None = None,
+        known: Mapping[str, Limits] | None = None,
+    ) -> Estimates:  # fmt: skip
+        """Return a measure of the two rates at a prevalence, by default that of the rows.
+
+        known: its limits, from `ranges_at`; computed if None.
+        """
         measure, cells = CATALOG[name], Cells.at_prevalence(self.counts, p)
         rates, by = cells.rates, "region"
         if measure.interval == "linear":
@@ -218,10 +222,19 @@ class PlaneCounts:
             )  # fmt: skip
             bounds = found[name]
         elif self.level is not None:
-            bounds = measure_limits(name, cells, level=self.level, design=self.design, by=by)
+            bounds = measure_limits(
+                name, cells, level=self.level, design=self.design, by=by, known=known
+            )
         return estimate_column(
             values, bounds, cells, measure.undefined if p is None else measure.undefined_at_odds
         )
+
+    def ranges_at(self, p: float | None, names: Sequence[str]) -> dict[str, Limits]:
+        """Return the limits of measures that are ranges over a score region, found together."""
+        if self.level is None or self.design.how == "bootstrap":
+            return {}
+        cells = Cells.at_prevalence(self.counts, p)
+        return search_ranges(names, cells, level=self.level, design=self.design, by="region")
 
     def position(self) -> tuple[Estimates, Estimates]:
         """Return the estimates of phi and delta."""
@@ -266,17 +279,19 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
     # the two are independent: intervals at the square root of the level cover both at the level
     each = None if plane.level is None else math.sqrt(plane.level)
     cells = Cells.at_prevalence(plane.counts)
+    even = ("precision", "npv", *NON_SHARE_MEASURES)
+    known, own = plane.ranges_at(0.5, even), plane.ranges_at(None, (*NON_SHARE_MEASURES, *PRIOR))
     error = plane.divided(lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n))
     return rows_from_columns({
         "slice": plane.labels, "model": plane.counts.models,
         **plane.rates(thresholds), "phi": phi, "delta": delta,
         "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
         "accuracy_u": plane.accuracy_u(), "error_u": plane.measure_at("error_u", values=error),
-        **{f"{name}_u": plane.measure_at(name, 0.5)
-           for name in ("precision", "npv", *NON_SHARE_MEASURES)},
+        **{f"{name}_u": plane.measure_at(name, 0.5, known=known) for name in even},
         **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
-        **{name: plane.measure_at(name) for name in NON_SHARE_MEASURES},
-        **{name: plane.measure_at(name, values=CATALOG[name].function(cells)) for name in PRIOR},
+        **{name: plane.measure_at(name, known=own) for name in NON_SHARE_MEASURES},
+        **{name: plane.measure_at(name, values=CATALOG[name].function(cells), known=own)
+           for name in PRIOR},
         **{f"region_{name}": plane.share(name, level=each)
            for name in ("sensitivity", "specificity")},
     })  # fmt: skip

@@ -27,14 +27,9 @@ from clfeval.inference.proportions import holm
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.logistic import log_odds, log_odds_slice
+from clfeval.methods.confidence_limits import exact_limits
 from clfeval.methods.curves import MOST_POINTS
-from clfeval.methods.estimates import (
-    Cells,
-    Design,
-    estimate_column,
-    exact_limits,
-    rows_from_columns,
-)
+from clfeval.methods.estimates import Cells, Design, estimate_column, rows_from_columns
 from clfeval.methods.measurement.label_measures import float_confusion
 from clfeval.methods.measurement.score_measures import confusions_at, confusions_between
 

@@ -19,7 +19,8 @@ from clfeval.inference.rank_statistics import clustered_auc, delong_auc
 from clfeval.inference.standard_errors import count_divisor, design_effect
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.estimates import Cells, measure_limits
+from clfeval.methods.confidence_limits import measure_limits
+from clfeval.methods.estimates import Cells
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
 from tests.benchmarks.coverage import Line

@@ -11,7 +11,8 @@ from clfeval.arrays import Counts, Floats, divide
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
-from clfeval.methods.estimates import Cells, Design, Limits, exact_limits, measure_limits
+from clfeval.methods.confidence_limits import exact_limits, measure_limits
+from clfeval.methods.estimates import Cells, Design, Limits
 from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92

@@ -8,8 +8,8 @@ from scipy.stats import binom
 
 import clfeval
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.methods.confidence_limits import measure_limits
 from clfeval.methods.estimates import Cells as Tables
-from clfeval.methods.estimates import measure_limits
 from tests.methods.tune_jpt.reference import Cells, row_of
 
 ROWS = 20  # of either class
