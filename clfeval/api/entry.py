@@ -20,7 +20,7 @@ from clfeval.errors import ClfevalError, UsageError, bad_option, list_names, sug
 from clfeval.options.declaration import Command, Option
 from clfeval.options.syntax import MEANT, PYTHON, reword_error, reword_for_python
 from clfeval.pages.schema import DRY_RUN
-from clfeval.tables.engine import as_text
+from clfeval.tables.frames import as_text
 from clfeval.tables.input import with_input
 
 ARGUMENTS = ("table", "predictions")  # of every public function, by position

@@ -36,7 +36,7 @@ from clfeval.options.declaration import Command, Opt, build_group
 from clfeval.output_files import Draft
 from clfeval.pages.schema import DRY_RUN, HISTORY, SUITE, page_of
 from clfeval.records import dataclass, replace
-from clfeval.tables.engine import defer_parts_of_numpy
+from clfeval.tables.frames import defer_parts_of_numpy
 from clfeval.tables.input import split_path
 from clfeval.views.files import SavedFiles, table_or_first
 

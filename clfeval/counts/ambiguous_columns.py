@@ -13,9 +13,9 @@ from clfeval.counts.ambiguous_labels import FOREIGN
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError, Problem, format_option, list_names
 from clfeval.formatting import format_count
+from clfeval.tables.column_guesses import guess_positive
 from clfeval.tables.columns import ModelColumns, is_score
-from clfeval.tables.engine import as_text, pl
-from clfeval.tables.guesses import guess_positive
+from clfeval.tables.frames import as_text, pl
 from clfeval.tables.input import DEFAULT_THRESHOLD, IF_MODEL, ColumnNames, find_column
 from clfeval.tables.invalid_cells import FILE, ROW, column_as_number
 

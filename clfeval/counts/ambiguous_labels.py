@@ -17,9 +17,9 @@ from clfeval.errors import (
     list_names,
     quote_word,
 )
+from clfeval.tables.column_guesses import guess_positive, missing_word_hint
 from clfeval.tables.columns import Columns, ModelColumns, is_score
-from clfeval.tables.engine import as_text, collect, engine_errors, is_missing, nw, pl
-from clfeval.tables.guesses import guess_positive, missing_word_hint
+from clfeval.tables.frames import as_text, collect, engine_errors, is_missing, nw, pl
 from clfeval.tables.input import DEFAULT_THRESHOLD, Input
 from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
 from clfeval.tables.scan import Reading, TableFile, scan

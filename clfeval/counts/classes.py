@@ -30,8 +30,9 @@ from clfeval.counts.patterns import (
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings
 from clfeval.records import dataclass
+from clfeval.tables.column_guesses import known_labels
 from clfeval.tables.columns import ModelColumns
-from clfeval.tables.engine import (
+from clfeval.tables.frames import (
     Frame,
     as_text,
     collect,
@@ -40,7 +41,6 @@ from clfeval.tables.engine import (
     natural_sort_key,
     nw,
 )
-from clfeval.tables.guesses import known_labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

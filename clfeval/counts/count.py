@@ -55,7 +55,7 @@ from clfeval.document import InputFile
 from clfeval.errors import UsageError, bad_option, join_texts, list_names
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import Facts, ModelColumns, Predictions
-from clfeval.tables.engine import collect, engine_errors, nw
+from clfeval.tables.frames import collect, engine_errors, nw
 from clfeval.tables.input import ColumnNames, Input, find_column
 from clfeval.tables.layouts.long import read_confusion_files
 from clfeval.tables.scan import scan

@@ -33,7 +33,7 @@ from clfeval.errors import DataError
 from clfeval.records import dataclass
 from clfeval.tables.columns import KEY, Mode
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.engine import (
+from clfeval.tables.frames import (
     Frame,
     as_text,
     collect,

@@ -46,9 +46,9 @@ from clfeval.errors import (
     unknown_model_error,
 )
 from clfeval.records import dataclass, replace
+from clfeval.tables.column_guesses import known_labels, missing_word_hint
 from clfeval.tables.columns import ColumnPeek, is_score
-from clfeval.tables.engine import as_text, count_texts, distinct_texts, natural_sort_key, pl
-from clfeval.tables.guesses import known_labels, missing_word_hint
+from clfeval.tables.frames import as_text, count_texts, distinct_texts, natural_sort_key, pl
 from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.invalid_cells import (
     FILE,

@@ -18,7 +18,7 @@ from clfeval.counts.clusters_and_weights import (
     merge_equal_rows,
 )
 from clfeval.records import dataclass, replace
-from clfeval.tables.engine import Frame, collect, nw
+from clfeval.tables.frames import Frame, collect, nw
 from clfeval.tables.layouts.long import CountsRow
 
 S = TypeVar("S")

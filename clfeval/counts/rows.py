@@ -18,7 +18,7 @@ from clfeval.counts.patterns import order_by_name
 from clfeval.counts.scores import ScoreCounts, is_new_score
 from clfeval.document import Row
 from clfeval.records import dataclass, replace
-from clfeval.tables.engine import as_text, collect, concatenate_frames, natural_sort_key, nw, pl
+from clfeval.tables.frames import as_text, collect, concatenate_frames, natural_sort_key, nw, pl
 
 K = TypeVar("K")
 T = TypeVar("T")

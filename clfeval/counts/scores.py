@@ -29,7 +29,7 @@ from clfeval.counts.patterns import (
 from clfeval.errors import UsageError, list_names
 from clfeval.records import dataclass, replace
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.engine import Frame, as_text, collect, concatenate_frames, nw
+from clfeval.tables.frames import Frame, as_text, collect, concatenate_frames, nw
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,15 @@ from clfeval.document import InputFile
 from clfeval.errors import DataError, format_option, join_texts, list_names, suggestion
 from clfeval.formatting import format_count
 from clfeval.records import dataclass, replace
+from clfeval.tables.column_guesses import (
+    default_positive,
+    guess_positive,
+    known_labels,
+    missing_word_hint,
+)
 from clfeval.tables.columns import ColumnPeek, Columns, Layout, ModelColumns, Predictions, is_score
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
-from clfeval.tables.engine import as_text, collect, natural_sort_key, nw, pl
-from clfeval.tables.guesses import default_positive, guess_positive, known_labels, missing_word_hint
+from clfeval.tables.frames import as_text, collect, natural_sort_key, nw, pl
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.invalid_cells import numbered_rows
 from clfeval.tables.scan import (

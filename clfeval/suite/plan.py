@@ -48,8 +48,8 @@ from clfeval.suite.reading import (
     variables_from_shell,
     with_place,
 )
+from clfeval.suite.run_options import RunLink, check_inside_folder, reword_for_yaml
 from clfeval.suite.runs import Run, build_runs, describe_input
-from clfeval.suite.values import RunLink, check_inside_folder, reword_for_yaml
 from clfeval.tables.input import Input
 from clfeval.tables.source import FRAME
 from clfeval.views.files import check_names

@@ -41,9 +41,9 @@ from clfeval.suite.plan import (
     read_run_table,
     reword_for_run,
 )
+from clfeval.suite.run_options import RunLink
 from clfeval.suite.runs import Run, describe_input, display_path
 from clfeval.suite.schema import names_a_file
-from clfeval.suite.values import RunLink
 from clfeval.tables.columns import OpenedTable
 from clfeval.tables.input import split_path
 from clfeval.tables.source import FRAME

@@ -18,6 +18,14 @@ from clfeval.options.declaration import READING, as_list, options_of
 from clfeval.output_files import target_path
 from clfeval.records import dataclass, replace
 from clfeval.suite.reading import BatchDeclaration, BatchErrors, Node
+from clfeval.suite.run_options import (
+    RunLink,
+    output_paths,
+    read_options,
+    resolve_path,
+    run_tables,
+    safe_file_name,
+)
 from clfeval.suite.schema import (
     LIMITS,
     RUN,
@@ -26,14 +34,6 @@ from clfeval.suite.schema import (
     names_a_file,
     report_unknown_key,
     run_keys,
-)
-from clfeval.suite.values import (
-    RunLink,
-    output_paths,
-    read_options,
-    resolve_path,
-    run_tables,
-    safe_file_name,
 )
 from clfeval.tables.input import Input, split_path
 from clfeval.tables.source import display_name

@@ -14,10 +14,10 @@ from clfeval.errors import (
     unknown_column_error,
 )
 from clfeval.records import dataclass, field, replace
+from clfeval.tables.column_guesses import find_truth
 from clfeval.tables.columns import ColumnPeek, Columns, ModelColumns
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.engine import engine_errors, in_polars, pl
-from clfeval.tables.guesses import find_truth
+from clfeval.tables.frames import engine_errors, in_polars, pl
 from clfeval.tables.input import FILE_NAME, Input
 from clfeval.tables.scan import Origin, Reading, TableFile, scan, unreadable_error
 

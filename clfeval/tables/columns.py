@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol, cast
 
 from clfeval.errors import list_names
 from clfeval.records import dataclass, field, replace
+from clfeval.tables.column_guesses import spell_as_truth
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.engine import Frame, as_text, engine_errors, pl
-from clfeval.tables.guesses import spell_as_truth
+from clfeval.tables.frames import Frame, as_text, engine_errors, pl
 from clfeval.tables.input import Input, Kind, LayoutName
 from clfeval.tables.invalid_cells import Check, Suspicion
 from clfeval.tables.scan import Reading, TableFile, unreadable_error

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from clfeval.errors import DataError, UsageError, format_option, list_names, unknown_column_error
 from clfeval.records import dataclass, replace
+from clfeval.tables.column_guesses import likely_truth
 from clfeval.tables.columns import ColumnRole, peek_columns
-from clfeval.tables.engine import in_polars, nw
-from clfeval.tables.guesses import likely_truth
+from clfeval.tables.frames import in_polars, nw
 from clfeval.tables.input import (
     ColumnNames,
     Input,

@@ -39,7 +39,7 @@ def _label(_: str, value: object) -> str | None:
 
 
 def _labels(_: str, values: object) -> tuple[str, ...]:
-    from clfeval.tables.engine import as_text
+    from clfeval.tables.frames import as_text
 
     return tuple(text for text in map(as_text, as_list(values)) if text is not None)
 

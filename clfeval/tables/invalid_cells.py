@@ -28,7 +28,7 @@ from clfeval.tables.csv import (
     read_csv_head,
     skip_comments,
 )
-from clfeval.tables.engine import engine_errors, pl
+from clfeval.tables.frames import engine_errors, pl
 from clfeval.tables.input import FILE_NAME, ColumnNames, find_column
 from clfeval.tables.scan import (
     TableFile,

@@ -28,9 +28,14 @@ from clfeval.tables.align import (
     refuse_equal_names,
     refuse_unjoinable,
 )
+from clfeval.tables.column_guesses import (
+    find_truth,
+    known_labels,
+    refuse_decimal_commas,
+    spell_as_truth,
+)
 from clfeval.tables.columns import ColumnPeek, Columns, Layout, Predictions, peek_columns
-from clfeval.tables.engine import nw
-from clfeval.tables.guesses import find_truth, known_labels, refuse_decimal_commas, spell_as_truth
+from clfeval.tables.frames import nw
 from clfeval.tables.input import (
     FILE_NAME,
     Input,

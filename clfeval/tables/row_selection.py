@@ -21,7 +21,7 @@ from clfeval.errors import (
 )
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnPeek
-from clfeval.tables.engine import in_polars, nw, pl
+from clfeval.tables.frames import in_polars, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
 from clfeval.tables.scan import TableFile, count_distinct_values, scan

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from clfeval.errors import DataError, Problem, not_a_table_error
 from clfeval.records import dataclass, replace
 from clfeval.tables.csv import NAMES_HINT, CsvHead
-from clfeval.tables.engine import (
+from clfeval.tables.frames import (
     collect,
     concatenate_frames,
     count_texts,

@@ -11,7 +11,7 @@ import pytest
 
 import clfeval
 from clfeval.tables.columns import KEY, Columns, ModelColumns
-from clfeval.tables.engine import collect
+from clfeval.tables.frames import collect
 from clfeval.tables.layouts.long import DIFFERS, NAMELESS, TIMES, widen
 from tests.engines import ENGINES
 

@@ -11,8 +11,8 @@ import pytest
 from clfeval.cli.output import Output
 from clfeval.errors import UsageError
 from clfeval.suite.plan import build_plan
+from clfeval.suite.run_options import safe_file_name
 from clfeval.suite.running import execute_runs
-from clfeval.suite.values import safe_file_name
 from tests.suite.door import plan_of, problems, written
 
 HEAD = "version: 1\nruns:\n  r:\n    command: mars\n    input: t.csv\n"

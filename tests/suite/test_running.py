@@ -15,8 +15,8 @@ from clfeval.cli.output import Output
 from clfeval.errors import ExitCode
 from clfeval.pages.batches import COMPUTED, FAILED, LEFT_OUT, MISSED
 from clfeval.suite.plan import build_plan
+from clfeval.suite.run_options import safe_file_name
 from clfeval.suite.running import RunOutcome, execute_runs, suite_result
-from clfeval.suite.values import safe_file_name
 from tests.process.program import clfeval
 from tests.suite.door import plan_of, written
 from tests.suite.mutants import ROOT, SUITE

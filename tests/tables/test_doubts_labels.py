@@ -42,7 +42,7 @@ def test_labels_that_differ_by_case_in_truth_and_votes() -> None:
     ({"x": 5, "y z": 2, "w": 9}, "y z"), ({"healthy": 2, "dx": 7}, "dx"),
 ])  # fmt: skip
 def test_which_class_is_proposed(classes: dict[str, int], positive: str) -> None:
-    from clfeval.tables.guesses import guess_positive
+    from clfeval.tables.column_guesses import guess_positive
 
     assert guess_positive(classes)[0] == positive
 

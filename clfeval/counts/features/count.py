@@ -32,8 +32,8 @@ from clfeval.document import InputFile
 from clfeval.errors import HEADER_ONLY, DataError, UsageError
 from clfeval.records import dataclass
 from clfeval.tables.columns import Facts
-from clfeval.tables.engine import Frame, as_text, collect, concatenate_frames, engine_errors, nw, pl
 from clfeval.tables.feature import ClassTable, FeatureTable
+from clfeval.tables.frames import Frame, as_text, collect, concatenate_frames, engine_errors, nw, pl
 from clfeval.tables.input import Input, match_names
 from clfeval.tables.invalid_cells import (
     PLACE,

@@ -25,7 +25,7 @@ from clfeval.counts.settings import raw_values_of, resolve_positive
 from clfeval.errors import HEADER_ONLY, DataError, quote_name
 from clfeval.inference.resampling import split_into_folds
 from clfeval.records import dataclass, field, replace
-from clfeval.tables.engine import (
+from clfeval.tables.frames import (
     Frame,
     as_text,
     collect,

@@ -27,8 +27,8 @@ from clfeval.counts.patterns import in_units
 from clfeval.counts.settings import Tasks, check_structure
 from clfeval.errors import DataError
 from clfeval.records import dataclass
-from clfeval.tables.engine import as_text, collect, engine_errors, nw, pl
 from clfeval.tables.feature import FeatureTable
+from clfeval.tables.frames import as_text, collect, engine_errors, nw, pl
 from clfeval.tables.invalid_cells import (
     bad_number,
     bad_weight,

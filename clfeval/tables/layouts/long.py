@@ -15,6 +15,7 @@ from clfeval.errors import (
     list_names,
 )
 from clfeval.records import dataclass, replace
+from clfeval.tables.column_guesses import known_labels
 from clfeval.tables.columns import (
     KEY,
     WRONG,
@@ -27,8 +28,7 @@ from clfeval.tables.columns import (
     guess_kind,
 )
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.engine import Frame, concatenate_frames, is_missing, natural_sort_key, nw, pl
-from clfeval.tables.guesses import known_labels
+from clfeval.tables.frames import Frame, concatenate_frames, is_missing, natural_sort_key, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.invalid_cells import (
     PLACE,

@@ -8,6 +8,17 @@ from dataclasses import replace
 from functools import partial
 
 from clfeval.errors import DataError, Problem, format_option, list_names
+from clfeval.tables.column_guesses import (
+    PAIRS,
+    find_truth,
+    known_labels,
+    likely_id,
+    no_truth_error,
+    refuse_covariates,
+    refuse_run_columns,
+    refuse_two_truths,
+    refuse_weight_columns,
+)
 from clfeval.tables.columns import (
     KEY,
     Also,
@@ -19,18 +30,7 @@ from clfeval.tables.columns import (
     guess_kind,
     is_score,
 )
-from clfeval.tables.engine import Frame, in_polars, natural_sort_key, nw, pl
-from clfeval.tables.guesses import (
-    PAIRS,
-    find_truth,
-    known_labels,
-    likely_id,
-    no_truth_error,
-    refuse_covariates,
-    refuse_run_columns,
-    refuse_two_truths,
-    refuse_weight_columns,
-)
+from clfeval.tables.frames import Frame, in_polars, natural_sort_key, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.invalid_cells import (
     ROW,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from clfeval.arrays import Bools, Floats, Ints
 from clfeval.errors import DataError, Problem, list_names, quote_word, unknown_column_error
 from clfeval.records import dataclass, field, replace
-from clfeval.tables.engine import as_text, is_missing
+from clfeval.tables.frames import as_text, is_missing
 from clfeval.tables.input import ColumnNames, Input, find_column, is_index_name, match_names
 from clfeval.tables.source import FRAME
 

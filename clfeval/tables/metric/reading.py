@@ -20,7 +20,7 @@ from clfeval.tables.csv import (
     read_records,
     refuse_utf16,
 )
-from clfeval.tables.engine import engine_errors, nw, pl
+from clfeval.tables.frames import engine_errors, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, table_paths
 from clfeval.tables.invalid_cells import (
     ROW,

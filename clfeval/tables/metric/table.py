@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from clfeval.arrays import Floats
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem, bad_option, format_option, list_names
 from clfeval.records import dataclass, field, replace
+from clfeval.tables.column_guesses import LIKELY
 from clfeval.tables.columns import ColumnRole
-from clfeval.tables.guesses import LIKELY
 from clfeval.tables.input import (
     ColumnNames,
     Input,

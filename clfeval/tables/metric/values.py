@@ -12,7 +12,7 @@ import numpy as np
 from clfeval.arrays import Bools
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem, quote_word
 from clfeval.records import dataclass
-from clfeval.tables.guesses import COMMA, comma_hint, missing_word_hint, null_value_hint
+from clfeval.tables.column_guesses import COMMA, comma_hint, missing_word_hint, null_value_hint
 from clfeval.tables.metric.grid import (
     CODES,
     INFINITE,

@@ -18,7 +18,7 @@ from clfeval.options.syntax import reword_error, yaml_dialect
 from clfeval.records import dataclass
 from clfeval.suite.reading import BatchErrors, FilledText, Node, path_beside_file
 from clfeval.suite.schema import RunKeys, accepts_type, names_a_file, run_keys
-from clfeval.tables.engine import as_text
+from clfeval.tables.frames import as_text
 from clfeval.tables.yaml import plain_scalar_value
 from clfeval.views.files import format_of_file
 
