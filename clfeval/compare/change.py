@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,11 @@ from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned
 from clfeval.document import Cell, Estimate, Row
 from clfeval.inference.distributions import student_quantile, student_tail, tail_probability
-from clfeval.inference.standard_errors import drop_small_df, mean_covariance, measure_difference
+from clfeval.inference.influence_and_clusters import (
+    drop_small_df,
+    mean_covariance,
+    measure_difference,
+)
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import AIMS
 from clfeval.records import dataclass, replace
@@ -212,15 +216,6 @@ def comparison_row(
         "paired": change.paired, "rows": change.rows, "se": se, "detectable": detectable,
         "method": method,
     }  # fmt: skip
-
-
-def adjusted_fdr(changes: Sequence[Change]) -> Iterator[Change]:
-    """Yield changes with p adjusted over all of them by Benjamini and Hochberg's rule."""
-    from clfeval.inference.hypothesis_tests import benjamini_hochberg
-
-    p = np.array([math.nan if one.p is None else one.p for one in changes])
-    for one, q in zip(changes, benjamini_hochberg(p).tolist(), strict=True):
-        yield replace(one, adjusted=number_or_none(q))
 
 
 def values_and_limits(estimates: Sequence[Estimate]) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
@@ -11,19 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.compare.change import (
-    Change,
-    adjusted_fdr,
-    comparison_row,
-    estimate_or_none,
-    number_or_none,
-)
+from clfeval.compare.change import Change, comparison_row, estimate_or_none, number_or_none
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.document import Estimate, Row
 from clfeval.formatting import NAMESAKES
 from clfeval.inference.distributions import critical_value, normal_quantile_array, student_quantile
 from clfeval.inference.resampling import random_stream
-from clfeval.records import dataclass
+from clfeval.records import dataclass, replace
 
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
 EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
@@ -332,3 +327,12 @@ def slice_reference_rows(
             yield comparison_row("reference", metric, one.models[i], one.models[j], change, level,
                                  margin=margins.get(metric), part=label,
                                  method=one.method(i, j, wide=False))  # fmt: skip
+
+
+def adjusted_fdr(changes: Sequence[Change]) -> Iterator[Change]:
+    """Yield changes with p adjusted over all of them by Benjamini and Hochberg's rule."""
+    from clfeval.inference.hypothesis_tests import benjamini_hochberg
+
+    p = np.array([math.nan if one.p is None else one.p for one in changes])
+    for one, q in zip(changes, benjamini_hochberg(p).tolist(), strict=True):
+        yield replace(one, adjusted=number_or_none(q))

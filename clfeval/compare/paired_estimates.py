@@ -14,9 +14,9 @@ from clfeval.compare.change import (
 )
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.inference.distributions import student_quantile, tail_probability
+from clfeval.inference.influence_and_clusters import confidence_limits, measure_difference
 from clfeval.inference.proportions import ENOUGH, MIN_ERRORS_FROM_END
 from clfeval.inference.region_intervals import partial_derivatives
-from clfeval.inference.standard_errors import confidence_limits, measure_difference
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.records import dataclass, field

@@ -10,13 +10,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Influence, Ints, divide
+from clfeval.inference.influence_and_clusters import power_sums
 from clfeval.inference.resampling import (
     CELLS,
     resampled_clusters,
     resampled_counts,
     resampled_weights,
 )
-from clfeval.inference.standard_errors import power_sums
 from clfeval.records import dataclass, replace
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
-from clfeval.inference.rank_statistics import AucInterval, auc_interval
-from clfeval.inference.standard_errors import (
+from clfeval.inference.influence_and_clusters import (
     CovarianceEstimate,
     degrees_of_freedom,
     mean_covariance,
 )
+from clfeval.inference.rank_statistics import AucInterval, auc_interval
 from clfeval.records import dataclass
 
 _MAX_TWICE_PAIRS = 2**53  # twice the pairs of rows that floats count

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.inference.distributions import binomial_tail, bisect, chi_square_tail
+from clfeval.inference.influence_and_clusters import SamplingUnits
 from clfeval.inference.proportions import wilson_distances
-from clfeval.inference.standard_errors import SamplingUnits
 from clfeval.records import dataclass
 
 _FARTHEST = 38.0  # standard errors: beyond, a p value is 0 as a float

@@ -9,8 +9,12 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Counts, Ints
 from clfeval.inference.distributions import critical_value, student_quantile, tail_probability
+from clfeval.inference.influence_and_clusters import (
+    SamplingUnits,
+    degrees_of_freedom,
+    sum_variance_factor,
+)
 from clfeval.inference.proportions import ENOUGH, MIN_ERRORS_FROM_END
-from clfeval.inference.standard_errors import SamplingUnits, degrees_of_freedom, sum_variance_factor
 from clfeval.records import dataclass, replace
 
 LOGIT = "DeLong, logit"

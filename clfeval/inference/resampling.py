@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.inference.distributions import critical_value, student_quantile, tail_probability
+from clfeval.inference.influence_and_clusters import measure_difference
 from clfeval.inference.proportions import score_parts, wilson_limits
-from clfeval.inference.standard_errors import measure_difference
 
 CELLS = 2**18  # counts drawn at a time
 _DRAWN_BY_ROW = 8  # rows per distinct row up to which sampling rows is faster than binomials

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts, Floats
+from clfeval.inference.influence_and_clusters import rate_divisors, share_divisor
 from clfeval.inference.proportions import (
     SHARE_LIMITS,
     combine_proportions,
@@ -23,7 +24,6 @@ from clfeval.inference.region_intervals import (
     range_over_region,
     range_over_sample,
 )
-from clfeval.inference.standard_errors import rate_divisors, share_divisor
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts

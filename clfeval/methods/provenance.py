@@ -21,7 +21,7 @@ from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.document import Answer, InputFile, ResultNote
 from clfeval.errors import format_option, join_texts, list_names, quote_name
 from clfeval.formatting import format_count, format_exact
-from clfeval.inference.standard_errors import influence_covariance
+from clfeval.inference.influence_and_clusters import influence_covariance
 from clfeval.measures.multiclass_table import accuracy_influence
 from clfeval.measures.record import Population
 from clfeval.methods.measurement.label_measures import class_sizes, share_design

@@ -12,8 +12,8 @@ from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, safe_for_products
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
+from clfeval.inference.influence_and_clusters import smaller_class_size
 from clfeval.inference.resampling import random_stream
-from clfeval.inference.standard_errors import smaller_class_size
 from clfeval.measures.confusion import Confusion, sensitivity, specificity
 from clfeval.measures.record import CLASS_REASONS
 from clfeval.methods.curves import RocPoints, candidate_points, hull_places, roc_points

@@ -15,11 +15,11 @@ from statsmodels.stats.multitest import multipletests
 from clfeval.compare.change import (
     MISSING,
     Change,
-    adjusted_fdr,
     change_of_independent,
     comparison_row,
     p_from_limits,
 )
+from clfeval.compare.families import adjusted_fdr
 from clfeval.document import Estimate
 from tests.thoroughness import examples
 

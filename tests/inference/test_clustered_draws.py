@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from clfeval.inference.influence_and_clusters import rate_correlation
 from clfeval.inference.resampling import correlate_draws, resampled_clusters
-from clfeval.inference.standard_errors import rate_correlation
 
 
 def test_drawn_clusters_keep_their_rows_together() -> None:

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clfeval.inference.proportions import clopper_pearson, flip_test, sign_test
-from clfeval.inference.standard_errors import (
+from clfeval.inference.influence_and_clusters import (
     count_divisor,
     design_effect,
     joint_shares,
@@ -20,6 +19,7 @@ from clfeval.inference.standard_errors import (
     share_divisor,
     sum_variance_factor,
 )
+from clfeval.inference.proportions import clopper_pearson, flip_test, sign_test
 
 
 def sums(k: np.ndarray, n: np.ndarray) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ import pytest
 import statsmodels.api as sm
 
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
-from clfeval.inference.standard_errors import (
+from clfeval.inference.influence_and_clusters import (
     confidence_limits,
     influence_covariance,
     smaller_class_size,

@@ -11,8 +11,8 @@ from sklearn.metrics import roc_auc_score
 
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.complement_sums import PowerSums, RankedPairs
+from clfeval.inference.influence_and_clusters import influence_covariance
 from clfeval.inference.rank_statistics import delong_auc
-from clfeval.inference.standard_errors import influence_covariance
 
 Table = tuple[np.ndarray, np.ndarray, np.ndarray]  # scores, truth, which rows are in the part
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clfeval.inference.influence_and_clusters import measure_difference
 from clfeval.inference.region_intervals import partial_derivatives
-from clfeval.inference.standard_errors import measure_difference
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import phi_delta

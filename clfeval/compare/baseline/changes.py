@@ -21,10 +21,10 @@ from clfeval.compare.change import (
     CHANGED,
     WORSE,
     Change,
-    adjusted_fdr,
     change_of_independent,
     comparison_row,
 )
+from clfeval.compare.families import adjusted_fdr
 from clfeval.document import Answer, Cell, Document, Estimate, ResultNote, Row, as_estimate
 from clfeval.errors import list_names
 from clfeval.formatting import (

@@ -18,8 +18,8 @@ from clfeval.formatting import (
     quote_if_ambiguous,
     with_interval,
 )
+from clfeval.inference.influence_and_clusters import count_divisor
 from clfeval.inference.proportions import holm
-from clfeval.inference.standard_errors import count_divisor
 from clfeval.methods.comparison_answer import reference_answers
 from clfeval.methods.estimates import share_estimates
 from clfeval.methods.mars import best_subsets

@@ -14,9 +14,9 @@ from clfeval.counts.patterns import CELLS, TargetCounts, from_units
 from clfeval.counts.scores import merge_group_scores, rank_scores, read_scores
 from clfeval.document import Estimate, ResultNote, Row, Rows
 from clfeval.document.rows import CellColumns, LazyRows
+from clfeval.inference.influence_and_clusters import count_divisor
 from clfeval.inference.proportions import flip_test, sign_test, weighted_sign_test
 from clfeval.inference.resampling import random_stream
-from clfeval.inference.standard_errors import count_divisor
 from clfeval.methods.estimates import Estimates, rows_from_columns, share_estimates
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.best_subsets import ChosenSubset, SubsetScores, target_patterns

@@ -17,9 +17,9 @@ from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, RowWeights
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.document import Estimate, Row
+from clfeval.inference.influence_and_clusters import design_effect
 from clfeval.inference.proportions import NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.resampling import percentile_limits, random_stream
-from clfeval.inference.standard_errors import design_effect
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure
 from clfeval.methods.confidence_limits import (

@@ -14,6 +14,12 @@ from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
 from clfeval.inference.distributions import student_quantile, tail_probability
+from clfeval.inference.influence_and_clusters import (
+    CovarianceEstimate,
+    confidence_limits,
+    influence_covariance,
+    smaller_class_size,
+)
 from clfeval.inference.rank_statistics import AucInterval, clustered_auc, delong_auc
 from clfeval.inference.resampling import (
     percentile_limits,
@@ -21,12 +27,6 @@ from clfeval.inference.resampling import (
     resampled_counts,
     resampled_rates,
     weighted_difference,
-)
-from clfeval.inference.standard_errors import (
-    CovarianceEstimate,
-    confidence_limits,
-    influence_covariance,
-    smaller_class_size,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion

@@ -14,9 +14,9 @@ from clfeval.counts.classes import ClassPatterns, ClassScores
 from clfeval.counts.clusters_and_weights import Owned
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.document import Row
+from clfeval.inference.influence_and_clusters import confidence_limits, influence_covariance
 from clfeval.inference.proportions import MIN_ERRORS_FROM_END, NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.rank_statistics import auc_score_limits
-from clfeval.inference.standard_errors import confidence_limits, influence_covariance
 from clfeval.measures.multiclass_table import (
     Average,
     average_influence,

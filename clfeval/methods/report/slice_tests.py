@@ -14,7 +14,6 @@ from clfeval.arrays import Floats, Influence, Ints
 from clfeval.compare.change import (
     WORSE,
     Change,
-    adjusted_fdr,
     comparison_row,
     estimate_or_none,
     number_or_none,
@@ -22,7 +21,7 @@ from clfeval.compare.change import (
     square_and_add,
     values_and_limits,
 )
-from clfeval.compare.families import slice_reference_rows
+from clfeval.compare.families import adjusted_fdr, slice_reference_rows
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, subtract_part

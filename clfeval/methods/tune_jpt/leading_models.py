@@ -16,7 +16,7 @@ from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
 from clfeval.document import Estimate, Row
 from clfeval.inference.distributions import simultaneous_level
-from clfeval.inference.standard_errors import mean_covariance
+from clfeval.inference.influence_and_clusters import mean_covariance
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Measure, Population
 from clfeval.methods.estimates import Cells, concatenate_counts, estimate_column

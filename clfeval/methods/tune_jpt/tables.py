@@ -14,13 +14,13 @@ from clfeval.counts.count import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows, sort_value
 from clfeval.document.rows import RowsBySlice, deferred_rows
+from clfeval.inference.influence_and_clusters import rate_correlation, rate_divisors
 from clfeval.inference.resampling import (
     beta_odds,
     correlate_draws,
     percentile_limits,
     random_stream,
 )
-from clfeval.inference.standard_errors import rate_correlation, rate_divisors
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import BALANCED, Population

@@ -14,9 +14,9 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.inference.influence_and_clusters import count_divisor, design_effect
 from clfeval.inference.proportions import clopper_pearson, flip_test
 from clfeval.inference.rank_statistics import clustered_auc, delong_auc
-from clfeval.inference.standard_errors import count_divisor, design_effect
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.methods.confidence_limits import measure_limits
