@@ -227,9 +227,9 @@ ELSEWHERE = {
 def public_function(command: Command) -> Callable[[Steps], Callable[..., Document]]:
     """Build the public Python functions from the declared options.
 
-    The function `asked` takes options by name and raises errors worded for the shell; `described`
+    The function `asked` takes options by name and raises errors worded for the shell. `described`
     returns the function with its signature and its documentation, which ends with a line for each
-    keyword: the command line needs neither, and a start would wait for them.
+    keyword. A start would wait for these, and the command line needs neither.
     """
     command = with_input(command)
 
