@@ -227,9 +227,9 @@ ELSEWHERE = {
 def public_function(command: Command) -> Callable[[Steps], Callable[..., Document]]:
     """Build the public Python functions from the declared options.
 
-    The function `asked` takes options by name and raises errors worded for the shell. `described`
-    returns the function with its signature and its documentation, which ends with a line for each
-    keyword. A start would wait for these, and the command line needs neither.
+    The function `asked` takes options by name and raises errors worded for the shell. The function
+    `described` returns the public one with its signature and its documentation, which ends with a
+    line for each keyword. The command line needs neither, and a start would wait for them.
     """
     command = with_input(command)
 
