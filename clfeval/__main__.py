@@ -9,31 +9,39 @@ from clfeval.interrupt import set_handlers
 
 TYPE_CHECKING = False  # type checkers set it to True; no import may precede the handlers
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 
 def main() -> NoReturn:
-    """Set the signal handlers, import the program and run it, and end the process.
-
-    All output is flushed by then, and all files are closed: freeing a million objects one by one
-    would only take time. A debugger or profiler ends the process in its own way.
-    """
+    """Set the signal handlers, then import the program and run it."""
     set_handlers()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle ones use the CPU fully
     from clfeval.cli.app import main as run
 
+    run()
+
+
+def run_script() -> NoReturn:
+    """Run the program and end the process at once, as the console script does.
+
+    All files are closed by then: freeing a million objects one by one would only take time. A
+    debugger, profiler or notebook has work left, and the process ends as usual.
+    """
     try:
-        run()
+        main()
     except SystemExit as leaving:
+        monitoring: Any = getattr(sys, "monitoring", None)  # since Python 3.12
+        watched = monitoring is not None and any(map(monitoring.get_tool, range(6)))
+        if watched or sys.gettrace() or sys.getprofile() or "IPython" in sys.modules:
+            raise
         import atexit
         from contextlib import suppress
 
-        if isinstance(leaving.code, int) and not (sys.gettrace() or sys.getprofile()):
-            atexit._run_exitfuncs()
-            with suppress(OSError, AttributeError):  # closed, or none
-                sys.stderr.flush()
-            os._exit(leaving.code)
-        raise
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):  # full, closed, or none
+                stream.flush()
+        os._exit(leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None))
 
 
 if __name__ == "__main__":

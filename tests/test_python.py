@@ -13,6 +13,7 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.errors import UsageError
+from clfeval.tables.input import command_of
 from tests.texts import check_text
 
 FRAME = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 0, 0, 0], "b": [1, 1, 1, 0]})
@@ -124,7 +125,7 @@ def test_help_explains_every_keyword() -> None:
         function = getattr(clfeval, name)
         words = str(function.__doc__).split("Keywords:\n")[1].splitlines()
         explained = [line.split(":")[0].strip() for line in words]
-        assert explained == [option.name for option in function.command.options()]
+        assert explained == [option.name for option in command_of(name).options()]
         assert all(line.partition(": ")[2] for line in words)
 
 

@@ -40,6 +40,7 @@ from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.options.declaration import Command, as_list
 from clfeval.pages.schema import MOST_CHANGES
 from clfeval.tables.columns import OpenedTable, Predictions
+from clfeval.tables.input import command_of
 
 
 def history_entries(result: Document, label: str, run: str | None = None) -> list[HistoryEntry]:
@@ -158,7 +159,7 @@ def table_baseline(
     if given.get("join"):
         hint = "save the earlier result and compare with it: --baseline RESULT.json"
         raise bad_option("--baseline TABLE cannot be used with --join", hint)
-    command: Command = called.command
+    command = command_of(called.__name__)
     seen: list[OpenedTable] = []
 
     def hear(one: OpenedTable) -> None:

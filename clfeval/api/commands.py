@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from functools import partial
 from os import fspath
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clfeval.api.entry import public_function
 from clfeval.api.questions import OnOpen, PreparedResult
@@ -19,20 +19,16 @@ from clfeval.counts.rows import truth_digest
 from clfeval.document import Document, ResultNote
 from clfeval.errors import UsageError, bad_option, format_command_line
 from clfeval.measures.catalog import equivalent_names, find_measure
-from clfeval.methods.mars.options import MARS, MarsOptions
-from clfeval.methods.measurement.requested_measures import DEFAULT, parse_multiclass_measures
-from clfeval.methods.phidelta.options import (
-    PHIDELTA,
-    ClassifierOptions,
-    FeatureOptions,
-    PlaneOptions,
-)
-from clfeval.methods.report.options import REPORT, ReportOptions
-from clfeval.methods.tune_jpt.options import TUNE_JPT, TuneOptions
 from clfeval.options.declaration import Command, as_list, changed_options
 from clfeval.tables.input import Input, split_path, table_paths
 from clfeval.tables.prediction_files import open_predictions
 from clfeval.tables.source import holds_result
+
+if TYPE_CHECKING:
+    from clfeval.methods.mars.options import MarsOptions
+    from clfeval.methods.phidelta.options import ClassifierOptions, FeatureOptions, PlaneOptions
+    from clfeval.methods.report.options import ReportOptions
+    from clfeval.methods.tune_jpt.options import TuneOptions
 
 
 def saved_result(given: Any) -> Document | None:
@@ -61,6 +57,8 @@ def add_gate_measures(
     """Return the options of a report, with the measures of its gates added."""
     if command.name != "report" or saved_files(table):  # a saved result has fixed measures
         return dict(given)
+    from clfeval.methods.measurement.requested_measures import DEFAULT
+
     more = []
     for limit in gates.limits:
         measure = find_measure(limit.metric.partition(":")[0])
@@ -76,12 +74,14 @@ SHARED = ("level", "seed", "totals", "prevalence")  # also `interval` if it is n
 
 
 def _mars(sample: Sample, asked: ReportOptions) -> Document:
+    from clfeval.methods.mars.options import MarsOptions
     from clfeval.methods.mars.result import mars_result
 
     return mars_result(_need_predictions(sample, "mars"), _options_like_report(MarsOptions, asked))
 
 
 def _phidelta(sample: Sample, asked: ReportOptions) -> Document:
+    from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions
     from clfeval.methods.phidelta.result import classifier_result
 
     plane = _options_like_report(PlaneOptions, asked)
@@ -89,6 +89,7 @@ def _phidelta(sample: Sample, asked: ReportOptions) -> Document:
 
 
 def _tune_jpt(sample: Sample, asked: ReportOptions) -> Document:
+    from clfeval.methods.tune_jpt.options import TuneOptions
     from clfeval.methods.tune_jpt.result import sample_from_table, tune_result
 
     options = _options_like_report(TuneOptions, asked).settled()
@@ -135,7 +136,7 @@ def _options_like_report(group: type[G], asked: ReportOptions, **more: Any) -> G
     return group(**known, **more)
 
 
-@public_function(REPORT)
+@public_function
 def report(
     table: Any, said: Input, options: ReportOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
@@ -167,6 +168,8 @@ def report(
         if sample.counted is not None:
             refuse_multilabel(sample.counted)
             if sample.counted.multiclass:
+                from clfeval.methods.measurement.requested_measures import parse_multiclass_measures
+
                 order, name = sample.counted.order, sample.counted.name
                 sure = sample.counted.ordered
                 parse_multiclass_measures(options.measure, order, ordered=sure, file=name)
@@ -181,7 +184,7 @@ def report(
         yield PreparedResult(made, sample.facts, partial(truth_digest, sample))
 
 
-@public_function(MARS)
+@public_function
 def mars(
     table: Any, said: Input, options: MarsOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
@@ -207,7 +210,7 @@ def mars(
         yield PreparedResult(lambda: mars_result(counted, options), sample.facts, truth)
 
 
-@public_function(PHIDELTA)
+@public_function
 def phidelta(
     table: Any,
     said: Input,
@@ -266,7 +269,7 @@ def phidelta(
         )
 
 
-@public_function(TUNE_JPT)
+@public_function
 def tune_jpt(
     table: Any, said: Input, options: TuneOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:

@@ -21,7 +21,7 @@ from clfeval.options.declaration import Command, Option
 from clfeval.options.syntax import MEANT, PYTHON, reword_error, reword_for_python
 from clfeval.pages.schema import DRY_RUN
 from clfeval.tables.frames import as_text
-from clfeval.tables.input import with_input
+from clfeval.tables.input import command_of
 
 ARGUMENTS = ("table", "predictions")  # of every public function, by position
 TRUTH, MODEL = "truth", "model"  # names of columns without a name
@@ -224,73 +224,74 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-def public_function(command: Command) -> Callable[[Steps], Callable[..., Document]]:
-    """Build the public Python functions from the declared options.
+def public_function(steps: Steps) -> Callable[..., Document]:
+    """Build a public Python function from the options that its command declares.
 
     The function `asked` takes options by name and raises errors worded for the shell. The function
     `described` returns the public one with its signature and its documentation, which ends with a
     line for each keyword. The command line needs neither, and a start would wait for them.
     """
-    command = with_input(command)
 
-    def made(steps: Steps) -> Callable[..., Document]:
-        @wraps(steps)
-        def called(*tables: Any, on_open: OnOpen | None = None, **given: Any) -> Document:
-            options, shape = command.options(), described().__signature__
-            if any(hasattr(one, "predict") for one in tables):
-                what = "a model is not a table of predictions"
-                hint = f"clfeval.{called.__name__}(y_true, model.predict_proba(X))"
-                raise UsageError.new(what, "no-input", hint=hint)
-            try:
-                bound = shape.bind(*tables, on_open=on_open, **given)
-            except TypeError as error:
-                unknown = next((name for name in given if name not in shape.parameters), None)
-                usage = f"; {called.__name__}(y_true, y_prob) or (table, truth='outcome')"
-                more = usage if unknown is None else _meant(unknown)
-                raise TypeError(f"{called.__name__}() {error}{more}") from None
-            try:
-                seen = (lambda _: None) if on_open is None else on_open
-                first, second = map(bound.arguments.get, ARGUMENTS)
-                keywords = {name: one for name, one in given.items() if name not in ARGUMENTS}
-                table, said = frame_from_arrays(first, second, keywords)
-                if second is not None and "source" in shape.parameters:
-                    said = {"source": "predictions", **said}  # mlcps reads metrics by default
-                write = partial(_python_call, called.__name__, options, said)
-                return _in_python(compute_or_ask(command, steps, table, said, seen, write), options)
-            except ClfevalError as error:
-                reword_error(error, options, PYTHON)
-                if error.hint and not isinstance(given.get("by"), (str, NoneType)):
-                    error.hint = re.sub(r"by=('[^']+:4')", r"by={\1: values}", error.hint)
-                    error.args = ("\n".join(error.lines()),)
-                raise
+    @wraps(steps)
+    def called(*tables: Any, on_open: OnOpen | None = None, **given: Any) -> Document:
+        command, shape = command_of(steps.__name__), described().__signature__
+        options = command.options()
+        if any(hasattr(one, "predict") for one in tables):
+            what = "a model is not a table of predictions"
+            hint = f"clfeval.{called.__name__}(y_true, model.predict_proba(X))"
+            raise UsageError.new(what, "no-input", hint=hint)
+        try:
+            bound = shape.bind(*tables, on_open=on_open, **given)
+        except TypeError as error:
+            unknown = next((name for name in given if name not in shape.parameters), None)
+            usage = f"; {called.__name__}(y_true, y_prob) or (table, truth='outcome')"
+            more = usage if unknown is None else _meant(unknown)
+            raise TypeError(f"{called.__name__}() {error}{more}") from None
+        try:
+            seen = (lambda _: None) if on_open is None else on_open
+            first, second = map(bound.arguments.get, ARGUMENTS)
+            keywords = {name: one for name, one in given.items() if name not in ARGUMENTS}
+            table, said = frame_from_arrays(first, second, keywords)
+            if second is not None and "source" in shape.parameters:
+                said = {"source": "predictions", **said}  # mlcps reads metrics by default
+            write = partial(_python_call, called.__name__, options, said)
+            return _in_python(compute_or_ask(command, steps, table, said, seen, write), options)
+        except ClfevalError as error:
+            reword_error(error, options, PYTHON)
+            if error.hint and not isinstance(given.get("by"), (str, NoneType)):
+                error.hint = re.sub(r"by=('[^']+:4')", r"by={\1: values}", error.hint)
+                error.args = ("\n".join(error.lines()),)
+            raise
 
-        def _meant(word: str) -> str:
-            """Return the hint on what to use instead of an unknown keyword."""
-            options, shape = command.options(), described().__signature__
-            meant = reword_for_python(MEANT.get(f"--{word.replace('_', '-')}", ""), options)
-            if use := ELSEWHERE.get(word, meant):
-                return f"; use {use}"
-            close = suggestion(word, [*shape.parameters]) if word else None
-            return f"; {close}" if close else ""
+    def _meant(word: str) -> str:
+        """Return the hint on what to use instead of an unknown keyword."""
+        options, shape = command_of(steps.__name__).options(), described().__signature__
+        meant = reword_for_python(MEANT.get(f"--{word.replace('_', '-')}", ""), options)
+        if use := ELSEWHERE.get(word, meant):
+            return f"; use {use}"
+        close = suggestion(word, [*shape.parameters]) if word else None
+        return f"; {close}" if close else ""
 
-        @cache
-        def described() -> Any:
-            options, public = command.options(), cast(Any, called)
-            words = (
-                re.sub(r"([;,]) repeat", r"\1 or several", reword_for_python(text, options))
-                for one, text in ((one, f"    {one.name}: {one.opt.help}") for one in options)
-            )
-            usage = USAGE.replace("NAME(", f"{called.__name__}(")
-            public.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), usage, "Keywords:", *words])
-            public.__signature__ = signature_of(command)
-            return public
+    @cache
+    def described() -> Any:
+        command = command_of(steps.__name__)
+        options = command.options()
+        words = (
+            re.sub(r"([;,]) repeat", r"\1 or several", reword_for_python(text, options))
+            for one, text in ((one, f"    {one.name}: {one.opt.help}") for one in options)
+        )
+        usage = USAGE.replace("NAME(", f"{called.__name__}(")
+        public.__doc__ = "\n".join([cleandoc(steps.__doc__ or ""), usage, "Keywords:", *words])
+        public.__signature__ = signature_of(command)
+        return public
 
-        public = cast(Any, called)
-        public.command, public.described = command, described
-        public.asked = partial(compute_or_ask, command, steps)
-        return called
+    def asked(*given: Any, **more: Any) -> Document:
+        return compute_or_ask(command_of(steps.__name__), steps, *given, **more)
 
-    return made
+    public = cast(Any, called)
+    del public.__wrapped__  # its signature is not that of the public function
+    public.asked, public.described = asked, described
+    return called
 
 
 def _in_python(result: Document, options: Sequence[Option]) -> Result:

@@ -31,7 +31,7 @@ FEW = 1000  # names examined, at most
 PREDICTED = ("truth", "join", "positive", "classes", "kind", "threshold", "weight")
 
 
-@public_function(MLCPS)
+@public_function
 def mlcps(
     table: Any, said: Input, options: MlcpsOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:

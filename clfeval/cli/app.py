@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -121,6 +122,7 @@ def main() -> NoReturn:
     # imports and rows make hardly any reference cycles: garbage collection would take a
     # quarter of a short run
     gc.set_threshold(SELDOM)
+    atexit.register(gc.freeze)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors=ASCII_HANDLER)  # some terminals lack characters of the help
     code = _run()

@@ -36,7 +36,6 @@ from clfeval.options.declaration import Command, Opt, build_group
 from clfeval.output_files import Draft
 from clfeval.pages.schema import DRY_RUN, HISTORY, SUITE, page_of
 from clfeval.records import dataclass, replace
-from clfeval.tables.frames import defer_parts_of_numpy
 from clfeval.tables.input import split_path
 from clfeval.views.files import SavedFiles, table_or_first
 
@@ -74,7 +73,6 @@ def run_command(
 
             if hasattr(signal, "siginterrupt"):  # else Ctrl-C does not end a blocking read
                 signal.siginterrupt(signal.SIGINT, True)
-            defer_parts_of_numpy()
             result = compute()
         if dry:  # further options are about the result
             output = replace(output, show=())

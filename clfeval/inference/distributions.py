@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
+from clfeval.inference.scipy_special import special
 
 _ROOT2 = math.sqrt(2)
 _MOST_STEPS = 60  # a bracket halved this often is as narrow as the numbers allow
@@ -18,9 +19,7 @@ _MOST_ERRORS = 38.0  # standard errors beyond which a level is 1 as a float
 
 def normal_quantile_array(p: Floats) -> Floats:
     """Return the standard normal quantiles of probabilities, (q,)."""
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(p), np.float64)
+    return np.asarray(special().ndtri(p), np.float64)
 
 
 def tail_probability(level: float) -> float:
@@ -78,10 +77,8 @@ def student_quantile(df: ArrayLike, *, level: float) -> Floats:
     free, tail = np.asarray(df, np.float64), tail_probability(level)
     if not np.isfinite(free).any():
         return np.where(free > 0, critical_value(level), np.nan)
-    from scipy.special import stdtrit
-
     with np.errstate(invalid="ignore"):
-        found = np.where(np.isinf(free), critical_value(level), -stdtrit(free, tail))
+        found = np.where(np.isinf(free), critical_value(level), -special().stdtrit(free, tail))
     return np.where(free > 0, found, np.nan)
 
 
@@ -107,25 +104,19 @@ def student_tail(df: ArrayLike, t: ArrayLike) -> Floats:
 
     Shapes: df and t broadcast; t >= 0, df above 0, both may be infinite; NaN elsewhere.
     """
-    from scipy.special import ndtr, stdtr
-
     free, far = np.broadcast_arrays(np.asarray(df, np.float64), np.asarray(t, np.float64))
     with np.errstate(invalid="ignore"):
-        found = np.where(np.isinf(free), ndtr(-far), stdtr(free, -far))
+        found = np.where(np.isinf(free), special().ndtr(-far), special().stdtr(free, -far))
         return np.where((free > 0) & (far >= 0), np.where(np.isinf(far), 0.0, found), np.nan)
 
 
 def chi_square_tail(df: int, x: float) -> float:
     """Return P(X > x) of chi² with df degrees of freedom; x >= 0. Range: 0..1."""
-    from scipy.special import chdtrc
-
-    return float(chdtrc(df, x))
+    return float(special().chdtrc(df, x))
 
 
 def binomial_tail(k: int, n: int) -> float:
     """Return P(X <= k) for X binomial(n, 1/2); 0 <= k < n / 2."""
     if n <= _MAX_EXACT_TOSSES:
         return math.ldexp(sum(math.comb(n, i) for i in range(k + 1)), -n)
-    from scipy.special import betainc
-
-    return float(betainc(n - k, k + 1, 0.5))
+    return float(special().betainc(n - k, k + 1, 0.5))

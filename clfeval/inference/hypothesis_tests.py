@@ -13,6 +13,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.inference.distributions import binomial_tail, bisect, chi_square_tail
 from clfeval.inference.influence_and_clusters import SamplingUnits
 from clfeval.inference.proportions import wilson_distances
+from clfeval.inference.scipy_special import special
 from clfeval.records import dataclass
 
 _FARTHEST = 38.0  # standard errors: beyond, a p value is 0 as a float
@@ -82,11 +83,11 @@ def smirnov_p_value(gap: ArrayLike, positives: ArrayLike, negatives: ArrayLike) 
     Kolmogorov's limit, conservative for variables without ties. All (k,); 1 where a class has no
     row, NaN where the gap is. Source: Smirnov 1939, Bulletin of Moscow University 2(2):3.
     """
-    from scipy.special import kolmogorov
-
     p, n = np.asarray(positives, np.float64), np.asarray(negatives, np.float64)
     with np.errstate(invalid="ignore"):
-        return np.asarray(kolmogorov(np.asarray(gap) * np.sqrt(p * n / (p + n))), np.float64)
+        return np.asarray(
+            special().kolmogorov(np.asarray(gap) * np.sqrt(p * n / (p + n))), np.float64
+        )
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:
@@ -115,16 +116,16 @@ def random_true_positives(positives: int, negatives: int, called: int) -> tuple[
     P(t) = C(P, t) C(N, m - t) / C(P + N, m): hypergeometric; (s,) each, s at most min(P, m) + 1; m
     predicted positives; negligible tails are omitted.
     """
-    from scipy.special import gammaln
-
     p, n, m = float(positives), float(negatives), float(called)
     mean = m * p / (p + n)
     spread = _FAR * np.sqrt(mean * (n / (p + n)) * (p + n - m) / max(p + n - 1, 1)) + _FAR
     low, high = max(0.0, m - n, np.floor(mean - spread)), min(p, m, np.ceil(mean + spread))
     t = np.arange(low, high + 1)
 
+    log_factorial = special().gammaln  # of one more
+
     def chosen(k: Floats, of: float) -> Floats:
-        return np.asarray(gammaln(of + 1) - gammaln(k + 1) - gammaln(of - k + 1))
+        return np.asarray(log_factorial(of + 1) - log_factorial(k + 1) - log_factorial(of - k + 1))
 
     logs = chosen(t, p) + chosen(m - t, n)
     shares = np.exp(logs - logs.max())
@@ -250,8 +251,6 @@ def clustered_score_tests(
     Source: Rao and Scott 1984, Annals of Statistics 12:46; Thomas and Rao 1987, Journal of the
     American Statistical Association 82:630.
     """
-    from scipy.special import fdtrc
-
     p, x, rows = p[inner], x[inner], counts.sum(axis=0)[inner]
     v, first = rows * p * (1 - p), _group_starts(rows)
     z = x - x[0]
@@ -267,7 +266,7 @@ def clustered_score_tests(
         effect = np.trace(unlike) / q
         df = q / max(np.trace(unlike @ unlike) / (q * effect**2), 1.0)
         statistic = score @ np.linalg.solve(a, score) / max(effect, 1.0) * df / q
-        found.append((statistic, df, fdtrc(df, clusters.size - 1, statistic / df)))
+        found.append((statistic, df, special().fdtrc(df, clusters.size - 1, statistic / df)))
     n = groups @ rows
     errors = np.sqrt(np.diag(sandwich)) / n
     statistic, df, tails = np.array(found).T
@@ -325,16 +324,16 @@ def _simulated_statistics(
 
 def _draw_binomials(n: Counts, p: Floats, rng: np.random.Generator) -> Floats:
     """Return binomial draws, (k, draws): for few rows, shuffled multinomial counts of outcomes."""
-    from scipy.special import gammaln, xlog1py, xlogy
-
-    found = np.empty((len(n), CALIBRATION_DRAWS))
+    found, log = np.empty((len(n), CALIBRATION_DRAWS)), special()
     for i, (rows, chance) in enumerate(zip(n.tolist(), p.tolist(), strict=True)):
         if rows > _TABLED:
             found[i] = rng.binomial(rows, chance, CALIBRATION_DRAWS)
             continue
         k = np.arange(rows + 1)
-        share = xlogy(k, chance) + xlog1py(rows - k, -chance)
-        share = np.exp(share - gammaln(k + 1) - gammaln(rows - k + 1) + gammaln(rows + 1))
+        share = log.xlogy(k, chance) + log.xlog1py(rows - k, -chance)
+        share = np.exp(
+            share - log.gammaln(k + 1) - log.gammaln(rows - k + 1) + log.gammaln(rows + 1)
+        )
         each = rng.multinomial(CALIBRATION_DRAWS, share / share.sum())
         found[i] = rng.permutation(np.repeat(k, each))
     return found

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from clfeval.arrays import Bools, Floats
 from clfeval.inference.distributions import binomial_tail, critical_value, tail_probability
+from clfeval.inference.scipy_special import special
 
 ENOUGH = 30  # rows of a class, below which an estimated error is unreliable
 MIN_ERRORS_FROM_END = 3  # standard errors from the end of a range, within which it is also so
@@ -210,8 +211,6 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     Errors: ValueError unless 0 < level < 1 and 0 <= k <= n.
     Source: Clopper and Pearson 1934, Biometrika 26:404.
     """
-    from scipy.special import betainccinv, betaincinv
-
     tail = tail_probability(level)
     hits, trials = np.broadcast_arrays(np.asarray(k, np.float64), np.asarray(n, np.float64))
     if np.any(hits < 0) or np.any(hits > trials):
@@ -222,8 +221,8 @@ def clopper_pearson(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
     x, m = pairs[:, 0], pairs[:, 1]
     # the bounds of the rarer outcome, and one minus them: no digits are lost next to one
     rare, often = np.minimum(x, m - x), np.maximum(x, m - x)
-    low = np.where(rare > 0, betaincinv(rare, often + 1, tail), 0.0)
-    high = np.where(often > 0, betainccinv(rare + 1, often, tail), 1.0)
+    low = np.where(rare > 0, special().betaincinv(rare, often + 1, tail), 0.0)
+    high = np.where(often > 0, special().betainccinv(rare + 1, often, tail), 1.0)
     few, none, index = 2 * x <= m, np.where(m > 0, 0.0, np.nan), where.reshape(hits.shape)
     return (np.where(few, low, 1 - high) + none)[index], (np.where(few, high, 1 - low) + none)[
         index
@@ -240,12 +239,12 @@ def jeffreys(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats, Float
 
     Source: Brown, Cai and DasGupta 2001, Statistical Science 16:101.
     """
-    from scipy.special import betainccinv, betaincinv
-
     hits, trials = np.asarray(k, np.float64), np.asarray(n, np.float64)
     tail, none = tail_probability(level), np.where(trials > 0, 0.0, np.nan)
-    low = np.where(hits > 0, betaincinv(hits + 0.5, trials - hits + 0.5, tail), 0.0)
-    high = np.where(hits < trials, betainccinv(hits + 0.5, trials - hits + 0.5, tail), 1.0)
+    low = np.where(hits > 0, special().betaincinv(hits + 0.5, trials - hits + 0.5, tail), 0.0)
+    high = np.where(
+        hits < trials, special().betainccinv(hits + 0.5, trials - hits + 0.5, tail), 1.0
+    )
     return low + none, high + none
 
 
@@ -312,11 +311,9 @@ def weighted_sign_test(a: float, b: float, squares: float) -> float:
     """
     if a == b:
         return 1.0
-    from scipy.special import betainc
-
     m = (a + b) ** 2 / squares
     least = m * min(a, b) / (a + b)
-    return min(1.0, 2 * float(betainc(m - least, least + 1, 0.5)))
+    return min(1.0, 2 * float(special().betainc(m - least, least + 1, 0.5)))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import io
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from importlib.util import LazyLoader, find_spec, module_from_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from clfeval.errors import DataError, Problem
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["nw", "pl"]  # for type checkers: names of other libraries
 
-# what scipy imports of numpy and a run needs late or never
-_LATE_PARTS = ("f2py", "testing", "ma", "ctypeslib", "polynomial", "random", "strings", "char")
-
 
 class LazyModule:
     """A stand-in for a module, which is imported on first use."""
@@ -36,19 +31,6 @@ class LazyModule:
     def __getattr__(self, attribute: str) -> Any:
         """Return an attribute of the module."""
         return getattr(import_module(self._name), attribute)
-
-
-def defer_parts_of_numpy() -> None:
-    """Load parts of numpy on first use that scipy imports at once: they take 0.2 s."""
-    import numpy as np
-
-    for part in _LATE_PARTS:
-        spec = find_spec(f"numpy.{part}")
-        if spec is not None and spec.loader is not None and spec.name not in sys.modules:
-            spec.loader = LazyLoader(spec.loader)
-            sys.modules[spec.name] = module = module_from_spec(spec)
-            setattr(np, part, module)
-            spec.loader.exec_module(module)
 
 
 if not TYPE_CHECKING:

@@ -300,6 +300,7 @@ def match_names(
 
 
 @cache
+@cache  # its options are reworded once
 def command_of(name: str) -> Command:
     """Return the declaration of a command."""
     word = name.replace("-", "_")
