@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     found = getattr(import_module(_HOMES[name]), name)
-    return found.described() if name in FUNCTIONS else found
+    return found.describe() if name in FUNCTIONS else found
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Baselines that are tables or histories, and the lines that results append to a history."""
+"""Results with gates: baselines that are tables or histories, and lines appended to a history."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from os.path import basename
 from typing import Any, cast
 
+import clfeval
 from clfeval.api.commands import add_gate_measures, report
 from clfeval.api.questions import Offer, OnOpen
 from clfeval.compare.baseline.changes import LEVEL, Baseline
@@ -111,8 +112,9 @@ def compute_with_gates(
     on_open: of the table, and of a baseline that is a table. label: of the lines that will be
     appended to a history, if any. run: of a batch. dry: check the limits of gates only.
     """
-    home = import_module(f"clfeval.api.{'mlcps' if command.name == 'mlcps' else 'commands'}")
-    function = getattr(home, command.name.replace("-", "_"))  # not yet documented, which takes time
+    name = command.name.replace("-", "_")
+    home = import_module(clfeval._HOMES[name])  # type: ignore[attr-defined]
+    function = getattr(home, name)  # without its documentation, which takes time
     heard: list[OpenedTable] = []
 
     def hear(one: OpenedTable) -> None:

@@ -228,13 +228,13 @@ def public_function(steps: Steps) -> Callable[..., Document]:
     """Build a public Python function from the options that its command declares.
 
     The function `asked` takes options by name and raises errors worded for the shell. The function
-    `described` returns the public one with its signature and its documentation, which ends with a
+    `describe` returns the public one with its signature and its documentation, which ends with a
     line for each keyword. The command line needs neither, and a start would wait for them.
     """
 
     @wraps(steps)
     def called(*tables: Any, on_open: OnOpen | None = None, **given: Any) -> Document:
-        command, shape = command_of(steps.__name__), described().__signature__
+        command, shape = command_of(steps.__name__), describe().__signature__
         options = command.options()
         if any(hasattr(one, "predict") for one in tables):
             what = "a model is not a table of predictions"
@@ -265,7 +265,7 @@ def public_function(steps: Steps) -> Callable[..., Document]:
 
     def _meant(word: str) -> str:
         """Return the hint on what to use instead of an unknown keyword."""
-        options, shape = command_of(steps.__name__).options(), described().__signature__
+        options, shape = command_of(steps.__name__).options(), describe().__signature__
         meant = reword_for_python(MEANT.get(f"--{word.replace('_', '-')}", ""), options)
         if use := ELSEWHERE.get(word, meant):
             return f"; use {use}"
@@ -273,7 +273,7 @@ def public_function(steps: Steps) -> Callable[..., Document]:
         return f"; {close}" if close else ""
 
     @cache
-    def described() -> Any:
+    def describe() -> Any:
         command = command_of(steps.__name__)
         options = command.options()
         words = (
@@ -290,7 +290,7 @@ def public_function(steps: Steps) -> Callable[..., Document]:
 
     public = cast(Any, called)
     del public.__wrapped__  # its signature is not that of the public function
-    public.asked, public.described = asked, described
+    public.asked, public.describe = asked, describe
     return called
 
 

@@ -19,7 +19,6 @@ from typer.main import get_command
 
 from clfeval import COMMANDS
 from clfeval.cli.help_and_completion import (
-    COMPLETION,
     complete_class,
     complete_column,
     complete_explain,
@@ -268,7 +267,7 @@ def _typer_parameter(option: Option) -> Parameter:
         kind = kind | None
     ranged = opt.panel == OUTPUT  # checked by typer, as nothing else checks them
     completes, word = COMPLETES[opt.completes]
-    if COMPLETION not in os.environ:  # typer would inspect every function
+    if not any(name.endswith("_COMPLETE") for name in os.environ):  # typer inspects each function
         completes = None
     words, helped = "|".join(option.choices), opt.help
     if len(words) > SPELT and opt.metavar is None:

@@ -17,7 +17,7 @@ import typer
 
 from clfeval.cli.output import detect_screen, print_result
 from clfeval.errors import DataError, bad_option, suggestion
-from clfeval.tables.input import ColumnNames, Input, find_column
+from clfeval.tables.input import ColumnNames, Input, find_column, split_path
 
 if TYPE_CHECKING:
     from clfeval.methods.measurement.requested_measures import AvailableMeasures
@@ -148,7 +148,6 @@ def askable_measures(command: str) -> AvailableMeasures:
     return requested_measures.OF_TWO_CLASSES
 
 
-COMPLETION = "_CLFEVAL_COMPLETE"  # set while a shell completes a command line
 QUOTES = "_CLFEVAL_QUOTES"  # set by the scripts in completions/, which quote what they insert
 _PLAIN = r"[\w.%+,@/:-]+"
 
@@ -162,8 +161,6 @@ def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_model(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the models: named files, names in a long table, or columns without a role."""
-    from clfeval.tables.input import split_path
-
     called = [split_path(name)[0] for name in ctx.params.get("tables") or ctx.args]
     if any(called):  # one file per model
         return _with_prefix((name for name in called if name), incomplete)
@@ -230,7 +227,7 @@ def _with_prefix(values: Iterable[str], incomplete: str) -> list[str]:
     No value may hold a line end. Typer's own scripts for bash and zsh do not quote, and zsh
     evaluates: they get plain names only.
     """
-    request = os.environ.get(COMPLETION, "")
+    request = os.environ.get("_CLFEVAL_COMPLETE", "")
     bare = request in ("complete_bash", "complete_zsh") and QUOTES not in os.environ
     return [
         value
@@ -267,8 +264,6 @@ def _read_head_of_first(ctx: typer.Context) -> tuple[Sequence[str], SampleRows]:
 def _expand_path(name: str) -> str | None:
     """Return the file that a word names, with ~ and $NAME expanded, which shells do later."""
     import glob
-
-    from clfeval.tables.input import split_path
 
     name = split_path(name)[1]
     for path in (name, os.path.expanduser(os.path.expandvars(name))):

@@ -155,7 +155,7 @@ def shared_correlation(change: Change, share: float) -> float:
 def square_and_add(new: Floats, old: Floats, rho: ArrayLike = 0.0) -> tuple[Floats, Floats, Floats]:
     """Return new - old with limits, (m,) each, from value, low and high of both, (3, m).
 
-    rho: the correlation of their errors. Source: `inference.standard_errors.measure_difference`.
+    rho: the correlation of their errors. Source: `measure_difference`.
     """
     (x, low, high), (y, under, above) = new, old
     return measure_difference(x, low, high, y, under, above, rho)

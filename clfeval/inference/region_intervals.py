@@ -1,4 +1,4 @@
-"""The range of a measure over the confidence region of two proportions, and its derivatives."""
+"""The range of a measure over the confidence region of two proportions; partial derivatives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _EDGES = np.array([[0.0, 1, 1], [1, 0, 1]])  # in directions that leave a rate a
 _NEIGHBOUR_STEPS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
 
 
-def of_each(functions: Sequence[Callable[..., Floats]], m: int) -> Callable[..., Floats]:
+def concatenate_functions(
+    functions: Sequence[Callable[..., Floats]], m: int
+) -> Callable[..., Floats]:
     """Return a function of shares (..., q m) that is the i-th of q functions of the i-th m."""
     if len(functions) == 1:
         return functions[0]

@@ -332,7 +332,7 @@ def _likelier_class(
     p = check_probabilities(scores)
     pos, neg, _ = sum_at_scores(p, positives, negatives)
     p = p[distinct_starts(p)]
-    yes = p >= 0.5
+    yes = p >= 0.5  # the default threshold
     sure = np.asarray(np.round(np.maximum(p, 1 - p), DIGITS), np.float64)
     return sure, np.where(yes, pos, neg), np.where(yes, neg, pos)
 

@@ -19,7 +19,7 @@ from clfeval.inference.proportions import (
     rate_ratio,
 )
 from clfeval.inference.region_intervals import (
-    of_each,
+    concatenate_functions,
     partial_derivatives,
     range_over_region,
     range_over_sample,
@@ -72,7 +72,7 @@ def measure_limits(
     exact = exact_limits(name, mine, level=level, design=design, beta=beta)
     if exact is None and design.totals == "fixed":
         exact = _where_known(measure, mine, how, level, design)
-    ends[:, own] = exact or _over_sample([measure], mine, level)[0]
+    ends[:, own] = exact or _ranges_over_sample([measure], mine, level)[0]
     return ends[0], ends[1]
 
 
@@ -96,7 +96,7 @@ def search_ranges(
         some = [one for one in some if (by or one.interval) == "region"]
     if not some:
         return {}
-    search = _over_sample if here else _over_rates
+    search = _ranges_over_sample if here else _ranges_over_rates
     return dict(zip((one.id for one in some), search(some, cells, level), strict=True))
 
 
@@ -147,7 +147,7 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float, design:
             # clipped to the range, for rounding
             return np.maximum(low + shift, measure.low), np.minimum(high + shift, measure.high)
         if how == "region":
-            return _over_rates([measure], cells, level)[0]
+            return _ranges_over_rates([measure], cells, level)[0]
         terms, factor = measure.terms(cells, cells.ratio), 1.0
         if how == "ratio":
             terms, factor = terms[:-1], terms[-1]
@@ -159,11 +159,11 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float, design:
             few = has_unreliable_error(*counts[:2]) | has_unreliable_error(*counts[2:])
             lost |= few & (cells.positives > 0) & (cells.negatives > 0)
         if lost.any():
-            low[lost], high[lost] = _over_rates([measure], cells.where(lost), level)[0]
+            low[lost], high[lost] = _ranges_over_rates([measure], cells.where(lost), level)[0]
         return low, high
 
 
-def _over_rates(measures: Sequence[Measure], cells: Cells, level: float) -> list[Limits]:
+def _ranges_over_rates(measures: Sequence[Measure], cells: Cells, level: float) -> list[Limits]:
     """Return the ranges of measures over the score region of the two rates."""
 
     def measured(some: Cells, measure: Measure, tp: Floats, fp: Floats) -> Floats:
@@ -171,12 +171,14 @@ def _over_rates(measures: Sequence[Measure], cells: Cells, level: float) -> list
 
     def ends(some: Cells, *counts: Floats, **kinks: Any) -> Limits:
         each = [partial(measured, some, one) for one in measures]
-        return range_over_region(of_each(each, len(some.tp)), *counts, level=level, **kinks)
+        return range_over_region(
+            concatenate_functions(each, len(some.tp)), *counts, level=level, **kinks
+        )
 
     return _by_block(measures, cells, ends)
 
 
-def _over_sample(measures: Sequence[Measure], cells: Cells, level: float) -> list[Limits]:
+def _ranges_over_sample(measures: Sequence[Measure], cells: Cells, level: float) -> list[Limits]:
     """Return the ranges of measures over the score region of the two rates and the prevalence."""
 
     def measured(measure: Measure, tp: Floats, fp: Floats, p: Floats) -> Floats:
@@ -184,6 +186,7 @@ def _over_sample(measures: Sequence[Measure], cells: Cells, level: float) -> lis
         return np.clip(found, measure.low, measure.high)  # which rounding may leave
 
     if cells.sums is not None:  # by effective counts, of a single measure
+        assert len(measures) == 1
         (tp, fp), ratio, of, table = (
             cells.rates,
             cells.p,
@@ -196,7 +199,7 @@ def _over_sample(measures: Sequence[Measure], cells: Cells, level: float) -> lis
         cells = cells.divided(rate_divisors(cells.sums, cells.totals, along, level=level))
 
     def ends(some: Cells, *counts: Floats, **kinks: Any) -> Limits:
-        each = of_each([partial(measured, one) for one in measures], len(some.tp))
+        each = concatenate_functions([partial(measured, one) for one in measures], len(some.tp))
         share = None if some.drawn is None else (some.p * some.drawn, some.drawn)
         return range_over_sample(each, *counts, level=level, share=share, **kinks)
 

@@ -1,4 +1,4 @@
-"""Schema of the tables and their display, declared once; files, gates and JSON Schema follow."""
+"""Schema of tables, their display, meanings of shared columns: views, gates and files follow."""
 
 from __future__ import annotations
 
@@ -227,8 +227,8 @@ class Page:
 
     shown: yields the tables in reading order, for a number of digits. summary: keys a gate may
     limit. aside: warnings, by code, that apply to one of these parts. glossary: meanings of
-    columns, by name or `table.name`; headings: keys of the glossary by heading. beyond: further
-    options.
+    columns, by name or `table.name`; headings: keys of the glossary by heading, in which `…`
+    represents any name. beyond: further options.
     """
 
     command: str

@@ -154,7 +154,7 @@ def estimate_label_measure(
 ) -> list[MeasureEstimate]:  # fmt: skip
     """Return a measure of each table, with limits by the requested or the default method.
 
-    known: default limits of measures, from `ranges_of`; computed where absent.
+    known: default limits of measures, from `label_ranges`; computed where absent.
     """
     cells, measure, of = Cells.at_prevalence(counts), asked.measure, asked.measure.function
     values = np.broadcast_to(np.asarray(of(float_confusion(cells)), np.float64), cells.tp.shape)
@@ -198,7 +198,7 @@ def float_confusion(cells: Cells | ConfusionCounts) -> Confusion:
         cells.tp, cells.fp, cells.fn, cells.tn)))  # fmt: skip
 
 
-def ranges_of(
+def label_ranges(
     measures: Iterable[RequestedMeasure], counts: ConfusionCounts, wanted: IntervalSettings
 ) -> dict[str, Limits]:
     """Return the default limits of measures that are ranges over a region, found together."""

@@ -109,10 +109,10 @@ def _format_limit(limit: float) -> str:
 def additional_measure_rows(
     sample: Sample, names: Sequence[str], wanted: IntervalSettings, digest: str
 ) -> tuple[list[Row], str, list[ResultNote]]:
-    """Return the measures that options request beside a command's own, their digest, and caveats.
+    """Return the measures that options request in addition to a command's own.
 
-    The rows are of all models, in the whole table and in slices. digest: of the command's own
-    statistics; the result is that of these and of the scores.
+    With their digest and caveats. The rows are of all models, in the whole table and in slices.
+    digest: of the command's own statistics; the result is that of these and of the scores.
     """
     asked = set_row_units(parse_measures(names), sample.counted)
     rows = [*label_measure_rows(sample, asked, wanted), *unscored_model_rows(sample, asked)]
@@ -165,7 +165,7 @@ def label_measure_rows(
         [0.0 if one is None else one.clusters.size for one in again],
     )  # fmt: skip
     some = [one for one in asked if not takes_scores(one)]
-    known = label_measures.ranges_of(some, counts, wanted)
+    known = label_measures.label_ranges(some, counts, wanted)
     found = {
         one.name: label_measures.estimate_label_measure(one, counts, sure, known) for one in some
     }

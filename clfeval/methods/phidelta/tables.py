@@ -1,4 +1,4 @@
-"""Lines in the diamond on which a measure keeps its value, at a prevalence; and the corners."""
+"""Tables of phidelta: models, populations, runs, and lines on which a measure keeps its value."""
 
 from __future__ import annotations
 

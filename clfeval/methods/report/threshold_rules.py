@@ -27,7 +27,7 @@ from clfeval.methods.measurement.requested_measures import (
     RequestedMeasure,
     parse_measures,
 )
-from clfeval.methods.predictive_values import prevalence_answer
+from clfeval.methods.other_prevalences import prevalence_answer
 from clfeval.methods.threshold_optimism import ThresholdRule
 from clfeval.options import syntax
 from clfeval.records import dataclass

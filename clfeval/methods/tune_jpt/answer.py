@@ -25,7 +25,7 @@ from clfeval.measures.catalog import CATALOG, measure_title
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.comparison_answer import reference_answers
-from clfeval.methods.predictive_values import prevalence_answer, prevalence_phrase
+from clfeval.methods.other_prevalences import prevalence_answer, prevalence_phrase
 from clfeval.methods.tune_jpt.options import FULL_SWEEP
 from clfeval.records import dataclass
 

@@ -20,7 +20,7 @@ from clfeval.formatting import format_class_ratio, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.options import check_reference
-from clfeval.methods.predictive_values import TunedModels
+from clfeval.methods.other_prevalences import TunedModels
 from clfeval.methods.provenance import (
     build_parameters,
     build_signature,
