@@ -77,7 +77,7 @@ def called(function: str, path: str, *, table: str | None = None, **options: Any
     lines = "result.json_lines()" if table is None else f"csv_lines(result, {table!r})"
     return python(
         "import sys, clfeval\n"
-        "from clfeval.views.files import csv_lines\n"
+        "from clfeval.views.documents import csv_lines\n"
         f"result = clfeval.{function}({path!r}, **{options!r})\n"
         f"sys.stdout.writelines({lines})\n"
     )
