@@ -21,6 +21,7 @@ from clfeval.compare.baseline.read import SETTING_NAMES, EarlierResult
 from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import parse_limit
 from clfeval.document import Answer, Estimate
+from clfeval.tables.input import command_of
 from clfeval.views.ci import as_junit
 from clfeval.views.documents import as_html
 from clfeval.views.table_layout import baseline_tables
@@ -287,7 +288,7 @@ def test_no_screen_leaves_the_verdict_out_or_cuts_a_number(width: int) -> None:
 
 def test_settings_that_differ_are_called_as_users_write_them() -> None:
     """What a signature calls otherwise than the command line stands in one table."""
-    commands = [getattr(clfeval, name.replace("-", "_")).command for name in clfeval.COMMANDS]
+    commands = [command_of(name) for name in clfeval.COMMANDS]
     options = [option for command in commands for option in command.options()]
     for option in options:
         if option.opt.signed and option.opt.signed != "measures":  # which is no setting
