@@ -31,6 +31,7 @@ from clfeval.measures.record import Measure
 from clfeval.methods.estimates import RANDOM, Cells, Design, Limits
 
 _BLOCK = 256  # score regions per block
+_TOGETHER = 32  # tables up to which one search for several measures takes less time
 _UNIT = np.eye(4)
 _COUNTS = Confusion(_UNIT[0], _UNIT[1], _UNIT[2] - _UNIT[0], _UNIT[3] - _UNIT[1])
 
@@ -83,11 +84,13 @@ def search_ranges(
     """Return the limits of those of the measures that are ranges over a score region.
 
     They are what `measure_limits` returns for each, by one search for all: it takes a third of the
-    time where there are few tables.
+    time where there are few tables. None are returned where it would take more, or is impossible.
     """
     here, measures = cells.sampled.any(), [CATALOG[name] for name in names]
     if cells.sums is not None or here != cells.sampled.all() or (here and design.totals == "fixed"):
         return {}  # with clusters each measure has effective counts of its own
+    if len(cells.tp) > _TOGETHER:
+        return {}
     some = [one for one in measures if by or one.interval != "derived"]
     if here:
         some = [one for one in some if not one.invariant and one.share is None]
