@@ -7,20 +7,8 @@ from typing import get_args
 
 from clfeval.document import Cell, Document, GateState, Row, Severity, cell_value
 from clfeval.formatting import format_count
-from clfeval.pages.schema import (
-    Axis,
-    Chart,
-    Column,
-    Mark,
-    Page,
-    Point,
-    Series,
-    Source,
-    Table,
-    TableView,
-    cols,
-    comparison_rows,
-)
+from clfeval.pages.chart import Axis, Chart, Mark, Point, Series
+from clfeval.pages.schema import Column, Page, Source, Table, TableView, cols, comparison_rows
 
 STATES = (
     "computed", "gates met", "gate missed", "not computed", "left out", "ready", "ambiguous",

@@ -7,20 +7,8 @@ from functools import partial
 
 from clfeval.document import Cell, Document, Row, cell_value
 from clfeval.formatting import round_sum
-from clfeval.pages.schema import (
-    SHARED,
-    Axis,
-    Chart,
-    Column,
-    Page,
-    Point,
-    Series,
-    Source,
-    Table,
-    TableView,
-    cols,
-    is_present,
-)
+from clfeval.pages.chart import Axis, Chart, Point, Series
+from clfeval.pages.schema import SHARED, Column, Page, Source, Table, TableView, cols, is_present
 from clfeval.pages.table_parts import (
     ABSENT,
     CELLS,

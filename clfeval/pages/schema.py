@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from clfeval import COMMANDS
 from clfeval.document import Cell, Document, Row
+from clfeval.pages.chart import Chart
 from clfeval.records import dataclass, field
 
 Json = Mapping[str, Any]
@@ -17,9 +18,6 @@ PLAIN = ("any", "text", "flag", "number", "cut", "p", "level", "prevalence", "co
          "correlation")  # fmt: skip
 # requested by name, as the tables and plots of a page are
 INTERVALS, PLOTS, ALL = "intervals", "plots", "all"
-MOST_NAMED = 8  # curves of a chart: of more, only the first few have names
-FEW_NAMED_CURVES = 3  # these
-Point = tuple[float, float]
 Source = str | Callable[[Row], Cell]  # a column of the table, or how to make one
 Write = Callable[[float, int], str]
 
@@ -155,70 +153,6 @@ class TableView:
     whole: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
     places: Sequence[Sign] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """Title, range (by default that of the data) and scale of an axis.
-
-    log: numbers are logarithms to the base 10; odds: the same, written as positives:negatives.
-    """
-
-    label: str = ""
-    scale: Literal["linear", "log", "odds"] = "linear"
-    ends: Point | None = None
-    names: tuple[str, str] = ("", "")
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """A named series of a chart: values, or points in parts; letter: of a reference line."""
-
-    name: str
-    parts: tuple[tuple[Point, ...], ...] = ()
-    values: tuple[float | None, ...] = ()
-    letter: str = ""
-    words: str = ""  # after the name
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A letter at a point, or at the top of a vertical dotted line if `y` is None."""
-
-    letter: str
-    x: float
-    y: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A sentence below a chart; `{}` is replaced by names, which a narrow screen shortens."""
-
-    text: str
-    names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A chart as data, independent of its format.
-
-    bars: a value for each series. lines: points over x, the best curve first. points: a letter for
-    each series. cells: a matrix of values, a series a row. profile, radar: values by their `names`.
-    name: requests it.
-    """
-
-    kind: Literal["bars", "lines", "points", "cells", "profile", "radar"]
-    title: str
-    x: Axis = Axis()
-    y: Axis = Axis()
-    series: tuple[Series, ...] = ()
-    marks: tuple[Mark, ...] = ()
-    key: tuple[Note, ...] = ()
-    names: tuple[str, ...] = ()  # of the values of a series, as many as there are or more
-    weights: tuple[float, ...] = ()  # of the values of a series
-    left: int = 0  # number of items without a series
-    name: str = ""
-    rank: Rank = "detail"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from math import ceil, floor
 from rich.cells import cell_len, set_cell_size
 
 from clfeval.formatting import printable
-from clfeval.pages.schema import Point
+from clfeval.pages.chart import Point
 from clfeval.records import dataclass, field
 
 GAP = 3

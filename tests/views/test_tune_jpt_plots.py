@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from clfeval.api.result import Result
 from clfeval.document import Estimate
 from clfeval.measures.record import Population
-from clfeval.pages.schema import Series
+from clfeval.pages.chart import Series
 from clfeval.pages.tune_jpt import height_at
 from clfeval.views.plots import MARKERS, draw_plots
 from clfeval.views.terminal import height_ticks, odds_ticks

@@ -8,19 +8,8 @@ from itertools import accumulate
 from clfeval.document import Document, Row, cell_value
 from clfeval.formatting import format_count, quote_if_ambiguous
 from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
-from clfeval.pages.schema import (
-    SHARED,
-    Axis,
-    Chart,
-    Column,
-    Json,
-    Note,
-    Page,
-    Point,
-    Series,
-    Table,
-    cols,
-)
+from clfeval.pages.chart import Axis, Chart, Note, Point, Series
+from clfeval.pages.schema import SHARED, Column, Json, Page, Table, cols
 from clfeval.pages.table_parts import MODEL, format_cell, join_names, majority_class_note
 
 BOOT, BY_D = "resamples", "ranked_by=desirability"

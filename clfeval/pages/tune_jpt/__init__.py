@@ -11,24 +11,8 @@ from clfeval.document import Cell, Document, Estimate, Row, cell_value
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import TUNABLE
-from clfeval.pages.schema import (
-    COUNT_MEANINGS,
-    FEW_NAMED_CURVES,
-    MOST_NAMED,
-    SHARED,
-    Axis,
-    Chart,
-    Column,
-    Json,
-    Mark,
-    Note,
-    Page,
-    Point,
-    Series,
-    Table,
-    TableView,
-    cols,
-)
+from clfeval.pages.chart import FEW_NAMED_CURVES, MOST_NAMED, Axis, Chart, Mark, Note, Point, Series
+from clfeval.pages.schema import COUNT_MEANINGS, SHARED, Column, Json, Page, Table, TableView, cols
 from clfeval.pages.table_parts import (
     AT_PREVALENCE,
     CELLS,

@@ -11,7 +11,7 @@ from math import floor
 
 from clfeval.document import Document
 from clfeval.pages.phidelta import CORNERS
-from clfeval.pages.schema import Point
+from clfeval.pages.chart import Point
 from clfeval.views.canvas import (
     GAP,
     TALL,

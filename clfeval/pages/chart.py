@@ -1,0 +1,76 @@
+"""Charts as data: the same object is drawn with letters on a terminal and as SVG in files."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from clfeval.records import dataclass
+
+MOST_NAMED = 8  # curves of a chart: of more, only the first few have names
+FEW_NAMED_CURVES = 3  # these
+Point = tuple[float, float]
+Span = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Title, range (by default that of the data) and scale of an axis.
+
+    log: numbers are logarithms to the base 10; odds: the same, written as positives:negatives.
+    """
+
+    label: str = ""
+    scale: Literal["linear", "log", "odds"] = "linear"
+    ends: Point | None = None
+    names: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A named series of a chart: values, or points in parts; letter: of a reference line."""
+
+    name: str
+    parts: tuple[tuple[Point, ...], ...] = ()
+    values: tuple[float | None, ...] = ()
+    letter: str = ""
+    words: str = ""  # after the name
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A letter at a point, or at the top of a vertical dotted line if `y` is None."""
+
+    letter: str
+    x: float
+    y: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence below a chart; `{}` is replaced by names, which a narrow screen shortens."""
+
+    text: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart as data, independent of its format.
+
+    bars: a value for each series. lines: points over x, the best curve first. points: a letter for
+    each series. cells: a matrix of values, a series a row. profile, radar: values by their `names`.
+    name: requests it.
+    """
+
+    kind: Literal["bars", "lines", "points", "cells", "profile", "radar"]
+    title: str
+    x: Axis = Axis()
+    y: Axis = Axis()
+    series: tuple[Series, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    key: tuple[Note, ...] = ()
+    names: tuple[str, ...] = ()  # of the values of a series, as many as there are or more
+    weights: tuple[float, ...] = ()  # of the values of a series
+    left: int = 0  # number of items without a series
+    name: str = ""
+    rank: Rank = "detail"
