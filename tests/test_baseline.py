@@ -23,7 +23,7 @@ from clfeval.compare.gates.limits import parse_limit
 from clfeval.document import Answer, Estimate
 from clfeval.tables.input import command_of
 from clfeval.views.ci import as_junit
-from clfeval.views.documents import as_html
+from clfeval.views.page import as_html
 from clfeval.views.table_layout import baseline_tables
 from clfeval.views.terminal import as_text
 from tests.process.program import clfeval as program

@@ -130,7 +130,7 @@ class Result(Document):
 
     def _repr_html_(self) -> str:
         """Render the tables for a notebook."""
-        from clfeval.views.documents import as_html
+        from clfeval.views.page import as_html
 
         return as_html(self)
 

@@ -91,6 +91,7 @@ class Document:
     methods: results of other commands on the same rows, by command. truth: the digest of ids and
     truth, if requested; it does not depend on models. again: the result was read from a file, so
     nothing more can be computed. python: its texts name keywords of Python instead of options.
+    runs: of a batch, results of runs to show on its page, by name.
     """
 
     command: str
@@ -107,6 +108,7 @@ class Document:
     truth: str | None = None
     again: bool = field(default=False, compare=False)
     python: bool = field(default=False, compare=False)
+    runs: Mapping[str, Document] = field(default_factory=dict, compare=False)
 
     @property
     def passed(self) -> bool:

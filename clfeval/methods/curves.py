@@ -17,7 +17,7 @@ from clfeval.document.rows import deferred_rows
 from clfeval.inference.distributions import simultaneous_level
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import phi_delta
-from clfeval.methods.estimates import make_estimate
+from clfeval.methods.estimates import make_estimate, rows_from_columns
 from clfeval.methods.measurement.score_measures import (
     CONTRIBUTION_DIGITS,
     RowContributions,
@@ -233,6 +233,26 @@ def point_rows(
         }
         for cut, tp, fp, found, right, phi, delta in zip(cuts, tps, fps, *plane, strict=True)
     ]  # fmt: skip
+
+
+def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
+    """Return the isotonic calibration curve: scores from, to, their rows, and share of positives.
+
+    The shares rise with the score and have the least squared error of all that do. They are the
+    slopes of the upper hull of the ROC points. Scores must be probabilities. Sources: Ayer et al.
+    1955, Annals of Mathematical Statistics 26:641; Fawcett and Niculescu-Mizil 2007, Machine
+    Learning 68:97.
+    """
+    points = roc_points(counts)
+    corners = upper_hull_vertices(points.tp, points.fp)
+    hits, false = np.diff(points.tp[corners])[::-1], np.diff(points.fp[corners])[::-1]
+    scores, ends = counts.scores, (len(counts.scores) - corners)[::-1]
+    columns = {
+        "from": scores[ends[:-1]].tolist(), "to": scores[ends[1:] - 1].tolist(),
+        "rows": from_units(hits + false, counts.unit).tolist(),
+        "isotonic": divide(hits, hits + false).tolist(),
+    }  # fmt: skip
+    return deferred_rows(len(hits), lambda: rows_from_columns(columns, slice=label, model=model))
 
 
 GRID = np.arange(1, 100) / 100  # threshold probabilities of a decision curve

@@ -10,6 +10,7 @@ MOST_NAMED = 8  # curves of a chart: of more, only the first few have names
 FEW_NAMED_CURVES = 3  # these
 Point = tuple[float, float]
 Span = tuple[float | None, float | None]
+Rank = Literal["asked", "main", "detail"]  # by an option; needed by every reader; the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,23 +18,35 @@ class Axis:
     """Title, range (by default that of the data) and scale of an axis.
 
     log: numbers are logarithms to the base 10; odds: the same, written as positives:negatives.
+    names: of both ends, for odds; of the places 1, 2, ... of an axis of categories.
     """
 
     label: str = ""
     scale: Literal["linear", "log", "odds"] = "linear"
     ends: Point | None = None
-    names: tuple[str, str] = ("", "")
+    names: tuple[str, ...] = ("", "")
+
+
+# how a series is drawn; `area`: each part is the outline of an area, `ellipse`: half axes in spans
+Shape = Literal["line", "dots", "bars", "area", "ellipse"]
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A named series of a chart: values, or points in parts; letter: of a reference line."""
+    """A named series of a chart: values, or points in parts; letter: of a reference line.
+
+    spans: of each value or point of the first part, the confidence limits of its height, or the
+    ends of a bar. sign: of a row of intervals. In pictures a model has the colour of its name.
+    """
 
     name: str
     parts: tuple[tuple[Point, ...], ...] = ()
     values: tuple[float | None, ...] = ()
     letter: str = ""
     words: str = ""  # after the name
+    shape: Shape = "line"
+    spans: tuple[Span, ...] = ()
+    sign: Literal["", "best", "equal"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +56,16 @@ class Mark:
     letter: str
     x: float
     y: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """A named straight line of a picture, vertical at `x` or horizontal at `y`."""
+
+    text: str
+    x: float | None = None
+    y: float | None = None
+    limit: bool = False  # of a gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +82,12 @@ class Chart:
 
     bars: a value for each series. lines: points over x, the best curve first. points: a letter for
     each series. cells: a matrix of values, a series a row. profile, radar: values by their `names`.
-    name: requests it.
+    intervals: a value with its limits for each series, from the top. name: requests it; charts of
+    one name are panels of one picture. Pictures add what follows `rank`: the finding in words,
+    further series behind the others, straight lines, bars below the x-axis, equal units of x and y.
     """
 
-    kind: Literal["bars", "lines", "points", "cells", "profile", "radar"]
+    kind: Literal["bars", "lines", "points", "cells", "profile", "radar", "intervals"]
     title: str
     x: Axis = Axis()
     y: Axis = Axis()
@@ -74,3 +99,9 @@ class Chart:
     left: int = 0  # number of items without a series
     name: str = ""
     rank: Rank = "detail"
+    finding: str = ""
+    extra: tuple[Series, ...] = ()
+    guides: tuple[Guide, ...] = ()
+    below: tuple[Series, ...] = ()
+    square: bool = False
+    moving: tuple[str, str, str] | None = None  # by the sliders of a page: what x and y are, a model

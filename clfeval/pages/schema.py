@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from clfeval import COMMANDS
 from clfeval.document import Cell, Document, Row
-from clfeval.pages.chart import Chart
+from clfeval.pages.chart import Chart, Rank
 from clfeval.records import dataclass, field
 
 Json = Mapping[str, Any]
@@ -53,7 +53,6 @@ class Table:
 
 
 Sign = Literal["best", "equal", ""]  # among rows
-Rank = Literal["asked", "main", "detail"]  # by an option; needed by every reader; the rest
 
 
 def cols(kind: str, names: str, **more: Any) -> tuple[Column, ...]:

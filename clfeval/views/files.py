@@ -28,7 +28,7 @@ FORMATS = {
     "json": FileFormat(".json", "clfeval.document:Document.json_lines"),
     "csv": FileFormat(".csv", "clfeval.views.documents:csv_lines", ("table",)),
     "markdown": FileFormat(".md", "clfeval.views.documents:markdown_lines", ("digits", "names")),
-    "html": FileFormat(".html", "clfeval.views.documents:as_page", ("digits", "names")),
+    "html": FileFormat(".html", "clfeval.views.page:as_page", ("digits", "names", "target")),
     "junit": FileFormat(".xml", "clfeval.views.ci:as_junit", lists_gates=True),
     "metrics": FileFormat(".metrics.json", "clfeval.views.documents:as_metrics"),
 }

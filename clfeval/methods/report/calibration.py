@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -242,7 +242,35 @@ def _farthest_distance(one: Estimate, ideal: float) -> float:
 
 
 CURVE_BINS = 20  # of a distribution
+BAND = 30  # points of a band around a ROC curve
 SHARES = ("sensitivity", "specificity", "precision", "npv")  # of a table of thresholds
+
+
+def roc_band_rows(
+    label: str | None, model: str, counts: ScoreCounts, level: float | None, design: Design
+) -> Rows:
+    """Return regions of both rates at up to `BAND` points of the ROC curve, evenly along it.
+
+    sensitivity, fpr: with exact limits at the square root of the level, so that both hold jointly,
+    as rows of the two classes are independent.
+    """
+    every = choose_points(counts, BAND)
+    cuts = np.append(counts.scores, np.inf)[len(counts.scores) - every]
+    cuts = cuts[np.isfinite(cuts)]
+    cells = Cells.at_prevalence(confusions_at(counts, cuts))
+
+    def made() -> list[Row]:
+        columns: dict[str, Sequence[Any]] = {"threshold": cuts.tolist()}
+        for name in ("sensitivity", "fpr"):
+            bounds, measure = None, CATALOG[name]
+            if level is not None:
+                bounds = exact_limits(name, cells, level=sqrt(level), design=design)
+            columns[name] = estimate_column(
+                measure.function(cells.observed), bounds, cells, measure.undefined
+            )
+        return rows_from_columns(columns, slice=label, model=model)
+
+    return deferred_rows(len(cuts), made)
 
 
 def choose_points(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:

@@ -16,7 +16,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows, cell_value
 from clfeval.document.rows import LazyRows, RowsBySlice, stack_rows
 from clfeval.inference.complement_sums import PowerSums, RankedPairs, RiskSums
-from clfeval.methods.curves import decision_rows
+from clfeval.methods.curves import decision_rows, isotonic_rows
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.label_measures import effective_class_sizes
 from clfeval.methods.measurement.measure_rows import (
@@ -40,6 +40,7 @@ from clfeval.methods.report.calibration import (
     choose_thresholds,
     curve_rows,
     distribution_rows,
+    roc_band_rows,
     threshold_rows,
 )
 from clfeval.methods.report.comparisons import (
@@ -71,7 +72,8 @@ from clfeval.records import dataclass, field, replace
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
 Moved = dict[str, tuple[float, Floats]]  # a measure of each model and the influence of rows
 CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")
-TABLES = (*CUTS, "calibration", "thresholds", "decision", "distribution", "curves")
+TABLES = (*CUTS, "calibration", "calibration_curve", "thresholds", "decision", "distribution",
+          "curves", "roc_band")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -275,6 +277,10 @@ def _curve_tables(
     if here.scores[0] >= 0 and here.scores[-1] <= 1:
         yield "calibration", label, model, calibration_rows(label, model, here, level, design)
         yield "decision", label, model, decision_rows(label, model, here, level)
+        if label is None:
+            yield "calibration_curve", label, model, isotonic_rows(label, model, here)
+    if label is None:
+        yield "roc_band", label, model, roc_band_rows(label, model, here, level, design)
 
 
 def negative_name(sample: Sample) -> str:

@@ -59,6 +59,9 @@ TABLES = (
         SLICE, MODEL, *cols("count", "bin"), *cols("part", "from to"), *cols("weight", "rows"),
         Column("mean_score", "part", "mean score"), *cols("share", "observed"),
     )),
+    Table("calibration_curve", (
+        SLICE, MODEL, *cols("part", "from to"), *cols("weight", "rows"), *cols("part", "isotonic"),
+    )),
     Table("calibration_tests", (
         MODEL, *cols("text", "test"), *cols("number?", "statistic df"), *cols("p?", "p p_adjusted"),
         *cols("text", "method"), *cols("weight", "contradicted"), *cols("count?", "groups_off"),
@@ -67,6 +70,7 @@ TABLES = (
     Table("curves", (SLICE, MODEL, THRESHOLD, *cols("weight", "tp fp"),
                      *cols("part?", "sensitivity fpr precision flagged"),
                      *cols("weight?", "lift"))),
+    Table("roc_band", (SLICE, MODEL, *cols("cut", "threshold"), *cols("share", "sensitivity fpr"))),
     Table("thresholds", (
         SLICE, MODEL, *cols("cut", "threshold"), *CELLS, *cols("part", "flagged"),
         *cols("share", "sensitivity specificity precision npv f1"), *cols("signed", "mcc"),
@@ -174,6 +178,11 @@ GLOSSARY: Mapping[str, str] = {
     "calibration.from": "lowest score of the bin",
     "calibration.to": "highest score of the bin",
     "test": "intercept 0 and slope 1 jointly, or about ten groups of equal size by score",
+    "isotonic": "share of positives by isotonic regression on the score",
+    "calibration_curve.from": "lowest score of the step",
+    "calibration_curve.to": "highest score of the step",
+    "roc_band.sensitivity": "share of positives predicted positive; its interval and that of fpr "
+    "hold jointly",
     "calibration_tests.statistic": "score statistic; close to df if well calibrated",
     "df": "degrees of freedom of the statistic",
     "calibration_tests.p": "p-value under perfect calibration",

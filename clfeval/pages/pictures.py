@@ -1,0 +1,304 @@
+"""Pictures of the commands: charts of their pages by name, with what letters cannot show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from importlib import import_module
+from math import isclose
+
+from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
+from clfeval.formatting import format_class_ratio, format_count, format_number, join_names
+from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series
+from clfeval.pages.phidelta import CORNERS
+from clfeval.pages.report.pictures import (
+    title_of,
+    deciding_measure,
+    interval_words,
+    intervals_of_models,
+    sentence,
+)
+from clfeval.pages.schema import GATE_CODES, HISTORY, page_of
+
+FEATURES = 300  # dots of features, at most
+NAMED_FEATURES = 8
+ENLARGED = 2.5  # times, at least
+CLASS_RATIOS = 2  # diamonds, at most
+Made = Callable[[Document], Iterable[Chart]]
+
+
+def pictures_of(result: Document) -> dict[str, list[Chart]]:
+    """Return the panels of each picture of a result, by its name, in the order of the page.
+
+    Each has a finding in words: its own, else the first sentence of the answer.
+    """
+    found: dict[str, list[Chart]] = {}
+    first = next((one.text for one in result.answer if one.code not in GATE_CODES), "")
+    for chart in _charts(result):
+        name = chart.name or chart.kind
+        found.setdefault(name, []).append(replace(chart, finding=chart.finding or first))
+    return found
+
+
+def _charts(result: Document) -> Iterable[Chart]:
+    if result.command == "report":
+        return import_module("clfeval.pages.report.pictures").pictures(result)  # type: ignore[no-any-return]
+    made = MADE.get(result.command)
+    return made(result) if made else page_of(result.command).charts(result)
+
+
+def _mars(result: Document) -> Iterator[Chart]:
+    yield from intervals_of_models(result, deciding_measure(result) or "recall")
+    for chart in page_of("mars").charts(result):
+        if chart.name == "matrix":
+            series = chart.series
+            pair = max(result.whole("pairs"), key=lambda r: cell_value(r["shine_through"]) or 0.0,
+                       default=None)  # fmt: skip
+            finding = ""
+            if pair is not None and isinstance(pair["models"], list):
+                share = format_number(cell_value(pair["shine_through"]) or 0.0)
+                finding = f"{join_names(pair['models'])} together have the highest ShineThrough"
+                finding += f" of all pairs: {share}."
+            for measure, title in (("shine_through", "ShineThrough ↑"), ("occlusion", "Occlusion ↓")):
+                yield replace(
+                    chart, title=f"{title} of pairs (single models on the diagonal)", rank="main",
+                    series=series if measure == "shine_through" else _pairs(result, measure),
+                    names=tuple(one.name for one in series), finding=finding,
+                )  # fmt: skip
+        elif chart.name == "bars":
+            most = max(chart.series, key=lambda one: one.values[0] or 0.0)
+            what = chart.title.removeprefix("Unique ")
+            finding = f"{join_names([most.name])} has the most unique {what}: {most.values[0]:,.10g}."
+            yield replace(chart, x=Axis(chart.title.lower()), finding=finding, rank="main")
+        else:
+            yield replace(chart, y=replace(chart.y, label=chart.title.partition(" at ")[0]))
+
+
+def _pairs(result: Document, measure: str) -> tuple[Series, ...]:
+    from clfeval.pages.mars import pair_cells
+
+    rows = zip(result.whole("models"), pair_cells(result, measure), strict=True)
+    return tuple(Series(str(row["model"]), values=tuple(map(cell_value, c))) for row, c in rows)
+
+
+def _phidelta(result: Document) -> Iterator[Chart]:
+    """Yield intervals of δ, then a diamond for equal classes and one for another class ratio."""
+    if result.parameters.get("mode") != "features" and not result.tables.get("runs"):
+        yield from intervals_of_models(result, "delta")
+    corners: dict[str, dict[str, Point]] = {}
+    for row in result.tables.get("corners", ()):
+        at = _point(row, "phi_b", "delta_b")
+        if at:
+            corners.setdefault(str(row["odds"]), {})[str(row["corner"])] = at
+    even = [odds for odds in corners if odds == "1:1"] or ["1:1"]
+    for odds in [*even, *(one for one in corners if one not in even)][:CLASS_RATIOS]:
+        outline = [corners[odds][name] for name in CORNERS] if odds in corners else None
+        chart = _diamond(result, odds, outline or [(0, 1), (1, 0), (0, -1), (-1, 0)])
+        yield chart
+        if closer := _enlarged(chart):
+            yield closer
+
+
+def _point(row: Row, x: str, y: str) -> Point | None:
+    a, b = cell_value(row.get(x)), cell_value(row.get(y))
+    return None if a is None or b is None else (a, b)
+
+
+def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
+    balanced, features = odds == "1:1", result.parameters.get("mode") == "features"
+    end = "" if balanced else "_b"
+    title = "independent of the class ratio" if balanced else f"at {format_class_ratio(odds)}"
+    edges = Series("", ((*outline, outline[0]),), letter=":")
+    bias, information = outline[0][0], outline[1]
+    axes = (Series("", (((bias, outline[2][1]), outline[0]),), letter=":"),
+            Series("no information", ((outline[3], information),), letter=":"))  # fmt: skip
+    reach = max(1.0, *(abs(x) for at in outline for x in at))
+    dots, notes, extra = _dots(result, odds, balanced=balanced, features=features)
+    for name, value, points in _isometrics(result, odds, end):
+        extra.append(Series(f"{name} {value:g}", points))
+        notes.append(f"grey line: {name.replace('_', ' ')} = {value:g}")
+    for corner, at in zip(CORNERS, outline, strict=True):
+        notes += [f"{corner} ({at[0]:.3g}, {at[1]:.3g})"] * (not balanced)
+    notes += ["top: always right; left: always negative; right: always positive"] * balanced
+    return Chart(
+        "points", f"φ-δ diagram, {title}", Axis("φ: bias" if balanced else "φ_b", ends=(-reach, reach)),
+        Axis("δ: discrimination" if balanced else "δ_b", ends=(-reach, reach)), (edges, *axes, *dots),
+        name="diamond", square=True, extra=tuple(extra), key=tuple(map(Note, dict.fromkeys(notes))),
+        rank="main",
+    )  # fmt: skip
+
+
+def _enlarged(chart: Chart) -> Chart | None:
+    """Return the part of a diamond with the dots, where it is small enough to be worth it."""
+    middles = [(at, (0.0, 0.0)) for one in chart.series if not one.letter for at in one.parts[0]]
+    middles += [(one.parts[0][0], one.spans[0]) for one in chart.extra if one.shape == "ellipse"]
+    if len(middles) < 4:
+        return None
+    sides = [[at[i] + sign * (half[i] or 0.0) for at, half in middles for sign in (-1, 1)]
+             for i in range(2)]  # fmt: skip
+    half = 0.53 * max(max(side) - min(side) for side in sides)
+    if half * ENLARGED > 1:
+        return None
+    ends = [((max(side) + min(side)) / 2 - half, (max(side) + min(side)) / 2 + half) for side in sides]
+    dots = [one for one in chart.series if not one.letter]
+    return replace(
+        chart, title="The same, enlarged", x=replace(chart.x, ends=ends[0]), series=tuple(dots),
+        y=replace(chart.y, ends=ends[1]), key=(),
+        extra=tuple(one for one in chart.extra if one.shape == "ellipse"),
+        guides=(Guide("no bias", x=0.0),) if ends[0][0] < 0 < ends[0][1] else (),
+    )  # fmt: skip
+
+
+def _dots(
+    result: Document, odds: str, *, balanced: bool, features: bool
+) -> tuple[list[Series], list[str], list[Series]]:
+    """Return the dots with a name, notes, and what lies behind them: ellipses, curves, the rest."""
+    if features:
+        rows = list(result.tables.get("selected") or result.tables.get("features", ()))
+        named = sorted(rows, key=lambda row: -abs(cell_value(row["delta"]) or 0.0))[:NAMED_FEATURES]
+        rest = [at for row in rows[:FEATURES] if (at := _point(row, "phi", "delta"))]
+        left = len(rows) - len(rest)
+        notes = [f"{format_count(left, 'more feature')} not shown"] if left > 0 else []
+        dots = [Series(str(row["feature"]), ((at,),)) for row in named
+                if (at := _point(row, "phi", "delta"))]  # fmt: skip
+        return dots, notes, [Series("", (tuple(rest),), shape="dots")]
+    rows = list(result.whole("models"))
+    if not balanced:
+        rows = [row for row in result.whole("populations") if row["odds"] == odds]
+    end = "" if balanced else "_b"
+    dots, extra = [], []
+    for row in rows:
+        phi, delta = as_estimate(row.get(f"phi{end}")), as_estimate(row.get(f"delta{end}"))
+        if phi.value is None or delta.value is None:
+            continue
+        dots.append(Series(str(row["model"]), (((phi.value, delta.value),),)))
+        half = _middle_and_half(phi), _middle_and_half(delta)
+        if half[0] and half[1]:
+            (x, wide), (y, high) = half
+            extra.append(Series(str(row["model"]), (((x, y),),), shape="ellipse",
+                                spans=((wide, high),)))  # fmt: skip
+    if balanced:
+        curves: dict[str, list[Point]] = {}
+        for row in result.whole("curve"):
+            if at := _point(row, "phi", "delta"):
+                curves.setdefault(str(row["model"]), []).append(at)
+        extra += [Series(name, (tuple(points),)) for name, points in curves.items()]
+        for row in result.tables.get("runs", ()):
+            if at := _point(row, "phi", "delta"):
+                extra.append(Series(str(row["model"]), ((at,),), shape="dots"))
+    notes = ["ellipses: confidence intervals of φ and δ"] if any(
+        one.shape == "ellipse" for one in extra) else []  # fmt: skip
+    return dots, notes, extra
+
+
+def _middle_and_half(one: Estimate) -> tuple[float, float] | None:
+    if one.low is None or one.high is None:
+        return None
+    return (one.low + one.high) / 2, (one.high - one.low) / 2
+
+
+def _isometrics(
+    result: Document, odds: str, end: str
+) -> Iterator[tuple[str, float, tuple[tuple[Point, ...], ...]]]:
+    """Yield lines of equal value of a measure, with its name and value."""
+    found: dict[tuple[str, float], dict[str, list[Point]]] = {}
+    for row in result.tables.get("isometrics", ()):
+        at, value = _point(row, f"phi{end}", f"delta{end}"), cell_value(row["value"])
+        here = str(row["odds"]) == odds or isclose(float(str(row["prevalence"])), 0.5) and not end
+        if at and value is not None and here:
+            branch = found.setdefault((str(row["measure"]), value), {})
+            branch.setdefault(str(row["branch"]), []).append(at)
+    for (name, value), branches in found.items():
+        yield name, value, tuple(map(tuple, branches.values()))
+
+
+def _tune_jpt(result: Document) -> Iterator[Chart]:
+    for chart in page_of("tune-jpt").charts(result):
+        what = chart.title.partition(" by ")[0]
+        codes = ("leads-everywhere", "leads", "crossover", "crossing", "significant-lead")
+        finding = sentence(result, *codes) if chart.name == "curves" else ""
+        label = "threshold" if chart.name == "cuts" else what
+        # letters, as numbers are those of the curves; options are of a screen
+        turned = {str(i): letter for i, letter in enumerate("abcdefgh", start=1)}
+        marks = tuple(replace(one, letter=turned.get(one.letter, one.letter)) for one in chart.marks)
+        key = [replace(note, text=f"{turned.get(note.text[:1], note.text[:1])}{note.text[1:]}")
+               for note in chart.key if "--" not in note.text]  # fmt: skip
+        yield replace(chart, y=replace(chart.y, label=label), finding=finding, marks=marks,
+                      key=tuple(key), rank="main")  # fmt: skip
+
+
+def _mlcps(result: Document) -> Iterator[Chart]:
+    """Yield the metrics, radars, and the range of each model's rank; then the scatter."""
+    charts = {chart.name: chart for chart in page_of("mlcps").charts(result)}
+    yield from _ranks(result)
+    if radars := charts.get("radars"):
+        yield replace(radars, rank="main", title=radars.title.partition("; dotted")[0] + ")")
+    if profile := charts.get("profile"):
+        values = [v for one in profile.series for v in one.values if v is not None]
+        low, wide = min(values, default=0.0), (max(values, default=1.0) - min(values, default=0.0)) or 1.0
+        series = tuple(
+            replace(one, spans=tuple((None if v is None else (v - low) / wide, None) for v in one.values))
+            for one in profile.series
+        )
+        yield replace(profile, rank="main", x=Axis("darker is better"), key=(), series=series,
+                      names=profile.names[: len(series[0].values)] if series else ())  # fmt: skip
+    if scatter := charts.get("scatter"):
+        yield scatter
+
+
+def _ranks(result: Document) -> Iterator[Chart]:
+    rows = sorted(result.tables["ranks"], key=lambda row: cell_value(row["mlcps"]) or 0.0)
+    series = []
+    for row in rows:
+        low, rank, high = (
+            cell_value(row[name]) for name in ("best_over_orders", "mlcps", "worst_over_orders")
+        )
+        words = "" if rank is None else f"{rank:g}" if low == high else f"{rank:g} [{low:g} to {high:g}]"
+        series.append(Series(str(row["model"]), values=(rank,), spans=((low, high),), words=words))
+    yield Chart(
+        "intervals", "Rank by MLcps, and its range over all orders of the metrics", Axis("rank, 1 is best"),
+        series=tuple(series), name="ranks", rank="main",
+        finding=sentence(result, "first", "firm", "order"),
+    )  # fmt: skip
+
+
+def _history(result: Document) -> Iterator[Chart]:
+    """Yield the trends with confidence intervals, and the value of the accepted label."""
+    accepted = result.parameters["accepted"][-1:]
+    labels = list(dict.fromkeys(str(row["label"]) for row in result.tables["history"]))
+    measures = result.parameters["leading"]
+    changes: dict[str, list[str]] = {}
+    for row in result.tables["events"]:
+        changes.setdefault(str(row["label"]), []).append(f"{row['model']}: {row['changed']}")
+    for chart, measure in zip(page_of(HISTORY).charts(result), measures, strict=False):
+        extra, guides = [], []
+        for one in chart.series:
+            spans = []
+            for row in result.tables["history"]:
+                if row["model"] == one.name and row["measure"] == measure:
+                    found = as_estimate(row["value"])
+                    spans += [] if found.value is None else [(found.low, found.high)]
+                    if row["label"] in accepted and found.value is not None and not guides:
+                        guides.append(Guide(f"accepted: {one.name}", y=found.value))
+            extra.append(Series(one.name, one.parts, shape="dots", spans=tuple(spans)))
+        notes = [Note(f"{label} ({labels.index(label) + 1}): {', '.join(what)} changed")
+                 for label, what in changes.items()]  # fmt: skip
+        last = [f"{one.name} {interval_words(_last(result, one.name, measure))}"
+                for one in chart.series[:3]]  # fmt: skip
+        yield replace(
+            chart, extra=tuple(extra), guides=tuple(guides), key=tuple(notes), rank="main",
+            title=f"{title_of(measure)} by label", y=replace(chart.y, label=title_of(measure)),
+            x=Axis("label", ends=chart.x.ends, names=tuple(labels)),
+            finding=f"At {labels[-1]}: {'; '.join(last)}.",
+        )  # fmt: skip
+
+
+def _last(result: Document, model: str, measure: str) -> Estimate:
+    rows = [row for row in result.tables["history"]
+            if row["model"] == model and row["measure"] == measure]  # fmt: skip
+    return as_estimate(rows[-1]["value"]) if rows else Estimate(None)
+
+
+MADE: Mapping[str, Made] = {
+    "mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps": _mlcps, HISTORY: _history,
+}  # fmt: skip

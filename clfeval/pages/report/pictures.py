@@ -1,0 +1,457 @@
+"""Pictures of report: intervals, differences, scores, calibration, curves, confusions, slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from clfeval.document import Answer, Document, Estimate, Row, as_estimate, cell_value
+from clfeval.formatting import (
+    describe_reference,
+    format_exact,
+    format_number,
+    format_percent,
+    quote_if_ambiguous,
+    with_interval,
+)
+from clfeval.measures.catalog import CATALOG, measure_title
+from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, Span
+from clfeval.pages.report import SHARE_RANGE, page_charts
+from clfeval.pages.schema import GATE_CODES, comparison_rows
+from clfeval.pages.table_parts import best_and_tied_signs, sort_by_column
+
+PANELS = 4  # models with a panel of their own
+MEASURES = 4  # measures whose differences have a panel each
+SLICES = 15  # slices shown
+LEFT = (("pr", "precision"), ("gain", "sensitivity"), ("lift", "lift"), ("risk", "error rate"))
+VERTICAL = {"roc": "sensitivity", "benefit": "net benefit", "calibration": "share of positives"} | {
+    name: title for name, title in LEFT
+}  # titles of y-axes
+
+
+def pictures(result: Document) -> Iterator[Chart]:
+    """Yield the charts of a report in reading order."""
+    yield from intervals_of_models(result)
+    yield from differences(result)
+    yield from _all_pairs(result)
+    shown = leading_models(result, PANELS)
+    yield from _calibration(result, shown)
+    yield from _score_histograms(result, shown)
+    charts = {chart.name: chart for chart in page_charts(result) if chart.name != "calibration"}
+    best = shown[0] if shown else ""
+    for name in ("benefit", "roc"):
+        if name in charts:
+            yield replace(_with_details(result, charts[name], best), rank="main")
+    yield from _confusions(result, shown)
+    yield from _slices(result)
+    for name, _ in LEFT:
+        if name in charts:
+            yield _with_details(result, charts[name], best)
+
+
+def deciding_measure(result: Document) -> str:
+    """Return the measure of the first sentence that is in the main table, else its first one."""
+    rows = next(iter(result.tables.values()), ())
+    known = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
+    said = (one.measure for one in result.answer if one.code not in GATE_CODES)
+    defined = (name for name in known if any(cell_value(row[name]) is not None for row in rows))
+    return next((one for one in said if one in known), next(defined, "")) or ""
+
+
+def leading_models(result: Document, most: int) -> list[str]:
+    """Return the best model and those tied with it, by the main table."""
+    rows = sort_by_column(result.whole("models"), deciding_measure(result))
+    tied = [str(row["model"]) for row in rows if row.get("tied")]
+    return (tied or [str(row["model"]) for row in rows[:1]])[:most]
+
+
+def sentence(result: Document, *codes: str) -> str:
+    """Return the sentences of the answer with these codes."""
+    said: list[Answer] = [one for one in result.answer if one.code in codes]
+    return " ".join(one.text for one in said)
+
+
+def title_of(measure: str) -> str:
+    """Return the title of a measure."""
+    return measure_title(measure, None) if measure in CATALOG else measure.replace("_", " ")
+
+
+def interval_words(one: Estimate, digits: int = 3) -> str:
+    """Return a value and its limits for the end of a row."""
+    if one.value is None:
+        return "undefined"
+    if one.low is None or one.high is None:
+        return format_number(one.value, digits)
+    low, high = format_number(one.low, digits), format_number(one.high, digits)
+    return f"{format_number(one.value, digits)} [{low}, {high}]".replace("-", "−")
+
+
+def interval_row(name: str, cell: object, **more: str) -> Series:
+    """Return the row of an estimate in a chart of intervals."""
+    one = as_estimate(cell)
+    made = Series(name, values=(one.value,), spans=((one.low, one.high),), words=interval_words(one))
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def intervals_of_models(result: Document, measure: str = "") -> Iterator[Chart]:
+    """Yield each model's deciding measure with its interval, limits of gates, and who is tied."""
+    measure = measure or deciding_measure(result)
+    whole = result.whole("models")
+    if not measure or not whole:
+        return
+    rows = sort_by_column(whole, measure)
+    down = measure in CATALOG and CATALOG[measure].arrow == "↓"
+    rows = rows[::-1] if down else rows
+    signs = best_and_tied_signs(rows) if "tied" in rows[0] else _signs_of_answer(result, rows)
+    series = tuple(
+        interval_row(str(row["model"]), row[measure], sign=sign)
+        for row, sign in zip(rows, signs or [""] * len(rows), strict=True)
+    )
+    level = result.parameters.get("level")
+    title = title_of(measure)
+    title = f"{title[:1].upper()}{title[1:]}" if title[:1].isascii() else title
+    title += f" with {100 * level:g}% confidence intervals" if level else ""
+    key = "grey: best, and not significantly different from it" if any(signs) else ""
+    yield Chart(
+        "intervals", title, Axis(key or title_of(measure)), series=series, name="forest", rank="main",
+        finding=_first_sentences(result), guides=tuple(_gate_limits(result, measure)),
+    )  # fmt: skip
+
+
+def _signs_of_answer(result: Document, rows: Sequence[Row]) -> list[str]:
+    said = [one for one in result.answer if one.code not in GATE_CODES]
+    best = {name for one in said[:1] for name in one.models}
+    ties = [one for one in said if one.code == "not-significantly-different"]
+    everyone = any("The other models" in one.text for one in ties)
+    tied = {name for one in ties for name in one.models}
+    return ["best" if row["model"] in best else "equal" if everyone or row["model"] in tied else ""
+            for row in rows] if ties else []  # fmt: skip
+
+
+def _first_sentences(result: Document) -> str:
+    said = [one for one in result.answer if one.code not in GATE_CODES]
+    also = [one.text for one in said[1:2] if one.code == "not-significantly-different"]
+    return " ".join([*(one.text for one in said[:1]), *also])
+
+
+def _gate_limits(result: Document, measure: str) -> Iterator[Guide]:
+    signs = {"under": "≥", "over": "≤"}
+    for gate in dict.fromkeys((g.kind, g.metric, g.limit, g.slice) for g in result.gates):
+        kind, metric, limit, inside = gate
+        sign = signs.get(kind.rpartition("-")[2])
+        if sign and inside is None and metric in (measure, f"{measure}.low", f"{measure}.high"):
+            part = metric.removeprefix(measure).replace(".", " ")
+            yield Guide(f"gate{part} {sign} {limit:g}", x=limit, limit=True)
+
+
+def differences(result: Document) -> Iterator[Chart]:
+    """Yield differences to the reference with simultaneous intervals and margins, by measure."""
+    rows = [row for row in comparison_rows(result, "reference")
+            if as_estimate(row["difference_adjusted"]).value is not None]  # fmt: skip
+    given = str(result.parameters.get("reference"))
+    measures = list(dict.fromkeys(str(row["measure"]) for row in rows))
+    lead = deciding_measure(result)
+    measures.sort(key=lambda name: name != lead)
+    asked = {*result.parameters.get("margin", ()), *result.parameters.get("measure", ()), lead}
+    for measure in [one for one in measures if one in asked][:MEASURES]:
+        here = [row for row in rows if row["measure"] == measure]
+        several = len({row["reference"] for row in here}) > 1
+        if several and len(here) > SLICES:
+            continue
+        margin = result.parameters.get("margin", {}).get(measure)
+        guides = [Guide("no difference", x=0.0)]
+        guides += [Guide("margin", x=x, limit=True) for x in (-margin, margin)] if margin else []
+        series = []
+        for row in here:
+            name = f"{row['model']} − {row['reference']}" if several else str(row["model"])
+            verdict = f" {row['verdict']}" if row["verdict"] else ""
+            made = interval_row(name, row["difference_adjusted"])
+            series.append(replace(made, words=f"{made.words}{verdict}"))
+        to = "between models" if several else f"to {describe_reference(str(here[0]['reference']), given)}"
+        found = sentence(result, "compared", "significantly-worse", "equivalent")
+        yield Chart(
+            "intervals", f"Difference in {title_of(measure)} {to}, simultaneous intervals",
+            Axis(f"difference in {title_of(measure)}"), series=tuple(series), guides=tuple(guides),
+            name="differences", rank="main", finding=found or _first_sentences(result),
+        )  # fmt: skip
+
+
+def _all_pairs(result: Document) -> Iterator[Chart]:
+    """Yield the matrix of differences of all pairs, row minus column; significant ones shaded."""
+    lead, level = deciding_measure(result), result.parameters.get("level") or 0.95
+    found = [row for row in comparison_rows(result, "reference") if row["measure"] == lead]
+    if len({row["reference"] for row in found}) < 2:
+        return
+    rows = sort_by_column(result.whole("models"), lead)
+    names = [str(row["model"]) for row in rows]
+    cells: dict[tuple[str, str], tuple[float | None, float]] = {}
+    for row in found:
+        value, p = cell_value(row["difference"]), cell_value(row["p_adjusted"])
+        sure = 1.0 if p is not None and p < 1 - level else 0.0
+        cells[str(row["model"]), str(row["reference"])] = value, sure
+        cells[str(row["reference"]), str(row["model"])] = None if value is None else -value, sure
+    series = tuple(
+        Series(a, values=tuple(cells.get((a, b), (None, 0.0))[0] for b in names),
+               spans=tuple((cells.get((a, b), (None, 0.0))[1], None) for b in names))
+        for a in names
+    )  # fmt: skip
+    yield Chart(
+        "cells", f"Differences in {title_of(lead)}: row minus column", series=series,
+        names=tuple(names), x=Axis("shaded: significant, adjusted for all pairs"), name="pairs",
+        rank="main", finding=sentence(result, "compared") or _first_sentences(result),
+    )  # fmt: skip
+
+
+def _of_model(result: Document, table: str, model: str) -> list[Row]:
+    return [row for row in result.whole(table) if row["model"] == model]
+
+
+def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
+    """Yield, for each leading model, score groups with intervals, the isotonic steps, scores."""
+    for model in models:
+        groups = _of_model(result, "calibration", model)
+        if not groups:
+            continue
+        at = tuple((float(str(row["mean_score"])), cell_value(row["observed"])) for row in groups)
+        limits = tuple((one.low, one.high) for one in (as_estimate(r["observed"]) for r in groups))
+        dots = Series(model, (tuple((x, y) for x, y in at if y is not None),), shape="dots",
+                      spans=limits)  # fmt: skip
+        steps = []
+        for row in _of_model(result, "calibration_curve", model):
+            height = float(str(row["isotonic"]))
+            steps += [(float(str(row["from"])), height), (float(str(row["to"])), height)]
+        rows = {round(float(str(row["rows"]))) for row in groups}
+        size = f"{min(rows):,}" if len(rows) == 1 else f"{min(rows):,} to {max(rows):,}"
+        level = result.parameters.get("level")
+        words = f"dots: groups of {size} rows"
+        words += f", with {100 * level:g}% intervals" if level else ""
+        more = (Series(model, (tuple(steps),)),) if steps else ()
+        about = [one.text for one in result.answer
+                 if one.code == "probabilities" and model in one.models]  # fmt: skip
+        off = sum(1 for (x, _), (low, high) in zip(at, limits, strict=True)
+                  if low is not None and high is not None and not low <= x <= high)  # fmt: skip
+        finding = f"{quote_if_ambiguous(model)}: {off} of {len(groups)} score groups have an interval"
+        finding += " that excludes their mean score."
+        diagonal = Series("calibrated", ((SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2),), letter=":")
+        yield Chart(
+            "lines", f"Calibration of {model}", Axis("mean score", ends=SHARE_RANGE),
+            Axis("share of positives", ends=SHARE_RANGE), (diagonal,), name="calibration",
+            key=(Note(f"{words}; line: isotonic calibration"), Note("below: scores of positives "
+                 "(up) and negatives (down)")), rank="main", extra=(*more, dots),
+            below=_bars(result, model), finding=about[0] if about else finding,
+        )  # fmt: skip
+
+
+def _bars(result: Document, model: str) -> tuple[Series, ...]:
+    """Return the histograms of both classes, the positive one up and the other one down."""
+    rows = _of_model(result, "distribution", model)
+    made = []
+    for i, name in enumerate(dict.fromkeys(str(row["class"]) for row in rows)):
+        here = [row for row in rows if row["class"] == name]
+        ends: tuple[Span, ...] = tuple((float(str(r["from"])), float(str(r["to"]))) for r in here)
+        heights = [(1 - 2 * i) * (cell_value(row["share"]) or 0.0) for row in here]
+        middles = [((a or 0.0) + (b or 0.0)) / 2 for a, b in ends]
+        points = tuple(zip(middles, heights, strict=True))
+        made.append(Series(name, (points,), letter=str(i + 1), shape="bars", spans=ends))
+    return tuple(made)
+
+
+def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart]:
+    """Yield the scores of each leading model by class, with its threshold."""
+    cuts = {str(row["model"]): row["threshold"] for row in result.whole("models")
+            if "threshold" in row}  # fmt: skip
+    for model in models:
+        bars = _bars(result, model)
+        if not bars:
+            continue
+        cut, shown = cell_value(cuts.get(model)), _of_model(result, "models", model)[0]
+        guides = () if cut is None else (Guide(f"threshold {format_exact(cut)}", x=cut),)
+        found = as_estimate(shown.get("roc_auc"))
+        finding = f"The scores of {quote_if_ambiguous(model)} overlap between the classes."
+        if found.value is not None:
+            finding = f"A random positive has a higher score of {quote_if_ambiguous(model)} than a "
+            finding += f"random negative with probability {with_interval(found.value, found.low, found.high)}."  # noqa: E501
+        yield Chart(
+            "lines", f"Scores of {model} by class", Axis("score", ends=_score_range(bars)),
+            Axis("share of the class"), name="scores", guides=guides, extra=bars, rank="main",
+            finding=finding, moving=("threshold", "", model),
+        )  # fmt: skip
+
+
+def _score_range(bars: Sequence[Series]) -> Point:
+    low, high = bars[0].spans[0][0], bars[0].spans[-1][1]
+    return low or 0.0, high or 0.0
+
+
+def _with_details(result: Document, chart: Chart, best: str) -> Chart:
+    """Return a chart of curves with thresholds in force, a band, the title of y, and the finding."""
+    name = chart.name
+    chart = replace(chart, y=replace(chart.y, label=VERTICAL[name]))
+    made = {"roc": _roc_details, "pr": _pr_details, "benefit": _benefit_details}.get(name)
+    chart = made(result, chart, best) if made else chart
+    moving = {"roc": ("fpr", "sensitivity"), "pr": ("sensitivity", "ppv"),
+              "benefit": ("threshold", "benefit")}.get(name)  # fmt: skip
+    if name in ("gain", "lift"):
+        chart = replace(chart, finding=_flagging(result, best))
+    elif name == "risk":
+        chart = replace(chart, finding=sentence(result, "abstention"))
+    return replace(chart, moving=(*moving, "")) if moving else chart
+
+
+def _in_force(result: Document, x: str, y: str) -> tuple[Series, ...]:
+    """Return a dot for each model at its threshold."""
+    made = []
+    for row in result.whole("models"):
+        a, b = (_rate(row, name) for name in (x, y))
+        if row.get("threshold") is not None and a is not None and b is not None:
+            made.append(Series(str(row["model"]), (((a, b),),), shape="dots"))
+    return tuple(made)
+
+
+def _rate(row: Row, name: str) -> float | None:
+    value = cell_value(row.get("specificity" if name == "fpr" else name))
+    return 1 - value if name == "fpr" and value is not None else value
+
+
+def _roc_details(result: Document, chart: Chart, best: str) -> Chart:
+    band = _of_model(result, "roc_band", best)
+    area: tuple[Series, ...] = ()
+    if band:
+        over, under = [(0.0, 0.0)], [(0.0, 0.0)]
+        for row in band:  # the corners of the region of each threshold
+            sens, false = as_estimate(row["sensitivity"]), as_estimate(row["fpr"])
+            if None not in (sens.low, sens.high, false.low, false.high):
+                over.append((false.low or 0.0, sens.high or 0.0))
+                under.append((false.high or 0.0, sens.low or 0.0))
+        outline = (*over, (1.0, 1.0), *under[::-1])
+        area = (Series(best, (outline,), shape="area"),)
+    row = next((row for row in result.whole("models") if row["model"] == best), {})
+    auc = as_estimate(row.get("roc_auc"))
+    finding = ""
+    if auc.value is not None:
+        finding = f"The area under the curve of {quote_if_ambiguous(best)} is "
+        finding += f"{with_interval(auc.value, auc.low, auc.high)}."
+    key = [Note("dots: thresholds in force")] if _in_force(result, "fpr", "sensitivity") else []
+    level = 100 * (result.parameters.get("level") or 0.0)
+    key += [Note(f"band: {level:g}% regions of both rates of {best} at each threshold")] * bool(area)
+    extra = (*area, *_in_force(result, "fpr", "sensitivity"))
+    return replace(chart, extra=extra, finding=finding, key=(*chart.key, *key), square=True)
+
+
+def _pr_details(result: Document, chart: Chart, best: str) -> Chart:
+    row = next((row for row in result.whole("models") if row["model"] == best), {})
+    found, hit = (cell_value(row.get(name)) for name in ("precision", "sensitivity"))
+    finding = ""
+    if found is not None and hit is not None:
+        finding = f"At its threshold {quote_if_ambiguous(best)} has precision {format_number(found)}"
+        finding += f" and sensitivity {format_number(hit)}."
+    return replace(chart, extra=_in_force(result, "sensitivity", "precision"), finding=finding,
+                   key=(*chart.key, Note("dots: thresholds in force")))  # fmt: skip
+
+
+def _benefit_details(result: Document, chart: Chart, best: str) -> Chart:
+    """Shade where the best model is better than treat-all and treat-none."""
+    rows = _of_model(result, "decision", best)
+    high = max((y for one in chart.series for part in one.parts for _, y in part), default=0.0)
+    low = min((y for one in chart.series for part in one.parts for _, y in part), default=0.0)
+    areas, start = [], None
+    for row, after in pairwise([*rows, {}]):
+        at = float(str(row["threshold"]))
+        start = at if row["helps"] and start is None else start
+        if start is not None and not after.get("helps"):
+            areas.append(((start, low), (start, high), (at, high), (at, low)))
+            start = None
+    shaded = Series("", tuple(areas), shape="area")
+    finding = sentence(result, "helps")
+    key = Note(f"shaded: {best} is significantly better than treat-all and treat-none")
+    return replace(chart, extra=(shaded,) if areas else (), finding=finding,
+                   key=(*chart.key, key) if areas else chart.key)  # fmt: skip
+
+
+def _flagging(result: Document, best: str) -> str:
+    """Return what flagging about a tenth of the rows finds, from a point of the curve."""
+    rows = _of_model(result, "curves", best)
+    row = min(rows, key=lambda r: abs((cell_value(r["flagged"]) or 0.0) - 0.1), default={})
+    share, hit = (cell_value(row.get(name)) for name in ("flagged", "sensitivity"))
+    if share is None or hit is None:
+        return ""
+    return (f"The {format_percent(share)}% of the rows that {quote_if_ambiguous(best)} scores highest "
+            f"hold {format_percent(hit)}% of the positives.")  # fmt: skip
+
+
+def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
+    """Yield the confusion matrix of each leading model, shaded by the share of the true class."""
+    for model in models:
+        rows = _of_model(result, "confusion", model)
+        if not rows:
+            continue
+        classes = list(dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows))
+        classes = _in_order(result, classes)
+        cells = {(str(row["truth"]), str(row["predicted"])): row for row in rows}
+        none: Mapping[str, None] = {"rows": None, "share": None}
+
+        def cell(truth: str, predicted: str, name: str) -> float:
+            return cell_value(cells.get((truth, predicted), none)[name]) or 0.0  # noqa: B023
+
+        series = tuple(
+            Series(truth, values=tuple(cell(truth, one, "rows") for one in classes),
+                   spans=tuple((cell(truth, one, "share"), None) for one in classes))
+            for truth in classes
+        )  # fmt: skip
+        wrong = max((row for row in rows if row["truth"] != row["predicted"]),
+                    key=lambda row: cell_value(row["rows"]) or 0.0, default=None)  # fmt: skip
+        finding = "Every row is predicted correctly."
+        if wrong is not None and cell_value(wrong["rows"]):
+            share = format_percent(cell_value(wrong["share"]) or 0.0)
+            finding = f"Most frequent error of {quote_if_ambiguous(model)}: {wrong['truth']} predicted"
+            finding += f" as {wrong['predicted']}, {wrong['rows']:,} rows ({share}% of the class)."
+        yield Chart(
+            "cells", f"Confusion of {model}: true class by predicted class", series=series,
+            names=tuple(classes), x=Axis("rows; shaded by the share of the true class"),
+            name="confusion", rank="main", finding=finding,
+        )  # fmt: skip
+
+
+def _in_order(result: Document, classes: Sequence[str]) -> list[str]:
+    positive = result.parameters.get("positive")
+    return sorted(classes, key=lambda one: one != positive) if positive else [*classes]
+
+
+def _slices(result: Document) -> Iterator[Chart]:
+    """Yield the slices of the leading model with intervals, significantly worse ones first."""
+    every = result.tables.get("slices", ())
+    if not every:
+        return
+    model, lead = str(every[0]["model"]), deciding_measure(result)
+    names = [name for name, cell in every[0].items() if isinstance(cell, Estimate)]
+    measure = lead if lead in names else names[0]
+    rows = [row for row in every if row["model"] == model]
+    rows = [row for row in rows if row["q"] is not None] or rows
+    down = measure in CATALOG and CATALOG[measure].arrow == "↓"
+
+    def order(row: Row) -> tuple[bool, bool, float]:
+        value = as_estimate(row[measure]).value
+        worse = row["worse"]
+        mine = isinstance(worse, list) and measure in worse
+        return not mine, value is None, (value or 0.0) * (-1 if down else 1)
+
+    ordered = sorted(rows, key=order)
+    series = []
+    for row in ordered[:SLICES]:
+        made = interval_row(str(row["slice"]), row[measure])
+        mark = " ▼" if not order(row)[0] else ""
+        series.append(replace(made, words=f"{made.words}{mark}"))
+    whole = next((r for r in result.whole("models") if r["model"] == model), {})
+    value = cell_value(whole.get(measure))
+    guides = () if value is None else (Guide("all rows", x=value),)
+    worse = [str(row["slice"]) for row in ordered if not order(row)[0]]
+    finding = f"{quote_if_ambiguous(model)} is significantly worse in {title_of(measure)} in "
+    finding += f"{', '.join(worse[:3])}{' and others' * (len(worse) > 3)}." if worse else "no slice."
+    yield Chart(
+        "intervals", f"{title_of(measure)} of {model} by slice, worst first",
+        Axis("▼ significantly worse than outside the slice"), series=tuple(series), guides=guides,
+        name="slices", rank="main", left=len(rows) - len(series), finding=finding,
+    )  # fmt: skip
+
+

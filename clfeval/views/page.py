@@ -1,0 +1,329 @@
+"""The page of a result as one HTML file: answer, gates, pictures with sliders, tables, method."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from hashlib import sha256
+from html import escape
+from itertools import zip_longest
+from pathlib import Path
+
+from clfeval.document import Document, cell_value, dumps
+from clfeval.formatting import DIGITS, escape_control_characters, format_count, printable
+from clfeval.pages.chart import Chart
+from clfeval.pages.pictures import pictures_of
+from clfeval.pages.schema import SUITE
+from clfeval.views.svg.look import TONES, Look, color_rules, shape_rules
+from clfeval.views.svg.picture import SIZE, draw_panel, picture_of, svg_element
+from clfeval.views.table_layout import (
+    BEST,
+    GATE_SIGNS,
+    TextTable,
+    gates_to_show,
+    layout_table,
+    other_results,
+    result_headline,
+    sort_tables,
+    undefined_reasons,
+)
+
+HERE = Path(__file__).parent
+WIDE = 2  # panels from which on a picture takes the whole width of a page
+POINTS = 400  # of a model under the sliders, at most
+SCOPE = ".clfeval"  # of the styles in a notebook
+NOTEBOOK_STYLE = (
+    "<style>.clfeval td,.clfeval th{padding:.15em .6em;text-align:left}"
+    ".clfeval .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
+    ".clfeval thead{border-bottom:1px solid}.clfeval .best{font-weight:bold}"
+    ".clfeval td:first-child{white-space:nowrap}.clfeval .b{font-family:monospace;white-space:pre}"
+    ".clfeval .w{overflow-x:auto}.clfeval th{white-space:normal}"
+    ".clfeval code{overflow-wrap:anywhere}</style>"
+)
+
+
+def as_html(result: Document, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
+    """Return one `<div>` for a notebook: answer, gates, main tables and picture; the rest folded."""
+    page = sort_tables(result, names, digits)
+    out = [f'<div class="clfeval">{NOTEBOOK_STYLE}', *_answer(result)]
+    out += _gates(result)
+    out += [_table(layout_table(one, result, digits, wide=page.wide)) for one in page.opened]
+    if pictures_of(result):
+        out.append(picture_of(result, scope=SCOPE))
+    shown = (*page.opened, *page.folded)
+    out += [f"<p>{escape(reason)}</p>" for reason in undefined_reasons(result, shown)]
+    out += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
+    if page.folded:
+        out.append("<details><summary>More tables</summary>")
+        out += [_table(layout_table(one, result, digits)) for one in page.folded]
+        out.append("</details>")
+    out.append(f"<p><code>{escape(result.signature)}</code></p></div>")
+    for _, other, shown_too in other_results(result, names):
+        out.append(f"<hr>{as_html(other, digits=digits, names=shown_too)}")
+    # here once for all texts: names may hold control characters
+    return escape_control_characters("\n".join(out))
+
+
+def as_page(
+    result: Document, *, digits: int = DIGITS, names: Collection[str] = (), target: str = ""
+) -> str:
+    """Return a whole page that makes no request; target: its path, from which links start."""
+    files = ", ".join(one.name for one in result.inputs) or "no file"
+    title = f"{result.command} of {files}"
+    style = _style()
+    script = _asset("sliders.js") if _operating_points(result) else ""
+    rules = [f"style-src 'sha256-{_digest(style)}'"]
+    rules += [f"script-src 'sha256-{_digest(script)}'"] if script else []
+    policy = "; ".join(["default-src 'none'", *rules, "base-uri 'none'", "form-action 'none'"])
+    sections = list(_sections(result, digits, names, target))
+    links = "".join(f'<li><a href="#{key}">{escape(name)}</a></li>' for key, name, _ in sections)
+    body = "\n".join(
+        f'<section id="{key}" aria-labelledby="{key}-h"><h2 id="{key}-h">{escape(name)}</h2>\n'
+        f"{text}</section>" for key, name, text in sections
+    )  # fmt: skip
+    text = (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(printable(title))} · clfeval</title><style>{style}</style></head><body>\n"
+        '<a class="skip" href="#main">Skip to the results</a>\n'
+        f"<header><h1>{escape(printable(title))}</h1>{''.join(_answer(result))}</header>\n"
+        f'<nav aria-label="Contents"><ul>{links}</ul></nav>\n<main id="main">\n{body}\n</main>\n'
+        + (f"<script>{script}</script>\n" if script else "")
+        + "</body></html>\n"
+    )
+    return escape_control_characters(text)
+
+
+@cache
+def _asset(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+@cache
+def _style() -> str:
+    """Return the style of a page: as printed and on light ground, and on dark ground."""
+    more = {"link": ("#0b57d0", "#8ab4f8"), "edge": ("#c3c9d0", "#454b53"), "bad": TONES["bad"],
+            "ink": TONES["ink"], "ground": TONES["ground"]}  # fmt: skip
+    light, dark = (
+        ":root{" + "".join(f"--{name}:{both[i]};" for name, both in more.items()) + "}"
+        + color_rules(i, "svg")
+        for i in range(2)
+    )  # fmt: skip
+    ink = "html{background:var(--ground);color:var(--ink)}.now{stroke:var(--ink);stroke-width:2.5;fill:none}"
+    return (f"{_asset('page.css')}{ink}{shape_rules('svg')}{light}"
+            f"@media screen and (prefers-color-scheme:dark){{{dark}}}")  # fmt: skip
+
+
+def _digest(text: str) -> str:
+    return b64encode(sha256(text.encode()).digest()).decode()
+
+
+def _answer(result: Document) -> list[str]:
+    first, *others = result_headline(result)
+    said = [f'<p class="answer">{escape(sentence.text)}</p>' for sentence in result.answer]
+    return [*said, f"<p>{escape(first)}</p>", *(f"<p>{escape(line)}</p>" for line in others)]
+
+
+def _gates(result: Document) -> list[str]:
+    gates, left_out = gates_to_show(result)
+    if not gates and not left_out:
+        return []
+    lines = [
+        f'<li class="{gate.state if gate.state != "undefined" else "missed"}">'
+        f"{GATE_SIGNS[gate.state]} {escape(str(gate))}</li>" for gate in gates
+    ]  # fmt: skip
+    lines += [f"<li>{escape(left_out)}</li>"] if left_out else []
+    return [f'<ul class="gates">{"".join(lines)}</ul>']
+
+
+def _sections(
+    result: Document, digits: int, names: Collection[str], target: str, before: str = ""
+) -> Iterator[tuple[str, str, str]]:
+    """Yield id, title and content of the sections of a result and of those of other commands."""
+    page = sort_tables(result, names, digits)
+    which = f" of {result.command}" if before else ""
+    tables = [
+        _folded_table(layout_table(one, result, digits, wide=page.wide or one not in page.opened),
+                      opened=one in page.opened)
+        for one in (*page.opened, *page.folded)
+    ]  # fmt: skip
+    reasons = [*undefined_reasons(result, (*page.opened, *page.folded)),
+               *(warning.message for warning in result.warnings)]  # fmt: skip
+    tables += [f"<p>{escape(reason)}</p>" for reason in reasons]
+    gates = _gates(result)
+    if gates:
+        missed = sum(gate.failed for gate in result.gates)
+        state = f": {format_count(missed, 'gate')} missed" if missed else ": none missed"
+        yield f"{before}gates", f"Gates{which}{state}", "".join(gates)
+    if result.command == SUITE:
+        yield "tables", "Runs", "\n".join(tables)
+        yield "runs", "Results of runs", _runs(result, digits, target)
+        yield f"{before}method", "How it was computed", _method(result)
+        return
+    if pictures := _pictures(result, before):
+        yield f"{before}pictures", f"Pictures{which}", pictures
+    yield f"{before}tables", f"Tables{which}", "\n".join(tables)
+    yield f"{before}method", f"How it was computed{which}", _method(result)
+    for command, other, shown in other_results(result, names):
+        answer = "".join(f'<p class="answer">{escape(one.text)}</p>' for one in other.answer)
+        sections = [*_sections(other, digits, shown, target, f"{command}-")]
+        (key, title, text), *rest = sections
+        yield key, title, answer + text
+        yield from rest
+
+
+def _method(result: Document) -> str:
+    """Return how the numbers were computed: intervals, files, signature, version."""
+    files = "".join(
+        f"<li>{escape(one.name)}: {format_count(one.rows, 'row')}"
+        + (f", {one.dropped:,} left out as missing" if one.dropped else "")
+        + (f", SHA-256 <code>{one.sha256}</code>" if one.sha256 else "") + "</li>"
+        for one in result.inputs
+    )  # fmt: skip
+    methods = result.parameters.get("interval_methods") or {}
+    how = "".join(f"<li>{escape(what)}: {escape(name)}</li>" for what, name in methods.items())
+    how = f"<h3>Confidence intervals</h3><ul>{how}</ul>" if how else ""
+    settings = dumps({name: value for name, value in result.parameters.items()
+                      if value not in (None, [], {}) and name != "interval_methods"})  # fmt: skip
+    return (f"<h3>Files</h3><ul>{files}</ul>{how}<h3>Settings</h3>"
+            f"<p>clfeval {escape(result.version)}, command <code>{escape(result.command)}</code>, "
+            f"with <code>{escape(settings)}</code></p>"
+            f"<p>Signature <code>{escape(result.signature)}</code></p>")  # fmt: skip
+
+
+def _runs(result: Document, digits: int, target: str) -> str:
+    """Return links to the pages of runs, else their answers and pictures, folded."""
+    parts = []
+    for row in result.tables["runs"]:
+        name, state = str(row["run"]), escape(str(row["state"]))
+        if page := row.get("page"):
+            link = os.path.relpath(str(page), os.path.dirname(target) or ".").replace(os.sep, "/")
+            parts.append(f'<p><a href="{escape(link)}">{escape(name)}</a>: {state}</p>')
+        elif name in result.runs:
+            one = result.runs[name]
+            key = f"run-{len(parts)}-"
+            view = sort_tables(one, (), digits)
+            tables = [_table(layout_table(each, one, digits, wide=view.wide)) for each in view.opened]
+            parts.append(
+                f"<details><summary>{escape(name)}: {state}</summary>{''.join(_answer(one))}"
+                f"{''.join(_gates(one))}{''.join(tables)}{_pictures(one, key, sliders=False)}</details>"
+            )
+        else:
+            text = escape(str(row["answer"] or ""))
+            parts.append(f"<details><summary>{escape(name)}: {state}</summary><p>{text}</p></details>")
+    return "\n".join(parts) or "<p>No run was computed.</p>"
+
+
+def _pictures(result: Document, before: str = "", *, sliders: bool = True) -> str:
+    """Return the pictures with their findings, key ones first, and the sliders above them."""
+    look, opened, folded = Look.from_result(result), [], []
+    for name, charts in pictures_of(result).items():
+        panels = "".join(
+            _panel(chart, look, f"{before}{name}-{i}") for i, chart in enumerate(charts, start=1)
+        )
+        wide = " wide" * (len(charts) >= WIDE)
+        findings = " ".join(dict.fromkeys(chart.finding for chart in charts))
+        figure = (f'<figure class="p-{name}{wide}"><div class="panels">{panels}</div>'
+                  f"<figcaption>{escape(findings)}</figcaption></figure>")  # fmt: skip
+        (folded if charts[0].rank == "detail" else opened).append(figure)
+    if not opened and not folded:
+        return ""
+    more = "\n".join(folded)
+    more = f'<div class="pictures">{more}</div>' if more else ""
+    more = f"<details><summary>More pictures</summary>{more}</details>" if opened and more else more
+    panel = _slider_panel(result) if sliders and not before else ""
+    first = f'<div class="pictures">{"".join(opened)}</div>' if opened else ""
+    return f"{panel}{first}{more}"
+
+
+def _panel(chart: Chart, look: Look, name: str) -> str:
+    return svg_element([draw_panel(chart, look, SIZE)], chart.title, chart.finding, name)
+
+
+def _operating_points(result: Document) -> list[dict[str, object]]:
+    """Return for each model its class totals and points (threshold, TP, FP), highest first."""
+    found = []
+    curves: dict[str, list[list[float]]] = {}
+    for row in result.whole("curves") if result.command == "report" else ():
+        if row["threshold"] is not None:
+            point = [float(str(row[key])) for key in ("threshold", "tp", "fp")]
+            curves.setdefault(str(row["model"]), []).append(point)
+    models = {str(row["model"]): row for row in result.whole("models")}
+    for name in Look.from_result(result).colors:
+        row, points = models.get(name, {}), curves.get(name, [])
+        tp, fp, fn, tn = (cell_value(row.get(key)) for key in ("tp", "fp", "fn", "tn"))
+        if not points or tp is None or fp is None or fn is None or tn is None:
+            continue
+        points = points[:: -(-len(points) // POINTS)]
+        cut = cell_value(row["threshold"])
+        if cut is not None and cut not in [point[0] for point in points]:
+            points.append([cut, tp, fp])
+            points.sort(key=lambda point: -point[0])
+        start = next((i for i, one in enumerate(points) if one[0] == cut), 0)
+        if tp + fn and fp + tn:
+            found.append({"name": name, "start": start, "positives": tp + fn,
+                          "negatives": fp + tn, "points": points})  # fmt: skip
+    return found
+
+
+def _slider_panel(result: Document) -> str:
+    """Return the two sliders, hidden until the script runs, with their numbers and the data."""
+    models = _operating_points(result)
+    if not models:
+        return ""
+    probabilities = any(True for _ in result.whole("decision"))
+    data = {"prevalence": result.summary["prevalence"], "probabilities": probabilities,
+            "models": models}  # fmt: skip
+    island = dumps(data).replace("<", "\\u003c").replace("&", "\\u0026")
+    options = "".join(f'<option value="{i}">{escape(printable(str(one["name"])))}</option>'
+                      for i, one in enumerate(models))  # fmt: skip
+    numbers = {"sensitivity": "sensitivity", "specificity": "specificity", "ppv": "PPV",
+               "npv": "NPV", "benefit": "net benefit", "alarms": "alarms per 1,000"}  # fmt: skip
+    shown = "".join(f'<div><dt>{title}</dt><dd id="now-{key}"></dd></div>'
+                    for key, title in numbers.items())  # fmt: skip
+    fields = (
+        f'<label><span>Model</span><select name="model">{options}</select></label>'
+        '<label><span>Threshold</span><input type="range" name="point" min="0" step="1" '
+        'aria-label="Threshold, by its place"><input type="number" name="threshold" step="any" '
+        'aria-label="Threshold"></label>'
+        '<label><span>Prevalence</span><input type="range" name="logit" min="-100" max="100" '
+        'step="1" aria-label="Prevalence, by its log odds"><input type="number" name="prevalence" '
+        'min="0" max="1" step="any" aria-label="Prevalence"></label>'
+    )
+    return (
+        f'<form id="sliders" aria-label="Operating point" hidden>{fields}'
+        f'<dl aria-live="polite">{shown}</dl><p>At another prevalence these numbers hold if '
+        "sensitivity and specificity stay; curves are those of the table. "
+        '<button type="button" id="back">Back to the table</button></p></form>'
+        f'<script type="application/json" id="operating-points">{island}</script>'
+    )
+
+
+def _folded_table(part: TextTable, *, opened: bool) -> str:
+    state = " open" * opened
+    return f"<details{state}><summary>{escape(part.title)}</summary>{_table(part, titled=False)}</details>"
+
+
+def _table(part: TextTable, *, titled: bool = True) -> str:
+    title = f"<h3>{escape(part.title)}</h3>" if titled else ""
+    if not part.rows:
+        return f"{title}<p>none</p>"
+    kinds = [" class=b" if strip.heading == "bar" else " class=n" * strip.numeric
+             for strip in part.strips]  # fmt: skip
+
+    def cells(tag: str, row: Sequence[str]) -> str:
+        each = zip(row, kinds, strict=True)
+        return "".join(f"<{tag}{kind}>{escape(cell)}</{tag}>" for cell, kind in each)
+
+    head = f"<thead><tr>{cells('th', part.headings)}</tr></thead>"
+    body = "".join(
+        f"<tr{' class=best' if sign == BEST else ''}>{cells('td', row)}</tr>"
+        for row, sign in zip_longest(part.rows, part.signs)
+    )
+    note = "".join(f"<p>{escape(line)}</p>" for line in filter(None, (*part.legend, part.note)))
+    table = f"<table>{head}<tbody>{body}</tbody></table>"
+    name = escape(part.title)
+    return f'{title}<div class="w" tabindex="0" role="region" aria-label="{name}">{table}</div>{note}'

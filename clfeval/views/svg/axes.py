@@ -1,0 +1,176 @@
+"""Parts of pictures: scales from values to pixels, ticks, text, and curves of few points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+from rich.cells import cell_len
+
+from clfeval.arrays import Floats
+from clfeval.formatting import printable
+from clfeval.pages.chart import Axis, Point
+from clfeval.records import dataclass
+from clfeval.views.canvas import shorten_name
+from clfeval.views.terminal import TENTHS, height_ticks, odds_ticks
+
+FONT = 13  # pixels
+LINE = 17  # pixels from a line of text to the next
+LETTER = 0.6  # of the font, the mean width of a letter
+STEP = 0.25  # pixels: points of a curve in one such column are its first, last and extreme ones
+TOLERANCE = 0.2  # pixels by which a line with fewer points may miss a point
+TENTH = 10.0  # coordinates are written in tenths of a pixel
+MINUS = "−"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A linear map from values to pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def place(self, value: float) -> float:
+        """Return the pixel of a value, inside the plot or at its edge."""
+        wide = self.high - self.low
+        share = (value - self.low) / wide if wide else 0.5
+        return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
+
+    def places(self, values: Floats) -> Floats:
+        """Return the pixels of values (n,)."""
+        share = np.clip((values - self.low) / ((self.high - self.low) or 1.0), 0.0, 1.0)
+        return self.start + share * (self.end - self.start)
+
+
+def axis_scale(axis: Axis, values: Iterable[float], start: float, end: float) -> Scale:
+    """Return the scale of an axis over its range, else over the values with some room."""
+    if axis.ends:
+        return Scale(*axis.ends, start, end)
+    low, high = min(values := [*values], default=0.0), max(values, default=1.0)
+    room = 0.04 * (high - low) if high > low else 0.5 * abs(high) or 0.5
+    bare = axis.scale == "linear" and 0 <= low < 0.1 * high  # near 0 an axis starts at 0
+    return Scale(0.0 if bare else low - room, high + room, start, end)
+
+
+def axis_ticks(axis: Axis, scale: Scale) -> list[tuple[float, str]]:
+    """Return the pixels and labels of round values on an axis."""
+    room = abs(scale.end - scale.start)
+    if len(axis.names) > 2 or any(axis.names) and axis.scale != "odds":  # categories
+        return [(scale.place(i), shorten(name, room / 3)) for i, name in enumerate(axis.names, 1)]
+    if axis.scale == "odds":
+        at, texts = odds_ticks((scale.low, scale.high), (axis.names[0], axis.names[1]),
+                               int(room / FONT / LETTER))  # fmt: skip
+    else:
+        steps = TENTHS if room > 150 else 3
+        at, texts = height_ticks(scale.low, scale.high, log=axis.scale == "log", steps=steps)
+    return [(scale.place(one), text.replace("-", MINUS))
+            for one, text in zip(at, texts, strict=True)]  # fmt: skip
+
+
+def pixel(value: float) -> str:
+    """Write a coordinate with at most one decimal."""
+    return f"{value:.1f}".removesuffix(".0").replace("-0", "0" if abs(value) < 0.05 else "-0")
+
+
+def text_width(text: str, size: float = FONT) -> float:
+    """Return about how many pixels wide a text is."""
+    return cell_len(text) * LETTER * size
+
+
+def shorten(text: str, room: float, size: float = FONT) -> str:
+    """Return a text, cut in the middle, that is about as wide as the room."""
+    return shorten_name(printable(text), max(int(room / LETTER / size), 4))
+
+
+def fold(text: str, room: float, size: float = FONT) -> list[str]:
+    """Return a text in lines about as wide as the room."""
+    lines: list[str] = []
+    for word in printable(text).split(" "):
+        word = shorten(word, room, size)
+        if lines and text_width(f"{lines[-1]} {word}", size) <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def label(x: float, y: float, text: str, classes: str = "", title: str = "") -> str:
+    """Return a text element; classes: `m` in the middle of x, `e` up to x; title: its full text."""
+    more = f' class="{classes}"' if classes else ""
+    full = f"<title>{escape(printable(title))}</title>" if title and title != text else ""
+    return f'<text x="{pixel(x)}" y="{pixel(y)}"{more}>{full}{escape(text)}</text>'
+
+
+def line(x: float, y: float, to_x: float, to_y: float, classes: str) -> str:
+    """Return a straight line."""
+    ends = f'x1="{pixel(x)}" y1="{pixel(y)}" x2="{pixel(to_x)}" y2="{pixel(to_y)}"'
+    return f'<line {ends} class="{classes}"/>'
+
+
+def rectangle(x: float, y: float, wide: float, high: float, classes: str, more: str = "") -> str:
+    """Return a rectangle."""
+    ends = f'x="{pixel(x)}" y="{pixel(y)}" width="{pixel(max(wide, 0))}"'
+    return f'<rect {ends} height="{pixel(max(high, 0))}" class="{classes}"{more}/>'
+
+
+def circle(x: float, y: float, radius: float, classes: str) -> str:
+    """Return a circle."""
+    return f'<circle cx="{pixel(x)}" cy="{pixel(y)}" r="{pixel(radius)}" class="{classes}"/>'
+
+
+def path(parts: Iterable[Floats], classes: str, *, closed: bool = False) -> str:
+    """Return a path through pixels, each part (n, 2), in tenths of a pixel and relative steps."""
+    out = []
+    for part in parts:
+        tenths = np.round(part * TENTH).astype(np.int64)
+        steps = np.diff(tenths, axis=0, prepend=0 * tenths[:1])
+        steps = steps[np.concatenate([[True], (steps[1:] != 0).any(axis=1)])]
+        numbers = [(_tenths(x), _tenths(y)) for x, y in steps.tolist()]
+        out.append("M" + "l".join(f"{x} {y}" for x, y in numbers) + "z" * closed)
+    return f'<path d="{"".join(out)}" class="{classes}"/>' if out else ""
+
+
+def _tenths(value: int) -> str:
+    return f"{value / TENTH:.10g}"
+
+
+def curve_pixels(part: Sequence[Point] | Floats, across: Scale, up: Scale) -> Floats:
+    """Return the pixels (n, 2) of a curve, with few of its points, all nearer than half a pixel."""
+    points = np.asarray(part, np.float64).reshape(-1, 2)
+    return thin(np.column_stack([across.places(points[:, 0]), up.places(points[:, 1])]))
+
+
+def thin(points: Floats) -> Floats:
+    """Return few points (m, 2) of a line (n, 2) that misses none of them by `TOLERANCE` pixels.
+
+    In each column of `STEP` pixels the first, last, lowest and highest are looked at; of these a
+    point stays where the line without it would miss it.
+    Source: Douglas and Peucker 1973, Cartographica 10:112.
+    """
+    if len(points) > 2:
+        column = np.floor(points[:, 0] / STEP)
+        starts = np.flatnonzero(np.diff(column, prepend=column[0] - 1))
+        ends = np.append(starts[1:], len(points))
+        order = np.lexsort((points[:, 1], np.repeat(np.arange(len(starts)), ends - starts)))
+        keep = np.unique(np.concatenate([starts, ends - 1, order[starts], order[ends - 1]]))
+        points = points[keep]
+    stays = np.zeros(len(points), bool)
+    stays[:1] = stays[-1:] = True
+    left = [(0, len(points) - 1)]
+    while left:
+        first, last = left.pop()
+        if last - first < 2:
+            continue
+        away, here = points[last] - points[first], points[first + 1 : last] - points[first]
+        size = float(away @ away)
+        along = np.clip(here @ away / size, 0.0, 1.0) if size else np.zeros(len(here))
+        missed = here - along[:, None] * away
+        far = int(np.argmax(distance := (missed**2).sum(axis=1)))
+        if distance[far] > TOLERANCE**2:
+            middle = first + 1 + far
+            stays[middle] = True
+            left += [(first, middle), (middle, last)]
+    return points[stays]

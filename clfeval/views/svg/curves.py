@@ -1,0 +1,316 @@
+"""Pictures with two numeric axes: curves, points, histograms and diamonds, with direct labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import chain, combinations
+
+import numpy as np
+
+from clfeval.arrays import Floats
+from clfeval.formatting import format_count
+from clfeval.pages.chart import Chart, Point, Series
+from clfeval.views.svg.axes import (
+    FONT,
+    LINE,
+    MINUS,
+    Scale,
+    axis_scale,
+    axis_ticks,
+    circle,
+    curve_pixels,
+    fold,
+    label,
+    line,
+    path,
+    pixel,
+    rectangle,
+    shorten,
+    text_width,
+)
+from clfeval.views.svg.look import COLORED, Look
+
+STRIP = 34  # pixels of the bars below an axis
+WIDEST = 150  # pixels of labels beside curves, at most
+APART = 12  # pixels between the ends of curves that are labelled there
+BADGE = 7  # pixels, the radius of a number on a curve
+REFERENCES = (":", "-")  # letters of lines with which curves are compared
+PLACES = [i / 24 for i in range(1, 24)]  # of the width, where a number may be on a curve
+
+
+def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterator[str]:
+    """Yield the elements of a chart of curves or points, in a box with its corner at 0, 0."""
+    drawn = [one for one in chart.series if any(one.parts)]
+    curves = [one for one in drawn if one.letter not in REFERENCES]
+    named = [one for one in curves if one.name and (look.of(one.name) or not look.colors)]
+    named = named[:COLORED]
+    wide = max((text_width(one.name) for one in named), default=0)
+    behind = [one for one in chart.extra if one.shape != "area"]
+    points = [*chain.from_iterable(chain.from_iterable(one.parts) for one in (*drawn, *behind))]
+    heights = [y for _, y in points]
+    heights += [y for one in behind if one.shape == "dots" for y in chain(*one.spans)
+                if y is not None]  # fmt: skip
+    notes = [line for text in _notes(chart, len(curves) - len(named), look)
+             for line in fold(text, width - 12, FONT - 2)]  # fmt: skip
+    bottom = height - 40 - STRIP * bool(chart.below) - 13 * len(notes)
+    marks = any(mark.y is None for mark in chart.marks)
+    up = axis_scale(chart.y, heights, bottom, 8.0 + 14 * marks)
+    ticks = axis_ticks(chart.y, up)
+    if any(one.shape == "bars" for one in chart.extra):  # those below the axis count too
+        ticks = [(y, text.removeprefix(MINUS)) for y, text in ticks]
+    left = 10 + max((text_width(text) for _, text in ticks), default=0) + 18 * bool(chart.y.label)
+    right = width - 10 - (min(wide, WIDEST) + 30 if named else 0)
+    if chart.square:  # equal units on both axes
+        right = min(right, left + (bottom - up.end))
+    across = axis_scale(chart.x, (x for x, _ in points), left, right)
+    yield from _frame(chart, across, up, ticks)
+    for one in chart.extra:
+        yield from _shape(one, look, across, up)
+    if chart.below:
+        yield from _strip(chart.below, across, bottom + 22, look)
+    yield from _guides(chart, across, up)
+    for one in drawn:
+        if one not in curves:
+            yield path((curve_pixels(part, across, up) for part in one.parts), "ref axis")
+            if one.name not in (guide.text for guide in chart.guides):
+                yield from _reference_name(one, across, up, len(named))
+    for one in curves[::-1]:
+        yield from _shape(one, look, across, up, dots=chart.kind == "points")
+    yield from _marks(chart, across, up)
+    yield from _labels(named, look, across, up, dots=chart.kind == "points")
+    if chart.moving:  # what the sliders of a page move; it is drawn last
+        ends = " ".join(map(pixel, (across.start, across.end, up.start, up.end)))
+        values = f"{across.low!r} {across.high!r} {up.low!r} {up.high!r}"
+        x, y, model = (escape(text, quote=True) for text in chart.moving)
+        yield (f'<g class="moving" data-x="{x}" data-y="{y}" data-model="{model}" '
+               f'data-pixels="{ends}" data-values="{values}"></g>')  # fmt: skip
+    for i, text in enumerate(notes):
+        yield label(6, height - 13 * (len(notes) - i) + 8, text, "small dim")
+
+
+def _notes(chart: Chart, greys: int, look: Look) -> Iterator[str]:
+    if greys and look.colors and chart.kind == "lines":
+        yield f"grey: {format_count(greys, 'other model')}"
+    for note in chart.key:
+        yield note.text.format(*note.names)
+
+
+def _frame(
+    chart: Chart, across: Scale, up: Scale, ticks: Sequence[tuple[float, str]]
+) -> Iterator[str]:
+    """Yield grid, ticks and titles of both axes."""
+    for y, text in ticks:
+        yield line(across.start, y, across.end, y, "grid")
+        yield label(across.start - 6, y + 4, text, "e")
+    low = up.start + (STRIP + 2) * bool(chart.below)
+    room = 0.0
+    for x, text in axis_ticks(chart.x, across):
+        yield line(x, up.start, x, up.end, "grid")
+        if x - text_width(text) / 2 > room:
+            yield label(x, low + 16, text, "m")
+            room = x + text_width(text) / 2 + 9
+    yield line(across.start, up.start, across.end, up.start, "axis")
+    middle = (across.start + across.end) / 2
+    yield label(middle, low + 32, shorten(chart.x.label, across.end), "m")
+    if chart.y.label:
+        text, at = shorten(chart.y.label, up.start), (up.start + up.end) / 2
+        yield f'<g transform="rotate(-90 13 {pixel(at)})">{label(13, at, text, "m")}</g>'
+
+
+def _shape(
+    one: Series, look: Look, across: Scale, up: Scale, *, dots: bool = False
+) -> Iterator[str]:
+    """Yield the elements of one series."""
+    n = look.of(one.name) if look.colors else 1
+    if dots or one.shape == "dots":
+        for i, (x, y) in enumerate(one.parts[0] if one.parts else ()):
+            at, low_high = across.place(x), one.spans[i] if one.spans else (None, None)
+            if low_high[0] is not None and low_high[1] is not None:
+                yield line(at, up.place(low_high[0]), at, up.place(low_high[1]), f"line s{n}")
+            yield circle(at, up.place(y), 3.5 if one.name else 1.5, f"f{n}")
+    elif one.shape == "bars":
+        for (_, y), (low, high) in zip(one.parts[0], one.spans, strict=True):
+            a, b = across.place(low or 0.0), across.place(high or 0.0)
+            top, bottom = sorted((up.place(y), up.place(0.0)))
+            if bottom > top:
+                yield rectangle(a, top, b - a - 0.5, bottom - top, f"bar f{one.letter or n}")
+        yield from _name_of_bars(one, across, up)
+    elif one.shape == "ellipse":
+        for (x, y), (wide, high) in zip(one.parts[0], one.spans, strict=True):
+            rx = across.place(x + (wide or 0.0)) - across.place(x)
+            ry = up.place(y) - up.place(y + (high or 0.0))
+            yield (f'<ellipse cx="{pixel(across.place(x))}" cy="{pixel(up.place(y))}" '
+                   f'rx="{pixel(rx)}" ry="{pixel(ry)}" class="area f{n}"/>')  # fmt: skip
+    elif one.shape == "area":
+        yield path((curve_pixels(part, across, up) for part in one.parts), f"area f{n}",
+                   closed=True)  # fmt: skip
+    else:
+        parts = (curve_pixels(part, across, up) for part in one.parts if part)
+        yield path(parts, f"line s{n} d{n}" if n else "thin s0")
+
+
+def _name_of_bars(one: Series, across: Scale, up: Scale) -> Iterator[str]:
+    """Yield the name of a histogram at its outer edge, on the side where it is lower."""
+    heights = [abs(y) for _, y in one.parts[0]]
+    third = max(len(heights) // 3, 1)
+    right = sum(heights[:third]) > sum(heights[-third:])
+    negative = sum(y for _, y in one.parts[0]) < 0
+    if up.start - up.end > 2 * STRIP:
+        y = up.start - 6 if negative else up.end + 24
+        x = across.end - 6 if right else across.start + 6
+        yield label(x, y, shorten(one.name, (across.end - across.start) / 2), "e" * right)
+
+
+def _strip(bars: Sequence[Series], across: Scale, top: float, look: Look) -> Iterator[str]:
+    """Yield bars below an axis: those of one series up, of the other down."""
+    most = max((abs(y) for one in bars for y in (p[1] for p in one.parts[0])), default=0.0) or 1.0
+    up = Scale(-most, most, top + STRIP - 20, top - 20)
+    for one in bars:
+        yield from _shape(one, look, across, up)
+
+
+def _guides(chart: Chart, across: Scale, up: Scale) -> Iterator[str]:
+    """Yield named straight lines; the name is where the plot has more room."""
+    taken: list[tuple[float, float, float]] = []
+    for guide in chart.guides:
+        kind = "ref limit" if guide.limit else "ref axis"
+        text = guide.text
+        if guide.x is not None:
+            x = across.place(guide.x)
+            yield line(x, up.start, x, up.end, kind)
+            wide, y = text_width(text, FONT - 2), up.end + 10
+            ends = x + 4 + wide > across.end
+            start = x - 4 - wide if ends else x + 4
+            while any(start < b and start + wide > a and y == h for a, b, h in taken):
+                y += 13
+            taken.append((start, start + wide, y))
+            yield label(x - 4 if ends else x + 4, y, text, "small dim" + " e" * ends)
+        elif guide.y is not None:
+            y = up.place(guide.y)
+            yield line(across.start, y, across.end, y, kind)
+            yield label(across.end - 4, y - 4, text, "small dim e")
+
+
+def _reference_name(one: Series, across: Scale, up: Scale, beside: int) -> Iterator[str]:
+    """Yield the name of a line of reference, along it where it is highest inside the plot."""
+    x, y = one.parts[0][-1] if one.parts[0][-1][1] <= one.parts[0][0][1] else one.parts[0][0]
+    pixels = curve_pixels(one.parts[0], across, up)
+    slope = (pixels[-1, 1] - pixels[0, 1]) / ((pixels[-1, 0] - pixels[0, 0]) or 1.0)
+    if len(pixels) > 2 or abs(slope) < 0.05:  # flat, or a curve
+        x, y = (one.parts[0][0] if len(pixels) > 2 else one.parts[0][-1])
+        at = across.place(x)
+        yield (label(at - 4, up.place(y) - 4, one.name, "small dim e") if len(pixels) == 2 else
+               label(at + 4, up.place(y) + 12, one.name, "small dim"))  # fmt: skip
+        return
+    middle = pixels[0] + 0.72 * (pixels[-1] - pixels[0])
+    turn = float(np.degrees(np.arctan(slope)))
+    place = f"{pixel(middle[0])} {pixel(middle[1])}"
+    text = label(middle[0], middle[1] + 12, one.name, "small dim m")
+    yield f'<g transform="rotate({turn:.1f} {place})">{text}</g>'
+
+
+def _marks(chart: Chart, across: Scale, up: Scale) -> Iterator[str]:
+    """Yield letters: over a dotted line, or at a point."""
+    for mark in chart.marks:
+        x = across.place(mark.x)
+        if mark.y is None:
+            yield line(x, up.start, x, up.end, "ref axis")
+            yield label(x, up.end - 4, mark.letter, "m dim")
+        else:
+            y = up.place(mark.y)
+            yield circle(x, y, BADGE, "ground dot axis") + label(x, y + 4, mark.letter, "small m")
+
+
+def _labels(
+    named: Sequence[Series], look: Look, across: Scale, up: Scale, *, dots: bool
+) -> Iterator[str]:
+    """Yield the names of curves beside their ends or, where these meet, by numbers on the curves."""
+    if not named:
+        return
+    pixels = [
+        np.concatenate([curve_pixels(part, across, up) for part in one.parts if part])
+        for one in named
+    ]
+    ends = [float(one[-1, 1]) for one in pixels]
+    close = any(abs(a - b) < APART for a, b in combinations(ends, 2))
+    short = any(one[-1, 0] < across.end - 4 for one in pixels)
+    number = (close or short) and len(named) > 1 and not dots
+    at = [_lonely_place(pixels, i, across) if number else (0.0, y) for i, y in enumerate(ends)]
+    if number:
+        at = _apart(at, pixels, across)
+    order = sorted(range(len(named)), key=lambda i: at[i][1])
+    heights = _spread([at[i][1] for i in order], up.end + 6, up.start - 2)
+    for i, y in zip(order, heights, strict=True):
+        one, n = named[i], look.of(named[i].name) if look.colors else 1
+        left = across.end + 6
+        if dots:
+            x, here = pixels[i][0]
+            yield circle(left + 5, y, 3.5, f"f{n}")
+            yield label(x + 5, here - 4, one.letter, "small")
+        elif number:
+            yield line(left, y, left + 22, y, f"line s{n} d{n}")
+            for x, here in (at[i], (left + 11, y)):
+                yield circle(x, here, BADGE, f"ground dot s{n}")
+                yield label(x, here + 4, str(i + 1), "small m")
+        else:
+            yield f'<path d="M{pixel(across.end)} {pixel(ends[i])}L{pixel(left + 12)} {pixel(y)}" ' \
+                  f'class="thin s{n}"/>'  # fmt: skip
+        yield label(left + 26 if number else left + 14, y + 4,
+                    shorten(f"{one.letter} {one.name}".strip() if dots else one.name, WIDEST),
+                    title=one.name)  # fmt: skip
+
+
+def _lonely_place(curves: Sequence[Floats], mine: int, across: Scale) -> Point:
+    """Return the point of a curve that is farthest from all others, and not at its ends."""
+    best, found = -1.0, (float(curves[mine][-1, 0]), float(curves[mine][-1, 1]))
+    for x, y in _points_along(curves[mine], across):
+        here = np.array([x, y])
+        away = min((_distance(other, here) for i, other in enumerate(curves) if i != mine),
+                   default=0.0)  # fmt: skip
+        if away > best + 0.5:
+            best, found = away, (x, y)
+    return found
+
+
+def _apart(at: Sequence[Point], curves: Sequence[Floats], across: Scale) -> list[Point]:
+    """Return places of numbers that do not cover each other, along their curves."""
+    kept: list[Point] = []
+    for place, curve in zip(at, curves, strict=True):
+        others = [place, *_points_along(curve, across)]
+        free = (one for one in others
+                if all(np.hypot(one[0] - x, one[1] - y) > 2 * BADGE + 1 for x, y in kept))  # fmt: skip
+        kept.append(next(free, place))
+    return kept
+
+
+def _points_along(curve: Floats, across: Scale) -> list[Point]:
+    """Return points of a curve at even steps along it, ends left out."""
+    steps = np.hypot(*np.diff(curve, axis=0).T)
+    along = np.concatenate([[0.0], np.cumsum(steps)])
+    at = np.array(PLACES) * along[-1]
+    pairs = zip(np.interp(at, along, curve[:, 0]).tolist(),
+                np.interp(at, along, curve[:, 1]).tolist(), strict=True)  # fmt: skip
+    return [(x, y) for x, y in pairs if x < across.end - BADGE]
+
+
+def _distance(curve: Floats, point: Floats) -> float:
+    """Return the distance of a point from a curve."""
+    a, b = curve[:-1], curve[1:]
+    way = b - a
+    size = np.maximum((way**2).sum(axis=1), 1e-12)
+    share = np.clip(((point - a) * way).sum(axis=1) / size, 0.0, 1.0)
+    gaps = np.hypot(*(a + share[:, None] * way - point).T) if len(a) else np.hypot(*(curve - point).T)
+    return float(gaps.min())
+
+
+def _spread(heights: Sequence[float], top: float, bottom: float) -> list[float]:
+    """Return rising heights of labels, each at least a line below the one before."""
+    placed: list[float] = []
+    for y in heights:
+        placed.append(max(y, placed[-1] + LINE - 1 if placed else top))
+    over = placed[-1] - bottom
+    for i in range(len(placed) - 1, -1, -1):
+        if over > 0:
+            placed[i] = min(placed[i], bottom - (len(placed) - 1 - i) * (LINE - 1))
+    return placed

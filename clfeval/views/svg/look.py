@@ -1,0 +1,77 @@
+"""Colours and dashes of pictures: a model has the same ones in all pictures of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from clfeval.document import Document
+from clfeval.pages.schema import GATE_CODES
+from clfeval.records import dataclass, field
+
+COLORED = 8  # models with a colour, at most
+# Okabe and Ito's colours that are told apart with any colour vision; on white the yellow is darker
+LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222", "#9a8f00")
+DARK = ("#56b4e9", "#ff8c42", "#2fc59b", "#e3a2c7", "#e69f00", "#8fd0f5", "#f2f2f2", "#f0e442")
+DASHES = ("", "7 3", "2 2", "9 3 2 3", "12 4", "1 3", "9 2 2 2 2 2", "4 1")
+TONES = {  # names of tones, and their colours on light and on dark ground
+    "ink": ("#1b1e23", "#e8eaed"), "dim": ("#59616b", "#a9b2bd"), "grid": ("#e3e6ea", "#31363d"),
+    "rest": ("#a3abb5", "#66707b"), "band": ("#eef1f4", "#23282f"), "ground": ("#ffffff", "#16181c"),
+    "bad": ("#b3261e", "#ff8a80"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The colour, from 1 on, of each model that has one; the others are grey, which is 0."""
+
+    colors: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def from_result(cls, result: Document) -> Look:
+        """Return colours of up to eight models; of more, of the best, the tied, the reference."""
+        said = [one for one in result.answer if one.code not in GATE_CODES]
+        first = [name for one in said for name in one.models]
+        reference = result.parameters.get("reference")
+        table = next(iter(result.tables.values()), ())
+        models = list(dict.fromkeys(str(row["model"]) for row in table if row.get("model")))
+        known = {*models}
+        order = [one for one in (*first[:1], reference, *first[1:]) if one in known]
+        if len(models) <= COLORED:
+            order += models
+        kept = list(dict.fromkeys(order))[:COLORED]
+        return cls({name: i for i, name in enumerate(kept, start=1)})
+
+    def of(self, name: str) -> int:
+        """Return the number of the colour of a model; 0 is grey."""
+        return self.colors.get(name, 0)
+
+
+def color_rules(tones: int, scope: str = "") -> str:
+    """Return the CSS of colours on light (0) or dark (1) ground; scope: a selector before each."""
+    colors: Sequence[str] = (LIGHT, DARK)[tones]
+    shade = {name: both[tones] for name, both in TONES.items()}
+    rules = {
+        "text": f"fill:{shade['ink']}", ".dim": f"fill:{shade['dim']}",
+        ".grid": f"stroke:{shade['grid']}", ".axis": f"stroke:{shade['dim']}",
+        ".band": f"fill:{shade['band']}", ".ground": f"fill:{shade['ground']}",
+        ".bad": f"fill:{shade['bad']}", ".limit": f"stroke:{shade['bad']}",
+        ".s0": f"stroke:{shade['rest']}", ".f0": f"fill:{shade['rest']}",
+    }  # fmt: skip
+    for i, color in enumerate(colors, start=1):
+        rules |= {f".s{i}": f"stroke:{color}", f".f{i}": f"fill:{color}"}
+    return "".join(f"{scope} {name}{{{rule}}}" for name, rule in rules.items())
+
+
+def shape_rules(scope: str = "") -> str:
+    """Return the CSS of fonts, widths of lines and dashes; scope: a selector before each."""
+    font = "font-family:'DejaVu Sans','Liberation Sans',Arial,Helvetica,sans-serif"
+    rules = {
+        "text": f"{font};font-size:13px", ".title": "font-size:14px;font-weight:bold",
+        ".small": "font-size:11px", ".m": "text-anchor:middle", ".e": "text-anchor:end",
+        ".best": "font-weight:bold", ".line": "fill:none;stroke-width:2;stroke-linejoin:round",
+        ".thin": "fill:none;stroke-width:1", ".grid": "stroke-width:1", ".axis": "stroke-width:1",
+        ".ref": "fill:none;stroke-width:1.2;stroke-dasharray:4 3", ".limit": "stroke-width:1.5",
+        ".area": "fill-opacity:.16", ".bar": "fill-opacity:.55", ".dot": "stroke-width:1.5",
+        **{f".d{i}": f"stroke-dasharray:{dash}" for i, dash in enumerate(DASHES, start=1) if dash},
+    }  # fmt: skip
+    return "".join(f"{scope} {name}{{{rule}}}" for name, rule in rules.items())

@@ -1,0 +1,133 @@
+"""Pictures of a result as SVG: the charts of one name are the panels of one picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Literal
+
+from clfeval.document import Document
+from clfeval.errors import UsageError, list_names, suggestion
+from clfeval.formatting import escape_control_characters, printable
+from clfeval.pages.chart import Chart
+from clfeval.pages.pictures import pictures_of
+from clfeval.records import dataclass
+from clfeval.views.svg.axes import FONT, LINE, fold, label, pixel
+from clfeval.views.svg.curves import draw_curves
+from clfeval.views.svg.look import Look, color_rules, shape_rules
+from clfeval.views.svg.rows import (
+    draw_matrix,
+    draw_radars,
+    draw_rows,
+    matrix_height,
+    radars_height,
+    rows_height,
+)
+
+SIZE = (480, 360)  # pixels of a panel
+ACROSS = 2  # panels in a line of a file
+DRAW: Mapping[str, Callable[[Chart, Look, float, float], Iterator[str]]] = {
+    "lines": draw_curves, "points": draw_curves, "intervals": draw_rows, "bars": draw_rows,
+    "cells": draw_matrix, "profile": draw_matrix, "radar": draw_radars,
+}  # fmt: skip
+# the heights that follow from the number of rows, where none is asked for
+HEIGHTS: Mapping[str, Callable[[Chart], float]] = {
+    "intervals": rows_height, "bars": rows_height, "cells": matrix_height,
+    "profile": matrix_height, "radar": radars_height,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One chart as elements of SVG, with its size in pixels."""
+
+    elements: str
+    width: float
+    height: float
+
+
+def draw_panel(
+    chart: Chart, look: Look, size: tuple[float, float] = SIZE, *, titled: bool = True
+) -> Panel:
+    """Return a chart drawn as wide as `size`; its height follows from its rows, else from `size`."""
+    width, height = size
+    title = fold(chart.title, width - 12, FONT + 1.5) if titled else []
+    top = 8 + LINE * len(title)
+    inner = HEIGHTS[chart.kind](chart) if chart.kind in HEIGHTS else max(height - top, 80.0)
+    parts = [label(6, LINE * (i + 1) - 2, text, "title") for i, text in enumerate(title)]
+    body = "".join(DRAW[chart.kind](chart, look, width, inner))
+    parts.append(f'<g transform="translate(0 {pixel(top)})">{body}</g>')
+    return Panel("".join(parts), width, top + inner)
+
+
+def svg_element(
+    panels: Sequence[Panel], title: str, finding: str, name: str, *, style: str = "",
+    caption: str = "", across: int = ACROSS,
+) -> str:  # fmt: skip
+    """Return an SVG element of panels side by side and below each other, with title and caption."""
+    lines = [panels[i : i + across] for i in range(0, len(panels), across)]
+    width = max(sum(one.width for one in here) for here in lines)
+    parts, y = [], 0.0
+    for here in lines:
+        x = 0.0
+        for one in here:
+            parts.append(f'<g transform="translate({pixel(x)} {pixel(y)})">{one.elements}</g>')
+            x += one.width
+        y += max(one.height for one in here) + 6
+    for text in fold(caption, width - 12, FONT - 2) if caption else ():
+        y += 14
+        parts.append(label(6, y - 3, text, "small dim"))
+    size = f'viewBox="0 0 {pixel(width)} {pixel(y + 4)}"'
+    fixed = f' width="{pixel(width)}" height="{pixel(y + 4)}"' if style else ""
+    ground = f'<rect width="{pixel(width)}" height="{pixel(y + 4)}" class="ground"/>' if style else ""
+    ids = f'aria-labelledby="{name}-title" aria-describedby="{name}-desc"'
+    text = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size}{fixed} role="img" {ids}>'
+        f'<title id="{name}-title">{escape(printable(title))}</title>'
+        f'<desc id="{name}-desc">{escape(printable(finding))}</desc>'
+        f"{style}{ground}{''.join(parts)}</svg>"
+    )
+    return escape_control_characters(text)
+
+
+def picture_names(result: Document) -> list[str]:
+    """Return the names of the pictures that a result has, in the order of its page."""
+    return [*pictures_of(result)]
+
+
+def picture_of(
+    result: Document, name: str | None = None, *, size: tuple[int, int] | None = None,
+    caption: str | None = None, theme: Literal["light", "dark"] = "light", scope: str = "",
+) -> str:  # fmt: skip
+    """Return one picture as an SVG document that needs no other file; by default the first.
+
+    size: width and height in pixels of the whole picture; pictures of rows are as high as these
+    need. caption: by default files, rows and version. scope: a selector before each rule of the
+    style, where the picture is part of a document. Raises UsageError for other names.
+    """
+    charts = pictures_of(result)
+    if not charts:
+        raise UsageError.new(f"this result of {result.command} has no pictures", "unknown-table")
+    name = next(iter(charts)) if name is None else name
+    if name not in charts:
+        there = list_names([*charts], 40)
+        hint = suggestion(name, charts) or f"there are {there}"
+        raise UsageError.new(f"no picture '{name}' in this result", "unknown-table", hint=hint)
+    look, shown = Look.from_result(result), charts[name]
+    columns = min(len(shown), ACROSS)
+    width, height = size or (SIZE[0] * columns, SIZE[1])
+    each = (width / columns, height / -(-len(shown) // columns) if size else height)
+    panels = [draw_panel(one, look, each) for one in shown]
+    tone = theme == "dark"
+    style = f"<style>{shape_rules(scope)}{color_rules(int(tone), scope)}</style>"
+    text = default_caption(result) if caption is None else caption
+    finding = " ".join(dict.fromkeys(filter(None, (one.finding for one in shown))))
+    return svg_element(panels, shown[0].title, finding or shown[0].title, name, style=style,
+                       caption=text, across=columns)  # fmt: skip
+
+
+def default_caption(result: Document) -> str:
+    """Return what a picture is about where it stands alone: files, rows, and the settings."""
+    files = ", ".join(one.name for one in result.inputs)
+    rows = sum(one.rows for one in result.inputs)
+    return f"{result.command} of {files}, {rows:,} rows; clfeval {result.version}"
