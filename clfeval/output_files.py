@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from errno import EACCES
 from fnmatch import fnmatchcase
+from io import TextIOWrapper
 from pathlib import Path, PurePath
 from typing import IO, Any
 
@@ -111,7 +112,7 @@ class Draft:
                 raise PermissionError(EACCES, os.strerror(EACCES))
         handle, self._name = tempfile.mkstemp(prefix=".clfeval-", dir=target.parent)
         CleanupState.litter.add(self._name)
-        self.stream = os.fdopen(handle, "w", encoding="utf-8", newline="")
+        self.stream: TextIOWrapper = os.fdopen(handle, "w", encoding="utf-8", newline="")
 
     def replace_target(self, mode: int) -> None:
         """Close the file and replace the target by it; OSError where that is not allowed."""

@@ -86,18 +86,40 @@ class Result(Document):
         """
         print(terminal_text(self, names, width=width, digits=digits), end="")  # noqa: T201
 
-    def save(self, *paths: str | PathLike[str], table: str | None = None, digits: int = 3) -> None:
-        """Write files in the format of their suffixes: .json, .csv, .md, .html, .xml (gates).
+    def save(
+        self, *paths: str | PathLike[str], table: str | None = None, digits: int = 3,
+        picture: str | None = None, size: tuple[int, int] | None = None, caption: str | None = None,
+        font: str | PathLike[str] | None = None,
+    ) -> None:  # fmt: skip
+        """Write files in the format of their suffixes: .json, .csv, .md, .html, .svg, .png, .xml.
 
         table: the table of CSV, by default the first. digits: decimal places of .md and .html.
-        Either all files are written completely, or none. Raises UsageError.
+        picture: that of .svg and .png, by default the one the file is named after; a name ending
+        in / is a folder of all. size: width and height in pixels. caption: the line below it. font:
+        a .ttf file for .png. Either all files are written completely, or none. Raises UsageError.
         """
         _check_digits(digits)
         with _in_python():
             table_or_first(self, table)
             inputs, names = [item.name for item in self.inputs], [fspath(path) for path in paths]
-            with SavedFiles(names, inputs=inputs, gates=bool(self.gates)) as files:
-                files.write(self, OutputRequest(table, (), digits))
+            shown = () if picture is None else (picture,)
+            look = {"size": size, "caption": caption, "font": font and fspath(font)}
+            with SavedFiles(names, inputs=inputs, gates=bool(self.gates), command=self.command,
+                            shown=shown) as files:  # fmt: skip
+                files.write(self, OutputRequest(table, shown, digits, look))
+
+    def picture(
+        self, name: str | None = None, *, size: tuple[int, int] | None = None,
+        caption: str | None = None,
+    ) -> str:  # fmt: skip
+        """Return a picture, by default the first, as SVG; see `save` for size and caption.
+
+        Raises UsageError for a name that is no picture of this result.
+        """
+        from clfeval.views.svg.picture import picture_of
+
+        with _in_python(self.command):
+            return picture_of(self, name, size=size, caption=caption)
 
     def check(
         self, *, fail_under: Bounds = (), fail_over: Bounds = (), warn_under: Bounds = (),

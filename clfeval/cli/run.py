@@ -37,7 +37,7 @@ from clfeval.output_files import Draft
 from clfeval.pages.schema import DRY_RUN, HISTORY, SUITE, page_of
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import split_path
-from clfeval.views.files import SavedFiles, table_or_first
+from clfeval.views.files import PICTURES, SavedFiles, table_or_first
 
 if TYPE_CHECKING:
     from clfeval.document import Document
@@ -66,7 +66,10 @@ def run_command(
     planned = planned and {*output.show} <= {table.name for table in page_of(DRY_RUN).tables}
     screen, wanted = detect_screen(), requested_output(output, DRY_RUN if planned else command)
     read = [*tables, *(one for one in (gates.baseline, append) if one)]
-    with SavedFiles(output.save, inputs=read, gates=gates.any or batch, said="--save ") as files:
+    with SavedFiles(
+        output.save, inputs=read, gates=gates.any or batch, said="--save ", command=command,
+        shown=output.show,
+    ) as files:  # fmt: skip
         watched = nullcontext() if batch else show_spinner(tables)
         with nullcontext() if output.verbose else capture_engine_output(), watched:
             import clfeval.tables.prediction_files  # noqa: F401  # first, or polars undoes the next line
@@ -81,7 +84,9 @@ def run_command(
         if output.show:
             from clfeval.views.table_layout import check_available
 
-            check_available(result, output.show)
+            drawn = any(name.lower().endswith(PICTURES) for name in output.save)
+            pictures = page_of(result.command).pictures if drawn else ()
+            check_available(result, [name for name in output.show if name not in pictures])
         notes = [] if dry else [f"wrote {name}" for name in files.write(result, wanted)]
         if history and append is not None and not dry:
             from clfeval.api.baseline import history_entries
@@ -176,6 +181,7 @@ def show_history(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> 
 
 
 BATCHES = "Batches"  # panel
+MAX_PAGES = 20  # runs whose results are shown on the page of a batch
 MAX_RUN_LINES = 5  # lines of one run on standard error, unless all are requested
 
 
@@ -248,8 +254,9 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
         outcomes = []
         hear = print_notes if output.verbose else None
         runs = execute_runs(
-            plan.runs, dry=dry, fail_fast=batch.fail_fast, hear=hear, history=plan.history
-        )
+            plan.runs, dry=dry, fail_fast=batch.fail_fast, hear=hear, history=plan.history,
+            keep=total <= MAX_PAGES and any(name.endswith(".html") for name in output.save),
+        )  # fmt: skip
         for number, one in enumerate(runs, start=1):
             _print_outcome(f"[{number}/{total}] ", one, output)
             if output.annotate:

@@ -20,7 +20,7 @@ BATCH_TABLES = (
     Table("runs", (
         RUN, *cols("text", "command"), *cols("text?", "input"),
         Column("state", "text", among=STATES), *cols("count", "code"), *cols("count?", "rows"),
-        *cols("count", "gates missed warnings"), *cols("text?", "answer"),
+        *cols("count", "gates missed warnings"), *cols("text?", "answer page"),
     ), when=""),
     Table("answers", (RUN, *cols("text", "code text"))),
     Table("gates", (
@@ -41,6 +41,7 @@ BATCH_GLOSSARY = {
     "runs.gates": "number of gates", "missed": "number of missed gates",
     "runs.warnings": "number of missed gates that only warn",
     "runs.answer": "first error of the run, or the first sentence of its answer",
+    "page": "the HTML page that the run wrote",
     "answers.code": "code of the sentence", "answers.text": "sentence of the answer",
     "gates.text": "the gate as a sentence", "problems.text": "line of an error",
     "limit_text": "the limit as written, if it is a percentage of the baseline",

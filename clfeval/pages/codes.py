@@ -82,6 +82,8 @@ ERRORS: Mapping[str, str] = {
     "not-readable": "The file or the stream may not be read.",
     "not-utf8": "The text is in another encoding than UTF-8.",
     "nul-byte": "A line holds a NUL byte.",
+    "no-font": "No font draws the text of a .png file.",
+    "no-library": "A library that is not installed is needed.",
     "output": "Standard output or a file cannot be written.",
     "outside-scale": "A metric is outside the range that it is scaled from.",
     "positive-needed": "The positive class is unknown: --positive.",

@@ -357,6 +357,6 @@ GLOSSARY: Mapping[str, str] = {
 }
 PAGE = Page(
     "mars", TABLES, headline, page_tables, page_charts, ROWS, "all", ("alone", "rates", "cuts"),
-    ("bars", "matrix", "curves"), glossary=GLOSSARY,
+    ("bars", "matrix", "curves"), ("forest",), glossary=GLOSSARY,
     headings={"predicted negative": "flagged"},
 )  # fmt: skip

@@ -173,6 +173,7 @@ class Page:
     whole: str = "(all)"  # name of the whole table among its slices
     parts: tuple[str, ...] = ()  # names of displayed parts other than tables
     plots: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()  # names of pictures that are no plots on a terminal
     aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     glossary: Mapping[str, str] = field(default_factory=dict)
     headings: Mapping[str, str] = field(default_factory=dict)
@@ -192,7 +193,12 @@ class Page:
         """Names that can be requested: of parts, tables and plots."""
         tables = [table.name for table in self.every]
         more = (BASELINE, INTERVALS, PLOTS, ALL)
-        return [*dict.fromkeys((*self.parts, *tables, *self.plots, *more))]
+        return [*dict.fromkeys((*self.parts, *tables, *self.all_pictures, *more))]
+
+    @property
+    def all_pictures(self) -> tuple[str, ...]:
+        """Names of all pictures: those that letters can draw, and the others."""
+        return (*self.plots, *self.pictures)
 
     def column(self, name: str, table: str | None = None) -> Column | None:
         """Return a column of a table, or of the first table that has it, or of the summary."""

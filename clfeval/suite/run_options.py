@@ -268,7 +268,8 @@ def output_paths(
             wrong.add_problem(given, f"save: {text!r} is not a file name")
             continue
         try:
-            format_of_file(path)
+            if not path.endswith("/"):  # a folder of pictures
+                format_of_file(path)
         except UsageError as error:
             wrong.add_problem(given, f"save: {error.problems[0].what}", error.hint)
             continue

@@ -43,7 +43,7 @@ from clfeval.suite.plan import (
 )
 from clfeval.suite.run_options import RunLink
 from clfeval.suite.runs import Run, describe_input, display_path
-from clfeval.suite.schema import names_a_file
+from clfeval.suite.schema import LOOK, names_a_file
 from clfeval.tables.columns import OpenedTable
 from clfeval.tables.input import split_path
 from clfeval.tables.source import FRAME
@@ -73,6 +73,12 @@ class RunOutcome:
     reading: tuple[Row, ...] = field(default=())
     fault: ClfevalError | None = None
     entries: tuple[HistoryEntry, ...] = ()  # lines for a history
+    result: Document | None = None  # where the page of the batch is to show it
+
+    @property
+    def page(self) -> str | None:
+        """The page that it wrote."""
+        return next((path for path in self.wrote if path.lower().endswith(".html")), None)
 
     @property
     def missed_gates(self) -> list[Gate]:
@@ -87,11 +93,12 @@ class RunOutcome:
 
 def execute_runs(
     runs: Sequence[Run], *, dry: bool = False, fail_fast: bool = False, hear: Hear | None = None,
-    history: HistoryTarget | None = None,
+    history: HistoryTarget | None = None, keep: bool = False,
 ) -> Iterator[RunOutcome]:  # fmt: skip
     """Yield the outcome of each run, in order, as soon as it is done.
 
-    dry: only its table is opened. fail_fast: stop after a failure. Results are kept while later
+    dry: only its table is opened. fail_fast: stop after a failure. keep: with the results of runs
+    that write no page. Results are kept while later
     runs need them. history: receives the lines of all computed runs at the end, accepted,
     if requested, if all runs passed. Raises UsageError where it cannot be written.
     """
@@ -115,6 +122,7 @@ def execute_runs(
             done, result = _execute_run(run, kept, saves, seen if dry else None, hear, history)
             if result is not None and waiting[run.name]:
                 kept[run.name] = result
+            done = replace(done, result=result if keep and not done.page else None)
         if done.state in (FAILED, LEFT_OUT):
             failed[run.name] = done.code
         entries += done.entries
@@ -181,14 +189,18 @@ def _compute_run(
         if hear is not None:
             hear(f"{run.name}: {read.described().replace(FRAME, named)}")
 
-    with SavedFiles(run.save, inputs=run.reads, gates=gates.any, said="--save ") as files:
+    with SavedFiles(
+        run.save, inputs=run.reads, gates=gates.any, said="--save ", command=run.command,
+        shown=output.show,
+    ) as files:  # fmt: skip
         result = compute_with_gates(
             run.keys.command, table, run.options, gates, (listen, lambda _: None),
             partial(keys_to_add, run), label=label, run=run.name,
         )  # fmt: skip
         inputs = (replace(one, name=named) if one.name == FRAME else one for one in result.inputs)
         result = replace(result, inputs=tuple(inputs))
-        wanted = OutputRequest.from_names(run.command, output.show, output.digits)
+        look = {name: getattr(output, name) for name in LOOK}
+        wanted = OutputRequest.from_names(run.command, output.show, output.digits, look)
         table_or_first(result, wanted.table)
         entries = [] if label is None else history_entries(result, label, run.name)
         return result, files.write(result, wanted), entries
@@ -289,6 +301,7 @@ def suite_result(plan: Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Do
             for name, lost in ((run.name, run.lost) for run in plan.runs)
             if lost
         ),
+        runs={one.run.name: one.result for one in outcomes if one.result is not None},
     )
 
 
@@ -298,6 +311,7 @@ def _row(one: RunOutcome) -> Row:
         "run": one.run.name, "command": one.run.command, "input": describe_input(one.run) or None,
         "state": one.state, "code": int(one.code), "rows": one.rows, "gates": len(one.gates),
         "missed": len(one.missed_gates), "warnings": one.warned, "answer": said or None,
+        "page": one.page,
     }  # fmt: skip
 
 

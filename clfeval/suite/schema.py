@@ -19,7 +19,8 @@ from clfeval.suite.reading import TOP, VERSION, BatchErrors, Node
 from clfeval.tables.input import command_of
 
 RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # in addition to the options
-SAVED = ("save", "show", "digits")  # options on output that a run has
+LOOK = ("size", "caption", "font")  # options on pictures
+SAVED = ("save", "show", "digits", *LOOK)  # options on output that a run has
 BATCH_KEYS = ("dry_run",)  # of the whole batch, not of a run
 LIMITS = frozenset(name for kind in get_args(LimitKind) for name in (kind, kind.replace("-", "_")))
 # keys that users may write, with the keys of a run they mean

@@ -163,6 +163,9 @@ def check_available(result: Document, names: Collection[str]) -> None:
     shown = (*baseline_tables(result, every=True), *page.shown(result, DIGITS))
     there |= {one.name or one.table for one in shown}
     for name in names:
+        if name not in there and name in page.pictures:
+            hint = f"add --save {name}.svg"
+            raise UsageError.new(f"'{name}' is a picture for a file", "unknown-table", hint=hint)
         if name not in there:
             what = f"no '{name}' in this result; there are {list_names(sorted(there), 40)}"
             option = page.table(name).when.removesuffix("?")

@@ -276,5 +276,5 @@ HEADINGS: Mapping[str, str] = {
 }  # fmt: skip
 PAGE = Page(
     "mlcps", TABLES, headline, page_tables, page_charts, parts=("firm", "changes", "goals"),
-    plots=("profile", "radars", "scatter"), glossary=GLOSSARY, headings=HEADINGS,
+    plots=("profile", "radars", "scatter"), pictures=("ranks",), glossary=GLOSSARY, headings=HEADINGS,
 )  # fmt: skip

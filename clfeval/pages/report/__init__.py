@@ -331,5 +331,6 @@ PAGE = Page(
     "report", TABLES, headline, page_tables, page_charts, beyond=other_commands_hint,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
+    pictures=("forest", "differences", "pairs", "scores", "confusion", "slices"),
     glossary=GLOSSARY, headings=HEADINGS,
 )  # fmt: skip

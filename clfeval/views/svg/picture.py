@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from typing import Literal
+from typing import Any, Literal
 
 from clfeval.document import Document
 from clfeval.errors import UsageError, list_names, suggestion
@@ -124,6 +124,11 @@ def picture_of(
     finding = " ".join(dict.fromkeys(filter(None, (one.finding for one in shown))))
     return svg_element(panels, shown[0].title, finding or shown[0].title, name, style=style,
                        caption=text, across=columns)  # fmt: skip
+
+
+def as_svg(result: Document, *, picture: str, look: Mapping[str, Any]) -> str:
+    """Return the text of a file with one picture; look: size and caption, where given."""
+    return picture_of(result, picture, size=look.get("size"), caption=look.get("caption")) + "\n"
 
 
 def default_caption(result: Document) -> str:

@@ -1,0 +1,60 @@
+"""PNG of a picture, by resvg; never without its text: a font is looked for first."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from clfeval.document import Document
+from clfeval.errors import UsageError
+from clfeval.views.svg.picture import picture_of
+
+FAMILIES = ("DejaVu Sans", "Liberation Sans", "Arial", "Helvetica", "Noto Sans")
+ZOOM = 2  # pixels of a file to one of the picture, where no size is given
+LETTER = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">{}</svg>'
+FAMILY, WINDOWS = 1, 3  # of the records of a font's table of names
+
+
+def as_png(result: Document, *, picture: str, look: Mapping[str, Any]) -> bytes:
+    """Return one picture as PNG; look: size, caption and font, where given.
+
+    Raises UsageError where the extra `png` is not installed, or no font draws a letter.
+    """
+    try:
+        from resvg_py import svg_to_bytes
+    except ImportError as error:
+        hint = "pip install 'clfeval[png]', or save .svg"
+        raise UsageError.new("a .png file needs resvg-py", "no-library", hint=hint) from error
+    font, size = look.get("font"), look.get("size")
+    known: dict[str, Any] = {"font_files": [font], "skip_system_fonts": True} if font else {}
+    for family in [font_family(font)] if font else FAMILIES:
+        text = f"<text x='2' y='16' font-family='{family}'>M</text>"
+        drawn, blank = (svg_to_bytes(svg_string=LETTER.format(one), **known) for one in (text, ""))
+        if bytes(drawn) != bytes(blank):
+            break
+    else:
+        what = f"'{font}' is not a font that can be used" if font else "no font found for a .png file"
+        raise UsageError.new(what, "no-font", hint="give one: --font FILE.ttf, or save .svg")
+    svg = picture_of(result, picture, size=size, caption=look.get("caption"))
+    named = svg.replace("'DejaVu Sans','Liberation Sans'", f"'{family}'", 1)
+    return bytes(svg_to_bytes(svg_string=named, zoom=1 if size else ZOOM, **known))
+
+
+def font_family(path: str) -> str:
+    """Return the name of the family of a TrueType or OpenType font; UsageError if it is none."""
+    try:
+        data = Path(path).read_bytes()
+        tables = (struct.unpack_from(">4s4xII", data, 12 + 16 * i) for i in range(data[5]))
+        start = next(offset for tag, offset, _ in tables if tag == b"name")
+        count, texts = struct.unpack_from(">HH", data, start + 2)
+        for i in range(count):
+            platform, _, _, name, length, at = struct.unpack_from(">6H", data, start + 6 + 12 * i)
+            if (platform, name) == (WINDOWS, FAMILY):
+                begin = start + texts + at
+                return data[begin : begin + length].decode("utf-16-be")
+    except (OSError, IndexError, StopIteration, struct.error, UnicodeDecodeError) as error:
+        what = f"cannot read the font '{path}'"
+        raise UsageError.new(what, "no-font", hint="give a .ttf or .otf file") from error
+    raise UsageError.new(f"the font '{path}' has no name", "no-font", hint="give another")
