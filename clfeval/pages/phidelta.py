@@ -377,7 +377,7 @@ GLOSSARY: Mapping[str, str] = {
 PARTS = ("readings", "rates", "unbiased", "sample", "regions", "slices", "plane", "break-even",
          "spread")  # fmt: skip
 PAGE = Page(
-    "phidelta", TABLES, headline, page_tables, lambda _: (), parts=PARTS, plots=("diamond",), pictures=("forest",),
-    glossary=GLOSSARY,
+    "phidelta", TABLES, headline, page_tables, lambda _: (), parts=PARTS, plots=("diamond",),
+    pictures=("forest",), glossary=GLOSSARY,
     headings={"minus": "comparisons.reference", "P:N": "odds", "joint CI": "interval"},
 )  # fmt: skip

@@ -10,14 +10,14 @@ from math import isclose
 from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
 from clfeval.formatting import format_class_ratio, format_count, format_number, join_names
 from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series
-from clfeval.pages.phidelta import CORNERS
-from clfeval.pages.report.pictures import (
-    title_of,
+from clfeval.pages.intervals import (
     deciding_measure,
     interval_words,
     intervals_of_models,
     sentence,
+    title_of,
 )
+from clfeval.pages.phidelta import CORNERS
 from clfeval.pages.schema import GATE_CODES, HISTORY, page_of
 
 FEATURES = 300  # dots of features, at most
@@ -59,7 +59,10 @@ def _mars(result: Document) -> Iterator[Chart]:
                 share = format_number(cell_value(pair["shine_through"]) or 0.0)
                 finding = f"{join_names(pair['models'])} together have the highest ShineThrough"
                 finding += f" of all pairs: {share}."
-            for measure, title in (("shine_through", "ShineThrough ↑"), ("occlusion", "Occlusion ↓")):
+            for measure, title in (
+                ("shine_through", "ShineThrough ↑"),
+                ("occlusion", "Occlusion ↓"),
+            ):
                 yield replace(
                     chart, title=f"{title} of pairs (single models on the diagonal)", rank="main",
                     series=series if measure == "shine_through" else _pairs(result, measure),
@@ -68,7 +71,9 @@ def _mars(result: Document) -> Iterator[Chart]:
         elif chart.name == "bars":
             most = max(chart.series, key=lambda one: one.values[0] or 0.0)
             what = chart.title.removeprefix("Unique ")
-            finding = f"{join_names([most.name])} has the most unique {what}: {most.values[0]:,.10g}."
+            finding = (
+                f"{join_names([most.name])} has the most unique {what}: {most.values[0]:,.10g}."
+            )
             yield replace(chart, x=Axis(chart.title.lower()), finding=finding, rank="main")
         else:
             yield replace(chart, y=replace(chart.y, label=chart.title.partition(" at ")[0]))
@@ -120,10 +125,11 @@ def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
     for corner, at in zip(CORNERS, outline, strict=True):
         notes += [f"{corner} ({at[0]:.3g}, {at[1]:.3g})"] * (not balanced)
     notes += ["top: always right; left: always negative; right: always positive"] * balanced
+    names = ("φ: bias", "δ: discrimination") if balanced else ("φ_b", "δ_b")
+    across, up = (Axis(name, ends=(-reach, reach)) for name in names)
     return Chart(
-        "points", f"φ-δ diagram, {title}", Axis("φ: bias" if balanced else "φ_b", ends=(-reach, reach)),
-        Axis("δ: discrimination" if balanced else "δ_b", ends=(-reach, reach)), (edges, *axes, *dots),
-        name="diamond", square=True, extra=tuple(extra), key=tuple(map(Note, dict.fromkeys(notes))),
+        "points", f"φ-δ diagram, {title}", across, up, (edges, *axes, *dots), name="diamond",
+        square=True, extra=tuple(extra), key=tuple(map(Note, dict.fromkeys(notes))),
         rank="main",
     )  # fmt: skip
 
@@ -139,7 +145,9 @@ def _enlarged(chart: Chart) -> Chart | None:
     half = 0.53 * max(max(side) - min(side) for side in sides)
     if half * ENLARGED > 1:
         return None
-    ends = [((max(side) + min(side)) / 2 - half, (max(side) + min(side)) / 2 + half) for side in sides]
+    ends = [
+        ((max(side) + min(side)) / 2 - half, (max(side) + min(side)) / 2 + half) for side in sides
+    ]
     dots = [one for one in chart.series if not one.letter]
     return replace(
         chart, title="The same, enlarged", x=replace(chart.x, ends=ends[0]), series=tuple(dots),
@@ -204,7 +212,7 @@ def _isometrics(
     found: dict[tuple[str, float], dict[str, list[Point]]] = {}
     for row in result.tables.get("isometrics", ()):
         at, value = _point(row, f"phi{end}", f"delta{end}"), cell_value(row["value"])
-        here = str(row["odds"]) == odds or isclose(float(str(row["prevalence"])), 0.5) and not end
+        here = str(row["odds"]) == odds or (isclose(float(str(row["prevalence"])), 0.5) and not end)
         if at and value is not None and here:
             branch = found.setdefault((str(row["measure"]), value), {})
             branch.setdefault(str(row["branch"]), []).append(at)
@@ -220,7 +228,9 @@ def _tune_jpt(result: Document) -> Iterator[Chart]:
         label = "threshold" if chart.name == "cuts" else what
         # letters, as numbers are those of the curves; options are of a screen
         turned = {str(i): letter for i, letter in enumerate("abcdefgh", start=1)}
-        marks = tuple(replace(one, letter=turned.get(one.letter, one.letter)) for one in chart.marks)
+        marks = tuple(
+            replace(one, letter=turned.get(one.letter, one.letter)) for one in chart.marks
+        )
         key = [replace(note, text=f"{turned.get(note.text[:1], note.text[:1])}{note.text[1:]}")
                for note in chart.key if "--" not in note.text]  # fmt: skip
         yield replace(chart, y=replace(chart.y, label=label), finding=finding, marks=marks,
@@ -235,9 +245,15 @@ def _mlcps(result: Document) -> Iterator[Chart]:
         yield replace(radars, rank="main", title=radars.title.partition("; dotted")[0] + ")")
     if profile := charts.get("profile"):
         values = [v for one in profile.series for v in one.values if v is not None]
-        low, wide = min(values, default=0.0), (max(values, default=1.0) - min(values, default=0.0)) or 1.0
+        low, wide = (
+            min(values, default=0.0),
+            (max(values, default=1.0) - min(values, default=0.0)) or 1.0,
+        )
         series = tuple(
-            replace(one, spans=tuple((None if v is None else (v - low) / wide, None) for v in one.values))
+            replace(
+                one,
+                spans=tuple((None if v is None else (v - low) / wide, None) for v in one.values),
+            )
             for one in profile.series
         )
         yield replace(profile, rank="main", x=Axis("darker is better"), key=(), series=series,
@@ -253,12 +269,18 @@ def _ranks(result: Document) -> Iterator[Chart]:
         low, rank, high = (
             cell_value(row[name]) for name in ("best_over_orders", "mlcps", "worst_over_orders")
         )
-        words = "" if rank is None else f"{rank:g}" if low == high else f"{rank:g} [{low:g} to {high:g}]"
+        words = (
+            ""
+            if rank is None
+            else f"{rank:g}"
+            if low == high
+            else f"{rank:g} [{low:g} to {high:g}]"
+        )
         series.append(Series(str(row["model"]), values=(rank,), spans=((low, high),), words=words))
+    title = "Rank by MLcps, and its range over all orders of the metrics"
     yield Chart(
-        "intervals", "Rank by MLcps, and its range over all orders of the metrics", Axis("rank, 1 is best"),
-        series=tuple(series), name="ranks", rank="main",
-        finding=sentence(result, "first", "firm", "order"),
+        "intervals", title, Axis("rank, 1 is best"), series=tuple(series), name="ranks",
+        rank="main", finding=sentence(result, "first", "firm", "order"),
     )  # fmt: skip
 
 

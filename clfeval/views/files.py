@@ -64,7 +64,11 @@ class OutputRequest:
 
     @classmethod
     def from_names(
-        cls, command: str, names: tuple[str, ...], digits: int, look: Mapping[str, Any] | None = None
+        cls,
+        command: str,
+        names: tuple[str, ...],
+        digits: int,
+        look: Mapping[str, Any] | None = None,
     ) -> OutputRequest:
         """Return the request of these names: the first that is a table is the one of CSV."""
         from clfeval.pages.schema import page_of
@@ -142,7 +146,9 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         if folder.exists() and not folder.is_dir():
             raise UsageError.new(f"cannot write '{name}': it is a file", "output")
         if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
-            raise UsageError.new(f"cannot write '{name}': no such folder, or not writable", "output")
+            raise UsageError.new(
+                f"cannot write '{name}': no such folder, or not writable", "output"
+            )
 
     def _open(self, name: str, *, gates: bool) -> Draft:
         path, form = Path(name), format_of_file(name, self._said)

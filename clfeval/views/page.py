@@ -45,7 +45,7 @@ NOTEBOOK_STYLE = (
 
 
 def as_html(result: Document, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
-    """Return one `<div>` for a notebook: answer, gates, main tables and picture; the rest folded."""
+    """Return one `<div>` for a notebook: answer, gates, main tables, picture; the rest folded."""
     page = sort_tables(result, names, digits)
     out = [f'<div class="clfeval">{NOTEBOOK_STYLE}', *_answer(result)]
     out += _gates(result)
@@ -56,9 +56,8 @@ def as_html(result: Document, *, digits: int = DIGITS, names: Collection[str] = 
     out += [f"<p>{escape(reason)}</p>" for reason in undefined_reasons(result, shown)]
     out += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
     if page.folded:
-        out.append("<details><summary>More tables</summary>")
-        out += [_table(layout_table(one, result, digits)) for one in page.folded]
-        out.append("</details>")
+        more = (_table(layout_table(one, result, digits)) for one in page.folded)
+        out.append(_folded("More tables", "".join(more)))
     out.append(f"<p><code>{escape(result.signature)}</code></p></div>")
     for _, other, shown_too in other_results(result, names):
         out.append(f"<hr>{as_html(other, digits=digits, names=shown_too)}")
@@ -112,8 +111,7 @@ def _style() -> str:
         + color_rules(i, "svg")
         for i in range(2)
     )  # fmt: skip
-    ink = "html{background:var(--ground);color:var(--ink)}.now{stroke:var(--ink);stroke-width:2.5;fill:none}"
-    return (f"{_asset('page.css')}{ink}{shape_rules('svg')}{light}"
+    return (f"{_asset('page.css')}{shape_rules('svg')}{light}"
             f"@media screen and (prefers-color-scheme:dark){{{dark}}}")  # fmt: skip
 
 
@@ -145,11 +143,11 @@ def _sections(
     """Yield id, title and content of the sections of a result and of those of other commands."""
     page = sort_tables(result, names, digits)
     which = f" of {result.command}" if before else ""
-    tables = [
-        _folded_table(layout_table(one, result, digits, wide=page.wide or one not in page.opened),
-                      opened=one in page.opened)
-        for one in (*page.opened, *page.folded)
-    ]  # fmt: skip
+    tables = []
+    for one in (*page.opened, *page.folded):
+        first = one in page.opened
+        part = layout_table(one, result, digits, wide=page.wide or not first)
+        tables.append(_folded(part.title, _table(part, titled=False), opened=first))
     reasons = [*undefined_reasons(result, (*page.opened, *page.folded)),
                *(warning.message for warning in result.warnings)]  # fmt: skip
     tables += [f"<p>{escape(reason)}</p>" for reason in reasons]
@@ -202,18 +200,14 @@ def _runs(result: Document, digits: int, target: str) -> str:
         if page := row.get("page"):
             link = os.path.relpath(str(page), os.path.dirname(target) or ".").replace(os.sep, "/")
             parts.append(f'<p><a href="{escape(link)}">{escape(name)}</a>: {state}</p>')
-        elif name in result.runs:
-            one = result.runs[name]
-            key = f"run-{len(parts)}-"
+            continue
+        content = [f"<p>{escape(str(row['answer'] or ''))}</p>"]
+        if one := result.runs.get(name):
             view = sort_tables(one, (), digits)
-            tables = [_table(layout_table(each, one, digits, wide=view.wide)) for each in view.opened]
-            parts.append(
-                f"<details><summary>{escape(name)}: {state}</summary>{''.join(_answer(one))}"
-                f"{''.join(_gates(one))}{''.join(tables)}{_pictures(one, key, sliders=False)}</details>"
-            )
-        else:
-            text = escape(str(row["answer"] or ""))
-            parts.append(f"<details><summary>{escape(name)}: {state}</summary><p>{text}</p></details>")
+            tables = (layout_table(each, one, digits, wide=view.wide) for each in view.opened)
+            pictures = _pictures(one, f"run-{len(parts)}-", sliders=False)
+            content = [*_answer(one), *_gates(one), *map(_table, tables), pictures]
+        parts.append(_folded(f"{name}: {row['state']}", "".join(content)))
     return "\n".join(parts) or "<p>No run was computed.</p>"
 
 
@@ -233,7 +227,7 @@ def _pictures(result: Document, before: str = "", *, sliders: bool = True) -> st
         return ""
     more = "\n".join(folded)
     more = f'<div class="pictures">{more}</div>' if more else ""
-    more = f"<details><summary>More pictures</summary>{more}</details>" if opened and more else more
+    more = _folded("More pictures", more) if opened and more else more
     panel = _slider_panel(result) if sliders and not before else ""
     first = f'<div class="pictures">{"".join(opened)}</div>' if opened else ""
     return f"{panel}{first}{more}"
@@ -302,9 +296,9 @@ def _slider_panel(result: Document) -> str:
     )
 
 
-def _folded_table(part: TextTable, *, opened: bool) -> str:
+def _folded(title: str, content: str, *, opened: bool = False) -> str:
     state = " open" * opened
-    return f"<details{state}><summary>{escape(part.title)}</summary>{_table(part, titled=False)}</details>"
+    return f"<details{state}><summary>{escape(title)}</summary>{content}</details>"
 
 
 def _table(part: TextTable, *, titled: bool = True) -> str:
@@ -326,4 +320,6 @@ def _table(part: TextTable, *, titled: bool = True) -> str:
     note = "".join(f"<p>{escape(line)}</p>" for line in filter(None, (*part.legend, part.note)))
     table = f"<table>{head}<tbody>{body}</tbody></table>"
     name = escape(part.title)
-    return f'{title}<div class="w" tabindex="0" role="region" aria-label="{name}">{table}</div>{note}'
+    return (
+        f'{title}<div class="w" tabindex="0" role="region" aria-label="{name}">{table}</div>{note}'
+    )

@@ -7,8 +7,8 @@ from itertools import accumulate
 
 from clfeval.document import Document, Row, cell_value
 from clfeval.formatting import format_count, quote_if_ambiguous
-from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
 from clfeval.pages.chart import Axis, Chart, Note, Point, Series
+from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
 from clfeval.pages.schema import SHARED, Column, Json, Page, Table, cols
 from clfeval.pages.table_parts import MODEL, format_cell, join_names, majority_class_note
 
@@ -276,5 +276,6 @@ HEADINGS: Mapping[str, str] = {
 }  # fmt: skip
 PAGE = Page(
     "mlcps", TABLES, headline, page_tables, page_charts, parts=("firm", "changes", "goals"),
-    plots=("profile", "radars", "scatter"), pictures=("ranks",), glossary=GLOSSARY, headings=HEADINGS,
+    plots=("profile", "radars", "scatter"), pictures=("ranks",), glossary=GLOSSARY,
+    headings=HEADINGS,
 )  # fmt: skip

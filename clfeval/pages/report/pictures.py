@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from clfeval.document import Answer, Document, Estimate, Row, as_estimate, cell_value
+from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
 from clfeval.formatting import (
     describe_reference,
     format_exact,
@@ -15,19 +15,27 @@ from clfeval.formatting import (
     quote_if_ambiguous,
     with_interval,
 )
-from clfeval.measures.catalog import CATALOG, measure_title
+from clfeval.measures.catalog import CATALOG
 from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, Span
+from clfeval.pages.intervals import (
+    deciding_measure,
+    first_sentences,
+    interval_row,
+    intervals_of_models,
+    leading_models,
+    sentence,
+    title_of,
+)
 from clfeval.pages.report import SHARE_RANGE, page_charts
-from clfeval.pages.schema import GATE_CODES, comparison_rows
-from clfeval.pages.table_parts import best_and_tied_signs, sort_by_column
+from clfeval.pages.schema import comparison_rows
+from clfeval.pages.table_parts import sort_by_column
 
 PANELS = 4  # models with a panel of their own
 MEASURES = 4  # measures whose differences have a panel each
 SLICES = 15  # slices shown
-LEFT = (("pr", "precision"), ("gain", "sensitivity"), ("lift", "lift"), ("risk", "error rate"))
-VERTICAL = {"roc": "sensitivity", "benefit": "net benefit", "calibration": "share of positives"} | {
-    name: title for name, title in LEFT
-}  # titles of y-axes
+VERTICAL = {"benefit": "net benefit", "roc": "sensitivity", "pr": "precision", "lift": "lift",
+            "gain": "sensitivity", "risk": "error rate"}  # fmt: skip
+FOLDED = ("pr", "gain", "lift", "risk")  # among other pictures, below the first ones
 
 
 def pictures(result: Document) -> Iterator[Chart]:
@@ -45,104 +53,9 @@ def pictures(result: Document) -> Iterator[Chart]:
             yield replace(_with_details(result, charts[name], best), rank="main")
     yield from _confusions(result, shown)
     yield from _slices(result)
-    for name, _ in LEFT:
+    for name in FOLDED:
         if name in charts:
             yield _with_details(result, charts[name], best)
-
-
-def deciding_measure(result: Document) -> str:
-    """Return the measure of the first sentence that is in the main table, else its first one."""
-    rows = next(iter(result.tables.values()), ())
-    known = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
-    said = (one.measure for one in result.answer if one.code not in GATE_CODES)
-    defined = (name for name in known if any(cell_value(row[name]) is not None for row in rows))
-    return next((one for one in said if one in known), next(defined, "")) or ""
-
-
-def leading_models(result: Document, most: int) -> list[str]:
-    """Return the best model and those tied with it, by the main table."""
-    rows = sort_by_column(result.whole("models"), deciding_measure(result))
-    tied = [str(row["model"]) for row in rows if row.get("tied")]
-    return (tied or [str(row["model"]) for row in rows[:1]])[:most]
-
-
-def sentence(result: Document, *codes: str) -> str:
-    """Return the sentences of the answer with these codes."""
-    said: list[Answer] = [one for one in result.answer if one.code in codes]
-    return " ".join(one.text for one in said)
-
-
-def title_of(measure: str) -> str:
-    """Return the title of a measure."""
-    return measure_title(measure, None) if measure in CATALOG else measure.replace("_", " ")
-
-
-def interval_words(one: Estimate, digits: int = 3) -> str:
-    """Return a value and its limits for the end of a row."""
-    if one.value is None:
-        return "undefined"
-    if one.low is None or one.high is None:
-        return format_number(one.value, digits)
-    low, high = format_number(one.low, digits), format_number(one.high, digits)
-    return f"{format_number(one.value, digits)} [{low}, {high}]".replace("-", "−")
-
-
-def interval_row(name: str, cell: object, **more: str) -> Series:
-    """Return the row of an estimate in a chart of intervals."""
-    one = as_estimate(cell)
-    made = Series(name, values=(one.value,), spans=((one.low, one.high),), words=interval_words(one))
-    return replace(made, **more)  # type: ignore[arg-type]
-
-
-def intervals_of_models(result: Document, measure: str = "") -> Iterator[Chart]:
-    """Yield each model's deciding measure with its interval, limits of gates, and who is tied."""
-    measure = measure or deciding_measure(result)
-    whole = result.whole("models")
-    if not measure or not whole:
-        return
-    rows = sort_by_column(whole, measure)
-    down = measure in CATALOG and CATALOG[measure].arrow == "↓"
-    rows = rows[::-1] if down else rows
-    signs = best_and_tied_signs(rows) if "tied" in rows[0] else _signs_of_answer(result, rows)
-    series = tuple(
-        interval_row(str(row["model"]), row[measure], sign=sign)
-        for row, sign in zip(rows, signs or [""] * len(rows), strict=True)
-    )
-    level = result.parameters.get("level")
-    title = title_of(measure)
-    title = f"{title[:1].upper()}{title[1:]}" if title[:1].isascii() else title
-    title += f" with {100 * level:g}% confidence intervals" if level else ""
-    key = "grey: best, and not significantly different from it" if any(signs) else ""
-    yield Chart(
-        "intervals", title, Axis(key or title_of(measure)), series=series, name="forest", rank="main",
-        finding=_first_sentences(result), guides=tuple(_gate_limits(result, measure)),
-    )  # fmt: skip
-
-
-def _signs_of_answer(result: Document, rows: Sequence[Row]) -> list[str]:
-    said = [one for one in result.answer if one.code not in GATE_CODES]
-    best = {name for one in said[:1] for name in one.models}
-    ties = [one for one in said if one.code == "not-significantly-different"]
-    everyone = any("The other models" in one.text for one in ties)
-    tied = {name for one in ties for name in one.models}
-    return ["best" if row["model"] in best else "equal" if everyone or row["model"] in tied else ""
-            for row in rows] if ties else []  # fmt: skip
-
-
-def _first_sentences(result: Document) -> str:
-    said = [one for one in result.answer if one.code not in GATE_CODES]
-    also = [one.text for one in said[1:2] if one.code == "not-significantly-different"]
-    return " ".join([*(one.text for one in said[:1]), *also])
-
-
-def _gate_limits(result: Document, measure: str) -> Iterator[Guide]:
-    signs = {"under": "≥", "over": "≤"}
-    for gate in dict.fromkeys((g.kind, g.metric, g.limit, g.slice) for g in result.gates):
-        kind, metric, limit, inside = gate
-        sign = signs.get(kind.rpartition("-")[2])
-        if sign and inside is None and metric in (measure, f"{measure}.low", f"{measure}.high"):
-            part = metric.removeprefix(measure).replace(".", " ")
-            yield Guide(f"gate{part} {sign} {limit:g}", x=limit, limit=True)
 
 
 def differences(result: Document) -> Iterator[Chart]:
@@ -168,12 +81,16 @@ def differences(result: Document) -> Iterator[Chart]:
             verdict = f" {row['verdict']}" if row["verdict"] else ""
             made = interval_row(name, row["difference_adjusted"])
             series.append(replace(made, words=f"{made.words}{verdict}"))
-        to = "between models" if several else f"to {describe_reference(str(here[0]['reference']), given)}"
+        to = (
+            "between models"
+            if several
+            else f"to {describe_reference(str(here[0]['reference']), given)}"
+        )
         found = sentence(result, "compared", "significantly-worse", "equivalent")
         yield Chart(
             "intervals", f"Difference in {title_of(measure)} {to}, simultaneous intervals",
             Axis(f"difference in {title_of(measure)}"), series=tuple(series), guides=tuple(guides),
-            name="differences", rank="main", finding=found or _first_sentences(result),
+            name="differences", rank="main", finding=found or first_sentences(result),
         )  # fmt: skip
 
 
@@ -199,7 +116,7 @@ def _all_pairs(result: Document) -> Iterator[Chart]:
     yield Chart(
         "cells", f"Differences in {title_of(lead)}: row minus column", series=series,
         names=tuple(names), x=Axis("shaded: significant, adjusted for all pairs"), name="pairs",
-        rank="main", finding=sentence(result, "compared") or _first_sentences(result),
+        rank="main", finding=sentence(result, "compared") or first_sentences(result),
     )  # fmt: skip
 
 
@@ -231,7 +148,9 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
                  if one.code == "probabilities" and model in one.models]  # fmt: skip
         off = sum(1 for (x, _), (low, high) in zip(at, limits, strict=True)
                   if low is not None and high is not None and not low <= x <= high)  # fmt: skip
-        finding = f"{quote_if_ambiguous(model)}: {off} of {len(groups)} score groups have an interval"
+        finding = (
+            f"{quote_if_ambiguous(model)}: {off} of {len(groups)} score groups have an interval"
+        )
         finding += " that excludes their mean score."
         diagonal = Series("calibrated", ((SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2),), letter=":")
         yield Chart(
@@ -285,7 +204,7 @@ def _score_range(bars: Sequence[Series]) -> Point:
 
 
 def _with_details(result: Document, chart: Chart, best: str) -> Chart:
-    """Return a chart of curves with thresholds in force, a band, the title of y, and the finding."""
+    """Return a chart of curves with thresholds in force, a band, and the finding."""
     name = chart.name
     chart = replace(chart, y=replace(chart.y, label=VERTICAL[name]))
     made = {"roc": _roc_details, "pr": _pr_details, "benefit": _benefit_details}.get(name)
@@ -334,7 +253,9 @@ def _roc_details(result: Document, chart: Chart, best: str) -> Chart:
         finding += f"{with_interval(auc.value, auc.low, auc.high)}."
     key = [Note("dots: thresholds in force")] if _in_force(result, "fpr", "sensitivity") else []
     level = 100 * (result.parameters.get("level") or 0.0)
-    key += [Note(f"band: {level:g}% regions of both rates of {best} at each threshold")] * bool(area)
+    key += [Note(f"band: {level:g}% regions of both rates of {best} at each threshold")] * bool(
+        area
+    )
     extra = (*area, *_in_force(result, "fpr", "sensitivity"))
     return replace(chart, extra=extra, finding=finding, key=(*chart.key, *key), square=True)
 
@@ -344,7 +265,9 @@ def _pr_details(result: Document, chart: Chart, best: str) -> Chart:
     found, hit = (cell_value(row.get(name)) for name in ("precision", "sensitivity"))
     finding = ""
     if found is not None and hit is not None:
-        finding = f"At its threshold {quote_if_ambiguous(best)} has precision {format_number(found)}"
+        finding = (
+            f"At its threshold {quote_if_ambiguous(best)} has precision {format_number(found)}"
+        )
         finding += f" and sensitivity {format_number(hit)}."
     return replace(chart, extra=_in_force(result, "sensitivity", "precision"), finding=finding,
                    key=(*chart.key, Note("dots: thresholds in force")))  # fmt: skip
@@ -376,8 +299,8 @@ def _flagging(result: Document, best: str) -> str:
     share, hit = (cell_value(row.get(name)) for name in ("flagged", "sensitivity"))
     if share is None or hit is None:
         return ""
-    return (f"The {format_percent(share)}% of the rows that {quote_if_ambiguous(best)} scores highest "
-            f"hold {format_percent(hit)}% of the positives.")  # fmt: skip
+    who = f"the {format_percent(share)}% of the rows with the highest scores"
+    return f"By {quote_if_ambiguous(best)}, {who} hold {format_percent(hit)}% of the positives."
 
 
 def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
@@ -386,7 +309,9 @@ def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
         rows = _of_model(result, "confusion", model)
         if not rows:
             continue
-        classes = list(dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows))
+        classes = list(
+            dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows)
+        )
         classes = _in_order(result, classes)
         cells = {(str(row["truth"]), str(row["predicted"])): row for row in rows}
         none: Mapping[str, None] = {"rows": None, "share": None}
@@ -404,7 +329,9 @@ def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
         finding = "Every row is predicted correctly."
         if wrong is not None and cell_value(wrong["rows"]):
             share = format_percent(cell_value(wrong["share"]) or 0.0)
-            finding = f"Most frequent error of {quote_if_ambiguous(model)}: {wrong['truth']} predicted"
+            finding = (
+                f"Most frequent error of {quote_if_ambiguous(model)}: {wrong['truth']} predicted"
+            )
             finding += f" as {wrong['predicted']}, {wrong['rows']:,} rows ({share}% of the class)."
         yield Chart(
             "cells", f"Confusion of {model}: true class by predicted class", series=series,
@@ -447,11 +374,11 @@ def _slices(result: Document) -> Iterator[Chart]:
     guides = () if value is None else (Guide("all rows", x=value),)
     worse = [str(row["slice"]) for row in ordered if not order(row)[0]]
     finding = f"{quote_if_ambiguous(model)} is significantly worse in {title_of(measure)} in "
-    finding += f"{', '.join(worse[:3])}{' and others' * (len(worse) > 3)}." if worse else "no slice."
+    finding += (
+        f"{', '.join(worse[:3])}{' and others' * (len(worse) > 3)}." if worse else "no slice."
+    )
     yield Chart(
         "intervals", f"{title_of(measure)} of {model} by slice, worst first",
         Axis("▼ significantly worse than outside the slice"), series=tuple(series), guides=guides,
         name="slices", rank="main", left=len(rows) - len(series), finding=finding,
     )  # fmt: skip
-
-

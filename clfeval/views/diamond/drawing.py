@@ -10,8 +10,8 @@ from itertools import combinations, islice, pairwise
 from math import floor
 
 from clfeval.document import Document
-from clfeval.pages.phidelta import CORNERS
 from clfeval.pages.chart import Point
+from clfeval.pages.phidelta import CORNERS
 from clfeval.views.canvas import (
     GAP,
     TALL,

@@ -9,8 +9,8 @@ from math import isclose
 
 from clfeval.document import Cell, Document, Estimate, Row, Rows, cell_value
 from clfeval.formatting import printable
-from clfeval.pages.phidelta import CORNERS
 from clfeval.pages.chart import Point
+from clfeval.pages.phidelta import CORNERS
 from clfeval.pages.table_parts import REASONS, format_cell, format_exact, sort_by_column
 from clfeval.records import dataclass, replace
 from clfeval.views.canvas import MARKERS, NAME, TIE, KeyEntry, shorten_name

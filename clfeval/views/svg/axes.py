@@ -58,7 +58,7 @@ def axis_scale(axis: Axis, values: Iterable[float], start: float, end: float) ->
 def axis_ticks(axis: Axis, scale: Scale) -> list[tuple[float, str]]:
     """Return the pixels and labels of round values on an axis."""
     room = abs(scale.end - scale.start)
-    if len(axis.names) > 2 or any(axis.names) and axis.scale != "odds":  # categories
+    if len(axis.names) > 2 or (any(axis.names) and axis.scale != "odds"):  # categories
         return [(scale.place(i), shorten(name, room / 3)) for i, name in enumerate(axis.names, 1)]
     if axis.scale == "odds":
         at, texts = odds_ticks((scale.low, scale.high), (axis.names[0], axis.names[1]),

@@ -43,7 +43,7 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
     """Yield the elements of a chart of curves or points, in a box with its corner at 0, 0."""
     drawn = [one for one in chart.series if any(one.parts)]
     curves = [one for one in drawn if one.letter not in REFERENCES]
-    named = [one for one in curves if one.name and (look.of(one.name) or not look.colors)]
+    named = [one for one in curves if one.name and (look.color_of(one.name) or not look.colors)]
     named = named[:COLORED]
     wide = max((text_width(one.name) for one in named), default=0)
     behind = [one for one in chart.extra if one.shape != "area"]
@@ -74,7 +74,7 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
         if one not in curves:
             yield path((curve_pixels(part, across, up) for part in one.parts), "ref axis")
             if one.name not in (guide.text for guide in chart.guides):
-                yield from _reference_name(one, across, up, len(named))
+                yield from _reference_name(one, across, up)
     for one in curves[::-1]:
         yield from _shape(one, look, across, up, dots=chart.kind == "points")
     yield from _marks(chart, across, up)
@@ -122,7 +122,7 @@ def _shape(
     one: Series, look: Look, across: Scale, up: Scale, *, dots: bool = False
 ) -> Iterator[str]:
     """Yield the elements of one series."""
-    n = look.of(one.name) if look.colors else 1
+    n = look.color_of(one.name) if look.colors else 1
     if dots or one.shape == "dots":
         for i, (x, y) in enumerate(one.parts[0] if one.parts else ()):
             at, low_high = across.place(x), one.spans[i] if one.spans else (None, None)
@@ -192,22 +192,19 @@ def _guides(chart: Chart, across: Scale, up: Scale) -> Iterator[str]:
             yield label(across.end - 4, y - 4, text, "small dim e")
 
 
-def _reference_name(one: Series, across: Scale, up: Scale, beside: int) -> Iterator[str]:
-    """Yield the name of a line of reference, along it where it is highest inside the plot."""
-    x, y = one.parts[0][-1] if one.parts[0][-1][1] <= one.parts[0][0][1] else one.parts[0][0]
+def _reference_name(one: Series, across: Scale, up: Scale) -> Iterator[str]:
+    """Yield the name of a line of reference: along it, at the end of a flat one or a curve."""
     pixels = curve_pixels(one.parts[0], across, up)
-    slope = (pixels[-1, 1] - pixels[0, 1]) / ((pixels[-1, 0] - pixels[0, 0]) or 1.0)
-    if len(pixels) > 2 or abs(slope) < 0.05:  # flat, or a curve
-        x, y = (one.parts[0][0] if len(pixels) > 2 else one.parts[0][-1])
-        at = across.place(x)
-        yield (label(at - 4, up.place(y) - 4, one.name, "small dim e") if len(pixels) == 2 else
-               label(at + 4, up.place(y) + 12, one.name, "small dim"))  # fmt: skip
-        return
-    middle = pixels[0] + 0.72 * (pixels[-1] - pixels[0])
-    turn = float(np.degrees(np.arctan(slope)))
-    place = f"{pixel(middle[0])} {pixel(middle[1])}"
-    text = label(middle[0], middle[1] + 12, one.name, "small dim m")
-    yield f'<g transform="rotate({turn:.1f} {place})">{text}</g>'
+    (x, y), (end, low) = pixels[0].tolist(), pixels[-1].tolist()
+    if len(pixels) > 2:
+        yield label(x + 4, y + 12, one.name, "small dim")
+    elif abs(low - y) < 0.05 * abs(end - x):
+        yield label(end - 4, low - 4, one.name, "small dim e")
+    else:
+        middle, turn = pixels[0] + 0.72 * (pixels[1] - pixels[0]), np.arctan2(low - y, end - x)
+        text = label(0, 12, one.name, "small dim m")
+        place = f"translate({pixel(middle[0])} {pixel(middle[1])})"
+        yield f'<g transform="{place} rotate({np.degrees(turn):.1f})">{text}</g>'
 
 
 def _marks(chart: Chart, across: Scale, up: Scale) -> Iterator[str]:
@@ -225,7 +222,7 @@ def _marks(chart: Chart, across: Scale, up: Scale) -> Iterator[str]:
 def _labels(
     named: Sequence[Series], look: Look, across: Scale, up: Scale, *, dots: bool
 ) -> Iterator[str]:
-    """Yield the names of curves beside their ends or, where these meet, by numbers on the curves."""
+    """Yield the names of curves beside their ends or, where these meet, numbers on the curves."""
     if not named:
         return
     pixels = [
@@ -240,9 +237,9 @@ def _labels(
     if number:
         at = _apart(at, pixels, across)
     order = sorted(range(len(named)), key=lambda i: at[i][1])
-    heights = _spread([at[i][1] for i in order], up.end + 6, up.start - 2)
+    heights = _spread_heights([at[i][1] for i in order], up.end + 6, up.start - 2)
     for i, y in zip(order, heights, strict=True):
-        one, n = named[i], look.of(named[i].name) if look.colors else 1
+        one, n = named[i], look.color_of(named[i].name) if look.colors else 1
         left = across.end + 6
         if dots:
             x, here = pixels[i][0]
@@ -254,8 +251,7 @@ def _labels(
                 yield circle(x, here, BADGE, f"ground dot s{n}")
                 yield label(x, here + 4, str(i + 1), "small m")
         else:
-            yield f'<path d="M{pixel(across.end)} {pixel(ends[i])}L{pixel(left + 12)} {pixel(y)}" ' \
-                  f'class="thin s{n}"/>'  # fmt: skip
+            yield line(across.end, ends[i], left + 12, y, f"thin s{n}")
         yield label(left + 26 if number else left + 14, y + 4,
                     shorten(f"{one.letter} {one.name}".strip() if dots else one.name, WIDEST),
                     title=one.name)  # fmt: skip
@@ -277,10 +273,11 @@ def _apart(at: Sequence[Point], curves: Sequence[Floats], across: Scale) -> list
     """Return places of numbers that do not cover each other, along their curves."""
     kept: list[Point] = []
     for place, curve in zip(at, curves, strict=True):
-        others = [place, *_points_along(curve, across)]
-        free = (one for one in others
-                if all(np.hypot(one[0] - x, one[1] - y) > 2 * BADGE + 1 for x, y in kept))  # fmt: skip
-        kept.append(next(free, place))
+        for x, y in (place, *_points_along(curve, across)):
+            if all(np.hypot(x - a, y - b) > 2 * BADGE + 1 for a, b in kept):
+                place = x, y
+                break
+        kept.append(place)
     return kept
 
 
@@ -300,11 +297,13 @@ def _distance(curve: Floats, point: Floats) -> float:
     way = b - a
     size = np.maximum((way**2).sum(axis=1), 1e-12)
     share = np.clip(((point - a) * way).sum(axis=1) / size, 0.0, 1.0)
-    gaps = np.hypot(*(a + share[:, None] * way - point).T) if len(a) else np.hypot(*(curve - point).T)
+    gaps = (
+        np.hypot(*(a + share[:, None] * way - point).T) if len(a) else np.hypot(*(curve - point).T)
+    )
     return float(gaps.min())
 
 
-def _spread(heights: Sequence[float], top: float, bottom: float) -> list[float]:
+def _spread_heights(heights: Sequence[float], top: float, bottom: float) -> list[float]:
     """Return rising heights of labels, each at least a line below the one before."""
     placed: list[float] = []
     for y in heights:

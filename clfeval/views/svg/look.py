@@ -15,8 +15,8 @@ DARK = ("#56b4e9", "#ff8c42", "#2fc59b", "#e3a2c7", "#e69f00", "#8fd0f5", "#f2f2
 DASHES = ("", "7 3", "2 2", "9 3 2 3", "12 4", "1 3", "9 2 2 2 2 2", "4 1")
 TONES = {  # names of tones, and their colours on light and on dark ground
     "ink": ("#1b1e23", "#e8eaed"), "dim": ("#59616b", "#a9b2bd"), "grid": ("#e3e6ea", "#31363d"),
-    "rest": ("#a3abb5", "#66707b"), "band": ("#eef1f4", "#23282f"), "ground": ("#ffffff", "#16181c"),
-    "bad": ("#b3261e", "#ff8a80"),
+    "rest": ("#a3abb5", "#66707b"), "band": ("#eef1f4", "#23282f"), "bad": ("#b3261e", "#ff8a80"),
+    "ground": ("#ffffff", "#16181c"),
 }  # fmt: skip
 
 
@@ -41,7 +41,7 @@ class Look:
         kept = list(dict.fromkeys(order))[:COLORED]
         return cls({name: i for i, name in enumerate(kept, start=1)})
 
-    def of(self, name: str) -> int:
+    def color_of(self, name: str) -> int:
         """Return the number of the colour of a model; 0 is grey."""
         return self.colors.get(name, 0)
 

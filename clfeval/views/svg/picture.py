@@ -49,7 +49,7 @@ class Panel:
 def draw_panel(
     chart: Chart, look: Look, size: tuple[float, float] = SIZE, *, titled: bool = True
 ) -> Panel:
-    """Return a chart drawn as wide as `size`; its height follows from its rows, else from `size`."""
+    """Return a chart drawn as wide as `size`; the height of charts of rows follows from these."""
     width, height = size
     title = fold(chart.title, width - 12, FONT + 1.5) if titled else []
     top = 8 + LINE * len(title)
@@ -77,9 +77,10 @@ def svg_element(
     for text in fold(caption, width - 12, FONT - 2) if caption else ():
         y += 14
         parts.append(label(6, y - 3, text, "small dim"))
-    size = f'viewBox="0 0 {pixel(width)} {pixel(y + 4)}"'
-    fixed = f' width="{pixel(width)}" height="{pixel(y + 4)}"' if style else ""
-    ground = f'<rect width="{pixel(width)}" height="{pixel(y + 4)}" class="ground"/>' if style else ""
+    size, fixed, ground = f'viewBox="0 0 {pixel(width)} {pixel(y + 4)}"', "", ""
+    if style:
+        fixed = f' width="{pixel(width)}" height="{pixel(y + 4)}"'
+        ground = f'<rect{fixed} class="ground"/>'
     ids = f'aria-labelledby="{name}-title" aria-describedby="{name}-desc"'
     text = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size}{fixed} role="img" {ids}>'

@@ -35,7 +35,9 @@ def as_png(result: Document, *, picture: str, look: Mapping[str, Any]) -> bytes:
         if bytes(drawn) != bytes(blank):
             break
     else:
-        what = f"'{font}' is not a font that can be used" if font else "no font found for a .png file"
+        what = (
+            f"'{font}' is not a font that can be used" if font else "no font found for a .png file"
+        )
         raise UsageError.new(what, "no-font", hint="give one: --font FILE.ttf, or save .svg")
     svg = picture_of(result, picture, size=size, caption=look.get("caption"))
     named = svg.replace("'DejaVu Sans','Liberation Sans'", f"'{family}'", 1)

@@ -73,7 +73,7 @@ def draw_rows(chart: Chart, look: Look, width: float, _height: float) -> Iterato
                 ends.append(x)
                 yield label(min(x, width - wide - 4), 9, guide.text, "small dim m")
     for i, (one, name, text) in enumerate(zip(shown, names, words, strict=True)):
-        y, n = 14 + ROW * (i + 0.5), look.of(one.name) if one.name in look.colors else 1
+        y, n = 14 + ROW * (i + 0.5), look.color_of(one.name) if one.name in look.colors else 1
         bold = " best" * (one.sign == "best")
         yield label(left, y + 4, cut[name], f"e{bold}", title=one.name)
         yield label(width - beside + 4, y + 4, text, f"small{bold}")
@@ -120,7 +120,9 @@ def draw_matrix(chart: Chart, _look: Look, width: float, _height: float) -> Iter
     room = min(max(map(text_width, names), default=0) + 26, 0.4 * width)
     cut = shorten_names_apart(names, int((room - 26) / LETTER / FONT) + 1)
     left, top = 8 + room, 20
-    wide = min((width - left - 6) / max(columns, 1), (100 if columns < 5 else 64) if numbered else high)
+    wide = min(
+        (width - left - 6) / max(columns, 1), (100 if columns < 5 else 64) if numbered else high
+    )
     values = [v for one in shown for v in one.values if v is not None]
     most = max(map(abs, values), default=0) or 1.0
     whole = all(float(value).is_integer() for value in values)
@@ -177,7 +179,7 @@ def draw_radars(chart: Chart, look: Look, width: float, _height: float) -> Itera
         unit = np.array([[cos(a), sin(a)] for a in rays])
         lengths = np.array(chart.weights or [1.0] * len(rays))[:, None]
         filled = unit * lengths * np.array([[value or 0.0] for value in one.values])
-        n = look.of(one.name)
+        n = look.color_of(one.name)
         for share in (0.25, 0.5, 0.75, 1.0):
             yield path([middle + radius * share * unit * lengths], "thin grid", closed=True)
         yield path([middle + radius * filled], f"area f{n}", closed=True)
