@@ -78,7 +78,9 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
     for one in curves[::-1]:
         yield from _shape(one, look, across, up, dots=chart.kind == "points")
     yield from _marks(chart, across, up)
-    yield from _labels(named, look, across, up, dots=chart.kind == "points")
+    marks_at = [(across.place(mark.x), up.place(mark.y)) for mark in chart.marks
+                if mark.y is not None]  # fmt: skip
+    yield from _labels(named, look, across, up, marks_at, dots=chart.kind == "points")
     if chart.moving:  # what the sliders of a page move; it is drawn last
         ends = " ".join(map(pixel, (across.start, across.end, up.start, up.end)))
         values = f"{across.low!r} {across.high!r} {up.low!r} {up.high!r}"
@@ -220,7 +222,13 @@ def _marks(chart: Chart, across: Scale, up: Scale) -> Iterator[str]:
 
 
 def _labels(
-    named: Sequence[Series], look: Look, across: Scale, up: Scale, *, dots: bool
+    named: Sequence[Series],
+    look: Look,
+    across: Scale,
+    up: Scale,
+    marks: Sequence[Point],
+    *,
+    dots: bool,
 ) -> Iterator[str]:
     """Yield the names of curves beside their ends or, where these meet, numbers on the curves."""
     if not named:
@@ -235,7 +243,7 @@ def _labels(
     number = (close or short) and len(named) > 1 and not dots
     at = [_lonely_place(pixels, i, across) if number else (0.0, y) for i, y in enumerate(ends)]
     if number:
-        at = _apart(at, pixels, across)
+        at = _apart(at, pixels, across, marks)
     order = sorted(range(len(named)), key=lambda i: at[i][1])
     heights = _spread_heights([at[i][1] for i in order], up.end + 6, up.start - 2)
     for i, y in zip(order, heights, strict=True):
@@ -269,16 +277,18 @@ def _lonely_place(curves: Sequence[Floats], mine: int, across: Scale) -> Point:
     return found
 
 
-def _apart(at: Sequence[Point], curves: Sequence[Floats], across: Scale) -> list[Point]:
-    """Return places of numbers that do not cover each other, along their curves."""
-    kept: list[Point] = []
+def _apart(
+    at: Sequence[Point], curves: Sequence[Floats], across: Scale, marks: Sequence[Point]
+) -> list[Point]:
+    """Return places of numbers along their curves that cover neither each other nor marks."""
+    kept = [*marks]
     for place, curve in zip(at, curves, strict=True):
         for x, y in (place, *_points_along(curve, across)):
             if all(np.hypot(x - a, y - b) > 2 * BADGE + 1 for a, b in kept):
                 place = x, y
                 break
         kept.append(place)
-    return kept
+    return kept[len(marks) :]
 
 
 def _points_along(curve: Floats, across: Scale) -> list[Point]:
