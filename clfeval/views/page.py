@@ -309,8 +309,9 @@ def _table(part: TextTable, *, titled: bool = True) -> str:
              for strip in part.strips]  # fmt: skip
 
     def cells(tag: str, row: Sequence[str]) -> str:
-        each = zip(row, kinds, strict=True)
-        return "".join(f"<{tag}{kind}>{escape(cell)}</{tag}>" for cell, kind in each)
+        each = ((cell, kind, tag if cell.strip() else "td")
+                for cell, kind in zip(row, kinds, strict=True))  # fmt: skip
+        return "".join(f"<{one}{kind}>{escape(cell)}</{one}>" for cell, kind, one in each)
 
     head = f"<thead><tr>{cells('th', part.headings)}</tr></thead>"
     body = "".join(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.calibration import calibration_curve
+from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import precision_recall_curve, roc_curve
 from statsmodels.stats.proportion import proportion_confint
 
@@ -17,7 +18,7 @@ from clfeval.counts.clusters_and_weights import ClusterCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.inference.distributions import critical_value, simultaneous_level
 from clfeval.inference.proportions import clopper_pearson
-from clfeval.methods.curves import GRID, RocPoints, decision_rows, roc_points
+from clfeval.methods.curves import GRID, RocPoints, decision_rows, isotonic_rows, roc_points
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.score_measures import net_benefit
 from clfeval.methods.report.calibration import (
@@ -26,6 +27,7 @@ from clfeval.methods.report.calibration import (
     choose_thresholds,
     curve_rows,
     distribution_rows,
+    roc_band_rows,
     threshold_rows,
 )
 from tests.benchmarks.coverage.acting import claims, undone
@@ -281,3 +283,38 @@ def test_scores_beyond_probabilities_have_bins_of_their_range() -> None:
     x, truth = np.array([-3.0, 1.0, 5.0]), np.array([False, True, True])
     rows = distribution_rows(None, "m", counted(x, truth), ("yes", "no"))
     assert (rows[0]["from"], rows[-1]["to"]) == (-3.0, 5.0)
+
+
+def test_isotonic_calibration_by_hand() -> None:
+    """Positives of four scores are 1 of 2, 0 of 1, 1 of 1, 1 of 2: two pairs out of order pool."""
+    x = np.array([0.1, 0.1, 0.2, 0.6, 0.8, 0.8])
+    truth = np.array([True, False, False, True, True, False])
+    rows = isotonic_rows(None, "m", counted(x, truth))
+    found = [(row["from"], row["to"], row["rows"], row["isotonic"]) for row in rows]
+    assert found == [(0.1, 0.2, 3, pytest.approx(1 / 3)), (0.6, 0.8, 3, pytest.approx(2 / 3))]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_isotonic_calibration_is_that_of_scikit_learn(seed: int) -> None:
+    x, truth = drawn(300, 2, seed)
+    rows = list(isotonic_rows(None, "m", counted(x, truth)))
+    fitted = IsotonicRegression().fit_transform(x, truth)
+    for score, value in zip(x, fitted, strict=True):
+        (mine,) = [row["isotonic"] for row in rows if row["from"] <= score <= row["to"]]
+        assert mine == pytest.approx(value, abs=1e-12)
+    assert sum(row["rows"] for row in rows) == len(x)
+
+
+def test_the_band_of_a_roc_curve_has_both_rates_jointly() -> None:
+    """Each rate has the exact interval at the root of the level: .95 = root x root."""
+    x, truth = drawn(120, 2, 3)
+    rows = roc_band_rows(None, "m", counted(x, truth), 0.95, Design("random"))
+    assert 10 <= len(rows) <= 30
+    for row in rows:
+        above = x >= row["threshold"]
+        for name, side in (("sensitivity", truth), ("fpr", ~truth)):
+            hits, size = int((above & side).sum()), int(side.sum())
+            low, high = proportion_confint(hits, size, 1 - math.sqrt(0.95), "beta")
+            one = row[name]
+            assert one.value == pytest.approx(hits / size)
+            assert (one.low, one.high) == (pytest.approx(low), pytest.approx(high))
