@@ -146,7 +146,7 @@ def stdout_pieces(
 ) -> Iterator[str]:
     """Yield the pieces of text for standard output."""
     if output.format != "table":
-        yield from render_format(FORMATS[output.format], result, wanted)
+        yield from map(str, render_format(FORMATS[output.format], result, wanted))
         return
     from clfeval.views.terminal import as_text
 

@@ -9,7 +9,7 @@ from math import isclose
 
 from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
 from clfeval.formatting import format_class_ratio, format_count, format_number, join_names
-from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series
+from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, Span
 from clfeval.pages.intervals import (
     deciding_measure,
     interval_words,
@@ -136,7 +136,9 @@ def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
 
 def _enlarged(chart: Chart) -> Chart | None:
     """Return the part of a diamond with the dots, where it is small enough to be worth it."""
-    middles = [(at, (0.0, 0.0)) for one in chart.series if not one.letter for at in one.parts[0]]
+    middles: list[tuple[Point, Span]] = [
+        (at, (0.0, 0.0)) for one in chart.series if not one.letter for at in one.parts[0]
+    ]
     middles += [(one.parts[0][0], one.spans[0]) for one in chart.extra if one.shape == "ellipse"]
     if len(middles) < 4:
         return None
@@ -180,9 +182,9 @@ def _dots(
         if phi.value is None or delta.value is None:
             continue
         dots.append(Series(str(row["model"]), (((phi.value, delta.value),),)))
-        half = _middle_and_half(phi), _middle_and_half(delta)
-        if half[0] and half[1]:
-            (x, wide), (y, high) = half
+        side, height = _middle_and_half(phi), _middle_and_half(delta)
+        if side and height:
+            (x, wide), (y, high) = side, height
             extra.append(Series(str(row["model"]), (((x, y),),), shape="ellipse",
                                 spans=((wide, high),)))  # fmt: skip
     if balanced:
@@ -293,7 +295,7 @@ def _history(result: Document) -> Iterator[Chart]:
     for row in result.tables["events"]:
         changes.setdefault(str(row["label"]), []).append(f"{row['model']}: {row['changed']}")
     for chart, measure in zip(page_of(HISTORY).charts(result), measures, strict=False):
-        extra, guides = [], []
+        extra, guides = [], list[Guide]()
         for one in chart.series:
             spans = []
             for row in result.tables["history"]:

@@ -17,9 +17,9 @@ from clfeval.formatting import (
     quote_if_ambiguous,
 )
 from clfeval.measures.catalog import CATALOG, find_measure, measure_title
+from clfeval.pages.chart import Rank
 from clfeval.pages.schema import (
     Column,
-    Rank,
     Sign,
     Source,
     Table,

@@ -213,7 +213,7 @@ def _runs(result: Document, digits: int, target: str) -> str:
 
 def _pictures(result: Document, before: str = "", *, sliders: bool = True) -> str:
     """Return the pictures with their findings, key ones first, and the sliders above them."""
-    look, opened, folded = Look.from_result(result), [], []
+    look, opened, folded = Look.from_result(result), list[str](), list[str]()
     for name, charts in pictures_of(result).items():
         panels = "".join(
             _panel(chart, look, f"{before}{name}-{i}") for i, chart in enumerate(charts, start=1)

@@ -11,6 +11,7 @@ from clfeval.document import Cell, Document, Estimate, Gate, GateState, Row
 from clfeval.errors import UsageError, list_names
 from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
 from clfeval.options.syntax import reword_for_python
+from clfeval.pages.chart import Rank
 from clfeval.pages.schema import (
     ALL,
     BASELINE,
@@ -21,7 +22,6 @@ from clfeval.pages.schema import (
     PLOTS,
     SUITE,
     Column,
-    Rank,
     Source,
     TableView,
     comparison_rows,

@@ -42,7 +42,7 @@ TENTHS = 5  # the same where its ends are given
 Ticks = tuple[list[float], list[str]]
 
 
-def odds_ticks(ends: Point, names: tuple[str, str], room: int) -> Ticks:
+def odds_ticks(ends: Point, names: Sequence[str], room: int) -> Ticks:
     """Return as many powers of ten as have room, or both ends where there are fewer than two."""
     low, high = ceil(ends[0] - 1e-9), floor(ends[1] + 1e-9)
     if high - low < 1:

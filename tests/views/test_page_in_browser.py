@@ -121,7 +121,9 @@ def test_the_sliders_agree_with_the_json(visit: Any) -> None:
                         assert text == "–", (name, text)
                         continue
                     assert float(exact) == pytest.approx(value, rel=1e-9, abs=1e-12), name
-                    assert float(text) == pytest.approx(value, abs=0.051 if name == "alarms" else 6e-4)
+                    assert float(text) == pytest.approx(
+                        value, abs=0.051 if name == "alarms" else 6e-4
+                    )
         page.locator("input[name=threshold]").fill("0.5")
         assert page.locator("#now-sensitivity").text_content()
     page.locator("#back").click()

@@ -12,7 +12,8 @@ from clfeval.document.rows import column_values, deferred_rows
 from clfeval.formatting import format_class_ratio, format_share, quote_if_ambiguous
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.record import Population
-from clfeval.pages.schema import Rank, Source, TableView
+from clfeval.pages.chart import Rank
+from clfeval.pages.schema import Source, TableView
 from clfeval.pages.table_parts import ABSENT, CELLS, evenly_spaced, format_amount, format_exact
 from clfeval.pages.tune_jpt.main_table import (
     AT_ODDS,

@@ -61,7 +61,7 @@ def axis_ticks(axis: Axis, scale: Scale) -> list[tuple[float, str]]:
     if len(axis.names) > 2 or (any(axis.names) and axis.scale != "odds"):  # categories
         return [(scale.place(i), shorten(name, room / 3)) for i, name in enumerate(axis.names, 1)]
     if axis.scale == "odds":
-        at, texts = odds_ticks((scale.low, scale.high), (axis.names[0], axis.names[1]),
+        at, texts = odds_ticks((scale.low, scale.high), axis.names,
                                int(room / FONT / LETTER))  # fmt: skip
     else:
         steps = TENTHS if room > 150 else 3
