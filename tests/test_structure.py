@@ -42,7 +42,8 @@ compare: arrays counts document errors formatting inference measures options out
   records | numpy
 methods: arrays compare counts document errors formatting inference measures options records
   tables | numpy
-views: compare document errors formatting options output_files pages records tables | plotext rich
+views: arrays compare document errors formatting options output_files pages records tables
+  | numpy plotext resvg_py rich
 api: compare counts document errors formatting measures methods options pages records tables
   views | numpy pandas polars
 suite: api compare document errors formatting measures options output_files pages records tables

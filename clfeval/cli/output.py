@@ -6,7 +6,6 @@ import codecs
 import faulthandler
 import json
 import os
-import re
 import shutil
 import sys
 import threading
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError, bad_option
 from clfeval.formatting import DIGITS, MOST_DIGITS, printable
 from clfeval.interrupt import CleanupState
+from clfeval.options import syntax
 from clfeval.options.declaration import Opt
 from clfeval.output_files import open_scratch_file
 from clfeval.records import dataclass
@@ -41,32 +41,9 @@ MIN_PLOT_LINES = 12  # lines of a plot and the prompt below it
 ASCII_HANDLER = "clfeval.alike"
 # replacements for streams with few characters: signs of tables stay distinct
 ASCII_LETTERS = dict(zip("─│≈↑↓→–…δφ×█·", "-|~^v>-.dfx#.", strict=True))
-SMALLEST = 160  # pixels of a side of a picture
 FALLBACK = 80  # columns of a terminal of unknown width
 READ = (".md", ".html", *PICTURES)  # files for readers
 PASTED = ("try: ", "{", "::")  # starts of lines for a shell or a program
-
-
-def accept_size(flag: str, given: Any) -> tuple[int, int] | None:
-    """Return width and height from a text such as 480x360, or a pair; UsageError for others."""
-    if given is None:
-        return None
-    text = write_size(given) if isinstance(given, tuple) and len(given) == 2 else str(given)
-    found = re.fullmatch(r"(\d{2,4})x(\d{2,4})", text.strip())
-    if found is None or min(int(found[1]), int(found[2])) < SMALLEST:
-        what = f"{flag} '{given}' is not WIDTHxHEIGHT in pixels, each {SMALLEST} to 9999"
-        raise bad_option(what, "for example 480x360")
-    return int(found[1]), int(found[2])
-
-
-def parse_size(flag: str, texts: Sequence[str]) -> tuple[int, int] | None:
-    """Return the size that the last of the texts gives."""
-    return accept_size(flag, texts[-1])
-
-
-def write_size(size: tuple[int, int]) -> str:
-    """Write a size as it is typed."""
-    return f"{size[0]}x{size[1]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -84,20 +61,20 @@ class Output:
             metavar="NAME", completes="shown"),
     ] = ()  # fmt: skip
     save: Annotated[
-        tuple[str, ...],
-        Opt("Write .json .csv .md .html .svg .png .xml .metrics.json, or a folder/ of pictures.",
-            OUTPUT, metavar="FILE"),
-    ] = ()  # fmt: skip
+        tuple[str, ...], Opt("Write .json .csv .md .html .svg .png .xml.", OUTPUT, metavar="FILE")
+    ] = ()
     size: Annotated[
         tuple[int, int] | None,
         Opt("Size of pictures in files, in pixels.", OUTPUT, metavar="WIDTHxHEIGHT",
-            parse=parse_size, accept=accept_size, write=write_size, takes=str | None),
+            parse=syntax.parse_size, accept=syntax.accept_size, write=syntax.write_size,
+            takes=str | None),
     ] = None  # fmt: skip
     caption: Annotated[
-        str | None, Opt("Line below a picture; by default files, rows and version.", OUTPUT)
+        str | None, Opt("Line below a picture; by default files and rows.", OUTPUT)
     ] = None
     font: Annotated[
-        str | None, Opt("Font of .png pictures, where none is found.", OUTPUT, metavar="FILE.ttf")
+        str | None,
+        Opt("Font of .png pictures, if the system has none.", OUTPUT, metavar="FILE.ttf"),
     ] = None
     digits: Annotated[
         int,

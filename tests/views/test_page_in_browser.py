@@ -95,9 +95,7 @@ def test_the_sliders_agree_with_the_json(visit: Any) -> None:
     tables = json.loads(result.to_json())["tables"]
     page = visit(as_page(result))
     data = json.loads(page.locator("#operating-points").text_content())
-    assert [one["name"] for one in data["models"]] == [
-        "logreg", "svm", "forest", "knn", "naive_bayes", "tree",
-    ] or len(data["models"]) == 6  # fmt: skip
+    assert len(data["models"]) == 6
     for i, model in enumerate(data["models"]):
         curve = {(r["threshold"], r["tp"], r["fp"]) for r in tables["curves"]
                  if r["model"] == model["name"]}  # fmt: skip

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -23,7 +24,7 @@ from clfeval.pages.chart import Axis, Chart, Series
 from clfeval.pages.pictures import pictures_of
 from clfeval.pages.schema import page_of
 from clfeval.views.svg import png
-from clfeval.views.svg.axes import Scale, axis_ticks, curve_pixels, path, thin
+from clfeval.views.svg.axes import PixelScale, axis_ticks, curve_pixels, path, thin
 from clfeval.views.svg.look import COLORED, Look
 from clfeval.views.svg.picture import picture_names, picture_of
 from tests.views.pages import FIXTURES, HOSTILE, RESULTS, hostile_table, many_models
@@ -99,7 +100,7 @@ def test_the_intervals_of_models_are_those_of_the_table() -> None:
     found = RESULTS["report"]()
     (chart,) = pictures_of(found)["forest"]
     rows = {str(row["model"]): row for row in found.tables["models"]}
-    assert [one.name for one in chart.series][0] == "logreg"
+    assert chart.series[0].name == "logreg"
     for one in chart.series:
         cell = rows[one.name]["roc_auc"]
         assert isinstance(cell, Estimate)
@@ -122,7 +123,7 @@ def distance(points: np.ndarray, line: np.ndarray) -> float:
     far = 0.0
     for block in np.array_split(points, -(-len(points) // 4000)):
         best = np.full(len(block), np.inf)
-        for a, b in zip(line[:-1], line[1:], strict=True):
+        for a, b in pairwise(line):
             way = b - a
             share = np.clip(((block - a) @ way) / max(way @ way, 1e-12), 0, 1)
             best = np.minimum(best, np.hypot(*(a + share[:, None] * way - block).T))
@@ -151,7 +152,7 @@ def precision_of(rows: int, seed: int) -> np.ndarray:
     np.array([[0.2, 0.3]]), np.array([[0.5, 0.1], [0.5, 0.9]]), np.zeros((7, 2)),
 ], ids=str)  # fmt: skip
 def test_a_curve_with_fewer_points_misses_none_by_half_a_pixel(curve: np.ndarray) -> None:
-    across, up = Scale(0, 1, 40, 460), Scale(0, 1, 300, 20)
+    across, up = PixelScale(0, 1, 40, 460), PixelScale(0, 1, 300, 20)
     exact = np.column_stack([across.places(curve[:, 0]), up.places(curve[:, 1])])
     few = np.round(curve_pixels(curve, across, up), 1)
     assert len(few) <= len(curve)
@@ -163,7 +164,7 @@ def test_a_curve_of_a_million_points_takes_six_kilobytes() -> None:
     curve = roc_of(1_000_000, 5)
     chart = Chart("lines", "ROC", Axis("x", ends=(0, 1)), Axis("y", ends=(0, 1)),
                   (Series("m", (tuple(map(tuple, curve)),)),), name="roc")  # fmt: skip
-    across, up = Scale(0, 1, 40, 460), Scale(0, 1, 300, 20)
+    across, up = PixelScale(0, 1, 40, 460), PixelScale(0, 1, 300, 20)
     exact = np.column_stack([across.places(curve[:, 0]), up.places(curve[:, 1])])
     few = thin(exact)
     text = path([few], "line s1")
@@ -217,7 +218,7 @@ def test_a_model_without_a_value_has_its_row() -> None:
 
 def test_ticks_of_labels_are_their_names() -> None:
     axis = Axis("label", ends=(1.0, 3.0), names=("a", "b", "c"))
-    assert axis_ticks(axis, Scale(1, 3, 0, 100)) == [(0, "a"), (50, "b"), (100, "c")]
+    assert axis_ticks(axis, PixelScale(1, 3, 0, 100)) == [(0, "a"), (50, "b"), (100, "c")]
 
 
 def test_python_gets_pictures() -> None:
@@ -270,7 +271,7 @@ def test_png_has_its_text_or_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (tmp_path / "roc.png").read_bytes() == (tmp_path / "again.png").read_bytes()
     assert png.font_family(str(fonts[0])) == "DejaVu Sans"
     monkeypatch.setattr(png, "FAMILIES", ("No Such Family",))
-    with pytest.raises(UsageError, match="no font found") as caught:
+    with pytest.raises(UsageError, match="there is no font") as caught:
         found.save(tmp_path / "no.png", picture="roc")
     assert "font" in str(caught.value.hint)
     with pytest.raises(UsageError, match="cannot read the font"):
@@ -280,7 +281,7 @@ def test_png_has_its_text_or_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_history_has_a_trend_for_each_measure() -> None:
     found = history_trend(str(FIXTURES / "history" / "weeks.jsonl"), None, accept=False, label=None)
     charts = pictures_of(found)["trend"]
-    assert [chart.y.label for chart in charts][0] == "ROC AUC"
+    assert charts[0].y.label == "ROC AUC"
     values = [row for row in found.tables["history"]
               if (row["model"], row["measure"]) == ("rf", "roc_auc")]  # fmt: skip
     (line,) = [one for one in charts[0].series if one.name == "rf"]

@@ -25,7 +25,7 @@ MINUS = "−"
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class PixelScale:
     """A linear map from values to pixels."""
 
     low: float
@@ -45,17 +45,17 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
 
-def axis_scale(axis: Axis, values: Iterable[float], start: float, end: float) -> Scale:
+def axis_scale(axis: Axis, values: Iterable[float], start: float, end: float) -> PixelScale:
     """Return the scale of an axis over its range, else over the values with some room."""
     if axis.ends:
-        return Scale(*axis.ends, start, end)
+        return PixelScale(*axis.ends, start, end)
     low, high = min(values := [*values], default=0.0), max(values, default=1.0)
     room = 0.04 * (high - low) if high > low else 0.5 * abs(high) or 0.5
     bare = axis.scale == "linear" and 0 <= low < 0.1 * high  # near 0 an axis starts at 0
-    return Scale(0.0 if bare else low - room, high + room, start, end)
+    return PixelScale(0.0 if bare else low - room, high + room, start, end)
 
 
-def axis_ticks(axis: Axis, scale: Scale) -> list[tuple[float, str]]:
+def axis_ticks(axis: Axis, scale: PixelScale) -> list[tuple[float, str]]:
     """Return the pixels and labels of round values on an axis."""
     room = abs(scale.end - scale.start)
     if len(axis.names) > 2 or (any(axis.names) and axis.scale != "odds"):  # categories
@@ -137,7 +137,7 @@ def _tenths(value: int) -> str:
     return f"{value / TENTH:.10g}"
 
 
-def curve_pixels(part: Sequence[Point] | Floats, across: Scale, up: Scale) -> Floats:
+def curve_pixels(part: Sequence[Point] | Floats, across: PixelScale, up: PixelScale) -> Floats:
     """Return the pixels (n, 2) of a curve, with few of its points, all nearer than half a pixel."""
     points = np.asarray(part, np.float64).reshape(-1, 2)
     return thin(np.column_stack([across.places(points[:, 0]), up.places(points[:, 1])]))

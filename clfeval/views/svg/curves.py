@@ -15,7 +15,7 @@ from clfeval.views.svg.axes import (
     FONT,
     LINE,
     MINUS,
-    Scale,
+    PixelScale,
     axis_scale,
     axis_ticks,
     circle,
@@ -99,7 +99,7 @@ def _notes(chart: Chart, greys: int, look: Look) -> Iterator[str]:
 
 
 def _frame(
-    chart: Chart, across: Scale, up: Scale, ticks: Sequence[tuple[float, str]]
+    chart: Chart, across: PixelScale, up: PixelScale, ticks: Sequence[tuple[float, str]]
 ) -> Iterator[str]:
     """Yield grid, ticks and titles of both axes."""
     for y, text in ticks:
@@ -121,7 +121,7 @@ def _frame(
 
 
 def _shape(
-    one: Series, look: Look, across: Scale, up: Scale, *, dots: bool = False
+    one: Series, look: Look, across: PixelScale, up: PixelScale, *, dots: bool = False
 ) -> Iterator[str]:
     """Yield the elements of one series."""
     n = look.color_of(one.name) if look.colors else 1
@@ -152,7 +152,7 @@ def _shape(
         yield path(parts, f"line s{n} d{n}" if n else "thin s0")
 
 
-def _name_of_bars(one: Series, across: Scale, up: Scale) -> Iterator[str]:
+def _name_of_bars(one: Series, across: PixelScale, up: PixelScale) -> Iterator[str]:
     """Yield the name of a histogram at its outer edge, on the side where it is lower."""
     heights = [abs(y) for _, y in one.parts[0]]
     third = max(len(heights) // 3, 1)
@@ -164,15 +164,15 @@ def _name_of_bars(one: Series, across: Scale, up: Scale) -> Iterator[str]:
         yield label(x, y, shorten(one.name, (across.end - across.start) / 2), "e" * right)
 
 
-def _strip(bars: Sequence[Series], across: Scale, top: float, look: Look) -> Iterator[str]:
+def _strip(bars: Sequence[Series], across: PixelScale, top: float, look: Look) -> Iterator[str]:
     """Yield bars below an axis: those of one series up, of the other down."""
     most = max((abs(y) for one in bars for y in (p[1] for p in one.parts[0])), default=0.0) or 1.0
-    up = Scale(-most, most, top + STRIP - 20, top - 20)
+    up = PixelScale(-most, most, top + STRIP - 20, top - 20)
     for one in bars:
         yield from _shape(one, look, across, up)
 
 
-def _guides(chart: Chart, across: Scale, up: Scale) -> Iterator[str]:
+def _guides(chart: Chart, across: PixelScale, up: PixelScale) -> Iterator[str]:
     """Yield named straight lines; the name is where the plot has more room."""
     taken: list[tuple[float, float, float]] = []
     for guide in chart.guides:
@@ -194,7 +194,7 @@ def _guides(chart: Chart, across: Scale, up: Scale) -> Iterator[str]:
             yield label(across.end - 4, y - 4, text, "small dim e")
 
 
-def _reference_name(one: Series, across: Scale, up: Scale) -> Iterator[str]:
+def _reference_name(one: Series, across: PixelScale, up: PixelScale) -> Iterator[str]:
     """Yield the name of a line of reference: along it, at the end of a flat one or a curve."""
     pixels = curve_pixels(one.parts[0], across, up)
     (x, y), (end, low) = pixels[0].tolist(), pixels[-1].tolist()
@@ -209,7 +209,7 @@ def _reference_name(one: Series, across: Scale, up: Scale) -> Iterator[str]:
         yield f'<g transform="{place} rotate({np.degrees(turn):.1f})">{text}</g>'
 
 
-def _marks(chart: Chart, across: Scale, up: Scale) -> Iterator[str]:
+def _marks(chart: Chart, across: PixelScale, up: PixelScale) -> Iterator[str]:
     """Yield letters: over a dotted line, or at a point."""
     for mark in chart.marks:
         x = across.place(mark.x)
@@ -224,8 +224,8 @@ def _marks(chart: Chart, across: Scale, up: Scale) -> Iterator[str]:
 def _labels(
     named: Sequence[Series],
     look: Look,
-    across: Scale,
-    up: Scale,
+    across: PixelScale,
+    up: PixelScale,
     marks: Sequence[Point],
     *,
     dots: bool,
@@ -243,7 +243,7 @@ def _labels(
     number = (close or short) and len(named) > 1 and not dots
     at = [_lonely_place(pixels, i, across) if number else (0.0, y) for i, y in enumerate(ends)]
     if number:
-        at = _apart(at, pixels, across, marks)
+        at = _separate_numbers(at, pixels, across, marks)
     order = sorted(range(len(named)), key=lambda i: at[i][1])
     heights = _spread_heights([at[i][1] for i in order], up.end + 6, up.start - 2)
     for i, y in zip(order, heights, strict=True):
@@ -265,7 +265,7 @@ def _labels(
                     title=one.name)  # fmt: skip
 
 
-def _lonely_place(curves: Sequence[Floats], mine: int, across: Scale) -> Point:
+def _lonely_place(curves: Sequence[Floats], mine: int, across: PixelScale) -> Point:
     """Return the point of a curve that is farthest from all others, and not at its ends."""
     best, found = -1.0, (float(curves[mine][-1, 0]), float(curves[mine][-1, 1]))
     for x, y in _points_along(curves[mine], across):
@@ -277,8 +277,8 @@ def _lonely_place(curves: Sequence[Floats], mine: int, across: Scale) -> Point:
     return found
 
 
-def _apart(
-    at: Sequence[Point], curves: Sequence[Floats], across: Scale, marks: Sequence[Point]
+def _separate_numbers(
+    at: Sequence[Point], curves: Sequence[Floats], across: PixelScale, marks: Sequence[Point]
 ) -> list[Point]:
     """Return places of numbers along their curves that cover neither each other nor marks."""
     kept = [*marks]
@@ -291,7 +291,7 @@ def _apart(
     return kept[len(marks) :]
 
 
-def _points_along(curve: Floats, across: Scale) -> list[Point]:
+def _points_along(curve: Floats, across: PixelScale) -> list[Point]:
     """Return points of a curve at even steps along it, ends left out."""
     steps = np.hypot(*np.diff(curve, axis=0).T)
     along = np.concatenate([[0.0], np.cumsum(steps)])

@@ -36,7 +36,9 @@ def as_png(result: Document, *, picture: str, look: Mapping[str, Any]) -> bytes:
             break
     else:
         what = (
-            f"'{font}' is not a font that can be used" if font else "no font found for a .png file"
+            f"'{font}' is not a font that can be used"
+            if font
+            else "there is no font for a .png file"
         )
         raise UsageError.new(what, "no-font", hint="give one: --font FILE.ttf, or save .svg")
     svg = picture_of(result, picture, size=size, caption=look.get("caption"))
