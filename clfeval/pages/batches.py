@@ -138,7 +138,7 @@ TABLES = (
     Table("history", (
         *cols("text", "label model measure"), *cols("estimate", "value"), *cols("number?", "se"),
         *cols("estimate", "change"), Column("marks", "text*"), *cols("flag", "accepted"),
-        *cols("flag?", "met"),
+        *cols("flag?", "met"), *cols("number?", "limit"),
     ), when=""),
 )  # fmt: skip
 GLOSSARY = {

@@ -287,40 +287,37 @@ def _ranks(result: Document) -> Iterator[Chart]:
 
 
 def _history(result: Document) -> Iterator[Chart]:
-    """Yield the trends with confidence intervals, and the value of the accepted label."""
-    accepted = result.parameters["accepted"][-1:]
+    """Yield trends with confidence intervals, accepted values, limits, and what changed where."""
     labels = list(dict.fromkeys(str(row["label"]) for row in result.tables["history"]))
-    measures = result.parameters["leading"]
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for row in result.tables["history"]:
+        if cell_value(row["value"]) is not None:
+            rows.setdefault((str(row["model"]), str(row["measure"])), []).append(row)
     changes: dict[str, list[str]] = {}
     for row in result.tables["events"]:
         changes.setdefault(str(row["label"]), []).append(f"{row['model']}: {row['changed']}")
-    for chart, measure in zip(page_of(HISTORY).charts(result), measures, strict=False):
-        extra, guides = [], list[Guide]()
+    notes = tuple(Note(f"{label}: {', '.join(what)} changed") for label, what in changes.items())
+    for chart, measure in zip(
+        page_of(HISTORY).charts(result), result.parameters["leading"], strict=False
+    ):
+        extra, guides, last = [], dict[Guide, None](), []
         for one in chart.series:
-            spans = []
-            for row in result.tables["history"]:
-                if row["model"] == one.name and row["measure"] == measure:
-                    found = as_estimate(row["value"])
-                    spans += [] if found.value is None else [(found.low, found.high)]
-                    if row["label"] in accepted and found.value is not None and not guides:
-                        guides.append(Guide(f"accepted: {one.name}", y=found.value))
-            extra.append(Series(one.name, one.parts, shape="dots", spans=tuple(spans)))
-        notes = [Note(f"{label} ({labels.index(label) + 1}): {', '.join(what)} changed")
-                 for label, what in changes.items()]  # fmt: skip
-        last = [f"{one.name} {interval_words(_last(result, one.name, measure))}"
-                for one in chart.series[:3]]  # fmt: skip
+            mine = rows[one.name, measure]
+            cells = [as_estimate(row["value"]) for row in mine]
+            spans = tuple((cell.low, cell.high) for cell in cells)
+            extra.append(Series(one.name, one.parts, shape="dots", spans=spans))
+            last.append(f"{one.name} {interval_words(cells[-1])}")
+            for row, cell in zip(mine, cells, strict=True):
+                if row["accepted"]:
+                    guides[Guide(f"accepted: {one.name}", y=cell.value)] = None
+            if (limit := cell_value(mine[-1]["limit"])) is not None:
+                guides[Guide(f"limit {limit:g}", y=limit, limit=True)] = None
         yield replace(
-            chart, extra=tuple(extra), guides=tuple(guides), key=tuple(notes), rank="main",
+            chart, extra=tuple(extra), guides=tuple(guides), key=notes, rank="main",
             title=f"{title_of(measure)} by label", y=replace(chart.y, label=title_of(measure)),
             x=Axis("label", ends=chart.x.ends, names=tuple(labels)),
-            finding=f"At {labels[-1]}: {'; '.join(last)}.",
+            finding=f"At {labels[-1]}: {'; '.join(last[:3])}.",
         )  # fmt: skip
-
-
-def _last(result: Document, model: str, measure: str) -> Estimate:
-    rows = [row for row in result.tables["history"]
-            if row["model"] == model and row["measure"] == measure]  # fmt: skip
-    return as_estimate(rows[-1]["value"]) if rows else Estimate(None)
 
 
 MADE: Mapping[str, Made] = {

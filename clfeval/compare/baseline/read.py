@@ -292,10 +292,13 @@ def result_lines(
         if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se):
             errors[row["model"], row["measure"]] = se
     met: dict[str | None, dict[str, bool]] = {}
+    limits: dict[str | None, dict[str, float]] = {}
     for gate in result.gates:
         if gate.slice is None:  # of a slice it says nothing of the whole
             mine = met.setdefault(gate.model, {})
             mine[gate.measure] = mine.get(gate.measure, True) and not gate.failed
+            if gate.kind.endswith(("-under", "-over")) and "change" not in gate.metric:
+                limits.setdefault(gate.model, {})[gate.measure] = gate.limit
     for model, row in rows.items():
         found = {}
         for name, cell in row.items():
@@ -306,7 +309,7 @@ def result_lines(
             result.command, label, model, settings_of(result.signature), result.version, run,
             tuple(one.sha256 for one in result.inputs), result.truth, result.summary.get("rows"),
             result.summary.get("positives"), result.parameters.get("level"), found,
-            met.get(model, {}),
+            met.get(model, {}), limits.get(model, {}),
         )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ class HistoryLine:
 
     run: its name in a batch. settings: the signature without the data. data: the sha256 of the
     files. truth: the digest of ids and truth. rows, positives: None where models differ. gates:
-    measures of gates, and whether all were met or only warn.
+    measures of gates, and whether all were met or only warn. limits: of gates, by measure.
     """
 
     command: str
@@ -68,6 +68,7 @@ class HistoryLine:
     level: float | None = None
     measures: Mapping[str, HistoryMeasure] = field(default_factory=dict)
     gates: Mapping[str, bool] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -130,7 +131,7 @@ def parse_line(text: str) -> HistoryEntry:
     for name in ("command", *least):
         if name not in said:
             raise ValueError(f"lacks the key '{name}'")
-    wanted: dict[str, type] = {"data": list, "measures": dict, "gates": dict}
+    wanted: dict[str, type] = {"data": list, "measures": dict, "gates": dict, "limits": dict}
     for name, of in wanted.items():
         if not isinstance(said.get(name, of()), of):
             raise ValueError(f"'{name}' is {said[name]!r:.40}")
@@ -143,6 +144,8 @@ def parse_line(text: str) -> HistoryEntry:
             parts["measures"] = {name: read_record(HistoryMeasure, one) for name, one in measures}
             if any(type(one) is not bool for one in said.get("gates", {}).values()):
                 raise TypeError("'gates' must hold true or false only")
+            if any(type(one) not in (int, float) for one in said.get("limits", {}).values()):
+                raise TypeError("'limits' must hold numbers only")
         return read_record(record, parts)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(str(error)) from None

@@ -307,6 +307,7 @@ def _history_rows(
                 "value": cell.estimate, "se": cell.se, "change": change,
                 "marks": list(marks[line.name, line.label]),
                 "accepted": accepted.get(line.name) == line, "met": line.gates.get(measure),
+                "limit": line.limits.get(measure),
             }  # fmt: skip
 
 

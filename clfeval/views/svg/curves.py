@@ -48,7 +48,7 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
     wide = max((text_width(one.name) for one in named), default=0)
     behind = [one for one in chart.extra if one.shape != "area"]
     points = [*chain.from_iterable(chain.from_iterable(one.parts) for one in (*drawn, *behind))]
-    heights = [y for _, y in points]
+    heights = [y for _, y in points] + [one.y for one in chart.guides if one.y is not None]
     heights += [y for one in behind if one.shape == "dots" for y in chain(*one.spans)
                 if y is not None]  # fmt: skip
     notes = [line for text in _notes(chart, len(curves) - len(named), look)
@@ -174,7 +174,7 @@ def _strip(bars: Sequence[Series], across: PixelScale, top: float, look: Look) -
 
 def _guides(chart: Chart, across: PixelScale, up: PixelScale) -> Iterator[str]:
     """Yield named straight lines; the name is where the plot has more room."""
-    taken: list[tuple[float, float, float]] = []
+    taken, heights = list[tuple[float, float, float]](), list[float]()
     for guide in chart.guides:
         kind = "ref limit" if guide.limit else "ref axis"
         text = guide.text
@@ -191,7 +191,9 @@ def _guides(chart: Chart, across: PixelScale, up: PixelScale) -> Iterator[str]:
         elif guide.y is not None:
             y = up.place(guide.y)
             yield line(across.start, y, across.end, y, kind)
-            yield label(across.end - 4, y - 4, text, "small dim e")
+            if all(abs(y - other) > FONT for other in heights):
+                heights.append(y)
+                yield label(across.end - 4, y - 4, text, "small dim e")
 
 
 def _reference_name(one: Series, across: PixelScale, up: PixelScale) -> Iterator[str]:
