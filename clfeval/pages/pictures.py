@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from importlib import import_module
 from math import isclose
 
 from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
@@ -18,6 +17,7 @@ from clfeval.pages.intervals import (
     title_of,
 )
 from clfeval.pages.phidelta import CORNERS
+from clfeval.pages.report.pictures import pictures as report_pictures
 from clfeval.pages.schema import GATE_CODES, HISTORY, page_of
 
 FEATURES = 300  # dots of features, at most
@@ -34,17 +34,9 @@ def pictures_of(result: Document) -> dict[str, list[Chart]]:
     """
     found: dict[str, list[Chart]] = {}
     first = next((one.text for one in result.answer if one.code not in GATE_CODES), "")
-    for chart in _charts(result):
-        name = chart.name or chart.kind
-        found.setdefault(name, []).append(replace(chart, finding=chart.finding or first))
+    for chart in MADE.get(result.command, page_of(result.command).charts)(result):
+        found.setdefault(chart.name, []).append(replace(chart, finding=chart.finding or first))
     return found
-
-
-def _charts(result: Document) -> Iterable[Chart]:
-    if result.command == "report":
-        return import_module("clfeval.pages.report.pictures").pictures(result)  # type: ignore[no-any-return]
-    made = MADE.get(result.command)
-    return made(result) if made else page_of(result.command).charts(result)
 
 
 def _mars(result: Document) -> Iterator[Chart]:
@@ -321,5 +313,5 @@ def _history(result: Document) -> Iterator[Chart]:
 
 
 MADE: Mapping[str, Made] = {
-    "mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps": _mlcps, HISTORY: _history,
+    "report": report_pictures, "mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps": _mlcps, HISTORY: _history,
 }  # fmt: skip

@@ -34,20 +34,13 @@ HERE = Path(__file__).parent
 WIDE = 2  # panels from which on a picture takes the whole width of a page
 POINTS = 400  # of a model under the sliders, at most
 SCOPE = ".clfeval"  # of the styles in a notebook
-NOTEBOOK_STYLE = (
-    "<style>.clfeval td,.clfeval th{padding:.15em .6em;text-align:left}"
-    ".clfeval .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
-    ".clfeval thead{border-bottom:1px solid}.clfeval .best{font-weight:bold}"
-    ".clfeval td:first-child{white-space:nowrap}.clfeval .b{font-family:monospace;white-space:pre}"
-    ".clfeval .w{overflow-x:auto}.clfeval th{white-space:normal}"
-    ".clfeval code{overflow-wrap:anywhere}</style>"
-)
 
 
 def as_html(result: Document, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
     """Return one `<div>` for a notebook: answer, gates, main tables, picture; the rest folded."""
     page = sort_tables(result, names, digits)
-    out = [f'<div class="clfeval">{NOTEBOOK_STYLE}', *_answer(result)]
+    style = f"<style>{_asset('notebook.css')}</style>"
+    out = [f'<div class="clfeval">{style}', *_answer(result)]
     out += _gates(result)
     out += [_table(layout_table(one, result, digits, wide=page.wide)) for one in page.opened]
     if pictures_of(result):

@@ -24,7 +24,7 @@ from clfeval.pages.chart import Axis, Chart, Series
 from clfeval.pages.pictures import pictures_of
 from clfeval.pages.schema import page_of
 from clfeval.views.svg import png
-from clfeval.views.svg.axes import PixelScale, axis_ticks, curve_pixels, path, thin
+from clfeval.views.svg.elements import PixelScale, axis_ticks, curve_pixels, path, thin
 from clfeval.views.svg.look import COLORED, Look
 from clfeval.views.svg.picture import picture_names, picture_of
 from tests.views.pages import FIXTURES, HOSTILE, RESULTS, hostile_table, many_models

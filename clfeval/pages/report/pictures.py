@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
 from clfeval.formatting import (
     describe_reference,
+    format_count,
     format_exact,
     format_number,
     format_percent,
@@ -16,7 +17,7 @@ from clfeval.formatting import (
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
-from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, Span
+from clfeval.pages.chart import Axis, Chart, Guide, Note, Series, Span
 from clfeval.pages.intervals import (
     deciding_measure,
     first_sentences,
@@ -186,163 +187,135 @@ def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart
             continue
         cut, shown = cell_value(cuts.get(model)), _of_model(result, "models", model)[0]
         guides = () if cut is None else (Guide(f"threshold {format_exact(cut)}", x=cut),)
-        found = as_estimate(shown.get("roc_auc"))
-        finding = f"The scores of {quote_if_ambiguous(model)} overlap between the classes."
-        if found.value is not None:
-            finding = f"A random positive has a higher score of {quote_if_ambiguous(model)} than a "
-            finding += f"random negative with probability {with_interval(found.value, found.low, found.high)}."  # noqa: E501
+        finding = f"A random positive has a higher score of {quote_if_ambiguous(model)} than a "
+        finding += "random negative with probability "
+        finding += f"{_interval_text(result, shown.get('roc_auc'))}."
+        ends = bars[0].spans[0][0] or 0.0, bars[0].spans[-1][1] or 0.0
         yield Chart(
-            "lines", f"Scores of {model} by class", Axis("score", ends=_score_range(bars)),
+            "lines", f"Scores of {model} by class", Axis("score", ends=ends),
             Axis("share of the class"), name="scores", guides=guides, extra=bars, rank="main",
             finding=finding, moving=("threshold", "", model),
         )  # fmt: skip
 
 
-def _score_range(bars: Sequence[Series]) -> Point:
-    low, high = bars[0].spans[0][0], bars[0].spans[-1][1]
-    return low or 0.0, high or 0.0
-
-
 def _with_details(result: Document, chart: Chart, best: str) -> Chart:
-    """Return a chart of curves with thresholds in force, a band, and the finding."""
-    name = chart.name
-    chart = replace(chart, y=replace(chart.y, label=VERTICAL[name]))
-    made = {"roc": _roc_details, "pr": _pr_details, "benefit": _benefit_details}.get(name)
-    chart = made(result, chart, best) if made else chart
-    moving = {"roc": ("fpr", "sensitivity"), "pr": ("sensitivity", "ppv"),
-              "benefit": ("threshold", "benefit")}.get(name)  # fmt: skip
-    if name in ("gain", "lift"):
-        chart = replace(chart, finding=_flagging(result, best))
-    elif name == "risk":
-        chart = replace(chart, finding=sentence(result, "abstention"))
-    return replace(chart, moving=(*moving, "")) if moving else chart
+    """Return a chart of curves with thresholds in force, what is shaded, and the finding."""
+    who, row = quote_if_ambiguous(best), _of_model(result, "models", best)[0]
+    shaded: tuple[Series, ...] = ()
+    moving: tuple[str, str, str] | None = None
+    note = finding = ""
+    if chart.name == "roc":
+        moving, shaded = ("fpr", "sensitivity", ""), _roc_band(result, best)
+        level = 100 * (result.parameters.get("level") or 0.0)
+        note = f"band: {level:g}% regions of both rates of {best} at each threshold"
+        finding = f"The area under the curve of {who} is {_interval_text(result, row['roc_auc'])}."
+    elif chart.name == "pr":
+        moving = ("sensitivity", "ppv", "")
+        both = [cell_value(row.get(name)) for name in ("precision", "sensitivity")]
+        if None not in both:
+            precision, sensitivity = (format_number(one or 0.0) for one in both)
+            finding = f"At its threshold {who} has precision {precision} and sensitivity "
+            finding += f"{sensitivity}."
+    elif chart.name == "benefit":
+        moving, shaded = ("threshold", "benefit", ""), _helping_ranges(result, chart, best)
+        note = f"shaded: {best} is significantly better than treat-all and treat-none"
+        finding = sentence(result, "helps")
+    elif chart.name == "risk":
+        finding = sentence(result, "abstention")
+    else:  # of a point of the curve near a tenth of the rows
+        points = _of_model(result, "curves", best)
+        near = min(points, key=lambda one: abs((cell_value(one["flagged"]) or 0.0) - 0.1))
+        flagged, hits = (cell_value(near[key]) or 0.0 for key in ("flagged", "sensitivity"))
+        finding = f"The {format_percent(flagged)}% of the rows with the highest scores of {who} "
+        finding += f"hold {format_percent(hits)}% of the positives."
+    dots = _in_force(result, *moving[:2]) if chart.name in ("roc", "pr") and moving else ()
+    key = [Note(note)] * bool(shaded) + [Note("dots: thresholds in force")] * bool(dots)
+    return replace(
+        chart, y=replace(chart.y, label=VERTICAL[chart.name]), extra=(*shaded, *dots),
+        finding=finding, key=(*chart.key, *key), square=chart.name == "roc", moving=moving,
+    )  # fmt: skip
+
+
+def _interval_text(result: Document, cell: object) -> str:
+    """Return a value with its interval for a sentence."""
+    one = as_estimate(cell)
+    if one.value is None:
+        return "undefined"
+    return with_interval(one.value, one.low, one.high, result.parameters.get("level") or 0.95)
 
 
 def _in_force(result: Document, x: str, y: str) -> tuple[Series, ...]:
     """Return a dot for each model at its threshold."""
     made = []
+    names = {"fpr": "specificity", "ppv": "precision"}
     for row in result.whole("models"):
-        a, b = (_rate(row, name) for name in (x, y))
+        a, b = (cell_value(row.get(names.get(name, name))) for name in (x, y))
         if row.get("threshold") is not None and a is not None and b is not None:
-            made.append(Series(str(row["model"]), (((a, b),),), shape="dots"))
+            at = 1 - a if x == "fpr" else a, b
+            made.append(Series(str(row["model"]), ((at,),), shape="dots"))
     return tuple(made)
 
 
-def _rate(row: Row, name: str) -> float | None:
-    value = cell_value(row.get("specificity" if name == "fpr" else name))
-    return 1 - value if name == "fpr" and value is not None else value
+def _roc_band(result: Document, best: str) -> tuple[Series, ...]:
+    """Return the area through the corners of the regions of all thresholds."""
+    over, under = [(0.0, 0.0)], [(0.0, 0.0)]
+    for row in _of_model(result, "roc_band", best):
+        rise, across = as_estimate(row["sensitivity"]), as_estimate(row["fpr"])
+        if rise.low is not None and rise.high is not None:
+            over.append((across.low or 0.0, rise.high))
+            under.append((across.high or 0.0, rise.low))
+    outline = (*over, (1.0, 1.0), *under[::-1])
+    return (Series(best, (outline,), shape="area"),) if len(over) > 1 else ()
 
 
-def _roc_details(result: Document, chart: Chart, best: str) -> Chart:
-    band = _of_model(result, "roc_band", best)
-    area: tuple[Series, ...] = ()
-    if band:
-        over, under = [(0.0, 0.0)], [(0.0, 0.0)]
-        for row in band:  # the corners of the region of each threshold
-            sens, false = as_estimate(row["sensitivity"]), as_estimate(row["fpr"])
-            if None not in (sens.low, sens.high, false.low, false.high):
-                over.append((false.low or 0.0, sens.high or 0.0))
-                under.append((false.high or 0.0, sens.low or 0.0))
-        outline = (*over, (1.0, 1.0), *under[::-1])
-        area = (Series(best, (outline,), shape="area"),)
-    row = next((row for row in result.whole("models") if row["model"] == best), {})
-    auc = as_estimate(row.get("roc_auc"))
-    finding = ""
-    if auc.value is not None:
-        finding = f"The area under the curve of {quote_if_ambiguous(best)} is "
-        finding += f"{with_interval(auc.value, auc.low, auc.high)}."
-    key = [Note("dots: thresholds in force")] if _in_force(result, "fpr", "sensitivity") else []
-    level = 100 * (result.parameters.get("level") or 0.0)
-    key += [Note(f"band: {level:g}% regions of both rates of {best} at each threshold")] * bool(
-        area
-    )
-    extra = (*area, *_in_force(result, "fpr", "sensitivity"))
-    return replace(chart, extra=extra, finding=finding, key=(*chart.key, *key), square=True)
-
-
-def _pr_details(result: Document, chart: Chart, best: str) -> Chart:
-    row = next((row for row in result.whole("models") if row["model"] == best), {})
-    found, hit = (cell_value(row.get(name)) for name in ("precision", "sensitivity"))
-    finding = ""
-    if found is not None and hit is not None:
-        finding = (
-            f"At its threshold {quote_if_ambiguous(best)} has precision {format_number(found)}"
-        )
-        finding += f" and sensitivity {format_number(hit)}."
-    return replace(chart, extra=_in_force(result, "sensitivity", "precision"), finding=finding,
-                   key=(*chart.key, Note("dots: thresholds in force")))  # fmt: skip
-
-
-def _benefit_details(result: Document, chart: Chart, best: str) -> Chart:
-    """Shade where the best model is better than treat-all and treat-none."""
-    rows = _of_model(result, "decision", best)
-    high = max((y for one in chart.series for part in one.parts for _, y in part), default=0.0)
-    low = min((y for one in chart.series for part in one.parts for _, y in part), default=0.0)
+def _helping_ranges(result: Document, chart: Chart, best: str) -> tuple[Series, ...]:
+    """Return the areas of thresholds at which the best model is better than both alternatives."""
+    heights = [y for one in chart.series for part in one.parts for _, y in part]
+    low, high = min(heights, default=0.0), max(heights, default=0.0)
     areas, start = [], None
-    for row, after in pairwise([*rows, {}]):
+    for row, after in pairwise([*_of_model(result, "decision", best), {}]):
         at = float(str(row["threshold"]))
         start = at if row["helps"] and start is None else start
         if start is not None and not after.get("helps"):
             areas.append(((start, low), (start, high), (at, high), (at, low)))
             start = None
-    shaded = Series("", tuple(areas), shape="area")
-    finding = sentence(result, "helps")
-    key = Note(f"shaded: {best} is significantly better than treat-all and treat-none")
-    return replace(chart, extra=(shaded,) if areas else (), finding=finding,
-                   key=(*chart.key, key) if areas else chart.key)  # fmt: skip
-
-
-def _flagging(result: Document, best: str) -> str:
-    """Return what flagging about a tenth of the rows finds, from a point of the curve."""
-    rows = _of_model(result, "curves", best)
-    row = min(rows, key=lambda r: abs((cell_value(r["flagged"]) or 0.0) - 0.1), default={})
-    share, hit = (cell_value(row.get(name)) for name in ("flagged", "sensitivity"))
-    if share is None or hit is None:
-        return ""
-    who = f"the {format_percent(share)}% of the rows with the highest scores"
-    return f"By {quote_if_ambiguous(best)}, {who} hold {format_percent(hit)}% of the positives."
+    return (Series("", tuple(areas), shape="area"),) if areas else ()
 
 
 def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
     """Yield the confusion matrix of each leading model, shaded by the share of the true class."""
+    positive = result.parameters.get("positive")
     for model in models:
         rows = _of_model(result, "confusion", model)
         if not rows:
             continue
-        classes = list(
-            dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows)
-        )
-        classes = _in_order(result, classes)
-        cells = {(str(row["truth"]), str(row["predicted"])): row for row in rows}
-        none: Mapping[str, None] = {"rows": None, "share": None}
-
-        def cell(truth: str, predicted: str, name: str) -> float:
-            return cell_value(cells.get((truth, predicted), none)[name]) or 0.0  # noqa: B023
-
-        series = tuple(
-            Series(truth, values=tuple(cell(truth, one, "rows") for one in classes),
-                   spans=tuple((cell(truth, one, "share"), None) for one in classes))
-            for truth in classes
-        )  # fmt: skip
-        wrong = max((row for row in rows if row["truth"] != row["predicted"]),
-                    key=lambda row: cell_value(row["rows"]) or 0.0, default=None)  # fmt: skip
-        finding = "Every row is predicted correctly."
-        if wrong is not None and cell_value(wrong["rows"]):
-            share = format_percent(cell_value(wrong["share"]) or 0.0)
-            finding = (
-                f"Most frequent error of {quote_if_ambiguous(model)}: {wrong['truth']} predicted"
+        names = dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows)
+        classes = sorted(names, key=lambda one: positive is not None and one != positive)
+        cells = {
+            (str(row["truth"]), str(row["predicted"])): (
+                cell_value(row["rows"]) or 0.0,
+                cell_value(row["share"]) or 0.0,
             )
-            finding += f" as {wrong['predicted']}, {wrong['rows']:,} rows ({share}% of the class)."
+            for row in rows
+        }
+        series = []
+        for truth in classes:
+            here = [cells.get((truth, one), (0.0, 0.0)) for one in classes]
+            series.append(Series(truth, values=tuple(rows for rows, _ in here),
+                                 spans=tuple((share, None) for _, share in here)))  # fmt: skip
+        wrong = {pair: cell for pair, cell in cells.items() if pair[0] != pair[1] and cell[0]}
+        finding = f"{quote_if_ambiguous(model)} predicts every row correctly."
+        if wrong:
+            truth, predicted = max(wrong, key=lambda pair: wrong[pair][0])
+            count, share = wrong[truth, predicted]
+            finding = f"Most frequent error of {quote_if_ambiguous(model)}: {truth} predicted as "
+            finding += f"{predicted}, {format_count(count, 'row')} ({format_percent(share)}% of "
+            finding += "the class)."
         yield Chart(
-            "cells", f"Confusion of {model}: true class by predicted class", series=series,
+            "cells", f"Confusion of {model}: true class by predicted class", series=tuple(series),
             names=tuple(classes), x=Axis("rows; shaded by the share of the true class"),
             name="confusion", rank="main", finding=finding,
         )  # fmt: skip
-
-
-def _in_order(result: Document, classes: Sequence[str]) -> list[str]:
-    positive = result.parameters.get("positive")
-    return sorted(classes, key=lambda one: one != positive) if positive else [*classes]
 
 
 def _slices(result: Document) -> Iterator[Chart]:
@@ -355,30 +328,28 @@ def _slices(result: Document) -> Iterator[Chart]:
     measure = lead if lead in names else names[0]
     rows = [row for row in every if row["model"] == model]
     rows = [row for row in rows if row["q"] is not None] or rows
-    down = measure in CATALOG and CATALOG[measure].arrow == "↓"
+    sign = -1 if measure in CATALOG and CATALOG[measure].arrow == "↓" else 1
+
+    def is_worse(row: Row) -> bool:
+        return isinstance(row["worse"], list) and measure in row["worse"]
 
     def order(row: Row) -> tuple[bool, bool, float]:
-        value = as_estimate(row[measure]).value
-        worse = row["worse"]
-        mine = isinstance(worse, list) and measure in worse
-        return not mine, value is None, (value or 0.0) * (-1 if down else 1)
+        value = cell_value(row[measure])
+        return not is_worse(row), value is None, sign * (value or 0.0)
 
-    ordered = sorted(rows, key=order)
+    rows.sort(key=order)
     series = []
-    for row in ordered[:SLICES]:
+    for row in rows[:SLICES]:
         made = interval_row(str(row["slice"]), row[measure])
-        mark = " ▼" if not order(row)[0] else ""
-        series.append(replace(made, words=f"{made.words}{mark}"))
-    whole = next((r for r in result.whole("models") if r["model"] == model), {})
-    value = cell_value(whole.get(measure))
-    guides = () if value is None else (Guide("all rows", x=value),)
-    worse = [str(row["slice"]) for row in ordered if not order(row)[0]]
-    finding = f"{quote_if_ambiguous(model)} is significantly worse in {title_of(measure)} in "
-    finding += (
-        f"{', '.join(worse[:3])}{' and others' * (len(worse) > 3)}." if worse else "no slice."
-    )
+        series.append(replace(made, words=f"{made.words}{' ▼' * is_worse(row)}"))
+    value = cell_value(_of_model(result, "models", model)[0].get(measure))
+    worse = [str(row["slice"]) for row in rows if is_worse(row)]
+    which = f"{', '.join(worse[:3])}{' and others' * (len(worse) > 3)}" if worse else "no slice"
+    title = title_of(measure)
     yield Chart(
-        "intervals", f"{title_of(measure)} of {model} by slice, worst first",
-        Axis("▼ significantly worse than outside the slice"), series=tuple(series), guides=guides,
-        name="slices", rank="main", left=len(rows) - len(series), finding=finding,
+        "intervals", f"{title} of {model} by slice, worst first",
+        Axis("▼ significantly worse than outside the slice"), series=tuple(series),
+        guides=() if value is None else (Guide("all rows", x=value),), name="slices", rank="main",
+        left=len(rows) - len(series),
+        finding=f"{quote_if_ambiguous(model)} is significantly worse in {title} in {which}.",
     )  # fmt: skip

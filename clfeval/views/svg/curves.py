@@ -11,24 +11,7 @@ import numpy as np
 from clfeval.arrays import Floats
 from clfeval.formatting import format_count
 from clfeval.pages.chart import Chart, Point, Series
-from clfeval.views.svg.axes import (
-    FONT,
-    LINE,
-    MINUS,
-    PixelScale,
-    axis_scale,
-    axis_ticks,
-    circle,
-    curve_pixels,
-    fold,
-    label,
-    line,
-    path,
-    pixel,
-    rectangle,
-    shorten,
-    text_width,
-)
+from clfeval.views.svg import elements as svg
 from clfeval.views.svg.look import COLORED, Look
 
 STRIP = 34  # pixels of the bars below an axis
@@ -45,25 +28,26 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
     curves = [one for one in drawn if one.letter not in REFERENCES]
     named = [one for one in curves if one.name and (look.color_of(one.name) or not look.colors)]
     named = named[:COLORED]
-    wide = max((text_width(one.name) for one in named), default=0)
+    wide = max((svg.text_width(one.name) for one in named), default=0)
     behind = [one for one in chart.extra if one.shape != "area"]
     points = [*chain.from_iterable(chain.from_iterable(one.parts) for one in (*drawn, *behind))]
     heights = [y for _, y in points] + [one.y for one in chart.guides if one.y is not None]
     heights += [y for one in behind if one.shape == "dots" for y in chain(*one.spans)
                 if y is not None]  # fmt: skip
     notes = [line for text in _notes(chart, len(curves) - len(named), look)
-             for line in fold(text, width - 12, FONT - 2)]  # fmt: skip
+             for line in svg.fold(text, width - 12, svg.FONT - 2)]  # fmt: skip
     bottom = height - 40 - STRIP * bool(chart.below) - 13 * len(notes)
     marks = any(mark.y is None for mark in chart.marks)
-    up = axis_scale(chart.y, heights, bottom, 8.0 + 14 * marks)
-    ticks = axis_ticks(chart.y, up)
+    up = svg.axis_scale(chart.y, heights, bottom, 8.0 + 14 * marks)
+    ticks = svg.axis_ticks(chart.y, up)
     if any(one.shape == "bars" for one in chart.extra):  # those below the axis count too
-        ticks = [(y, text.removeprefix(MINUS)) for y, text in ticks]
-    left = 10 + max((text_width(text) for _, text in ticks), default=0) + 18 * bool(chart.y.label)
+        ticks = [(y, text.removeprefix(svg.MINUS)) for y, text in ticks]
+    left = 10 + max((svg.text_width(text) for _, text in ticks), default=0)
+    left += 18 * bool(chart.y.label)
     right = width - 10 - (min(wide, WIDEST) + 30 if named else 0)
     if chart.square:  # equal units on both axes
         right = min(right, left + (bottom - up.end))
-    across = axis_scale(chart.x, (x for x, _ in points), left, right)
+    across = svg.axis_scale(chart.x, (x for x, _ in points), left, right)
     yield from _frame(chart, across, up, ticks)
     for one in chart.extra:
         yield from _shape(one, look, across, up)
@@ -72,7 +56,7 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
     yield from _guides(chart, across, up)
     for one in drawn:
         if one not in curves:
-            yield path((curve_pixels(part, across, up) for part in one.parts), "ref axis")
+            yield svg.path((svg.curve_pixels(part, across, up) for part in one.parts), "ref axis")
             if one.name not in (guide.text for guide in chart.guides):
                 yield from _reference_name(one, across, up)
     for one in curves[::-1]:
@@ -82,13 +66,13 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
                 if mark.y is not None]  # fmt: skip
     yield from _labels(named, look, across, up, marks_at, dots=chart.kind == "points")
     if chart.moving:  # what the sliders of a page move; it is drawn last
-        ends = " ".join(map(pixel, (across.start, across.end, up.start, up.end)))
+        ends = " ".join(map(svg.pixel, (across.start, across.end, up.start, up.end)))
         values = f"{across.low!r} {across.high!r} {up.low!r} {up.high!r}"
         x, y, model = (escape(text, quote=True) for text in chart.moving)
         yield (f'<g class="moving" data-x="{x}" data-y="{y}" data-model="{model}" '
                f'data-pixels="{ends}" data-values="{values}"></g>')  # fmt: skip
     for i, text in enumerate(notes):
-        yield label(6, height - 13 * (len(notes) - i) + 8, text, "small dim")
+        yield svg.label(6, height - 13 * (len(notes) - i) + 8, text, "small dim")
 
 
 def _notes(chart: Chart, greys: int, look: Look) -> Iterator[str]:
@@ -99,29 +83,29 @@ def _notes(chart: Chart, greys: int, look: Look) -> Iterator[str]:
 
 
 def _frame(
-    chart: Chart, across: PixelScale, up: PixelScale, ticks: Sequence[tuple[float, str]]
+    chart: Chart, across: svg.PixelScale, up: svg.PixelScale, ticks: Sequence[tuple[float, str]]
 ) -> Iterator[str]:
     """Yield grid, ticks and titles of both axes."""
     for y, text in ticks:
-        yield line(across.start, y, across.end, y, "grid")
-        yield label(across.start - 6, y + 4, text, "e")
+        yield svg.line(across.start, y, across.end, y, "grid")
+        yield svg.label(across.start - 6, y + 4, text, "e")
     low = up.start + (STRIP + 2) * bool(chart.below)
     room = 0.0
-    for x, text in axis_ticks(chart.x, across):
-        yield line(x, up.start, x, up.end, "grid")
-        if x - text_width(text) / 2 > room:
-            yield label(x, low + 16, text, "m")
-            room = x + text_width(text) / 2 + 9
-    yield line(across.start, up.start, across.end, up.start, "axis")
+    for x, text in svg.axis_ticks(chart.x, across):
+        yield svg.line(x, up.start, x, up.end, "grid")
+        if x - svg.text_width(text) / 2 > room:
+            yield svg.label(x, low + 16, text, "m")
+            room = x + svg.text_width(text) / 2 + 9
+    yield svg.line(across.start, up.start, across.end, up.start, "axis")
     middle = (across.start + across.end) / 2
-    yield label(middle, low + 32, shorten(chart.x.label, across.end), "m")
+    yield svg.label(middle, low + 32, svg.shorten(chart.x.label, across.end), "m")
     if chart.y.label:
-        text, at = shorten(chart.y.label, up.start), (up.start + up.end) / 2
-        yield f'<g transform="rotate(-90 13 {pixel(at)})">{label(13, at, text, "m")}</g>'
+        text, at = svg.shorten(chart.y.label, up.start), (up.start + up.end) / 2
+        yield f'<g transform="rotate(-90 13 {svg.pixel(at)})">{svg.label(13, at, text, "m")}</g>'
 
 
 def _shape(
-    one: Series, look: Look, across: PixelScale, up: PixelScale, *, dots: bool = False
+    one: Series, look: Look, across: svg.PixelScale, up: svg.PixelScale, *, dots: bool = False
 ) -> Iterator[str]:
     """Yield the elements of one series."""
     n = look.color_of(one.name) if look.colors else 1
@@ -129,30 +113,30 @@ def _shape(
         for i, (x, y) in enumerate(one.parts[0] if one.parts else ()):
             at, low_high = across.place(x), one.spans[i] if one.spans else (None, None)
             if low_high[0] is not None and low_high[1] is not None:
-                yield line(at, up.place(low_high[0]), at, up.place(low_high[1]), f"line s{n}")
-            yield circle(at, up.place(y), 3.5 if one.name else 1.5, f"f{n}")
+                yield svg.line(at, up.place(low_high[0]), at, up.place(low_high[1]), f"line s{n}")
+            yield svg.circle(at, up.place(y), 3.5 if one.name else 1.5, f"f{n}")
     elif one.shape == "bars":
         for (_, y), (low, high) in zip(one.parts[0], one.spans, strict=True):
             a, b = across.place(low or 0.0), across.place(high or 0.0)
             top, bottom = sorted((up.place(y), up.place(0.0)))
             if bottom > top:
-                yield rectangle(a, top, b - a - 0.5, bottom - top, f"bar f{one.letter or n}")
+                yield svg.rectangle(a, top, b - a - 0.5, bottom - top, f"bar f{one.letter or n}")
         yield from _name_of_bars(one, across, up)
     elif one.shape == "ellipse":
         for (x, y), (wide, high) in zip(one.parts[0], one.spans, strict=True):
             rx = across.place(x + (wide or 0.0)) - across.place(x)
             ry = up.place(y) - up.place(y + (high or 0.0))
-            yield (f'<ellipse cx="{pixel(across.place(x))}" cy="{pixel(up.place(y))}" '
-                   f'rx="{pixel(rx)}" ry="{pixel(ry)}" class="area f{n}"/>')  # fmt: skip
+            yield (f'<ellipse cx="{svg.pixel(across.place(x))}" cy="{svg.pixel(up.place(y))}" '
+                   f'rx="{svg.pixel(rx)}" ry="{svg.pixel(ry)}" class="area f{n}"/>')  # fmt: skip
     elif one.shape == "area":
-        yield path((curve_pixels(part, across, up) for part in one.parts), f"area f{n}",
+        yield svg.path((svg.curve_pixels(part, across, up) for part in one.parts), f"area f{n}",
                    closed=True)  # fmt: skip
     else:
-        parts = (curve_pixels(part, across, up) for part in one.parts if part)
-        yield path(parts, f"line s{n} d{n}" if n else "thin s0")
+        parts = (svg.curve_pixels(part, across, up) for part in one.parts if part)
+        yield svg.path(parts, f"line s{n} d{n}" if n else "thin s0")
 
 
-def _name_of_bars(one: Series, across: PixelScale, up: PixelScale) -> Iterator[str]:
+def _name_of_bars(one: Series, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
     """Yield the name of a histogram at its outer edge, on the side where it is lower."""
     heights = [abs(y) for _, y in one.parts[0]]
     third = max(len(heights) // 3, 1)
@@ -161,18 +145,18 @@ def _name_of_bars(one: Series, across: PixelScale, up: PixelScale) -> Iterator[s
     if up.start - up.end > 2 * STRIP:
         y = up.start - 6 if negative else up.end + 24
         x = across.end - 6 if right else across.start + 6
-        yield label(x, y, shorten(one.name, (across.end - across.start) / 2), "e" * right)
+        yield svg.label(x, y, svg.shorten(one.name, (across.end - across.start) / 2), "e" * right)
 
 
-def _strip(bars: Sequence[Series], across: PixelScale, top: float, look: Look) -> Iterator[str]:
+def _strip(bars: Sequence[Series], across: svg.PixelScale, top: float, look: Look) -> Iterator[str]:
     """Yield bars below an axis: those of one series up, of the other down."""
     most = max((abs(y) for one in bars for y in (p[1] for p in one.parts[0])), default=0.0) or 1.0
-    up = PixelScale(-most, most, top + STRIP - 20, top - 20)
+    up = svg.PixelScale(-most, most, top + STRIP - 20, top - 20)
     for one in bars:
         yield from _shape(one, look, across, up)
 
 
-def _guides(chart: Chart, across: PixelScale, up: PixelScale) -> Iterator[str]:
+def _guides(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
     """Yield named straight lines; the name is where the plot has more room."""
     taken, heights = list[tuple[float, float, float]](), list[float]()
     for guide in chart.guides:
@@ -180,54 +164,55 @@ def _guides(chart: Chart, across: PixelScale, up: PixelScale) -> Iterator[str]:
         text = guide.text
         if guide.x is not None:
             x = across.place(guide.x)
-            yield line(x, up.start, x, up.end, kind)
-            wide, y = text_width(text, FONT - 2), up.end + 10
+            yield svg.line(x, up.start, x, up.end, kind)
+            wide, y = svg.text_width(text, svg.FONT - 2), up.end + 10
             ends = x + 4 + wide > across.end
             start = x - 4 - wide if ends else x + 4
             while any(start < b and start + wide > a and y == h for a, b, h in taken):
                 y += 13
             taken.append((start, start + wide, y))
-            yield label(x - 4 if ends else x + 4, y, text, "small dim" + " e" * ends)
+            yield svg.label(x - 4 if ends else x + 4, y, text, "small dim" + " e" * ends)
         elif guide.y is not None:
             y = up.place(guide.y)
-            yield line(across.start, y, across.end, y, kind)
-            if all(abs(y - other) > FONT for other in heights):
+            yield svg.line(across.start, y, across.end, y, kind)
+            if all(abs(y - other) > svg.FONT for other in heights):
                 heights.append(y)
-                yield label(across.end - 4, y - 4, text, "small dim e")
+                yield svg.label(across.end - 4, y - 4, text, "small dim e")
 
 
-def _reference_name(one: Series, across: PixelScale, up: PixelScale) -> Iterator[str]:
+def _reference_name(one: Series, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
     """Yield the name of a line of reference: along it, at the end of a flat one or a curve."""
-    pixels = curve_pixels(one.parts[0], across, up)
+    pixels = svg.curve_pixels(one.parts[0], across, up)
     (x, y), (end, low) = pixels[0].tolist(), pixels[-1].tolist()
     if len(pixels) > 2:
-        yield label(x + 4, y + 12, one.name, "small dim")
+        yield svg.label(x + 4, y + 12, one.name, "small dim")
     elif abs(low - y) < 0.05 * abs(end - x):
-        yield label(end - 4, low - 4, one.name, "small dim e")
+        yield svg.label(end - 4, low - 4, one.name, "small dim e")
     else:
         middle, turn = pixels[0] + 0.72 * (pixels[1] - pixels[0]), np.arctan2(low - y, end - x)
-        text = label(0, 12, one.name, "small dim m")
-        place = f"translate({pixel(middle[0])} {pixel(middle[1])})"
+        text = svg.label(0, 12, one.name, "small dim m")
+        place = f"translate({svg.pixel(middle[0])} {svg.pixel(middle[1])})"
         yield f'<g transform="{place} rotate({np.degrees(turn):.1f})">{text}</g>'
 
 
-def _marks(chart: Chart, across: PixelScale, up: PixelScale) -> Iterator[str]:
+def _marks(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
     """Yield letters: over a dotted line, or at a point."""
     for mark in chart.marks:
         x = across.place(mark.x)
         if mark.y is None:
-            yield line(x, up.start, x, up.end, "ref axis")
-            yield label(x, up.end - 4, mark.letter, "m dim")
+            yield svg.line(x, up.start, x, up.end, "ref axis")
+            yield svg.label(x, up.end - 4, mark.letter, "m dim")
         else:
             y = up.place(mark.y)
-            yield circle(x, y, BADGE, "ground dot axis") + label(x, y + 4, mark.letter, "small m")
+            yield svg.circle(x, y, BADGE, "ground dot axis")
+            yield svg.label(x, y + 4, mark.letter, "small m")
 
 
 def _labels(
     named: Sequence[Series],
     look: Look,
-    across: PixelScale,
-    up: PixelScale,
+    across: svg.PixelScale,
+    up: svg.PixelScale,
     marks: Sequence[Point],
     *,
     dots: bool,
@@ -236,7 +221,7 @@ def _labels(
     if not named:
         return
     pixels = [
-        np.concatenate([curve_pixels(part, across, up) for part in one.parts if part])
+        np.concatenate([svg.curve_pixels(part, across, up) for part in one.parts if part])
         for one in named
     ]
     ends = [float(one[-1, 1]) for one in pixels]
@@ -253,21 +238,21 @@ def _labels(
         left = across.end + 6
         if dots:
             x, here = pixels[i][0]
-            yield circle(left + 5, y, 3.5, f"f{n}")
-            yield label(x + 5, here - 4, one.letter, "small")
+            yield svg.circle(left + 5, y, 3.5, f"f{n}")
+            yield svg.label(x + 5, here - 4, one.letter, "small")
         elif number:
-            yield line(left, y, left + 22, y, f"line s{n} d{n}")
+            yield svg.line(left, y, left + 22, y, f"line s{n} d{n}")
             for x, here in (at[i], (left + 11, y)):
-                yield circle(x, here, BADGE, f"ground dot s{n}")
-                yield label(x, here + 4, str(i + 1), "small m")
+                yield svg.circle(x, here, BADGE, f"ground dot s{n}")
+                yield svg.label(x, here + 4, str(i + 1), "small m")
         else:
-            yield line(across.end, ends[i], left + 12, y, f"thin s{n}")
-        yield label(left + 26 if number else left + 14, y + 4,
-                    shorten(f"{one.letter} {one.name}".strip() if dots else one.name, WIDEST),
+            yield svg.line(across.end, ends[i], left + 12, y, f"thin s{n}")
+        yield svg.label(left + 26 if number else left + 14, y + 4,
+                    svg.shorten(f"{one.letter} {one.name}".strip() if dots else one.name, WIDEST),
                     title=one.name)  # fmt: skip
 
 
-def _lonely_place(curves: Sequence[Floats], mine: int, across: PixelScale) -> Point:
+def _lonely_place(curves: Sequence[Floats], mine: int, across: svg.PixelScale) -> Point:
     """Return the point of a curve that is farthest from all others, and not at its ends."""
     best, found = -1.0, (float(curves[mine][-1, 0]), float(curves[mine][-1, 1]))
     for x, y in _points_along(curves[mine], across):
@@ -280,7 +265,7 @@ def _lonely_place(curves: Sequence[Floats], mine: int, across: PixelScale) -> Po
 
 
 def _separate_numbers(
-    at: Sequence[Point], curves: Sequence[Floats], across: PixelScale, marks: Sequence[Point]
+    at: Sequence[Point], curves: Sequence[Floats], across: svg.PixelScale, marks: Sequence[Point]
 ) -> list[Point]:
     """Return places of numbers along their curves that cover neither each other nor marks."""
     kept = [*marks]
@@ -293,7 +278,7 @@ def _separate_numbers(
     return kept[len(marks) :]
 
 
-def _points_along(curve: Floats, across: PixelScale) -> list[Point]:
+def _points_along(curve: Floats, across: svg.PixelScale) -> list[Point]:
     """Return points of a curve at even steps along it, ends left out."""
     steps = np.hypot(*np.diff(curve, axis=0).T)
     along = np.concatenate([[0.0], np.cumsum(steps)])
@@ -319,9 +304,9 @@ def _spread_heights(heights: Sequence[float], top: float, bottom: float) -> list
     """Return rising heights of labels, each at least a line below the one before."""
     placed: list[float] = []
     for y in heights:
-        placed.append(max(y, placed[-1] + LINE - 1 if placed else top))
+        placed.append(max(y, placed[-1] + svg.LINE - 1 if placed else top))
     over = placed[-1] - bottom
     for i in range(len(placed) - 1, -1, -1):
         if over > 0:
-            placed[i] = min(placed[i], bottom - (len(placed) - 1 - i) * (LINE - 1))
+            placed[i] = min(placed[i], bottom - (len(placed) - 1 - i) * (svg.LINE - 1))
     return placed

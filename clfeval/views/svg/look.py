@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 
 from clfeval.document import Document
 from clfeval.pages.schema import GATE_CODES
@@ -12,7 +14,7 @@ COLORED = 8  # models with a colour, at most
 # Okabe and Ito's colours that are told apart with any colour vision; on white the yellow is darker
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222", "#9a8f00")
 DARK = ("#56b4e9", "#ff8c42", "#2fc59b", "#e3a2c7", "#e69f00", "#8fd0f5", "#f2f2f2", "#f0e442")
-DASHES = ("", "7 3", "2 2", "9 3 2 3", "12 4", "1 3", "9 2 2 2 2 2", "4 1")
+DASHES = ("none", "7 3", "2 2", "9 3 2 3", "12 4", "1 3", "9 2 2 2 2 2", "4 1")
 TONES = {  # names of tones, and their colours on light and on dark ground
     "ink": ("#1b1e23", "#e8eaed"), "dim": ("#59616b", "#a9b2bd"), "grid": ("#e3e6ea", "#31363d"),
     "rest": ("#a3abb5", "#66707b"), "band": ("#eef1f4", "#23282f"), "bad": ("#b3261e", "#ff8a80"),
@@ -62,16 +64,9 @@ def color_rules(tones: int, scope: str = "") -> str:
     return "".join(f"{scope} {name}{{{rule}}}" for name, rule in rules.items())
 
 
+@cache
 def shape_rules(scope: str = "") -> str:
     """Return the CSS of fonts, widths of lines and dashes; scope: a selector before each."""
-    font = "font-family:'DejaVu Sans','Liberation Sans',Arial,Helvetica,sans-serif"
-    rules = {
-        "text": f"{font};font-size:13px", ".title": "font-size:14px;font-weight:bold",
-        ".small": "font-size:11px", ".m": "text-anchor:middle", ".e": "text-anchor:end",
-        ".best": "font-weight:bold", ".line": "fill:none;stroke-width:2;stroke-linejoin:round",
-        ".thin": "fill:none;stroke-width:1", ".grid": "stroke-width:1", ".axis": "stroke-width:1",
-        ".ref": "fill:none;stroke-width:1.2;stroke-dasharray:4 3", ".limit": "stroke-width:1.5",
-        ".area": "fill-opacity:.16", ".bar": "fill-opacity:.55", ".dot": "stroke-width:1.5",
-        **{f".d{i}": f"stroke-dasharray:{dash}" for i, dash in enumerate(DASHES, start=1) if dash},
-    }  # fmt: skip
-    return "".join(f"{scope} {name}{{{rule}}}" for name, rule in rules.items())
+    text = (Path(__file__).parent / "picture.css").read_text(encoding="utf-8")
+    text += "".join(f"@.d{i}{{stroke-dasharray:{dash}}}" for i, dash in enumerate(DASHES, start=1))
+    return text.replace("\n", "").replace("@", f"{scope} ")

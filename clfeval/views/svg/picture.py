@@ -12,7 +12,7 @@ from clfeval.formatting import escape_control_characters, printable
 from clfeval.pages.chart import Chart
 from clfeval.pages.pictures import pictures_of
 from clfeval.records import dataclass
-from clfeval.views.svg.axes import FONT, LINE, fold, label, pixel
+from clfeval.views.svg import elements as svg
 from clfeval.views.svg.curves import draw_curves
 from clfeval.views.svg.look import Look, color_rules, shape_rules
 from clfeval.views.svg.rows import (
@@ -51,12 +51,12 @@ def draw_panel(
 ) -> Panel:
     """Return a chart drawn as wide as `size`; the height of charts of rows follows from these."""
     width, height = size
-    title = fold(chart.title, width - 12, FONT + 1.5) if titled else []
-    top = 8 + LINE * len(title)
+    title = svg.fold(chart.title, width - 12, svg.FONT + 1.5) if titled else []
+    top = 8 + svg.LINE * len(title)
     inner = HEIGHTS[chart.kind](chart) if chart.kind in HEIGHTS else max(height - top, 80.0)
-    parts = [label(6, LINE * (i + 1) - 2, text, "title") for i, text in enumerate(title)]
+    parts = [svg.label(6, svg.LINE * (i + 1) - 2, text, "title") for i, text in enumerate(title)]
     body = "".join(DRAW[chart.kind](chart, look, width, inner))
-    parts.append(f'<g transform="translate(0 {pixel(top)})">{body}</g>')
+    parts.append(f'<g transform="translate(0 {svg.pixel(top)})">{body}</g>')
     return Panel("".join(parts), width, top + inner)
 
 
@@ -71,15 +71,16 @@ def svg_element(
     for here in lines:
         x = 0.0
         for one in here:
-            parts.append(f'<g transform="translate({pixel(x)} {pixel(y)})">{one.elements}</g>')
+            place = f"translate({svg.pixel(x)} {svg.pixel(y)})"
+            parts.append(f'<g transform="{place}">{one.elements}</g>')
             x += one.width
         y += max(one.height for one in here) + 6
-    for text in fold(caption, width - 12, FONT - 2) if caption else ():
+    for text in svg.fold(caption, width - 12, svg.FONT - 2) if caption else ():
         y += 14
-        parts.append(label(6, y - 3, text, "small dim"))
-    size, fixed, ground = f'viewBox="0 0 {pixel(width)} {pixel(y + 4)}"', "", ""
+        parts.append(svg.label(6, y - 3, text, "small dim"))
+    size, fixed, ground = f'viewBox="0 0 {svg.pixel(width)} {svg.pixel(y + 4)}"', "", ""
     if style:
-        fixed = f' width="{pixel(width)}" height="{pixel(y + 4)}"'
+        fixed = f' width="{svg.pixel(width)}" height="{svg.pixel(y + 4)}"'
         ground = f'<rect{fixed} class="ground"/>'
     ids = f'aria-labelledby="{name}-title" aria-describedby="{name}-desc"'
     text = (

@@ -11,21 +11,7 @@ import numpy as np
 from clfeval.formatting import format_count, format_number, printable
 from clfeval.pages.chart import Chart, Series
 from clfeval.views.canvas import shorten_names_apart
-from clfeval.views.svg.axes import (
-    FONT,
-    LETTER,
-    MINUS,
-    axis_scale,
-    axis_ticks,
-    circle,
-    fold,
-    label,
-    line,
-    path,
-    rectangle,
-    shorten,
-    text_width,
-)
+from clfeval.views.svg import elements as svg
 from clfeval.views.svg.look import Look
 
 ROW = 23  # pixels
@@ -45,55 +31,57 @@ def draw_rows(chart: Chart, look: Look, width: float, _height: float) -> Iterato
     """Yield a line for each series: its name, a value with its interval or a bar, its words."""
     shown = chart.series[:MOST_ROWS]
     names = [printable(one.name) for one in shown]
-    most = max(map(text_width, names), default=0)
+    most = max(map(svg.text_width, names), default=0)
     words = [one.words or _number(one) for one in shown]
-    beside = max((text_width(text, FONT - 2) for text in words), default=0) + 10
+    beside = max((svg.text_width(text, svg.FONT - 2) for text in words), default=0) + 10
     left = 10 + min(most, 0.36 * width)
-    cut = shorten_names_apart(names, int((left - 10) / LETTER / FONT) + 1)
+    cut = shorten_names_apart(names, int((left - 10) / svg.LETTER / svg.FONT) + 1)
     bars = chart.kind == "bars"
     values = [v for one in shown for v in chain(one.values, *one.spans) if v is not None]
     values += [guide.x for guide in chart.guides if guide.x is not None and guide.limit]
     values += [0.0] * bars
-    across = axis_scale(chart.x, values, left + 8, width - beside - 4)
+    across = svg.axis_scale(chart.x, values, left + 8, width - beside - 4)
     bottom = 14 + ROW * len(shown)
     for i, one in enumerate(shown):
         if one.sign:
-            yield rectangle(across.start, 14 + ROW * i, across.end - across.start, ROW, "band")
-    for x, text in axis_ticks(chart.x, across):
-        yield line(x, 14, x, bottom, "grid")
-        yield label(x, bottom + 16, text, "m")
-    yield line(across.start, bottom, across.end, bottom, "axis")
-    yield label((across.start + across.end) / 2, bottom + 34, shorten(chart.x.label, width), "m")
+            yield svg.rectangle(across.start, 14 + ROW * i, across.end - across.start, ROW, "band")
+    for x, text in svg.axis_ticks(chart.x, across):
+        yield svg.line(x, 14, x, bottom, "grid")
+        yield svg.label(x, bottom + 16, text, "m")
+    yield svg.line(across.start, bottom, across.end, bottom, "axis")
+    middle, text = (across.start + across.end) / 2, svg.shorten(chart.x.label, width)
+    yield svg.label(middle, bottom + 34, text, "m")
     ends: list[float] = []
     for guide in chart.guides:
         if guide.x is not None:
-            x, wide = across.place(guide.x), text_width(guide.text, FONT - 2) / 2
-            yield line(x, 12, x, bottom, "ref limit" if guide.limit else "ref axis")
+            x, wide = across.place(guide.x), svg.text_width(guide.text, svg.FONT - 2) / 2
+            yield svg.line(x, 12, x, bottom, "ref limit" if guide.limit else "ref axis")
             if all(abs(x - end) > 2 * wide for end in ends):
                 ends.append(x)
-                yield label(min(x, width - wide - 4), 9, guide.text, "small dim m")
+                yield svg.label(min(x, width - wide - 4), 9, guide.text, "small dim m")
     for i, (one, name, text) in enumerate(zip(shown, names, words, strict=True)):
         y, n = 14 + ROW * (i + 0.5), look.color_of(one.name) if one.name in look.colors else 1
         bold = " best" * (one.sign == "best")
-        yield label(left, y + 4, cut[name], f"e{bold}", title=one.name)
-        yield label(width - beside + 4, y + 4, text, f"small{bold}")
+        yield svg.label(left, y + 4, cut[name], f"e{bold}", title=one.name)
+        yield svg.label(width - beside + 4, y + 4, text, f"small{bold}")
         value = one.values[0] if one.values else None
         if value is None:
             continue
         x = across.place(value)
         if bars:
-            yield rectangle(across.place(0), y - 7, x - across.place(0), 14, f"bar f{n}")
+            yield svg.rectangle(across.place(0), y - 7, x - across.place(0), 14, f"bar f{n}")
             continue
         low, high = one.spans[0] if one.spans else (None, None)
         if low is not None or high is not None:
             ends_at = [across.low if low is None else low, across.high if high is None else high]
             a, b = map(across.place, ends_at)
-            yield line(a, y, b, y, f"line s{n}")
-            yield "".join(line(at, y - 4, at, y + 4, f"line s{n}") for at, end in
+            yield svg.line(a, y, b, y, f"line s{n}")
+            yield "".join(svg.line(at, y - 4, at, y + 4, f"line s{n}") for at, end in
                           ((a, low), (b, high)) if end is not None)  # fmt: skip
-        yield circle(x, y, 4, f"f{n}")
+        yield svg.circle(x, y, 4, f"f{n}")
     if left_out := len(chart.series) - len(shown) + chart.left:
-        yield label(6, bottom + 50, f"{format_count(left_out, 'more row')} not shown", "small dim")
+        text = f"{format_count(left_out, 'more row')} not shown"
+        yield svg.label(6, bottom + 50, text, "small dim")
 
 
 def _number(one: Series) -> str:
@@ -117,8 +105,8 @@ def draw_matrix(chart: Chart, _look: Look, width: float, _height: float) -> Iter
     numbered = max(len(shown), columns) <= NUMBERED
     high = _cell_size(len(shown))
     names = [printable(one.name) for one in shown]
-    room = min(max(map(text_width, names), default=0) + 26, 0.4 * width)
-    cut = shorten_names_apart(names, int((room - 26) / LETTER / FONT) + 1)
+    room = min(max(map(svg.text_width, names), default=0) + 26, 0.4 * width)
+    cut = shorten_names_apart(names, int((room - 26) / svg.LETTER / svg.FONT) + 1)
     left, top = 8 + room, 20
     wide = min(
         (width - left - 6) / max(columns, 1), (100 if columns < 5 else 64) if numbered else high
@@ -128,7 +116,7 @@ def draw_matrix(chart: Chart, _look: Look, width: float, _height: float) -> Iter
     whole = all(float(value).is_integer() for value in values)
     heads = chart.names
     square = heads == tuple(one.name for one in shown) or not heads
-    fits = heads and max(map(text_width, heads)) < wide + 4
+    fits = heads and max(map(svg.text_width, heads)) < wide + 4
     if square and not fits:  # numbers, which stand before the names of the rows
         heads, names = tuple(str(j + 1) for j in range(columns)), []
         names = [f"{i} {cut[printable(one.name)]}" for i, one in enumerate(shown, start=1)]
@@ -136,28 +124,26 @@ def draw_matrix(chart: Chart, _look: Look, width: float, _height: float) -> Iter
         names = [cut[name] for name in names]
     if numbered:
         for j, head in enumerate(heads):
-            at = left + wide * (j + 0.5)
-            yield label(at, top - 6, shorten(head, wide, FONT - 2), "small m", title=head)
+            at, text = left + wide * (j + 0.5), svg.shorten(head, wide, svg.FONT - 2)
+            yield svg.label(at, top - 6, text, "small m", title=head)
     for i, (one, name) in enumerate(zip(shown, names, strict=True)):
         y = top + high * i
-        if high > FONT:
-            yield label(left - 6, y + high / 2 + 4, name, "e", title=one.name)
+        if high > svg.FONT:
+            yield svg.label(left - 6, y + high / 2 + 4, name, "e", title=one.name)
         for j, value in enumerate(one.values):
-            x = left + wide * j
-            if value is None:
-                yield label(x + wide / 2, y + high / 2 + 4, "–", "small m dim") if numbered else ""
-                continue
-            shade = one.spans[j][0] if one.spans else abs(value) / most
+            x, middle = left + wide * j, y + high / 2 + 4
+            shade = one.spans[j][0] if one.spans else abs(value or 0.0) / most
             strong = STRONGEST * min(shade or 0.0, 1.0)
-            if strong > 0.004:
+            if value is not None and strong > 0.004:
                 more = f' fill-opacity="{strong:.2f}"'
-                yield rectangle(x, y, wide - 1, high - 1, "f2" if value < 0 else "f1", more)
-            if numbered:
+                yield svg.rectangle(x, y, wide - 1, high - 1, "f2" if value < 0 else "f1", more)
+            if numbered and value is not None:
                 text = f"{value:,.10g}" if whole else format_number(value, 2 if wide < 40 else 3)
-                text = text.replace("-", MINUS)
-                yield label(x + wide / 2, y + high / 2 + 4, text, "small m")
-    yield label(left, top + high * len(shown) + 14, shorten(chart.x.label, width - left, FONT - 2),
-                "small dim")  # fmt: skip
+                yield svg.label(x + wide / 2, middle, text.replace("-", svg.MINUS), "small m")
+            elif numbered:
+                yield svg.label(x + wide / 2, middle, "–", "small m dim")
+    text = svg.shorten(chart.x.label, width - left, svg.FONT - 2)
+    yield svg.label(left, top + high * len(shown) + 14, text, "small dim")
 
 
 def radars_height(chart: Chart) -> float:
@@ -167,7 +153,7 @@ def radars_height(chart: Chart) -> float:
 
 def _ray_names(chart: Chart) -> list[str]:
     text = "   ".join(f"{i} {name}" for i, name in enumerate(chart.names, start=1))
-    return fold(text, 600, FONT - 2)
+    return svg.fold(text, 600, svg.FONT - 2)
 
 
 def draw_radars(chart: Chart, look: Look, width: float, _height: float) -> Iterator[str]:
@@ -181,13 +167,13 @@ def draw_radars(chart: Chart, look: Look, width: float, _height: float) -> Itera
         filled = unit * lengths * np.array([[value or 0.0] for value in one.values])
         n = look.color_of(one.name)
         for share in (0.25, 0.5, 0.75, 1.0):
-            yield path([middle + radius * share * unit * lengths], "thin grid", closed=True)
-        yield path([middle + radius * filled], f"area f{n}", closed=True)
-        yield path([middle + radius * filled], f"line s{n}", closed=True)
+            yield svg.path([middle + radius * share * unit * lengths], "thin grid", closed=True)
+        yield svg.path([middle + radius * filled], f"area f{n}", closed=True)
+        yield svg.path([middle + radius * filled], f"line s{n}", closed=True)
         for j, (x, y) in enumerate(middle + (radius + 9) * unit * lengths):
-            yield label(x, y + 4, str(j + 1), "small m dim")
+            yield svg.label(x, y + 4, str(j + 1), "small m dim")
         words = f" {one.words}" if one.words else ""
-        name = shorten(one.name, each - text_width(words) - 8)
-        yield label(middle[0], 12, f"{name}{words}", "m", title=one.name)
+        name = svg.shorten(one.name, each - svg.text_width(words) - 8)
+        yield svg.label(middle[0], 12, f"{name}{words}", "m", title=one.name)
     for i, text in enumerate(_ray_names(chart)):
-        yield label(6, RADAR + 36 + 14 * i, text, "small dim")
+        yield svg.label(6, RADAR + 36 + 14 * i, text, "small dim")
