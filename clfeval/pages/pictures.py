@@ -16,9 +16,11 @@ from clfeval.pages.intervals import (
     sentence,
     title_of,
 )
+from clfeval.pages.mars import MEASURES, pair_cells
 from clfeval.pages.phidelta import CORNERS
 from clfeval.pages.report.pictures import pictures as report_pictures
 from clfeval.pages.schema import GATE_CODES, HISTORY, page_of
+from clfeval.pages.table_parts import format_cell
 
 FEATURES = 300  # dots of features, at most
 NAMED_FEATURES = 8
@@ -43,39 +45,27 @@ def _mars(result: Document) -> Iterator[Chart]:
     yield from intervals_of_models(result, deciding_measure(result) or "recall")
     for chart in page_of("mars").charts(result):
         if chart.name == "matrix":
-            series = chart.series
-            pair = max(result.whole("pairs"), key=lambda r: cell_value(r["shine_through"]) or 0.0,
-                       default=None)  # fmt: skip
-            finding = ""
-            if pair is not None and isinstance(pair["models"], list):
-                share = format_number(cell_value(pair["shine_through"]) or 0.0)
-                finding = f"{join_names(pair['models'])} together have the highest ShineThrough"
-                finding += f" of all pairs: {share}."
-            for measure, title in (
-                ("shine_through", "ShineThrough ↑"),
-                ("occlusion", "Occlusion ↓"),
-            ):
+            pairs = result.whole("pairs")
+            pair = max(pairs, key=lambda row: cell_value(row["shine_through"]) or 0.0)
+            share = format_number(cell_value(pair["shine_through"]) or 0.0)
+            finding = (
+                f"The pair {format_cell(pair['models'])} has the highest ShineThrough: {share}."
+            )
+            names = tuple(one.name for one in chart.series)
+            for measure, title in MEASURES:
+                rows = zip(names, pair_cells(result, measure), strict=True)
+                series = tuple(Series(a, values=tuple(map(cell_value, cells))) for a, cells in rows)
+                title = f"{title} of pairs (single models on the diagonal)"
                 yield replace(
-                    chart, title=f"{title} of pairs (single models on the diagonal)", rank="main",
-                    series=series if measure == "shine_through" else _pairs(result, measure),
-                    names=tuple(one.name for one in series), finding=finding,
-                )  # fmt: skip
+                    chart, title=title, rank="main", series=series, names=names, finding=finding
+                )
         elif chart.name == "bars":
             most = max(chart.series, key=lambda one: one.values[0] or 0.0)
-            what = chart.title.removeprefix("Unique ")
-            finding = (
-                f"{join_names([most.name])} has the most unique {what}: {most.values[0]:,.10g}."
-            )
-            yield replace(chart, x=Axis(chart.title.lower()), finding=finding, rank="main")
+            what = chart.title.lower()
+            finding = f"{join_names([most.name])} has the most {what}: {most.values[0]:,.10g}."
+            yield replace(chart, x=Axis(what), finding=finding, rank="main")
         else:
             yield replace(chart, y=replace(chart.y, label=chart.title.partition(" at ")[0]))
-
-
-def _pairs(result: Document, measure: str) -> tuple[Series, ...]:
-    from clfeval.pages.mars import pair_cells
-
-    rows = zip(result.whole("models"), pair_cells(result, measure), strict=True)
-    return tuple(Series(str(row["model"]), values=tuple(map(cell_value, c))) for row, c in rows)
 
 
 def _phidelta(result: Document) -> Iterator[Chart]:
@@ -313,5 +303,6 @@ def _history(result: Document) -> Iterator[Chart]:
 
 
 MADE: Mapping[str, Made] = {
-    "report": report_pictures, "mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt, "mlcps": _mlcps, HISTORY: _history,
+    "report": report_pictures, "mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt,
+    "mlcps": _mlcps, HISTORY: _history,
 }  # fmt: skip
