@@ -20,7 +20,6 @@ from clfeval.views.svg.look import TONES, Look, color_rules, shape_rules
 from clfeval.views.svg.picture import SIZE, draw_panel, picture_of, svg_element
 from clfeval.views.table_layout import (
     BEST,
-    GATE_SIGNS,
     TextTable,
     gates_to_show,
     layout_table,
@@ -29,6 +28,7 @@ from clfeval.views.table_layout import (
     sort_tables,
     undefined_reasons,
 )
+from clfeval.views.terminal import SAYS
 
 HERE = Path(__file__).parent
 WIDE = 2  # panels from which on a picture takes the whole width of a page
@@ -124,7 +124,7 @@ def _gates(result: Document) -> list[str]:
         return []
     lines = [
         f'<li class="{gate.state if gate.state != "undefined" else "missed"}">'
-        f"{GATE_SIGNS[gate.state]} {escape(str(gate))}</li>" for gate in gates
+        f"{SAYS[gate.state][0]}: {escape(str(gate))}</li>" for gate in gates
     ]  # fmt: skip
     lines += [f"<li>{escape(left_out)}</li>"] if left_out else []
     return [f'<ul class="gates">{"".join(lines)}</ul>']

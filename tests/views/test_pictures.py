@@ -193,7 +193,7 @@ def test_eight_models_have_a_colour_and_of_more_the_best_tied_and_reference() ->
     assert len(look.colors) <= COLORED
     best = next(name for one in many.answer for name in one.models)
     assert {best, "m7"} <= {*look.colors}
-    assert look.color_of("no such model") == 0
+    assert [look.color_of(name) for name in ("m19", "a slice", "")] == [0, 1, 0]
     assert "grey: " in picture_of(many, "roc")
 
 

@@ -140,9 +140,10 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
             height = float(str(row["isotonic"]))
             steps += [(float(str(row["from"])), height), (float(str(row["to"])), height)]
         rows = {round(float(str(row["rows"]))) for row in groups}
-        size = f"{min(rows):,}" if len(rows) == 1 else f"{min(rows):,} to {max(rows):,}"
+        size = format_count(max(rows), "row")
+        size = size if len(rows) == 1 else f"{min(rows):,} to {size}"
         level = result.parameters.get("level")
-        words = f"dots: groups of {size} rows"
+        words = f"dots: groups of {size}"
         words += f", with {100 * level:g}% intervals" if level else ""
         more = (Series(model, (tuple(steps),)),) if steps else ()
         about = [one.text for one in result.answer
@@ -219,7 +220,9 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
     elif chart.name == "benefit":
         moving, shaded = ("threshold", "benefit", ""), _helping_ranges(result, chart, best)
         note = f"shaded: {best} is significantly better than treat-all and treat-none"
-        finding = sentence(result, "helps")
+        ranges = [f"{part[0][0]:g} to {part[2][0]:g}" for one in shaded for part in one.parts]
+        where = f"at thresholds {' and '.join(ranges)}" if ranges else "at no threshold"
+        finding = f"{who} is significantly better than treat-all and treat-none {where}."
     elif chart.name == "risk":
         finding = sentence(result, "abstention")
     else:  # of a point of the curve near a tenth of the rows

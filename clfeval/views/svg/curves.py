@@ -26,7 +26,7 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
     """Yield the elements of a chart of curves or points, in a box with its corner at 0, 0."""
     drawn = [one for one in chart.series if any(one.parts)]
     curves = [one for one in drawn if one.letter not in REFERENCES]
-    named = [one for one in curves if one.name and (look.color_of(one.name) or not look.colors)]
+    named = [one for one in curves if look.color_of(one.name)]
     named = named[:COLORED]
     wide = max((svg.text_width(one.name) for one in named), default=0)
     behind = [one for one in chart.extra if one.shape != "area"]
@@ -108,7 +108,7 @@ def _shape(
     one: Series, look: Look, across: svg.PixelScale, up: svg.PixelScale, *, dots: bool = False
 ) -> Iterator[str]:
     """Yield the elements of one series."""
-    n = look.color_of(one.name) if look.colors else 1
+    n = look.color_of(one.name)
     if dots or one.shape == "dots":
         for i, (x, y) in enumerate(one.parts[0] if one.parts else ()):
             at, low_high = across.place(x), one.spans[i] if one.spans else (None, None)
@@ -234,7 +234,7 @@ def _labels(
     order = sorted(range(len(named)), key=lambda i: at[i][1])
     heights = _spread_heights([at[i][1] for i in order], up.end + 6, up.start - 2)
     for i, y in zip(order, heights, strict=True):
-        one, n = named[i], look.color_of(named[i].name) if look.colors else 1
+        one, n = named[i], look.color_of(named[i].name)
         left = across.end + 6
         if dots:
             x, here = pixels[i][0]

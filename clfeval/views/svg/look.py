@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from clfeval.document import Document
+from clfeval.pages.intervals import leading_models
 from clfeval.pages.schema import GATE_CODES
 from clfeval.records import dataclass, field
 
@@ -27,25 +28,25 @@ class Look:
     """The colour, from 1 on, of each model that has one; the others are grey, which is 0."""
 
     colors: Mapping[str, int] = field(default_factory=dict)
+    models: Collection[str] = ()
 
     @classmethod
     def from_result(cls, result: Document) -> Look:
         """Return colours of up to eight models; of more, of the best, the tied, the reference."""
-        said = [one for one in result.answer if one.code not in GATE_CODES]
-        first = [name for one in said for name in one.models]
-        reference = result.parameters.get("reference")
+        first = [name for one in result.answer if one.code not in GATE_CODES for name in one.models]
+        tied = leading_models(result, COLORED) if result.tables else []
         table = next(iter(result.tables.values()), ())
-        models = list(dict.fromkeys(str(row["model"]) for row in table if row.get("model")))
-        known = {*models}
-        order = [one for one in (*first[:1], reference, *first[1:]) if one in known]
-        if len(models) <= COLORED:
-            order += models
+        models = dict.fromkeys(str(row["model"]) for row in table if row.get("model"))
+        reference = result.parameters.get("reference")
+        wanted = [*tied[:1], *first[:1], str(reference), *tied, *first]
+        order = [name for name in wanted if name in models]
+        order += models if len(models) <= COLORED else []
         kept = list(dict.fromkeys(order))[:COLORED]
-        return cls({name: i for i, name in enumerate(kept, start=1)})
+        return cls({name: i for i, name in enumerate(kept, start=1)}, models)
 
     def color_of(self, name: str) -> int:
-        """Return the number of the colour of a model; 0 is grey."""
-        return self.colors.get(name, 0)
+        """Return the number of a colour: of a model, or 0, which is grey; of other names 1."""
+        return self.colors.get(name, 0 if name in self.models or not name else 1)
 
 
 def color_rules(tones: int, scope: str = "") -> str:

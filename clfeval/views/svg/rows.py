@@ -15,6 +15,7 @@ from clfeval.views.svg import elements as svg
 from clfeval.views.svg.look import Look
 
 ROW = 23  # pixels
+BOLD = 1.12  # of the width of letters that are not bold
 MOST_ROWS = 50  # of intervals or bars
 NUMBERED = 20  # rows and columns of a matrix with numbers in its cells, at most
 STRONGEST = 0.5  # opacity of a cell, at most: text on it stays legible
@@ -34,8 +35,8 @@ def draw_rows(chart: Chart, look: Look, width: float, _height: float) -> Iterato
     most = max(map(svg.text_width, names), default=0)
     words = [one.words or _number(one) for one in shown]
     beside = max((svg.text_width(text, svg.FONT - 2) for text in words), default=0) + 10
-    left = 10 + min(most, 0.36 * width)
-    cut = shorten_names_apart(names, int((left - 10) / svg.LETTER / svg.FONT) + 1)
+    left = 10 + min(BOLD * most, 0.36 * width)
+    cut = shorten_names_apart(names, int((left - 10) / svg.LETTER / svg.FONT / BOLD) + 1)
     bars = chart.kind == "bars"
     values = [v for one in shown for v in chain(one.values, *one.spans) if v is not None]
     values += [guide.x for guide in chart.guides if guide.x is not None and guide.limit]
@@ -60,7 +61,7 @@ def draw_rows(chart: Chart, look: Look, width: float, _height: float) -> Iterato
                 ends.append(x)
                 yield svg.label(min(x, width - wide - 4), 9, guide.text, "small dim m")
     for i, (one, name, text) in enumerate(zip(shown, names, words, strict=True)):
-        y, n = 14 + ROW * (i + 0.5), look.color_of(one.name) if one.name in look.colors else 1
+        y, n = 14 + ROW * (i + 0.5), look.color_of(one.name)
         bold = " best" * (one.sign == "best")
         yield svg.label(left, y + 4, cut[name], f"e{bold}", title=one.name)
         yield svg.label(width - beside + 4, y + 4, text, f"small{bold}")
