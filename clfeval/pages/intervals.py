@@ -77,7 +77,7 @@ def intervals_of_models(result: Document, measure: str = "") -> Iterator[Chart]:
     title = title_of(measure)
     title = f"{title[:1].upper()}{title[1:]}" if title[:1].isascii() else title
     title += f" with {100 * level:g}% confidence intervals" if level else ""
-    key = "grey: best, and not significantly different from it" if any(signs) else ""
+    key = "shaded: best, and not significantly different from it" if any(signs) else ""
     yield Chart(
         "intervals", title, Axis(key or title_of(measure)), series=series, name="forest",
         rank="main", finding=first_sentences(result), guides=tuple(_gate_limits(result, measure)),
