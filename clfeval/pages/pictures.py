@@ -210,15 +210,9 @@ def _tune_jpt(result: Document) -> Iterator[Chart]:
         codes = ("leads-everywhere", "leads", "crossover", "crossing", "significant-lead")
         finding = sentence(result, *codes) if chart.name == "curves" else ""
         label = "threshold" if chart.name == "cuts" else what
-        # letters, as numbers are those of the curves; options are of a screen
-        turned = {str(i): letter for i, letter in enumerate("abcdefgh", start=1)}
-        marks = tuple(
-            replace(one, letter=turned.get(one.letter, one.letter)) for one in chart.marks
-        )
-        key = [replace(note, text=f"{turned.get(note.text[:1], note.text[:1])}{note.text[1:]}")
-               for note in chart.key if "--" not in note.text]  # fmt: skip
-        yield replace(chart, y=replace(chart.y, label=label), finding=finding, marks=marks,
-                      key=tuple(key), rank="main")  # fmt: skip
+        key = tuple(note for note in chart.key if "--" not in note.text)  # options are of a screen
+        chart = replace(chart, y=replace(chart.y, label=label), key=key)
+        yield replace(chart, finding=finding, rank="main")
 
 
 def _mlcps(result: Document) -> Iterator[Chart]:

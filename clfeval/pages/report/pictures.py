@@ -154,9 +154,13 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
             f"{quote_if_ambiguous(model)}: {off} of {len(groups)} score groups have an interval"
         )
         finding += " that excludes their mean score."
-        diagonal = Series("calibrated", ((SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2),), letter=":")
+        diagonal = Series(
+            "calibrated; below: scores too high",
+            ((SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2),),
+            letter=":",
+        )
         yield Chart(
-            "lines", f"Calibration of {model}", Axis("mean score", ends=SHARE_RANGE),
+            "lines", f"Calibration of {model}", Axis("score", ends=SHARE_RANGE),
             Axis("share of positives", ends=SHARE_RANGE), (diagonal,), name="calibration",
             key=(Note(f"{words}; line: isotonic calibration"), Note("below: scores of positives "
                  "(up) and negatives (down)")), rank="main", extra=(*more, dots),
@@ -174,7 +178,8 @@ def _bars(result: Document, model: str) -> tuple[Series, ...]:
         heights = [(1 - 2 * i) * (cell_value(row["share"]) or 0.0) for row in here]
         middles = [((a or 0.0) + (b or 0.0)) / 2 for a, b in ends]
         points = tuple(zip(middles, heights, strict=True))
-        made.append(Series(name, (points,), letter=str(i + 1), shape="bars", spans=ends))
+        side = ("positive", "negative")[i]
+        made.append(Series(f"{side}: {name}", (points,), letter=side, shape="bars", spans=ends))
     return tuple(made)
 
 
@@ -182,10 +187,10 @@ def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart
     """Yield the scores of each leading model by class, with its threshold."""
     cuts = {str(row["model"]): row["threshold"] for row in result.whole("models")
             if "threshold" in row}  # fmt: skip
-    for model in models:
-        bars = _bars(result, model)
-        if not bars:
-            continue
+    bars_of = {model: bars for model in models if (bars := _bars(result, model))}
+    most = max((abs(y) for bars in bars_of.values() for one in bars for _, y in one.parts[0]),
+               default=0.0)  # fmt: skip
+    for model, bars in bars_of.items():
         cut, shown = cell_value(cuts.get(model)), _of_model(result, "models", model)[0]
         guides = () if cut is None else (Guide(f"threshold {format_exact(cut)}", x=cut),)
         finding = f"A random positive has a higher score of {quote_if_ambiguous(model)} than a "
@@ -194,8 +199,8 @@ def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart
         ends = bars[0].spans[0][0] or 0.0, bars[0].spans[-1][1] or 0.0
         yield Chart(
             "lines", f"Scores of {model} by class", Axis("score", ends=ends),
-            Axis("share of the class"), name="scores", guides=guides, extra=bars, rank="main",
-            finding=finding, moving=("threshold", "", model),
+            Axis("share of the class", ends=(-most, most)), name="scores", guides=guides,
+            extra=bars, rank="main", finding=finding, moving=("threshold", "", model),
         )  # fmt: skip
 
 
@@ -292,6 +297,8 @@ def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
         rows = _of_model(result, "confusion", model)
         if not rows:
             continue
+        cut = cell_value(_of_model(result, "models", model)[0].get("threshold"))
+        at = "" if cut is None else f" at threshold {format_exact(cut)}"
         names = dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows)
         classes = sorted(names, key=lambda one: positive is not None and one != positive)
         cells = {
@@ -314,9 +321,10 @@ def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
             finding = f"Most frequent error of {quote_if_ambiguous(model)}: {truth} predicted as "
             finding += f"{predicted}, {format_count(count, 'row')} ({format_percent(share)}% of "
             finding += "the class)."
+        title = f"Confusion of {model}{at}: true class (rows), predicted class (columns)"
         yield Chart(
-            "cells", f"Confusion of {model}: true class by predicted class", series=tuple(series),
-            names=tuple(classes), x=Axis("rows; shaded by the share of the true class"),
+            "cells", title, series=tuple(series),
+            names=tuple(classes), x=Axis("number of rows; shaded by the share of the true class"),
             name="confusion", rank="main", finding=finding,
         )  # fmt: skip
 
@@ -344,7 +352,8 @@ def _slices(result: Document) -> Iterator[Chart]:
     series = []
     for row in rows[:SLICES]:
         made = interval_row(str(row["slice"]), row[measure])
-        series.append(replace(made, words=f"{made.words}{' ▼' * is_worse(row)}"))
+        words = f"{made.words}, {format_count(cell_value(row['rows']) or 0, 'row')}"
+        series.append(replace(made, words=f"{words}{' ▼' * is_worse(row)}"))
     value = cell_value(_of_model(result, "models", model)[0].get(measure))
     worse = [str(row["slice"]) for row in rows if is_worse(row)]
     which = f"{', '.join(worse[:3])}{' and others' * (len(worse) > 3)}" if worse else "no slice"

@@ -17,9 +17,9 @@ from clfeval.views.svg.look import COLORED, Look
 STRIP = 34  # pixels of the bars below an axis
 WIDEST = 150  # pixels of labels beside curves, at most
 APART = 12  # pixels between the ends of curves that are labelled there
-BADGE = 7  # pixels, the radius of a number on a curve
+BADGE = 7  # pixels, the radius of a letter on a curve
 REFERENCES = (":", "-")  # letters of lines with which curves are compared
-PLACES = [i / 24 for i in range(1, 24)]  # of the width, where a number may be on a curve
+PLACES = [i / 24 for i in range(1, 24)]  # of the width, where a letter may be on a curve
 
 
 def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterator[str]:
@@ -62,8 +62,9 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
     for one in curves[::-1]:
         yield from _shape(one, look, across, up, dots=chart.kind == "points")
     yield from _marks(chart, across, up)
-    marks_at = [(across.place(mark.x), up.place(mark.y)) for mark in chart.marks
-                if mark.y is not None]  # fmt: skip
+    marked = [(mark.x, mark.y) for mark in chart.marks if mark.y is not None]
+    marked += [at for one in chart.extra if one.shape == "dots" for at in one.parts[0][:1]]
+    marks_at = [(across.place(x), up.place(y)) for x, y in marked]
     yield from _labels(named, look, across, up, marks_at, dots=chart.kind == "points")
     if chart.moving:  # what the sliders of a page move; it is drawn last
         ends = " ".join(map(svg.pixel, (across.start, across.end, up.start, up.end)))
@@ -120,7 +121,7 @@ def _shape(
             a, b = across.place(low or 0.0), across.place(high or 0.0)
             top, bottom = sorted((up.place(y), up.place(0.0)))
             if bottom > top:
-                yield svg.rectangle(a, top, b - a - 0.5, bottom - top, f"bar f{one.letter or n}")
+                yield svg.rectangle(a, top, b - a - 0.5, bottom - top, f"bar {one.letter}")
         yield from _name_of_bars(one, across, up)
     elif one.shape == "ellipse":
         for (x, y), (wide, high) in zip(one.parts[0], one.spans, strict=True):
@@ -185,9 +186,9 @@ def _reference_name(one: Series, across: svg.PixelScale, up: svg.PixelScale) -> 
     pixels = svg.curve_pixels(one.parts[0], across, up)
     (x, y), (end, low) = pixels[0].tolist(), pixels[-1].tolist()
     if len(pixels) > 2:
-        yield svg.label(x + 4, y + 12, one.name, "small dim")
+        yield svg.label(end + 6, low - 6, one.name, "small dim")
     elif abs(low - y) < 0.05 * abs(end - x):
-        yield svg.label(end - 4, low - 4, one.name, "small dim e")
+        yield svg.label(x + 4, y - 4, one.name, "small dim")
     else:
         middle, turn = pixels[0] + 0.72 * (pixels[1] - pixels[0]), np.arctan2(low - y, end - x)
         text = svg.label(0, 12, one.name, "small dim m")
@@ -217,7 +218,7 @@ def _labels(
     *,
     dots: bool,
 ) -> Iterator[str]:
-    """Yield the names of curves beside their ends or, where these meet, numbers on the curves."""
+    """Yield the names of curves beside their ends or, where these meet, letters on the curves."""
     if not named:
         return
     pixels = [
@@ -230,7 +231,7 @@ def _labels(
     number = (close or short) and len(named) > 1 and not dots
     at = [_lonely_place(pixels, i, across) if number else (0.0, y) for i, y in enumerate(ends)]
     if number:
-        at = _separate_numbers(at, pixels, across, marks)
+        at = _separate_letters(at, pixels, across, marks)
     order = sorted(range(len(named)), key=lambda i: at[i][1])
     heights = _spread_heights([at[i][1] for i in order], up.end + 6, up.start - 2)
     for i, y in zip(order, heights, strict=True):
@@ -244,7 +245,7 @@ def _labels(
             yield svg.line(left, y, left + 22, y, f"line s{n} d{n}")
             for x, here in (at[i], (left + 11, y)):
                 yield svg.circle(x, here, BADGE, f"ground dot s{n}")
-                yield svg.label(x, here + 4, str(i + 1), "small m")
+                yield svg.label(x, here + 4, chr(ord("A") + i), "small m")
         else:
             yield svg.line(across.end, ends[i], left + 12, y, f"thin s{n}")
         yield svg.label(left + 26 if number else left + 14, y + 4,
@@ -264,10 +265,10 @@ def _lonely_place(curves: Sequence[Floats], mine: int, across: svg.PixelScale) -
     return found
 
 
-def _separate_numbers(
+def _separate_letters(
     at: Sequence[Point], curves: Sequence[Floats], across: svg.PixelScale, marks: Sequence[Point]
 ) -> list[Point]:
-    """Return places of numbers along their curves that cover neither each other nor marks."""
+    """Return places of letters along their curves that cover neither each other nor marks."""
     kept = [*marks]
     for place, curve in zip(at, curves, strict=True):
         for x, y in (place, *_points_along(curve, across)):

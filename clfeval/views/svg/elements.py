@@ -66,6 +66,9 @@ def axis_ticks(axis: Axis, scale: PixelScale) -> list[tuple[float, str]]:
     else:
         steps = TENTHS if room > 150 else 3
         at, texts = height_ticks(scale.low, scale.high, log=axis.scale == "log", steps=steps)
+        places = max((len(text.partition(".")[2]) for text in texts), default=0)
+        if axis.scale == "linear":  # as many decimals for all
+            texts = [f"{one:,.{places}f}" for one in at]
     return [(scale.place(one), text.replace("-", MINUS))
             for one, text in zip(at, texts, strict=True)]  # fmt: skip
 

@@ -58,6 +58,7 @@ def color_rules(tones: int, scope: str = "") -> str:
         ".grid": f"stroke:{shade['grid']}", ".axis": f"stroke:{shade['dim']}",
         ".band": f"fill:{shade['band']}", ".ground": f"fill:{shade['ground']}",
         ".bad": f"fill:{shade['bad']}", ".limit": f"stroke:{shade['bad']}",
+        ".positive": f"fill:{shade['dim']}", ".negative": f"fill:{shade['rest']}",
         ".s0": f"stroke:{shade['rest']}", ".f0": f"fill:{shade['rest']}",
     }  # fmt: skip
     for i, color in enumerate(colors, start=1):

@@ -34,7 +34,7 @@ def draw_rows(chart: Chart, look: Look, width: float, _height: float) -> Iterato
     names = [printable(one.name) for one in shown]
     most = max(map(svg.text_width, names), default=0)
     words = [one.words or _number(one) for one in shown]
-    beside = max((svg.text_width(text, svg.FONT - 2) for text in words), default=0) + 10
+    beside = 10 + BOLD * max((svg.text_width(text, svg.FONT - 2) for text in words), default=0)
     left = 10 + min(BOLD * most, 0.36 * width)
     cut = shorten_names_apart(names, int((left - 10) / svg.LETTER / svg.FONT / BOLD) + 1)
     bars = chart.kind == "bars"
