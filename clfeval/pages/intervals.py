@@ -3,109 +3,105 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from clfeval.document import Answer, Document, Estimate, Row, as_estimate, cell_value
-from clfeval.formatting import format_number
+from clfeval.document import Document, Estimate, Row, as_estimate
+from clfeval.formatting import DIGITS, format_number, join_names
 from clfeval.measures.catalog import CATALOG, measure_title
 from clfeval.pages.chart import Axis, Chart, Guide, Series
-from clfeval.pages.schema import GATE_CODES
-from clfeval.pages.table_parts import best_and_tied_signs, sort_by_column
-
+from clfeval.pages.schema import GATE_CODES, Sign, page_of
+from clfeval.pages.table_parts import best_and_tied_signs, format_interval, sort_by_column
 
 def deciding_measure(result: Document) -> str:
-    """Return the measure of the first sentence that is in the main table, else its first one."""
-    rows = next(iter(result.tables.values()), ())
-    known = [name for name, cell in rows[0].items() if isinstance(cell, Estimate)] if rows else []
-    said = (one.measure for one in result.answer if one.code not in GATE_CODES)
-    defined = (name for name in known if any(cell_value(row[name]) is not None for row in rows))
-    return next((one for one in said if one in known), next(defined, "")) or ""
+    """Return the leading column of the main table, by which the answer names the best model."""
+    views = page_of(result.command).shown(result, DIGITS)
+    return next((one.lead for one in views if one.rank == "main" and one.lead), "")
 
 
 def leading_models(result: Document, most: int) -> list[str]:
-    """Return the best model and those tied with it, by the main table."""
+    """Return the best model and those not significantly different, by the main table."""
     rows = sort_by_column(result.whole("models"), deciding_measure(result))
-    tied = [str(row["model"]) for row in rows if row.get("tied")]
+    tied = [str(row["model"]) for row, sign in zip(rows, _signs(result, rows), strict=True) if sign]
     return (tied or [str(row["model"]) for row in rows[:1]])[:most]
 
 
 def sentence(result: Document, *codes: str) -> str:
     """Return the sentences of the answer with these codes."""
-    said: list[Answer] = [one for one in result.answer if one.code in codes]
-    return " ".join(one.text for one in said)
+    return " ".join(one.text for one in result.answer if one.code in codes)
+
+
+def best_sentence(result: Document) -> str:
+    """Return the sentence on the best model by the deciding measure, and who is tied with it."""
+    said, lead = (
+        [one for one in result.answer if one.code not in GATE_CODES],
+        deciding_measure(result),
+    )
+    found = [i for i, one in enumerate(said) if one.measure == lead and one.code != "corrected"]
+    first = said[found[0] : found[0] + 2] if found else []
+    ties = ("not-significantly-different", "significantly-worse")
+    return " ".join(one.text for i, one in enumerate(first) if not i or one.code in ties)
 
 
 def title_of(measure: str) -> str:
-    """Return the title of a measure."""
+    """Return the title of a measure, of two classes sensitivity instead of recall."""
+    measure = "sensitivity" if measure == "recall" else measure
     return measure_title(measure, None) if measure in CATALOG else measure.replace("_", " ")
 
 
-def interval_words(one: Estimate, digits: int = 3) -> str:
+def interval_words(one: Estimate) -> str:
     """Return a value and its limits for the end of a row."""
-    if one.value is None:
-        return "undefined"
-    if one.low is None or one.high is None:
-        return format_number(one.value, digits)
-    low, high = format_number(one.low, digits), format_number(one.high, digits)
-    return f"{format_number(one.value, digits)} [{low}, {high}]".replace("-", "−")
+    value = "undefined" if one.value is None else format_number(one.value)
+    return f"{value} {format_interval(one)}".rstrip().replace("-", "−")
 
 
-def interval_row(name: str, cell: object, **more: str) -> Series:
-    """Return the row of an estimate in a chart of intervals."""
+def interval_row(name: str, cell: object, more: str = "", sign: Sign = "") -> Series:
+    """Return the row of an estimate in a chart of intervals; more: words after its numbers."""
     one = as_estimate(cell)
-    made = Series(
-        name, values=(one.value,), spans=((one.low, one.high),), words=interval_words(one)
-    )
-    return replace(made, **more)  # type: ignore[arg-type]
+    words = f"{interval_words(one)}{more}"
+    return Series(name, (), (one.value,), "", words, spans=((one.low, one.high),), sign=sign)
 
 
-def intervals_of_models(result: Document, measure: str = "") -> Iterator[Chart]:
+def intervals_of_models(result: Document) -> Iterator[Chart]:
     """Yield each model's deciding measure with its interval, limits of gates, and who is tied."""
-    measure = measure or deciding_measure(result)
-    whole = result.whole("models")
-    if not measure or not whole:
+    measure, whole = deciding_measure(result), result.whole("models")
+    if not measure or not whole or measure not in whole[0]:
         return
     rows = sort_by_column(whole, measure)
-    down = measure in CATALOG and CATALOG[measure].arrow == "↓"
-    rows = rows[::-1] if down else rows
-    signs = best_and_tied_signs(rows) if "tied" in rows[0] else _signs_of_answer(result, rows)
-    series = tuple(
-        interval_row(str(row["model"]), row[measure], sign=sign)
-        for row, sign in zip(rows, signs or [""] * len(rows), strict=True)
-    )
-    level = result.parameters.get("level")
-    title = title_of(measure)
+    rows = rows[::-1] if measure in CATALOG and CATALOG[measure].arrow == "↓" else rows
+    signs = _signs(result, rows)
+    series = tuple(interval_row(str(row["model"]), row[measure], sign=sign)
+                   for row, sign in zip(rows, signs, strict=True))  # fmt: skip
+    title, level = title_of(measure), result.parameters.get("level")
     title = f"{title[:1].upper()}{title[1:]}" if title[:1].isascii() else title
-    title += f" with {100 * level:g}% confidence intervals" if level else ""
+    if level and any(one.spans[0] != (None, None) for one in series):
+        title += f" with {100 * level:g}% confidence intervals"
     key = "shaded: best, and not significantly different from it" if any(signs) else ""
     yield Chart(
         "intervals", title, Axis(key or title_of(measure)), series=series, name="forest",
-        rank="main", finding=first_sentences(result), guides=tuple(_gate_limits(result, measure)),
+        rank="main", finding=best_sentence(result),
+        guides=tuple(_gate_limits(result, rows, measure)),
     )  # fmt: skip
 
 
-def _signs_of_answer(result: Document, rows: Sequence[Row]) -> list[str]:
-    said = [one for one in result.answer if one.code not in GATE_CODES]
-    best = {name for one in said[:1] for name in one.models}
-    ties = [one for one in said if one.code == "not-significantly-different"]
-    everyone = any("The other models" in one.text for one in ties)
-    tied = {name for one in ties for name in one.models}
-    return ["best" if row["model"] in best else "equal" if everyone or row["model"] in tied else ""
-            for row in rows] if ties else []  # fmt: skip
+def _signs(result: Document, rows: Sequence[Row]) -> Sequence[Sign]:
+    """Return who is best and who is tied: of the table, else of the answer's sentences."""
+    none: list[Sign] = [""] * len(rows)
+    if rows and "tied" in rows[0]:
+        return best_and_tied_signs(rows) or none
+    ties = [one for one in result.answer if one.code == "not-significantly-different"]
+    best = [one for one in result.answer if one.measure == deciding_measure(result)][:1]
+    signs: dict[str, Sign] = {name: "equal" for one in ties for name in one.models}
+    signs |= {name: "best" for one in best for name in one.models}
+    return [signs.get(str(row["model"]), "") for row in rows] if ties and best else none
 
 
-def first_sentences(result: Document) -> str:
-    """Return the first sentence of the answer, and who is not significantly different."""
-    said = [one for one in result.answer if one.code not in GATE_CODES]
-    also = [one.text for one in said[1:2] if one.code == "not-significantly-different"]
-    return " ".join([*(one.text for one in said[:1]), *also])
-
-
-def _gate_limits(result: Document, measure: str) -> Iterator[Guide]:
-    signs = {"under": "≥", "over": "≤"}
-    for gate in dict.fromkeys((g.kind, g.metric, g.limit, g.slice) for g in result.gates):
-        kind, metric, limit, inside = gate
-        sign = signs.get(kind.rpartition("-")[2])
-        if sign and inside is None and metric in (measure, f"{measure}.low", f"{measure}.high"):
-            part = metric.removeprefix(measure).replace(".", " ")
-            yield Guide(f"gate{part} {sign} {limit:g}", x=limit, limit=True)
+def _gate_limits(result: Document, rows: Sequence[Row], measure: str) -> Iterator[Guide]:
+    """Yield the limits of gates on a measure, with the models where these are not all."""
+    signs = {"fail-under": "≥", "fail-over": "≤"}
+    models: dict[tuple[str, str, float], set[str | None]] = {}
+    for gate in result.gates:
+        if gate.kind in signs and gate.slice is None and gate.measure == measure:
+            models.setdefault((gate.kind, gate.metric, gate.limit), set()).add(gate.model)
+    for (kind, metric, limit), names in models.items():
+        part = metric.removeprefix(measure).replace(".", " ")
+        who = f" of {join_names(sorted(map(str, names)))}" if len(names) < len(rows) else ""
+        yield Guide(f"gate{part}{who} {signs[kind]} {limit:g}", x=limit, limit=True)

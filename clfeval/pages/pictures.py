@@ -7,23 +7,18 @@ from dataclasses import replace
 from math import isclose
 
 from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
-from clfeval.formatting import format_class_ratio, format_count, format_number, join_names
+from clfeval.formatting import format_class_ratio, format_count, join_names
 from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, Span
-from clfeval.pages.intervals import (
-    deciding_measure,
-    interval_words,
-    intervals_of_models,
-    sentence,
-    title_of,
-)
+from clfeval.pages.intervals import interval_words, intervals_of_models, sentence, title_of
 from clfeval.pages.mars import MEASURES, pair_cells
 from clfeval.pages.phidelta import CORNERS
 from clfeval.pages.report.pictures import pictures as report_pictures
-from clfeval.pages.schema import GATE_CODES, HISTORY, page_of
+from clfeval.pages.schema import HISTORY, page_of
 from clfeval.pages.table_parts import format_cell
 
 FEATURES = 300  # dots of features, at most
 NAMED_FEATURES = 8
+NOTES = 4  # labels of a history whose changes are named
 ENLARGED = 2.5  # times, at least
 CLASS_RATIOS = 2  # diamonds, at most
 Made = Callable[[Document], Iterable[Chart]]
@@ -32,38 +27,41 @@ Made = Callable[[Document], Iterable[Chart]]
 def pictures_of(result: Document) -> dict[str, list[Chart]]:
     """Return the panels of each picture of a result, by its name, in the order of the page.
 
-    Each has a finding in words: its own, else the first sentence of the answer.
+    Each has a finding in words: its own, else its title.
     """
     found: dict[str, list[Chart]] = {}
-    first = next((one.text for one in result.answer if one.code not in GATE_CODES), "")
     for chart in MADE.get(result.command, page_of(result.command).charts)(result):
-        found.setdefault(chart.name, []).append(replace(chart, finding=chart.finding or first))
+        found.setdefault(chart.name, []).append(
+            replace(chart, finding=chart.finding or f"{chart.title}.")
+        )
     return found
 
 
 def _mars(result: Document) -> Iterator[Chart]:
-    yield from intervals_of_models(result, deciding_measure(result) or "recall")
+    yield from intervals_of_models(result)
     for chart in page_of("mars").charts(result):
         if chart.name == "matrix":
-            pairs = result.whole("pairs")
-            pair = max(pairs, key=lambda row: cell_value(row["shine_through"]) or 0.0)
-            share = format_number(cell_value(pair["shine_through"]) or 0.0)
-            finding = (
-                f"The pair {format_cell(pair['models'])} has the highest ShineThrough: {share}."
-            )
             names = tuple(one.name for one in chart.series)
             for measure, title in MEASURES:
                 rows = zip(names, pair_cells(result, measure), strict=True)
                 series = tuple(Series(a, values=tuple(map(cell_value, cells))) for a, cells in rows)
+                pairs = result.whole("pairs")
+                pair = max(pairs, key=lambda row: cell_value(row[measure]) or 0.0)
+                most = cell_value(pair[measure]) or 0.0
+                finding = (
+                    f"{format_cell(pair['models'])}: highest {title} of all pairs, {most:.3f}."
+                )
+                finding = finding if most else f"No pair has any {title}."
                 title = f"{title} of pairs (single models on the diagonal)"
                 yield replace(
                     chart, title=title, rank="main", series=series, names=names, finding=finding
                 )
         elif chart.name == "bars":
-            most = max(chart.series, key=lambda one: one.values[0] or 0.0)
-            what = chart.title.lower()
-            finding = f"{join_names([most.name])} has the most {what}: {most.values[0]:,.10g}."
-            yield replace(chart, x=Axis(what), finding=finding, rank="main")
+            bars = sorted(chart.series, key=lambda one: -(one.values[0] or 0.0))
+            most, what = bars[0].values[0] or 0.0, chart.title.lower()
+            first = join_names([one.name for one in bars if one.values[0] == most])
+            finding = f"Most {what}: {first}, {most:,.10g}." if most else f"There are no {what}."
+            yield replace(chart, x=Axis(what), series=tuple(bars), finding=finding, rank="main")
         else:
             yield replace(chart, y=replace(chart.y, label=chart.title.partition(" at ")[0]))
 
@@ -71,7 +69,7 @@ def _mars(result: Document) -> Iterator[Chart]:
 def _phidelta(result: Document) -> Iterator[Chart]:
     """Yield intervals of δ, then a diamond for equal classes and one for another class ratio."""
     if result.parameters.get("mode") != "features" and not result.tables.get("runs"):
-        yield from intervals_of_models(result, "delta")
+        yield from intervals_of_models(result)
     corners: dict[str, dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
         at = _point(row, "phi_b", "delta_b")
@@ -151,9 +149,10 @@ def _dots(
         rest = [at for row in rows[:FEATURES] if (at := _point(row, "phi", "delta"))]
         left = len(rows) - len(rest)
         notes = [f"{format_count(left, 'more feature')} not shown"] if left > 0 else []
-        dots = [Series(str(row["feature"]), ((at,),)) for row in named
+        dots = [Series(str(row["feature"]), ((at,),), letter=letter)
+                for letter, row in zip("ABCDEFGH", named, strict=False)
                 if (at := _point(row, "phi", "delta"))]  # fmt: skip
-        return dots, notes, [Series("", (tuple(rest),), shape="dots")]
+        return dots, notes, [Series("", (tuple(rest),), letter=".", shape="dots")]
     rows = list(result.whole("models"))
     if not balanced:
         rows = [row for row in result.whole("populations") if row["odds"] == odds]
@@ -177,7 +176,7 @@ def _dots(
         extra += [Series(name, (tuple(points),)) for name, points in curves.items()]
         for row in result.tables.get("runs", ()):
             if at := _point(row, "phi", "delta"):
-                extra.append(Series(str(row["model"]), ((at,),), shape="dots"))
+                extra.append(Series(str(row["model"]), ((at,),), letter=".", shape="dots"))
     notes = ["ellipses: confidence intervals of φ and δ"] if any(
         one.shape == "ellipse" for one in extra) else []  # fmt: skip
     return dots, notes, extra
@@ -207,7 +206,7 @@ def _isometrics(
 def _tune_jpt(result: Document) -> Iterator[Chart]:
     for chart in page_of("tune-jpt").charts(result):
         what = chart.title.partition(" by ")[0]
-        codes = ("leads-everywhere", "leads", "crossover", "crossing", "significant-lead")
+        codes = ("leads-everywhere", "lead-changes", "no-leader")
         finding = sentence(result, *codes) if chart.name == "curves" else ""
         label = "threshold" if chart.name == "cuts" else what
         key = tuple(note for note in chart.key if "--" not in note.text)  # options are of a screen
@@ -272,7 +271,10 @@ def _history(result: Document) -> Iterator[Chart]:
     changes: dict[str, list[str]] = {}
     for row in result.tables["events"]:
         changes.setdefault(str(row["label"]), []).append(f"{row['model']}: {row['changed']}")
-    notes = tuple(Note(f"{label}: {', '.join(what)} changed") for label, what in changes.items())
+    notes = [
+        Note("{} changed", (f"{label}: {', '.join(what)}",)) for label, what in changes.items()
+    ]
+    left = [Note(format_count(len(notes) - NOTES, "more label"))] if len(notes) > NOTES else []
     for chart, measure in zip(
         page_of(HISTORY).charts(result), result.parameters["leading"], strict=False
     ):
@@ -289,10 +291,11 @@ def _history(result: Document) -> Iterator[Chart]:
             if (limit := cell_value(mine[-1]["limit"])) is not None:
                 guides[Guide(f"limit {limit:g}", y=limit, limit=True)] = None
         yield replace(
-            chart, extra=tuple(extra), guides=tuple(guides), key=notes, rank="main",
+            chart, extra=tuple(extra), guides=tuple(guides), rank="main",
+            key=(*notes[-NOTES:], *left),
             title=f"{title_of(measure)} by label", y=replace(chart.y, label=title_of(measure)),
             x=Axis("label", ends=chart.x.ends, names=tuple(labels)),
-            finding=f"At {labels[-1]}: {'; '.join(last[:3])}.",
+            finding=f"{title_of(measure)} at {labels[-1]}: {'; '.join(last[:3])}.",
         )  # fmt: skip
 
 

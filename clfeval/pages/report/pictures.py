@@ -7,20 +7,22 @@ from dataclasses import replace
 from itertools import pairwise
 
 from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
+from clfeval.document.rows import rows_where
 from clfeval.formatting import (
     describe_reference,
     format_count,
     format_exact,
     format_number,
     format_percent,
+    join_names,
     quote_if_ambiguous,
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.chart import Axis, Chart, Guide, Note, Series, Span
 from clfeval.pages.intervals import (
+    best_sentence,
     deciding_measure,
-    first_sentences,
     interval_row,
     intervals_of_models,
     leading_models,
@@ -80,18 +82,14 @@ def differences(result: Document) -> Iterator[Chart]:
         for row in here:
             name = f"{row['model']} − {row['reference']}" if several else str(row["model"])
             verdict = f" {row['verdict']}" if row["verdict"] else ""
-            made = interval_row(name, row["difference_adjusted"])
-            series.append(replace(made, words=f"{made.words}{verdict}"))
-        to = (
-            "between models"
-            if several
-            else f"to {describe_reference(str(here[0]['reference']), given)}"
-        )
+            series.append(interval_row(name, row["difference_adjusted"], verdict))
+        to = f"to {describe_reference(str(here[0]['reference']), given)}"
+        to = "between models" if several else to
         found = sentence(result, "compared", "significantly-worse", "equivalent")
         yield Chart(
             "intervals", f"Difference in {title_of(measure)} {to}, simultaneous intervals",
             Axis(f"difference in {title_of(measure)}"), series=tuple(series), guides=tuple(guides),
-            name="differences", rank="main", finding=found or first_sentences(result),
+            name="differences", rank="main", finding=found or best_sentence(result),
         )  # fmt: skip
 
 
@@ -117,18 +115,19 @@ def _all_pairs(result: Document) -> Iterator[Chart]:
     yield Chart(
         "cells", f"Differences in {title_of(lead)}: row minus column", series=series,
         names=tuple(names), x=Axis("shaded: significant, adjusted for all pairs"), name="pairs",
-        rank="main", finding=sentence(result, "compared") or first_sentences(result),
+        rank="main", finding=sentence(result, "compared") or best_sentence(result),
     )  # fmt: skip
 
 
-def _of_model(result: Document, table: str, model: str) -> list[Row]:
-    return [row for row in result.whole(table) if row["model"] == model]
+def rows_of_model(result: Document, table: str, model: str) -> Sequence[Row]:
+    """Return the rows of one model in a table of all rows."""
+    return rows_where(result.whole(table), "model", model)
 
 
 def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
     """Yield, for each leading model, score groups with intervals, the isotonic steps, scores."""
     for model in models:
-        groups = _of_model(result, "calibration", model)
+        groups = rows_of_model(result, "calibration", model)
         if not groups:
             continue
         at = tuple((float(str(row["mean_score"])), cell_value(row["observed"])) for row in groups)
@@ -136,7 +135,7 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
         dots = Series(model, (tuple((x, y) for x, y in at if y is not None),), shape="dots",
                       spans=limits)  # fmt: skip
         steps = []
-        for row in _of_model(result, "calibration_curve", model):
+        for row in rows_of_model(result, "calibration_curve", model):
             height = float(str(row["isotonic"]))
             steps += [(float(str(row["from"])), height), (float(str(row["to"])), height)]
         rows = {round(float(str(row["rows"]))) for row in groups}
@@ -170,7 +169,7 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
 
 def _bars(result: Document, model: str) -> tuple[Series, ...]:
     """Return the histograms of both classes, the positive one up and the other one down."""
-    rows = _of_model(result, "distribution", model)
+    rows = rows_of_model(result, "distribution", model)
     made = []
     for i, name in enumerate(dict.fromkeys(str(row["class"]) for row in rows)):
         here = [row for row in rows if row["class"] == name]
@@ -191,11 +190,11 @@ def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart
     most = max((abs(y) for bars in bars_of.values() for one in bars for _, y in one.parts[0]),
                default=0.0)  # fmt: skip
     for model, bars in bars_of.items():
-        cut, shown = cell_value(cuts.get(model)), _of_model(result, "models", model)[0]
+        cut, shown = cell_value(cuts.get(model)), rows_of_model(result, "models", model)[0]
         guides = () if cut is None else (Guide(f"threshold {format_exact(cut)}", x=cut),)
         finding = f"A random positive has a higher score of {quote_if_ambiguous(model)} than a "
         finding += "random negative with probability "
-        finding += f"{_interval_text(result, shown.get('roc_auc'))}."
+        finding += f"{_interval_text(result, shown.get('roc_auc'))} (ties count half)."
         ends = bars[0].spans[0][0] or 0.0, bars[0].spans[-1][1] or 0.0
         yield Chart(
             "lines", f"Scores of {model} by class", Axis("score", ends=ends),
@@ -206,14 +205,14 @@ def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart
 
 def _with_details(result: Document, chart: Chart, best: str) -> Chart:
     """Return a chart of curves with thresholds in force, what is shaded, and the finding."""
-    who, row = quote_if_ambiguous(best), _of_model(result, "models", best)[0]
+    who, row = quote_if_ambiguous(best), rows_of_model(result, "models", best)[0]
     shaded: tuple[Series, ...] = ()
     moving: tuple[str, str, str] | None = None
     note = finding = ""
     if chart.name == "roc":
         moving, shaded = ("fpr", "sensitivity", ""), _roc_band(result, best)
         level = 100 * (result.parameters.get("level") or 0.0)
-        note = f"band: {level:g}% regions of both rates of {best} at each threshold"
+        note = f"band: {level:g}% regions of both rates of {{}} at each threshold"
         finding = f"The area under the curve of {who} is {_interval_text(result, row['roc_auc'])}."
     elif chart.name == "pr":
         moving = ("sensitivity", "ppv", "")
@@ -224,20 +223,26 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
             finding += f"{sensitivity}."
     elif chart.name == "benefit":
         moving, shaded = ("threshold", "benefit", ""), _helping_ranges(result, chart, best)
-        note = f"shaded: {best} is significantly better than treat-all and treat-none"
-        ranges = [f"{part[0][0]:g} to {part[2][0]:g}" for one in shaded for part in one.parts]
-        where = f"at thresholds {' and '.join(ranges)}" if ranges else "at no threshold"
+        note = "shaded: {} is significantly better than treat-all and treat-none"
+        rows = rows_of_model(result, "decision", best)
+        ends = [(part[0][0], part[2][0]) for one in shaded for part in one.parts]
+        where = " and ".join(f"{a:g} to {b:g}" if b > a else f"{a:g}" for a, b in ends)
+        where = f"at thresholds {where}" if where else "at no threshold"
         finding = f"{who} is significantly better than treat-all and treat-none {where}."
+        if not any(row["helps"] is not None for row in rows):
+            finding = "Differences from treat-all and treat-none are not tested."
     elif chart.name == "risk":
         finding = sentence(result, "abstention")
     else:  # of a point of the curve near a tenth of the rows
-        points = _of_model(result, "curves", best)
+        points = [
+            row for row in rows_of_model(result, "curves", best) if cell_value(row["flagged"])
+        ]
         near = min(points, key=lambda one: abs((cell_value(one["flagged"]) or 0.0) - 0.1))
         flagged, hits = (cell_value(near[key]) or 0.0 for key in ("flagged", "sensitivity"))
         finding = f"The {format_percent(flagged)}% of the rows with the highest scores of {who} "
         finding += f"hold {format_percent(hits)}% of the positives."
     dots = _in_force(result, *moving[:2]) if chart.name in ("roc", "pr") and moving else ()
-    key = [Note(note)] * bool(shaded) + [Note("dots: thresholds in force")] * bool(dots)
+    key = [Note(note, (best,))] * bool(shaded) + [Note("dots: thresholds in force")] * bool(dots)
     return replace(
         chart, y=replace(chart.y, label=VERTICAL[chart.name]), extra=(*shaded, *dots),
         finding=finding, key=(*chart.key, *key), square=chart.name == "roc", moving=moving,
@@ -267,7 +272,7 @@ def _in_force(result: Document, x: str, y: str) -> tuple[Series, ...]:
 def _roc_band(result: Document, best: str) -> tuple[Series, ...]:
     """Return the area through the corners of the regions of all thresholds."""
     over, under = [(0.0, 0.0)], [(0.0, 0.0)]
-    for row in _of_model(result, "roc_band", best):
+    for row in rows_of_model(result, "roc_band", best):
         rise, across = as_estimate(row["sensitivity"]), as_estimate(row["fpr"])
         if rise.low is not None and rise.high is not None:
             over.append((across.low or 0.0, rise.high))
@@ -281,7 +286,7 @@ def _helping_ranges(result: Document, chart: Chart, best: str) -> tuple[Series, 
     heights = [y for one in chart.series for part in one.parts for _, y in part]
     low, high = min(heights, default=0.0), max(heights, default=0.0)
     areas, start = [], None
-    for row, after in pairwise([*_of_model(result, "decision", best), {}]):
+    for row, after in pairwise([*rows_of_model(result, "decision", best), {}]):
         at = float(str(row["threshold"]))
         start = at if row["helps"] and start is None else start
         if start is not None and not after.get("helps"):
@@ -294,10 +299,10 @@ def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
     """Yield the confusion matrix of each leading model, shaded by the share of the true class."""
     positive = result.parameters.get("positive")
     for model in models:
-        rows = _of_model(result, "confusion", model)
+        rows = rows_of_model(result, "confusion", model)
         if not rows:
             continue
-        cut = cell_value(_of_model(result, "models", model)[0].get("threshold"))
+        cut = cell_value(rows_of_model(result, "models", model)[0].get("threshold"))
         at = "" if cut is None else f" at threshold {format_exact(cut)}"
         names = dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows)
         classes = sorted(names, key=lambda one: positive is not None and one != positive)
@@ -351,17 +356,17 @@ def _slices(result: Document) -> Iterator[Chart]:
     rows.sort(key=order)
     series = []
     for row in rows[:SLICES]:
-        made = interval_row(str(row["slice"]), row[measure])
-        words = f"{made.words}, {format_count(cell_value(row['rows']) or 0, 'row')}"
-        series.append(replace(made, words=f"{words}{' ▼' * is_worse(row)}"))
-    value = cell_value(_of_model(result, "models", model)[0].get(measure))
-    worse = [str(row["slice"]) for row in rows if is_worse(row)]
-    which = f"{', '.join(worse[:3])}{' and others' * (len(worse) > 3)}" if worse else "no slice"
-    title = title_of(measure)
+        more = f", {format_count(cell_value(row['rows']) or 0, 'row')}{' ▼' * is_worse(row)}"
+        series.append(interval_row(str(row["slice"]), row[measure], more))
+    value = cell_value(rows_of_model(result, "models", model)[0].get(measure))
+    worse, title = [str(row["slice"]) for row in rows if is_worse(row)], title_of(measure)
+    finding = f"{quote_if_ambiguous(model)} is significantly worse in {title} in "
+    finding += f"{join_names(worse)}." if worse else "no slice."
+    if all(row["q"] is None for row in rows):
+        finding = "Slices are not tested."
     yield Chart(
         "intervals", f"{title} of {model} by slice, worst first",
         Axis("▼ significantly worse than outside the slice"), series=tuple(series),
         guides=() if value is None else (Guide("all rows", x=value),), name="slices", rank="main",
-        left=len(rows) - len(series),
-        finding=f"{quote_if_ambiguous(model)} is significantly worse in {title} in {which}.",
+        left=len(rows) - len(series), finding=finding,
     )  # fmt: skip
