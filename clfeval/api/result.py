@@ -15,7 +15,7 @@ from clfeval.document import Bounds, Document
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.formatting import MOST_DIGITS, format_count
 from clfeval.options.declaration import build_group, options_of
-from clfeval.options.syntax import PYTHON, reword_error, reword_for_python
+from clfeval.options.syntax import PYTHON, accept_size, reword_error, reword_for_python
 from clfeval.tables.input import command_of
 from clfeval.views.files import OutputRequest, SavedFiles, check_names, table_or_first
 
@@ -103,10 +103,12 @@ class Result(Document):
             table_or_first(self, table)
             inputs, names = [item.name for item in self.inputs], [fspath(path) for path in paths]
             shown = () if picture is None else (picture,)
-            look = {"size": size, "caption": caption, "font": font and fspath(font)}
+            look = {"size": accept_size("size", size), "caption": caption,
+                    "font": font and fspath(font)}  # fmt: skip
+            wanted = OutputRequest(table, shown, digits, look)
             with SavedFiles(names, inputs=inputs, gates=bool(self.gates), command=self.command,
-                            shown=shown) as files:  # fmt: skip
-                files.write(self, OutputRequest(table, shown, digits, look))
+                            wanted=wanted) as files:  # fmt: skip
+                files.write(self, wanted)
 
     def picture(
         self, name: str | None = None, *, size: tuple[int, int] | None = None,
@@ -119,7 +121,7 @@ class Result(Document):
         from clfeval.views.svg.picture import picture_of
 
         with _in_python(self.command):
-            return picture_of(self, name, size=size, caption=caption)
+            return picture_of(self, name, size=accept_size("size", size), caption=caption)
 
     def check(
         self, *, fail_under: Bounds = (), fail_over: Bounds = (), warn_under: Bounds = (),

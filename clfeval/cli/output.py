@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from clfeval.errors import ClfevalError, ExitCode, Problem, UsageError, bad_option
 from clfeval.formatting import DIGITS, MOST_DIGITS, printable
 from clfeval.interrupt import CleanupState
-from clfeval.options import syntax
 from clfeval.options.declaration import Opt
 from clfeval.output_files import open_scratch_file
 from clfeval.records import dataclass
@@ -64,11 +63,8 @@ class Output:
         tuple[str, ...], Opt("Write .json .csv .md .html .svg .png .xml.", OUTPUT, metavar="FILE")
     ] = ()
     size: Annotated[
-        tuple[int, int] | None,
-        Opt("Size of pictures in files, in pixels.", OUTPUT, metavar="WIDTHxHEIGHT",
-            parse=syntax.parse_size, accept=syntax.accept_size, write=syntax.write_size,
-            takes=str | None),
-    ] = None  # fmt: skip
+        str | None, Opt("Size of pictures in pixels.", OUTPUT, metavar="WIDTHxHEIGHT")
+    ] = None
     caption: Annotated[
         str | None, Opt("Line below a picture; by default files and rows.", OUTPUT)
     ] = None
@@ -109,8 +105,7 @@ def requested_output(output: Output, command: str) -> OutputRequest:
     """Return the requested output of a result; UsageError for names the command lacks."""
     check_names(command, output.show, "--show ")
     suffixes = {os.path.splitext(name)[1].lower() for name in output.save}
-    look = {"size": output.size, "caption": output.caption, "font": output.font}
-    wanted = OutputRequest.from_names(command, output.show, output.digits, look)
+    wanted = OutputRequest.from_options(command, output)
     if output.show and output.format == "json" and suffixes.isdisjoint((*READ, ".csv")):
         raise bad_option("JSON always has all tables; --show does not apply")
     if output.format == "csv" and output.show and (wanted.table is None or output.show[1:]):

@@ -68,7 +68,7 @@ def run_command(
     read = [*tables, *(one for one in (gates.baseline, append) if one)]
     with SavedFiles(
         output.save, inputs=read, gates=gates.any or batch, said="--save ", command=command,
-        shown=output.show,
+        wanted=wanted,
     ) as files:  # fmt: skip
         watched = nullcontext() if batch else show_spinner(tables)
         with nullcontext() if output.verbose else capture_engine_output(), watched:
@@ -255,7 +255,7 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
         hear = print_notes if output.verbose else None
         runs = execute_runs(
             plan.runs, dry=dry, fail_fast=batch.fail_fast, hear=hear, history=plan.history,
-            keep=total <= MAX_PAGES and any(name.endswith(".html") for name in output.save),
+            keep=total <= MAX_PAGES and any(name.lower().endswith(".html") for name in output.save),
         )  # fmt: skip
         for number, one in enumerate(runs, start=1):
             _print_outcome(f"[{number}/{total}] ", one, output)

@@ -315,26 +315,16 @@ def _range(text: str) -> tuple[float, float]:
     return float(left), float(right)
 
 
-SMALLEST = 160  # pixels of a side of a picture
+SMALLEST = 240  # pixels of a side of a picture
 
 
 def accept_size(flag: str, given: Any) -> tuple[int, int] | None:
     """Return width and height from a text such as 480x360, or a pair; UsageError for others."""
+    text = "x".join(map(str, given)) if isinstance(given, (tuple, list)) else given
+    found = re.fullmatch(r"(\d{3,4})x(\d{3,4})", str(text).strip())
     if given is None:
         return None
-    text = write_size(given) if isinstance(given, tuple) and len(given) == 2 else str(given)
-    found = re.fullmatch(r"(\d{2,4})x(\d{2,4})", text.strip())
     if found is None or min(int(found[1]), int(found[2])) < SMALLEST:
-        what = f"{flag} '{given}' is not WIDTHxHEIGHT in pixels, each {SMALLEST} to 9999"
+        what = f"{flag} '{text}' is not WIDTHxHEIGHT in pixels, each {SMALLEST} to 9999"
         raise bad_option(what, "for example 480x360")
     return int(found[1]), int(found[2])
-
-
-def parse_size(flag: str, texts: Sequence[str]) -> tuple[int, int] | None:
-    """Return the size that the last of the texts gives."""
-    return accept_size(flag, texts[-1])
-
-
-def write_size(size: tuple[int, int]) -> str:
-    """Write a size as it is typed."""
-    return f"{size[0]}x{size[1]}"

@@ -11,6 +11,7 @@ from clfeval.pages.chart import Axis, Chart, Guide, Series
 from clfeval.pages.schema import GATE_CODES, Sign, page_of
 from clfeval.pages.table_parts import best_and_tied_signs, format_interval, sort_by_column
 
+
 def deciding_measure(result: Document) -> str:
     """Return the leading column of the main table, by which the answer names the best model."""
     views = page_of(result.command).shown(result, DIGITS)

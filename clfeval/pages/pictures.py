@@ -8,7 +8,7 @@ from math import isclose
 
 from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
 from clfeval.formatting import format_class_ratio, format_count, join_names
-from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, Span
+from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series
 from clfeval.pages.intervals import interval_words, intervals_of_models, sentence, title_of
 from clfeval.pages.mars import MEASURES, pair_cells
 from clfeval.pages.phidelta import CORNERS
@@ -31,9 +31,8 @@ def pictures_of(result: Document) -> dict[str, list[Chart]]:
     """
     found: dict[str, list[Chart]] = {}
     for chart in MADE.get(result.command, page_of(result.command).charts)(result):
-        found.setdefault(chart.name, []).append(
-            replace(chart, finding=chart.finding or f"{chart.title}.")
-        )
+        chart = replace(chart, finding=chart.finding or f"{chart.title}.")
+        found.setdefault(chart.name, []).append(chart)
     return found
 
 
@@ -48,14 +47,11 @@ def _mars(result: Document) -> Iterator[Chart]:
                 pairs = result.whole("pairs")
                 pair = max(pairs, key=lambda row: cell_value(row[measure]) or 0.0)
                 most = cell_value(pair[measure]) or 0.0
-                finding = (
-                    f"{format_cell(pair['models'])}: highest {title} of all pairs, {most:.3f}."
-                )
+                finding = f"Highest {title} of pairs: {format_cell(pair['models'])}, {most:.3f}."
                 finding = finding if most else f"No pair has any {title}."
                 title = f"{title} of pairs (single models on the diagonal)"
-                yield replace(
-                    chart, title=title, rank="main", series=series, names=names, finding=finding
-                )
+                made = replace(chart, title=title, series=series, names=names, finding=finding)
+                yield replace(made, rank="main")
         elif chart.name == "bars":
             bars = sorted(chart.series, key=lambda one: -(one.values[0] or 0.0))
             most, what = bars[0].values[0] or 0.0, chart.title.lower()
@@ -72,16 +68,13 @@ def _phidelta(result: Document) -> Iterator[Chart]:
         yield from intervals_of_models(result)
     corners: dict[str, dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
-        at = _point(row, "phi_b", "delta_b")
-        if at:
+        if at := _point(row, "phi_b", "delta_b"):
             corners.setdefault(str(row["odds"]), {})[str(row["corner"])] = at
     even = [odds for odds in corners if odds == "1:1"] or ["1:1"]
     for odds in [*even, *(one for one in corners if one not in even)][:CLASS_RATIOS]:
         outline = [corners[odds][name] for name in CORNERS] if odds in corners else None
         chart = _diamond(result, odds, outline or [(0, 1), (1, 0), (0, -1), (-1, 0)])
-        yield chart
-        if closer := _enlarged(chart):
-            yield closer
+        yield from (chart, *_enlarged(chart))
 
 
 def _point(row: Row, x: str, y: str) -> Point | None:
@@ -114,28 +107,20 @@ def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
     )  # fmt: skip
 
 
-def _enlarged(chart: Chart) -> Chart | None:
-    """Return the part of a diamond with the dots, where it is small enough to be worth it."""
-    middles: list[tuple[Point, Span]] = [
-        (at, (0.0, 0.0)) for one in chart.series if not one.letter for at in one.parts[0]
-    ]
-    middles += [(one.parts[0][0], one.spans[0]) for one in chart.extra if one.shape == "ellipse"]
-    if len(middles) < 4:
-        return None
-    sides = [[at[i] + sign * (half[i] or 0.0) for at, half in middles for sign in (-1, 1)]
-             for i in range(2)]  # fmt: skip
-    half = 0.53 * max(max(side) - min(side) for side in sides)
-    if half * ENLARGED > 1:
-        return None
-    ends = [
-        ((max(side) + min(side)) / 2 - half, (max(side) + min(side)) / 2 + half) for side in sides
-    ]
-    dots = [one for one in chart.series if not one.letter]
-    return replace(
-        chart, title="The same, enlarged", x=replace(chart.x, ends=ends[0]), series=tuple(dots),
-        y=replace(chart.y, ends=ends[1]), key=(),
-        extra=tuple(one for one in chart.extra if one.shape == "ellipse"),
-        guides=(Guide("no bias", x=0.0),) if ends[0][0] < 0 < ends[0][1] else (),
+def _enlarged(chart: Chart) -> Iterator[Chart]:
+    """Yield the part of a diamond with the ellipses, where it is small enough to be worth it."""
+    found = tuple(one for one in chart.extra if one.shape == "ellipse")
+    sides = [[one.parts[0][0][i] + sign * (one.spans[0][i] or 0.0)
+              for one in found for sign in (-1, 1)] for i in range(2)]  # fmt: skip
+    half = 0.53 * max((max(side) - min(side) for side in sides if side), default=1.0)
+    if len(found) < 2 or half * ENLARGED > 1:
+        return
+    middles = [(max(side) + min(side)) / 2 for side in sides]
+    x, y = ((middle - half, middle + half) for middle in middles)
+    yield replace(
+        chart, title="The same, enlarged", x=replace(chart.x, ends=x), y=replace(chart.y, ends=y),
+        series=tuple(one for one in chart.series if not one.letter), extra=found, key=(),
+        guides=(Guide("no bias", x=0.0),),
     )  # fmt: skip
 
 
@@ -177,9 +162,8 @@ def _dots(
         for row in result.tables.get("runs", ()):
             if at := _point(row, "phi", "delta"):
                 extra.append(Series(str(row["model"]), ((at,),), letter=".", shape="dots"))
-    notes = ["ellipses: confidence intervals of φ and δ"] if any(
-        one.shape == "ellipse" for one in extra) else []  # fmt: skip
-    return dots, notes, extra
+    sure = any(one.shape == "ellipse" for one in extra)
+    return dots, ["ellipses: confidence intervals of φ and δ"] * sure, extra
 
 
 def _middle_and_half(one: Estimate) -> tuple[float, float] | None:

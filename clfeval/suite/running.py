@@ -43,7 +43,7 @@ from clfeval.suite.plan import (
 )
 from clfeval.suite.run_options import RunLink
 from clfeval.suite.runs import Run, describe_input, display_path
-from clfeval.suite.schema import LOOK, names_a_file
+from clfeval.suite.schema import names_a_file
 from clfeval.tables.columns import OpenedTable
 from clfeval.tables.input import split_path
 from clfeval.tables.source import FRAME
@@ -189,9 +189,10 @@ def _compute_run(
         if hear is not None:
             hear(f"{run.name}: {read.described().replace(FRAME, named)}")
 
+    wanted = OutputRequest.from_options(run.command, output)
     with SavedFiles(
         run.save, inputs=run.reads, gates=gates.any, said="--save ", command=run.command,
-        shown=output.show,
+        wanted=wanted,
     ) as files:  # fmt: skip
         result = compute_with_gates(
             run.keys.command, table, run.options, gates, (listen, lambda _: None),
@@ -199,8 +200,6 @@ def _compute_run(
         )  # fmt: skip
         inputs = (replace(one, name=named) if one.name == FRAME else one for one in result.inputs)
         result = replace(result, inputs=tuple(inputs))
-        look = {name: getattr(output, name) for name in LOOK}
-        wanted = OutputRequest.from_names(run.command, output.show, output.digits, look)
         table_or_first(result, wanted.table)
         entries = [] if label is None else history_entries(result, label, run.name)
         return result, files.write(result, wanted), entries

@@ -11,7 +11,10 @@ from typing import Any
 from clfeval import COMMANDS
 from clfeval.document import Document
 from clfeval.errors import UsageError, list_names, say_which_have_it, suggestion
+from clfeval.formatting import DIGITS
+from clfeval.options.syntax import accept_size
 from clfeval.output_files import Draft, ProtectedFiles, target_path
+from clfeval.pages.schema import SUITE
 from clfeval.records import dataclass, field
 
 
@@ -63,36 +66,38 @@ class OutputRequest:
     look: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_names(
-        cls,
-        command: str,
-        names: tuple[str, ...],
-        digits: int,
-        look: Mapping[str, Any] | None = None,
-    ) -> OutputRequest:
-        """Return the request of these names: the first that is a table is the one of CSV."""
+    def from_options(cls, command: str, output: Any) -> OutputRequest:
+        """Return the request of options on output: of `show`, the first table is that of CSV."""
         from clfeval.pages.schema import page_of
 
+        names: tuple[str, ...] = output.show
         tables = {one.name for one in page_of(command).every} if names else {}
         table = next((name for name in names if name in tables), None)
-        return cls(table, names, digits, look or {})
+        look = {"size": accept_size("--size", output.size), "caption": output.caption}
+        return cls(table, names, output.digits, {**look, "font": output.font})
 
 
-def picture_named(command: str, target: str, names: Sequence[str], said: str = "") -> str:
+def picture_named(
+    commands: Sequence[str], target: str, names: Sequence[str], said: str = ""
+) -> str:
     """Return the name of the picture in a file: its stem, else the only one of `names`.
 
-    Raises UsageError where neither is a picture of the command.
+    In Python, where no option is named, that of `names` first. Raises UsageError where neither is
+    a picture of the commands.
     """
     from clfeval.pages.schema import page_of
 
-    known, stem = page_of(command).all_pictures, Path(target).stem
-    wanted = [stem] if stem in known else [name for name in names if name in known]
+    known = [*dict.fromkeys(name for one in commands for name in page_of(one).all_pictures)]
+    stem, given = Path(target).stem, [name for name in names if name in known]
+    wanted = given if not said and names else [stem] if stem in known else given
     if len(wanted) == 1:
         return wanted[0]
+    if not known:
+        raise UsageError.new(f"{said}'{target}': there are no pictures", "unknown-table")
+    how = ", or --show," if said else ", or picture,"
+    hint = f"name the file{how} after one: {list_names(known, len(known))}"
     what = f"{said}'{target}': which picture is not known"
-    there = list_names(known, len(known)) if known else "no pictures of this command"
-    hint = suggestion(stem, known) or f"name the file, or --show, after one: {there}"
-    raise UsageError.new(what, "unknown-table", hint=hint)
+    raise UsageError.new(what, "unknown-table", hint=suggestion(stem, known) or hint)
 
 
 def check_names(command: str, names: Sequence[str], said: str = "") -> None:
@@ -117,14 +122,17 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
 
     def __init__(
         self, names: Sequence[str], *, inputs: Sequence[str], gates: bool, said: str = "",
-        command: str = "", shown: Sequence[str] = (),
+        command: str = "", wanted: OutputRequest | None = None,
     ) -> None:  # fmt: skip
         """Open a draft for each target; said: the option that names them.
 
-        inputs: names, or patterns, of inputs. command, shown: whose pictures, and which. Raises
+        inputs: names, or patterns, of inputs. command, wanted: whose pictures, and which. Raises
         UsageError for a bad name or folder, a target that is also an input, and one named twice.
         """
-        self._said, self._command, self._shown = said, command, shown
+        self._said, self._wanted = said, wanted or OutputRequest(None, (), DIGITS)
+        # a saved result may be of another command, and a report has those of others
+        saved = command in ("", "report") or any(name.endswith(".json") for name in inputs)
+        self._commands = [command, *(COMMANDS if saved else ())]
         self._inputs, self._places = ProtectedFiles(inputs), set[str]()
         self._stack = ExitStack()
         self._folders = [name for name in names if name.endswith(("/", os.sep))]
@@ -143,17 +151,31 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
 
     def _check_folder(self, name: str) -> None:
         folder = Path(name)
+        if self._commands == [SUITE]:
+            raise UsageError.new(f"{self._said}'{name}': a batch has no pictures", "output")
         if folder.exists() and not folder.is_dir():
             raise UsageError.new(f"cannot write '{name}': it is a file", "output")
         if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
-            raise UsageError.new(
-                f"cannot write '{name}': no such folder, or not writable", "output"
-            )
+            what = f"cannot write '{name}': no such folder, or not writable"
+            raise UsageError.new(what, "output")
+        self._check_place(name)
+
+    def _check_place(self, name: str) -> None:
+        if name in self._inputs:
+            what = f"{self._said}'{name}' would overwrite an input file"
+            raise UsageError.new(what, "output", hint="choose a different name")
+        if target_path(name.rstrip("/")) in self._places:
+            raise UsageError.new(f"{self._said}'{name}' is named twice", "output")
+        self._places.add(target_path(name.rstrip("/")))
 
     def _open(self, name: str, *, gates: bool) -> Draft:
         path, form = Path(name), format_of_file(name, self._said)
         if form.suffix in PICTURES:
-            picture_named(self._command, name, self._shown, self._said)
+            picture_named(self._commands, name, self._wanted.names, self._said)
+        if form.suffix == ".png":
+            from clfeval.views.svg.png import usable_font
+
+            usable_font(self._wanted.look.get("font"))
         if form.lists_gates and not gates:
             what = f"{self._said}'{name}': a JUnit file lists gates; there are none"
             hint = "add --fail-under, --fail-over or --max-drop"
@@ -161,12 +183,7 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         return self._draft(name, path)
 
     def _draft(self, name: str, path: Path) -> Draft:
-        if name in self._inputs:
-            what = f"{self._said}'{name}' would overwrite an input file"
-            raise UsageError.new(what, "output", hint="choose a different name")
-        if target_path(name) in self._places:
-            raise UsageError.new(f"{self._said}'{name}' is named twice", "output")
-        self._places.add(target_path(name))
+        self._check_place(name)
         try:
             if path.is_dir():
                 raise IsADirectoryError(21, "Is a directory")
@@ -178,28 +195,33 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
 
     def write(self, result: Document, wanted: OutputRequest) -> list[str]:
         """Write every file whole, then put all in place; return their names."""
-        drafts = [(draft, "") for draft in self._drafts]
         name: str | Path = ""
         try:
+            pieces: list[tuple[Draft, Iterable[str | bytes]]] = []
+            for draft in self._drafts:
+                form, picture = format_of_file(draft.target.name), ""
+                if form.suffix in PICTURES:
+                    target = str(draft.target)
+                    picture = picture_named(self._commands, target, wanted.names, self._said)
+                pieces.append((draft, render_format(form, result, wanted, draft.target, picture)))
             for name in self._folders:
-                from clfeval.views.svg.picture import picture_names
+                from clfeval.views.svg.picture import as_svg, pictures_by_name
 
+                texts = {
+                    os.path.join(name, f"{one}.svg"): as_svg(result, picture=one, look=wanted.look)
+                    for one in pictures_by_name(result)
+                }
                 os.makedirs(name, exist_ok=True)
-                for i, picture in enumerate(picture_names(result), start=1):
-                    path = os.path.join(name, f"{i:02}-{picture}.svg")
-                    drafts.append((self._draft(path, Path(path)), picture))
-            for draft, picture in drafts:
+                pieces += [(self._draft(path, Path(path)), [text]) for path, text in texts.items()]
+            for draft, parts in pieces:
                 name = draft.target
-                form = format_of_file(name.name)
-                if form.suffix in PICTURES and not picture:
-                    picture = picture_named(result.command, str(name), wanted.names)
-                for piece in render_format(form, result, wanted, str(name), picture):
-                    if isinstance(piece, bytes):
-                        draft.stream.buffer.write(piece)
+                for part in parts:
+                    if isinstance(part, bytes):
+                        draft.stream.buffer.write(part)
                     else:
-                        draft.stream.write(piece)
+                        draft.stream.write(part)
                 draft.stream.flush()
-            for draft, _ in drafts:
+            for draft, _ in pieces:
                 name = draft.target
                 draft.replace_target(_default_file_mode())
         except OSError as error:
@@ -227,14 +249,15 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def render_format(
-    form: FileFormat, result: Document, wanted: OutputRequest, target: str = "", picture: str = ""
-) -> Iterable[str | bytes]:
+    form: FileFormat, result: Document, wanted: OutputRequest, target: Path | None = None,
+    picture: str = "",
+) -> Iterable[str | bytes]:  # fmt: skip
     """Return the pieces of a result in a format; target: the file; picture: which one is in it."""
     from pkgutil import resolve_name
 
     given = {
         "table": table_or_first(result, wanted.table), "digits": wanted.digits,
-        "names": wanted.names, "target": target, "picture": picture, "look": wanted.look,
+        "names": wanted.names, "target": str(target or ""), "picture": picture, "look": wanted.look,
     }  # fmt: skip
     asked = {name: given[name] for name in form.asks}
     made: str | bytes | Iterable[str] = resolve_name(form.writer)(result, **asked)

@@ -10,12 +10,16 @@ from hashlib import sha256
 from html import escape
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 from clfeval.document import Document, cell_value, dumps
 from clfeval.formatting import DIGITS, escape_control_characters, format_count, printable
 from clfeval.pages.chart import Chart
+from clfeval.pages.intervals import deciding_measure
 from clfeval.pages.pictures import pictures_of
 from clfeval.pages.schema import SUITE
+from clfeval.pages.table_parts import sort_by_column
 from clfeval.views.svg.look import TONES, Look, color_rules, shape_rules
 from clfeval.views.svg.picture import SIZE, draw_panel, picture_of, svg_element
 from clfeval.views.table_layout import (
@@ -32,7 +36,7 @@ from clfeval.views.terminal import SAYS
 
 HERE = Path(__file__).parent
 WIDE = 2  # panels from which on a picture takes the whole width of a page
-POINTS = 400  # of a model under the sliders, at most
+POINTS, MODELS = 400, 50  # of a model under the sliders, and models there, at most
 SCOPE = ".clfeval"  # of the styles in a notebook
 
 
@@ -148,13 +152,15 @@ def _sections(
     if gates:
         missed = sum(gate.failed for gate in result.gates)
         state = f": {format_count(missed, 'gate')} missed" if missed else ": none missed"
+        warned = sum(gate.state == "warned" for gate in result.gates)
+        state += f", {format_count(warned, 'warning')}" if warned else ""
         yield f"{before}gates", f"Gates{which}{state}", "".join(gates)
     if result.command == SUITE:
         yield "tables", "Runs", "\n".join(tables)
         yield "runs", "Results of runs", _runs(result, digits, target)
         yield f"{before}method", "How it was computed", _method(result)
         return
-    if pictures := _pictures(result, before):
+    if pictures := _pictures(result, sliders=not before):
         yield f"{before}pictures", f"Pictures{which}", pictures
     yield f"{before}tables", f"Tables{which}", "\n".join(tables)
     yield f"{before}method", f"How it was computed{which}", _method(result)
@@ -192,25 +198,23 @@ def _runs(result: Document, digits: int, target: str) -> str:
         name, state = str(row["run"]), escape(str(row["state"]))
         if page := row.get("page"):
             link = os.path.relpath(str(page), os.path.dirname(target) or ".").replace(os.sep, "/")
-            parts.append(f'<p><a href="{escape(link)}">{escape(name)}</a>: {state}</p>')
+            parts.append(f'<p><a href="{quote(link)}">{escape(name)}</a>: {state}</p>')
             continue
         content = [f"<p>{escape(str(row['answer'] or ''))}</p>"]
         if one := result.runs.get(name):
             view = sort_tables(one, (), digits)
             tables = (layout_table(each, one, digits, wide=view.wide) for each in view.opened)
-            pictures = _pictures(one, f"run-{len(parts)}-", sliders=False)
+            pictures = _pictures(one, sliders=False)
             content = [*_answer(one), *_gates(one), *map(_table, tables), pictures]
         parts.append(_folded(f"{name}: {row['state']}", "".join(content)))
     return "\n".join(parts) or "<p>No run was computed.</p>"
 
 
-def _pictures(result: Document, before: str = "", *, sliders: bool = True) -> str:
+def _pictures(result: Document, *, sliders: bool) -> str:
     """Return the pictures with their findings, key ones first, and the sliders above them."""
     look, opened, folded = Look.from_result(result), list[str](), list[str]()
     for name, charts in pictures_of(result).items():
-        panels = "".join(
-            _panel(chart, look, f"{before}{name}-{i}") for i, chart in enumerate(charts, start=1)
-        )
+        panels = "".join(_panel(chart, look) for chart in charts)
         wide = " wide" * (len(charts) >= WIDE)
         findings = " ".join(dict.fromkeys(chart.finding for chart in charts))
         figure = (f'<figure class="p-{name}{wide}"><div class="panels">{panels}</div>'
@@ -221,38 +225,40 @@ def _pictures(result: Document, before: str = "", *, sliders: bool = True) -> st
     more = "\n".join(folded)
     more = f'<div class="pictures">{more}</div>' if more else ""
     more = _folded("More pictures", more) if opened and more else more
-    panel = _slider_panel(result) if sliders and not before else ""
+    panel = _slider_panel(result) if sliders else ""
     first = f'<div class="pictures">{"".join(opened)}</div>' if opened else ""
     return f"{panel}{first}{more}"
 
 
-def _panel(chart: Chart, look: Look, name: str) -> str:
-    return svg_element([draw_panel(chart, look, SIZE)], chart.title, chart.finding, name)
+def _panel(chart: Chart, look: Look) -> str:
+    return svg_element([draw_panel(chart, look, SIZE)], chart.title, chart.finding)
 
 
-def _operating_points(result: Document) -> list[dict[str, object]]:
-    """Return for each model its class totals and points (threshold, TP, FP), highest first."""
-    found = []
-    curves: dict[str, list[list[float]]] = {}
+def _operating_points(result: Document) -> list[dict[str, Any]]:
+    """Return for each of the best models its class totals and points (threshold, TP, FP)."""
+    found, curves = list[dict[str, Any]](), dict[str, list[list[float]]]()
     for row in result.whole("curves") if result.command == "report" else ():
         if row["threshold"] is not None:
             point = [float(str(row[key])) for key in ("threshold", "tp", "fp")]
             curves.setdefault(str(row["model"]), []).append(point)
-    models = {str(row["model"]): row for row in result.whole("models")}
-    for name in Look.from_result(result).colors:
-        row, points = models.get(name, {}), curves.get(name, [])
+    risks = {row["model"] for row in result.whole("decision")}
+    rows = sort_by_column(result.whole("models"), deciding_measure(result)) if curves else []
+    for row in rows[:MODELS]:
+        points = curves.get(str(row["model"]), [])
         tp, fp, fn, tn = (cell_value(row.get(key)) for key in ("tp", "fp", "fn", "tn"))
         if not points or tp is None or fp is None or fn is None or tn is None:
             continue
-        points = points[:: -(-len(points) // POINTS)]
+        points = [*points[:-1][:: -(-len(points) // POINTS)], points[-1]]
         cut = cell_value(row["threshold"])
         if cut is not None and cut not in [point[0] for point in points]:
             points.append([cut, tp, fp])
             points.sort(key=lambda point: -point[0])
-        start = next((i for i, one in enumerate(points) if one[0] == cut), 0)
         if tp + fn and fp + tn:
-            found.append({"name": name, "start": start, "positives": tp + fn,
-                          "negatives": fp + tn, "points": points})  # fmt: skip
+            found.append({
+                "name": printable(str(row["model"])), "positives": tp + fn, "negatives": fp + tn,
+                "start": next((i for i, one in enumerate(points) if one[0] == cut), 0),
+                "risks": row["model"] in risks, "points": points,
+            })  # fmt: skip
     return found
 
 
@@ -261,11 +267,9 @@ def _slider_panel(result: Document) -> str:
     models = _operating_points(result)
     if not models:
         return ""
-    probabilities = any(True for _ in result.whole("decision"))
-    data = {"prevalence": result.summary["prevalence"], "probabilities": probabilities,
-            "models": models}  # fmt: skip
+    data = {"prevalence": result.summary["prevalence"], "models": models}
     island = dumps(data).replace("<", "\\u003c").replace("&", "\\u0026")
-    options = "".join(f'<option value="{i}">{escape(printable(str(one["name"])))}</option>'
+    options = "".join(f'<option value="{i}">{escape(one["name"])}</option>'
                       for i, one in enumerate(models))  # fmt: skip
     numbers = {"sensitivity": "sensitivity", "specificity": "specificity", "ppv": "PPV",
                "npv": "NPV", "benefit": "net benefit", "alarms": "alarms per 1,000"}  # fmt: skip

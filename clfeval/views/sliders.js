@@ -11,7 +11,7 @@ function rates() {
   const pi = places.prevalence, sensitivity = tp / model.positives, fpr = fp / model.negatives;
   const flagged = sensitivity * pi + fpr * (1 - pi), missed = (1 - sensitivity) * pi;
   const cost = threshold < 1 ? threshold / (1 - threshold) : NaN;
-  const benefit = data.probabilities ? sensitivity * pi - fpr * (1 - pi) * cost : NaN;
+  const benefit = model.risks ? sensitivity * pi - fpr * (1 - pi) * cost : NaN;
   return { threshold, sensitivity, fpr, specificity: 1 - fpr, ppv: sensitivity * pi / flagged,
     npv: (1 - fpr) * (1 - pi) / ((1 - fpr) * (1 - pi) + missed), benefit, alarms: 1000 * flagged };
 }
@@ -56,16 +56,17 @@ function start(model) {
   places.point = data.models[model].start;
 }
 
-function nearest(threshold) {
-  const away = data.models[places.model].points.map((point) => Math.abs(point[0] - threshold));
-  return away.indexOf(Math.min(...away));
+// the least listed threshold at or above one that is typed
+function place(threshold) {
+  const points = data.models[places.model].points;
+  return Math.max(points.findLastIndex((point) => point[0] >= threshold), 0);
 }
 
 form.addEventListener("input", (event) => {
   const { name, value } = event.target;
   if (name === "model") start(Number(value));
   if (name === "point") places.point = field.point.max - Number(value);
-  if (name === "threshold" && value !== "") places.point = nearest(Number(value));
+  if (name === "threshold" && value !== "") places.point = place(Number(value));
   if (name === "logit") places.prevalence = 1 / (1 + Math.exp(-STEP * value));
   if (name === "prevalence" && value > 0 && value < 1) places.prevalence = Number(value);
   show();

@@ -26,7 +26,7 @@ from clfeval.pages.schema import page_of
 from clfeval.views.svg import png
 from clfeval.views.svg.elements import PixelScale, axis_ticks, curve_pixels, path, thin
 from clfeval.views.svg.look import COLORED, Look
-from clfeval.views.svg.picture import picture_names, picture_of
+from clfeval.views.svg.picture import picture_of, pictures_by_name
 from tests.views.pages import FIXTURES, HOSTILE, RESULTS, hostile_table, many_models
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -76,7 +76,7 @@ def test_every_number_of_a_picture_is_in_the_json(result: Document) -> None:
 
 
 def test_pictures_are_svg_with_title_and_finding(result: Document) -> None:
-    names = picture_names(result)
+    names = pictures_by_name(result)
     assert names
     assert {*names} <= {*page_of(result.command).all_pictures}
     for name in names:
@@ -176,7 +176,7 @@ def test_a_curve_of_a_million_points_takes_six_kilobytes() -> None:
 
 def test_names_of_models_are_texts_whatever_they_hold() -> None:
     found = clfeval.report(hostile_table(), truth="truth", positive="1")
-    for name in picture_names(found):
+    for name in pictures_by_name(found):
         root = ElementTree.fromstring(picture_of(found, name))
         tags = {one.tag.removeprefix(SVG) for one in root.iter()}
         assert tags <= {"svg", "g", "title", "desc", "style", "text", "line", "rect", "path",
@@ -203,8 +203,8 @@ def test_eight_models_have_a_colour_and_of_more_the_best_tied_and_reference() ->
 ], ids=["two rows", "ties", "scores beyond 1", "labels"])  # fmt: skip
 def test_small_tables_have_pictures(columns: dict[str, list[float]]) -> None:
     found = clfeval.report(pl.DataFrame(columns), positive="1")
-    for name in picture_names(found):
-        ElementTree.fromstring(picture_of(found, name, size=(160, 160)))
+    for name in pictures_by_name(found):
+        ElementTree.fromstring(picture_of(found, name, size=(240, 240)))
 
 
 def test_a_model_without_a_value_has_its_row() -> None:
@@ -240,10 +240,8 @@ def test_files_of_pictures(tmp_path: Path) -> None:
     folder = f"{tmp_path}/all/"
     found.save(tmp_path / "roc.svg", folder)
     assert (tmp_path / "roc.svg").read_text() == found.picture("roc") + "\n"
-    names = picture_names(found)
-    assert sorted(one.name for one in (tmp_path / "all").iterdir()) == [
-        f"{i:02}-{name}.svg" for i, name in enumerate(names, start=1)
-    ]
+    names = pictures_by_name(found)
+    assert sorted(one.stem for one in (tmp_path / "all").iterdir()) == sorted(names)
     found.save(tmp_path / "x.svg", picture="pr")
     assert (tmp_path / "x.svg").read_text() == found.picture("pr") + "\n"
     with pytest.raises(UsageError, match="which picture is not known"):

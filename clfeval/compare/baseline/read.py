@@ -297,7 +297,7 @@ def result_lines(
         if gate.slice is None:  # of a slice it says nothing of the whole
             mine = met.setdefault(gate.model, {})
             mine[gate.measure] = mine.get(gate.measure, True) and not gate.failed
-            if gate.kind.endswith(("-under", "-over")) and "change" not in gate.metric:
+            if gate.kind in ("fail-under", "fail-over") and gate.metric == gate.measure:
                 limits.setdefault(gate.model, {})[gate.measure] = gate.limit
     for model, row in rows.items():
         found = {}

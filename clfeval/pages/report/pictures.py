@@ -68,9 +68,8 @@ def differences(result: Document) -> Iterator[Chart]:
     given = str(result.parameters.get("reference"))
     measures = list(dict.fromkeys(str(row["measure"]) for row in rows))
     lead = deciding_measure(result)
-    measures.sort(key=lambda name: name != lead)
     asked = {*result.parameters.get("margin", ()), *result.parameters.get("measure", ()), lead}
-    for measure in [one for one in measures if one in asked][:MEASURES]:
+    for measure in sorted(asked & {*measures}, key=[lead, *measures].index)[:MEASURES]:
         here = [row for row in rows if row["measure"] == measure]
         several = len({row["reference"] for row in here}) > 1
         if several and len(here) > SLICES:
@@ -149,15 +148,10 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
                  if one.code == "probabilities" and model in one.models]  # fmt: skip
         off = sum(1 for (x, _), (low, high) in zip(at, limits, strict=True)
                   if low is not None and high is not None and not low <= x <= high)  # fmt: skip
-        finding = (
-            f"{quote_if_ambiguous(model)}: {off} of {len(groups)} score groups have an interval"
-        )
-        finding += " that excludes their mean score."
-        diagonal = Series(
-            "calibrated; below: scores too high",
-            ((SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2),),
-            letter=":",
-        )
+        finding = f"{off} of {len(groups)} score groups of {quote_if_ambiguous(model)} have an "
+        finding += "interval that excludes their mean score."
+        ends = (SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2)
+        diagonal = Series("below: scores too high", (ends,), letter=":")
         yield Chart(
             "lines", f"Calibration of {model}", Axis("score", ends=SHARE_RANGE),
             Axis("share of positives", ends=SHARE_RANGE), (diagonal,), name="calibration",
@@ -184,13 +178,12 @@ def _bars(result: Document, model: str) -> tuple[Series, ...]:
 
 def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart]:
     """Yield the scores of each leading model by class, with its threshold."""
-    cuts = {str(row["model"]): row["threshold"] for row in result.whole("models")
-            if "threshold" in row}  # fmt: skip
     bars_of = {model: bars for model in models if (bars := _bars(result, model))}
     most = max((abs(y) for bars in bars_of.values() for one in bars for _, y in one.parts[0]),
                default=0.0)  # fmt: skip
     for model, bars in bars_of.items():
-        cut, shown = cell_value(cuts.get(model)), rows_of_model(result, "models", model)[0]
+        shown = rows_of_model(result, "models", model)[0]
+        cut = cell_value(shown.get("threshold"))
         guides = () if cut is None else (Guide(f"threshold {format_exact(cut)}", x=cut),)
         finding = f"A random positive has a higher score of {quote_if_ambiguous(model)} than a "
         finding += "random negative with probability "

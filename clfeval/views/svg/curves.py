@@ -9,7 +9,7 @@ from itertools import chain, combinations
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.formatting import format_count
+from clfeval.formatting import format_count, printable
 from clfeval.pages.chart import Chart, Point, Series
 from clfeval.views.svg import elements as svg
 from clfeval.views.svg.look import COLORED, Look
@@ -69,7 +69,7 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
     if chart.moving:  # what the sliders of a page move; it is drawn last
         ends = " ".join(map(svg.pixel, (across.start, across.end, up.start, up.end)))
         values = f"{across.low!r} {across.high!r} {up.low!r} {up.high!r}"
-        x, y, model = (escape(text, quote=True) for text in chart.moving)
+        x, y, model = (escape(printable(text)) for text in chart.moving)
         yield (f'<g class="moving" data-x="{x}" data-y="{y}" data-model="{model}" '
                f'data-pixels="{ends}" data-values="{values}"></g>')  # fmt: skip
     for i, text in enumerate(notes):
@@ -91,12 +91,7 @@ def _frame(
         yield svg.line(across.start, y, across.end, y, "grid")
         yield svg.label(across.start - 6, y + 4, text, "e")
     low = up.start + (STRIP + 2) * bool(chart.below)
-    room = 0.0
-    for x, text in svg.axis_ticks(chart.x, across):
-        yield svg.line(x, up.start, x, up.end, "grid")
-        if x - svg.text_width(text) / 2 > room:
-            yield svg.label(x, low + 16, text, "m")
-            room = x + svg.text_width(text) / 2 + 9
+    yield from svg.axis_labels(chart.x, across, up.start, up.end, low + 16)
     yield svg.line(across.start, up.start, across.end, up.start, "axis")
     middle = (across.start + across.end) / 2
     yield svg.label(middle, low + 32, svg.shorten(chart.x.label, across.end), "m")
@@ -115,7 +110,7 @@ def _shape(
             at, low_high = across.place(x), one.spans[i] if one.spans else (None, None)
             if low_high[0] is not None and low_high[1] is not None:
                 yield svg.line(at, up.place(low_high[0]), at, up.place(low_high[1]), f"line s{n}")
-            yield svg.circle(at, up.place(y), 3.5 if one.name else 1.5, f"f{n}")
+            yield svg.circle(at, up.place(y), 3.5 if one.letter != "." else 1.5, f"f{n}")
     elif one.shape == "bars":
         for (_, y), (low, high) in zip(one.parts[0], one.spans, strict=True):
             a, b = across.place(low or 0.0), across.place(high or 0.0)
@@ -163,7 +158,7 @@ def _guides(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterato
     for guide in chart.guides:
         kind = "ref limit" if guide.limit else "ref axis"
         text = guide.text
-        if guide.x is not None:
+        if guide.x is not None and across.low <= guide.x <= across.high:
             x = across.place(guide.x)
             yield svg.line(x, up.start, x, up.end, kind)
             wide, y = svg.text_width(text, svg.FONT - 2), up.end + 10
@@ -229,9 +224,7 @@ def _labels(
     close = any(abs(a - b) < APART for a, b in combinations(ends, 2))
     short = any(one[-1, 0] < across.end - 4 for one in pixels)
     number = (close or short) and len(named) > 1 and not dots
-    at = [_lonely_place(pixels, i, across) if number else (0.0, y) for i, y in enumerate(ends)]
-    if number:
-        at = _separate_letters(at, pixels, across, marks)
+    at = _letter_places(pixels, across, marks) if number else [(0.0, y) for y in ends]
     order = sorted(range(len(named)), key=lambda i: at[i][1])
     heights = _spread_heights([at[i][1] for i in order], up.end + 6, up.start - 2)
     for i, y in zip(order, heights, strict=True):
@@ -253,29 +246,22 @@ def _labels(
                     title=one.name)  # fmt: skip
 
 
-def _lonely_place(curves: Sequence[Floats], mine: int, across: svg.PixelScale) -> Point:
-    """Return the point of a curve that is farthest from all others, and not at its ends."""
-    best, found = -1.0, (float(curves[mine][-1, 0]), float(curves[mine][-1, 1]))
-    for x, y in _points_along(curves[mine], across):
-        here = np.array([x, y])
-        away = min((_distance(other, here) for i, other in enumerate(curves) if i != mine),
-                   default=0.0)  # fmt: skip
-        if away > best + 0.5:
-            best, found = away, (x, y)
-    return found
-
-
-def _separate_letters(
-    at: Sequence[Point], curves: Sequence[Floats], across: svg.PixelScale, marks: Sequence[Point]
+def _letter_places(
+    curves: Sequence[Floats], across: svg.PixelScale, marks: Sequence[Point]
 ) -> list[Point]:
-    """Return places of letters along their curves that cover neither each other nor marks."""
+    """Return a point of each curve for its letter, far from other curves, letters and marks."""
     kept = [*marks]
-    for place, curve in zip(at, curves, strict=True):
-        for x, y in (place, *_points_along(curve, across)):
-            if all(np.hypot(x - a, y - b) > 2 * BADGE + 1 for a, b in kept):
-                place = x, y
-                break
-        kept.append(place)
+    for i, curve in enumerate(curves):
+        others = [*curves[:i], *curves[i + 1 :]]
+
+        def room(at: Point, others: Sequence[Floats] = others) -> float:
+            apart = min((np.hypot(at[0] - x, at[1] - y) for x, y in kept), default=99.0)
+            return float(
+                min([apart - 2 * BADGE, *(_distance(one, np.array(at)) for one in others)])
+            )
+
+        end = float(curve[-1, 0]), float(curve[-1, 1])
+        kept.append(max(_points_along(curve, across) or [end], key=room))
     return kept[len(marks) :]
 
 

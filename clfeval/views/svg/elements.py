@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 import numpy as np
@@ -71,6 +71,16 @@ def axis_ticks(axis: Axis, scale: PixelScale) -> list[tuple[float, str]]:
             texts = [f"{one:,.{places}f}" for one in at]
     return [(scale.place(one), text.replace("-", MINUS))
             for one, text in zip(at, texts, strict=True)]  # fmt: skip
+
+
+def axis_labels(axis: Axis, scale: PixelScale, foot: float, top: float, y: float) -> Iterator[str]:
+    """Yield the vertical grid lines of an axis, with labels at height `y` where they have room."""
+    room = 0.0
+    for x, text in axis_ticks(axis, scale):
+        yield line(x, foot, x, top, "grid")
+        if x - text_width(text) / 2 > room:
+            yield label(x, y, text, "m")
+            room = x + text_width(text) / 2 + 9
 
 
 def pixel(value: float) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from clfeval.document import Document
 from clfeval.pages.intervals import leading_models
-from clfeval.pages.schema import GATE_CODES
 from clfeval.records import dataclass, field
 
 COLORED = 8  # models with a colour, at most
@@ -33,12 +32,12 @@ class Look:
     @classmethod
     def from_result(cls, result: Document) -> Look:
         """Return colours of up to eight models; of more, of the best, the tied, the reference."""
-        first = [name for one in result.answer if one.code not in GATE_CODES for name in one.models]
-        tied = leading_models(result, COLORED) if result.tables else []
-        table = next(iter(result.tables.values()), ())
+        tables = result.tables
+        table = tables.get("history") or next(iter(tables.values()), ())
         models = dict.fromkeys(str(row["model"]) for row in table if row.get("model"))
-        reference = result.parameters.get("reference")
-        wanted = [*tied[:1], *first[:1], str(reference), *tied, *first]
+        tied = leading_models(result, COLORED) if "models" in tables else []
+        first = [name for one in result.answer[:2] for name in one.models]
+        wanted = [*tied[:1], *first[:1], str(result.parameters.get("reference")), *tied]
         order = [name for name in wanted if name in models]
         order += models if len(models) <= COLORED else []
         kept = list(dict.fromkeys(order))[:COLORED]
@@ -57,7 +56,7 @@ def color_rules(tones: int, scope: str = "") -> str:
         "text": f"fill:{shade['ink']}", ".dim": f"fill:{shade['dim']}",
         ".grid": f"stroke:{shade['grid']}", ".axis": f"stroke:{shade['dim']}",
         ".band": f"fill:{shade['band']}", ".ground": f"fill:{shade['ground']}",
-        ".bad": f"fill:{shade['bad']}", ".limit": f"stroke:{shade['bad']}",
+        ".limit": f"stroke:{shade['bad']}",
         ".positive": f"fill:{shade['dim']}", ".negative": f"fill:{shade['rest']}",
         ".s0": f"stroke:{shade['rest']}", ".f0": f"fill:{shade['rest']}",
     }  # fmt: skip

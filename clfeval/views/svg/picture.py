@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, Literal
+from typing import Any
 
 from clfeval.document import Document
 from clfeval.errors import UsageError, list_names, suggestion
 from clfeval.formatting import escape_control_characters, printable
 from clfeval.pages.chart import Chart
 from clfeval.pages.pictures import pictures_of
-from clfeval.records import dataclass
+from clfeval.pages.schema import page_of
 from clfeval.views.svg import elements as svg
 from clfeval.views.svg.curves import draw_curves
 from clfeval.views.svg.look import Look, color_rules, shape_rules
@@ -26,6 +26,9 @@ from clfeval.views.svg.rows import (
 
 SIZE = (480, 360)  # pixels of a panel
 ACROSS = 2  # panels in a line of a file
+CAPTION = 14  # pixels of one of its lines
+NEEDS = {"slices": "add --by", "risk": "add --abstain", "pairs": "add --reference all-pairs",
+         "differences": "add --reference"}  # fmt: skip
 DRAW: Mapping[str, Callable[[Chart, Look, float, float], Iterator[str]]] = {
     "lines": draw_curves, "points": draw_curves, "intervals": draw_rows, "bars": draw_rows,
     "cells": draw_matrix, "profile": draw_matrix, "radar": draw_radars,
@@ -37,69 +40,70 @@ HEIGHTS: Mapping[str, Callable[[Chart], float]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One chart as elements of SVG, with its size in pixels."""
-
-    elements: str
-    width: float
-    height: float
+Panel = tuple[str, float, float]  # elements of SVG, and their width and height in pixels
 
 
-def draw_panel(
-    chart: Chart, look: Look, size: tuple[float, float] = SIZE, *, titled: bool = True
-) -> Panel:
+def draw_panel(chart: Chart, look: Look, size: tuple[float, float] = SIZE) -> Panel:
     """Return a chart drawn as wide as `size`; the height of charts of rows follows from these."""
     width, height = size
-    title = svg.fold(chart.title, width - 12, svg.FONT + 1.5) if titled else []
+    title = svg.fold(chart.title, width - 12, svg.FONT + 1.5)
     top = 8 + svg.LINE * len(title)
     inner = HEIGHTS[chart.kind](chart) if chart.kind in HEIGHTS else max(height - top, 80.0)
     parts = [svg.label(6, svg.LINE * (i + 1) - 2, text, "title") for i, text in enumerate(title)]
     body = "".join(DRAW[chart.kind](chart, look, width, inner))
     parts.append(f'<g transform="translate(0 {svg.pixel(top)})">{body}</g>')
-    return Panel("".join(parts), width, top + inner)
+    return "".join(parts), width, top + inner
+
+
+def caption_lines(caption: str, width: float) -> list[str]:
+    """Return a caption in lines of a picture's width."""
+    return svg.fold(caption, width - 12, svg.FONT - 2) if caption else []
 
 
 def svg_element(
-    panels: Sequence[Panel], title: str, finding: str, name: str, *, style: str = "",
+    panels: Sequence[Panel], title: str, finding: str, *, style: str = "",
     caption: str = "", across: int = ACROSS,
 ) -> str:  # fmt: skip
     """Return an SVG element of panels side by side and below each other, with title and caption."""
     lines = [panels[i : i + across] for i in range(0, len(panels), across)]
-    width = max(sum(one.width for one in here) for here in lines)
+    width = max(sum(wide for _, wide, _ in here) for here in lines)
     parts, y = [], 0.0
     for here in lines:
         x = 0.0
-        for one in here:
+        for elements, wide, _ in here:
             place = f"translate({svg.pixel(x)} {svg.pixel(y)})"
-            parts.append(f'<g transform="{place}">{one.elements}</g>')
-            x += one.width
-        y += max(one.height for one in here) + 6
-    for text in svg.fold(caption, width - 12, svg.FONT - 2) if caption else ():
-        y += 14
+            parts.append(f'<g transform="{place}">{elements}</g>')
+            x += wide
+        y += max(high for _, _, high in here) + 6
+    for text in caption_lines(caption, width):
+        y += CAPTION
         parts.append(svg.label(6, y - 3, text, "small dim"))
     size, fixed, ground = f'viewBox="0 0 {svg.pixel(width)} {svg.pixel(y + 4)}"', "", ""
     if style:
         fixed = f' width="{svg.pixel(width)}" height="{svg.pixel(y + 4)}"'
         ground = f'<rect{fixed} class="ground"/>'
-    ids = f'aria-labelledby="{name}-title" aria-describedby="{name}-desc"'
+    spoken = escape(printable(f"{title}. {finding}"))
     text = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size}{fixed} role="img" {ids}>'
-        f'<title id="{name}-title">{escape(printable(title))}</title>'
-        f'<desc id="{name}-desc">{escape(printable(finding))}</desc>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size}{fixed} role="img" '
+        f'aria-label="{spoken}">'
+        f"<title>{escape(printable(title))}</title><desc>{escape(printable(finding))}</desc>"
         f"{style}{ground}{''.join(parts)}</svg>"
     )
     return escape_control_characters(text)
 
 
-def picture_names(result: Document) -> list[str]:
-    """Return the names of the pictures that a result has, in the order of its page."""
-    return [*pictures_of(result)]
+def pictures_by_name(result: Document) -> dict[str, tuple[Document, list[Chart]]]:
+    """Return the pictures of a result and of its other commands, with the result of each."""
+    found = {name: (result, charts) for name, charts in pictures_of(result).items()}
+    for command, one in result.methods.items():
+        for name, charts in pictures_of(one).items():
+            found[f"{command}-{name}" if name in found else name] = one, charts
+    return found
 
 
 def picture_of(
     result: Document, name: str | None = None, *, size: tuple[int, int] | None = None,
-    caption: str | None = None, theme: Literal["light", "dark"] = "light", scope: str = "",
+    caption: str | None = None, scope: str = "",
 ) -> str:  # fmt: skip
     """Return one picture as an SVG document that needs no other file; by default the first.
 
@@ -107,25 +111,25 @@ def picture_of(
     need. caption: by default files, rows and version. scope: a selector before each rule of the
     style, where the picture is part of a document. Raises UsageError for other names.
     """
-    charts = pictures_of(result)
-    if not charts:
+    found = pictures_by_name(result)
+    if not found:
         raise UsageError.new(f"this result of {result.command} has no pictures", "unknown-table")
-    name = next(iter(charts)) if name is None else name
-    if name not in charts:
-        there = list_names([*charts], 40)
-        hint = suggestion(name, charts) or f"there are {there}"
+    name = next(iter(found)) if name is None else name
+    if name not in found:
+        known = name in page_of(result.command).all_pictures
+        hint = NEEDS.get(name, "some need an option") if known else suggestion(name, found)
+        hint = hint or f"there are {list_names([*found], 40)}"
         raise UsageError.new(f"no picture '{name}' in this result", "unknown-table", hint=hint)
-    look, shown = Look.from_result(result), charts[name]
-    columns = min(len(shown), ACROSS)
-    width, height = size or (SIZE[0] * columns, SIZE[1])
-    each = (width / columns, height / -(-len(shown) // columns) if size else height)
-    panels = [draw_panel(one, look, each) for one in shown]
-    tone = theme == "dark"
-    style = f"<style>{shape_rules(scope)}{color_rules(int(tone), scope)}</style>"
-    text = default_caption(result) if caption is None else caption
-    finding = " ".join(dict.fromkeys(filter(None, (one.finding for one in shown))))
-    return svg_element(panels, shown[0].title, finding or shown[0].title, name, style=style,
-                       caption=text, across=columns)  # fmt: skip
+    one, shown = found[name]
+    look, columns = Look.from_result(one), min(len(shown), ACROSS)
+    text, lines = default_caption(one) if caption is None else caption, -(-len(shown) // columns)
+    width, height = size or (SIZE[0] * columns, SIZE[1] * lines)
+    if size:  # of the whole picture, with what is below the panels
+        height -= 4 + 6 * lines + CAPTION * len(caption_lines(text, width))
+    panels = [draw_panel(chart, look, (width / columns, height / lines)) for chart in shown]
+    style = f"<style>{shape_rules(scope)}{color_rules(0, scope)}</style>"
+    finding = " ".join(dict.fromkeys(chart.finding for chart in shown))
+    return svg_element(panels, shown[0].title, finding, style=style, caption=text, across=columns)
 
 
 def as_svg(result: Document, *, picture: str, look: Mapping[str, Any]) -> str:

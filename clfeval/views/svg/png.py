@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -18,32 +20,34 @@ FAMILY, WINDOWS = 1, 3  # of the records of a font's table of names
 
 
 def as_png(result: Document, *, picture: str, look: Mapping[str, Any]) -> bytes:
-    """Return one picture as PNG; look: size, caption and font, where given.
+    """Return one picture as PNG; look: size, caption and font, where given. Raises UsageError."""
+    family, draw = usable_font(look.get("font"))
+    size = look.get("size")
+    svg = picture_of(result, picture, size=size, caption=look.get("caption"))
+    svg = svg.replace("'DejaVu Sans','Liberation Sans'", f"'{family}'", 1)
+    return bytes(draw(svg_string=svg, zoom=1 if size else ZOOM))
 
-    Raises UsageError where the extra `png` is not installed, or no font draws a letter.
+
+def usable_font(font: str | None) -> tuple[str, Callable[..., Any]]:
+    """Return the family of a font that draws a letter, and a function that draws with it.
+
+    font: a file; else one of the system. Raises UsageError where the extra `png` is not installed,
+    or no font draws a letter.
     """
     try:
         from resvg_py import svg_to_bytes
     except ImportError as error:
         hint = "pip install 'clfeval[png]', or save .svg"
         raise UsageError.new("a .png file needs resvg-py", "no-library", hint=hint) from error
-    font, size = look.get("font"), look.get("size")
     known: dict[str, Any] = {"font_files": [font], "skip_system_fonts": True} if font else {}
+    draw = partial(svg_to_bytes, **known)
     for family in [font_family(font)] if font else FAMILIES:
-        text = f"<text x='2' y='16' font-family='{family}'>M</text>"
-        drawn, blank = (svg_to_bytes(svg_string=LETTER.format(one), **known) for one in (text, ""))
+        text = f"<text x='2' y='16' font-family='{escape(family)}'>M</text>"
+        drawn, blank = (draw(svg_string=LETTER.format(one)) for one in (text, ""))
         if bytes(drawn) != bytes(blank):
-            break
-    else:
-        what = (
-            f"'{font}' is not a font that can be used"
-            if font
-            else "there is no font for a .png file"
-        )
-        raise UsageError.new(what, "no-font", hint="give one: --font FILE.ttf, or save .svg")
-    svg = picture_of(result, picture, size=size, caption=look.get("caption"))
-    named = svg.replace("'DejaVu Sans','Liberation Sans'", f"'{family}'", 1)
-    return bytes(svg_to_bytes(svg_string=named, zoom=1 if size else ZOOM, **known))
+            return family, draw
+    what = f"'{font}' draws no letters" if font else "there is no font for a .png file"
+    raise UsageError.new(what, "no-font", hint="give one: --font FILE.ttf, or save .svg")
 
 
 def font_family(path: str) -> str:
@@ -57,7 +61,7 @@ def font_family(path: str) -> str:
             platform, _, _, name, length, at = struct.unpack_from(">6H", data, start + 6 + 12 * i)
             if (platform, name) == (WINDOWS, FAMILY):
                 begin = start + texts + at
-                return data[begin : begin + length].decode("utf-16-be")
+                return data[begin : begin + length].decode("utf-16-be").replace("'", "")
     except (OSError, IndexError, StopIteration, struct.error, UnicodeDecodeError) as error:
         what = f"cannot read the font '{path}'"
         raise UsageError.new(what, "no-font", hint="give a .ttf or .otf file") from error

@@ -15,6 +15,7 @@ from clfeval.views.svg import elements as svg
 from clfeval.views.svg.look import Look
 
 ROW = 23  # pixels
+PLOT = 110  # pixels between names and words, at least
 BOLD = 1.12  # of the width of letters that are not bold
 MOST_ROWS = 50  # of intervals or bars
 NUMBERED = 20  # rows and columns of a matrix with numbers in its cells, at most
@@ -32,25 +33,25 @@ def draw_rows(chart: Chart, look: Look, width: float, _height: float) -> Iterato
     """Yield a line for each series: its name, a value with its interval or a bar, its words."""
     shown = chart.series[:MOST_ROWS]
     names = [printable(one.name) for one in shown]
-    most = max(map(svg.text_width, names), default=0)
     words = [one.words or _number(one) for one in shown]
-    beside = 10 + BOLD * max((svg.text_width(text, svg.FONT - 2) for text in words), default=0)
-    left = 10 + min(BOLD * most, 0.36 * width)
+    small, bars = svg.FONT - 2, chart.kind == "bars"
+    widest = [BOLD * max((svg.text_width(text, size) for text in texts), default=0.0)
+              for texts, size in ((names, svg.FONT), (words, small))]  # fmt: skip
+    left = 10 + min(widest[0], 0.36 * width, max(width - 30 - PLOT - widest[1], 0.2 * width))
+    beside = 10 + min(widest[1], max(width - PLOT - 20 - left, 0.2 * width))
     cut = shorten_names_apart(names, int((left - 10) / svg.LETTER / svg.FONT / BOLD) + 1)
-    bars = chart.kind == "bars"
+    words = [svg.shorten(text, beside - 6, small) for text in words]
     values = [v for one in shown for v in chain(one.values, *one.spans) if v is not None]
-    values += [guide.x for guide in chart.guides if guide.x is not None and guide.limit]
-    values += [0.0] * bars
+    values += [guide.x for guide in chart.guides if guide.x is not None] + [0.0] * bars
     across = svg.axis_scale(chart.x, values, left + 8, width - beside - 4)
     bottom = 14 + ROW * len(shown)
     for i, one in enumerate(shown):
         if one.sign:
             yield svg.rectangle(across.start, 14 + ROW * i, across.end - across.start, ROW, "band")
-    for x, text in svg.axis_ticks(chart.x, across):
-        yield svg.line(x, 14, x, bottom, "grid")
-        yield svg.label(x, bottom + 16, text, "m")
+    yield from svg.axis_labels(chart.x, across, bottom, 14.0, bottom + 16)
     yield svg.line(across.start, bottom, across.end, bottom, "axis")
     middle, text = (across.start + across.end) / 2, svg.shorten(chart.x.label, width)
+    middle = max(min(middle, width - svg.text_width(text) / 2), svg.text_width(text) / 2 + 4)
     yield svg.label(middle, bottom + 34, text, "m")
     ends: list[float] = []
     for guide in chart.guides:
@@ -117,15 +118,18 @@ def draw_matrix(chart: Chart, _look: Look, width: float, _height: float) -> Iter
     whole = all(float(value).is_integer() for value in values)
     heads = chart.names
     square = heads == tuple(one.name for one in shown) or not heads
-    fits = heads and max(map(svg.text_width, heads)) < wide + 4
-    if square and not fits:  # numbers, which stand before the names of the rows
+    fits = heads and max(svg.text_width(head, svg.FONT - 2) for head in heads) < wide + 4
+    if square and numbered and not fits:  # numbers, which stand before the names of the rows
         heads, names = tuple(str(j + 1) for j in range(columns)), []
         names = [f"{i} {cut[printable(one.name)]}" for i, one in enumerate(shown, start=1)]
     else:
         names = [cut[name] for name in names]
-    if numbered:
+    every = max(1, round(26 / wide))  # columns from one name to the next
+    if numbered or not square:
         for j, head in enumerate(heads):
-            at, text = left + wide * (j + 0.5), svg.shorten(head, wide, svg.FONT - 2)
+            if j % every:
+                continue
+            at, text = left + wide * (j + 0.5), svg.shorten(head, wide * every, svg.FONT - 2)
             yield svg.label(at, top - 6, text, "small m", title=head)
     for i, (one, name) in enumerate(zip(shown, names, strict=True)):
         y = top + high * i
@@ -153,8 +157,9 @@ def radars_height(chart: Chart) -> float:
 
 
 def _ray_names(chart: Chart) -> list[str]:
+    """Return the names of rays with their numbers, in lines as wide as a usual picture."""
     text = "   ".join(f"{i} {name}" for i, name in enumerate(chart.names, start=1))
-    return svg.fold(text, 600, svg.FONT - 2)
+    return svg.fold(text, 470, svg.FONT - 2)
 
 
 def draw_radars(chart: Chart, look: Look, width: float, _height: float) -> Iterator[str]:
