@@ -14,6 +14,7 @@ import clfeval
 from clfeval import FUNCTIONS
 from clfeval.api.entry import signature_of
 from clfeval.options.declaration import Command
+from clfeval.tables.input import command_of
 
 STUB = Path(clfeval.__file__).with_suffix(".pyi")
 WIDTH = 100  # of a line
@@ -74,7 +75,7 @@ def _spelled(kind: Any) -> str:
 
 def main() -> None:
     """Write the stub anew."""
-    commands = [getattr(clfeval, name).command for name in FUNCTIONS]
+    commands = [command_of(name) for name in FUNCTIONS]
     STUB.write_text(stub_of(commands), encoding="utf-8")
 
 

@@ -83,8 +83,8 @@ def test_every_form_is_written_and_read_back(result: Result, tmp_path: Path) -> 
     assert Result.from_json(names[0].read_text()).to_dict() == checked.to_dict()
     page = names[3].read_text()
     first = checked.answer[0].text
-    assert page.index(first) < page.index("❌ a: recall ") < page.index("<table>")
-    assert page.index("<details>") < page.index("█") < page.index("</pre>")
+    assert page.index(first) < page.index("gate MISSED: a: recall ") < page.index("<svg")
+    assert page.index("<svg") < page.index("<details") < page.index("<table>")
 
 
 def test_the_text_and_the_page_begin_with_the_answer(

@@ -69,8 +69,7 @@ class Output:
         str | None, Opt("Line below a picture; by default files and rows.", OUTPUT)
     ] = None
     font: Annotated[
-        str | None,
-        Opt("Font of .png pictures, if the system has none.", OUTPUT, metavar="FILE.ttf"),
+        str | None, Opt("Font file of .png pictures.", OUTPUT, metavar="FILE", shell=False)
     ] = None
     digits: Annotated[
         int,

@@ -148,6 +148,7 @@ GLOSSARY = {
     "changed": "rows: truth or ids differ; model: values differ on the same rows",
     "marks": "changes since the line before (rows, model, settings); accepted; gate missed",
     "accepted": "line that later results are compared with", "met": "whether its gates were met",
+    "history.limit": "limit of a gate on the measure",
     "label": "name of a result in the history, such as a week", "measure": "measure of the model",
 }  # fmt: skip
 

@@ -187,6 +187,7 @@ _PER_MODEL = "2 x 2 table and measures of each model, with --by also of each sli
 _REQUESTED_MEASURES = "the measures requested by --measure, with the methods of their intervals"
 _AT_PREVALENCE = "PPV, NPV and alarms at a prevalence, at the chosen threshold"
 _SLICES = "the models in each slice of --by"
+_FOREST = "picture: the deciding measure of each model with its interval"
 EVERYWHERE: Mapping[str, str] = {
     "comparisons": "differences from a reference, the rows outside a slice, a baseline or a label",
     "baseline": "changes since the baseline, worst first",
@@ -228,7 +229,7 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "exclusive": "the rows that one model alone detects or misses",
         "measures": _REQUESTED_MEASURES,
         "bars": "plot: unique true positives of each model",
-        "matrix": "plot: ShineThrough of every pair",
+        "matrix": "plot: ShineThrough of every pair", "forest": _FOREST,
         "curves": "plot: detections over the thresholds of --sweep",
     },
     "phidelta": {
@@ -250,7 +251,7 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "implications": "implications between features and classes that always held",
         "corners": "corners of the diamond at each class ratio",
         "isometrics": "isometrics: lines on which a measure is constant",
-        "diamond": "plot: δ over φ, one point per model",
+        "diamond": "plot: δ over φ, one point per model", "forest": _FOREST,
     },
     "tune-jpt": {
         "slices": _SLICES, "cells": "2 x 2 tables at each class ratio",
@@ -312,7 +313,12 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "models": "main measures and 2 x 2 table of each model",
         "measures": "every measure of every model, with the method of its interval",
         "confusion": "rows by true and predicted class",
-        "calibration": "observed share of positives by score; also a plot",
+        "calibration": "observed share of positives by score; also a plot", "forest": _FOREST,
+        "calibration_curve": "isotonic calibration: shares of positives that rise with the score",
+        "roc_band": "regions in which both rates of a threshold lie jointly",
+        "differences": "picture: differences from the reference with simultaneous intervals",
+        "pairs": "picture: differences of all pairs of models",
+        "scores": "picture: scores by class, with the threshold",
         "calibration_tests": "two tests of calibration per model",
         "curves": "rates, precision and lift at each threshold",
         "thresholds": "counts and rates at thresholds",

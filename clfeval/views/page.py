@@ -101,15 +101,15 @@ def _asset(name: str) -> str:
 @cache
 def _style() -> str:
     """Return the style of a page: as printed and on light ground, and on dark ground."""
-    more = {"link": ("#0b57d0", "#8ab4f8"), "edge": ("#c3c9d0", "#454b53"), "bad": TONES["bad"],
-            "ink": TONES["ink"], "ground": TONES["ground"]}  # fmt: skip
-    light, dark = (
-        ":root{" + "".join(f"--{name}:{both[i]};" for name, both in more.items()) + "}"
-        + color_rules(i, "svg")
-        for i in range(2)
-    )  # fmt: skip
-    return (f"{_asset('page.css')}{shape_rules('svg')}{light}"
-            f"@media screen and (prefers-color-scheme:dark){{{dark}}}")  # fmt: skip
+    themes = []
+    for i, (link, edge) in enumerate((("#0b57d0", "#c3c9d0"), ("#8ab4f8", "#454b53"))):
+        ink, ground, bad = (TONES[name][i] for name in ("ink", "ground", "bad"))
+        themes.append(
+            f"html,#sliders{{background:{ground};color:{ink}}}#sliders{{border-color:{edge}}}"
+            f"a{{color:{link}}}.missed{{color:{bad}}}.now{{stroke:{ink}}}{color_rules(i, 'svg')}"
+        )
+    dark = f"@media screen and (prefers-color-scheme:dark){{{themes[1]}}}"
+    return f"{_asset('page.css')}{shape_rules('svg')}{themes[0]}{dark}"
 
 
 def _digest(text: str) -> str:

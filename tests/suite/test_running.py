@@ -202,7 +202,7 @@ def test_every_form_holds_all_runs_and_the_summary_stands_last(tmp_path: Path) -
     check_text(shown.out.replace(f"{tmp_path}/", ""))
     assert "strict" in Path(files[4]).read_text()
     csv = clfeval("batch", name, "-q", "-f", "csv").out.splitlines()
-    assert csv[0] == "run,command,input,state,code,rows,gates,missed,warnings,answer"
+    assert csv[0] == "run,command,input,state,code,rows,gates,missed,warnings,answer,page"
     assert [line.split(",")[0] for line in csv[1:]] == names
 
 

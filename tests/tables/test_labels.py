@@ -12,7 +12,8 @@ import pytest
 
 from clfeval.api.commands import mars
 from clfeval.api.result import Result
-from clfeval.views.documents import GAP, as_html, csv_lines, markdown_lines
+from clfeval.views.documents import GAP, csv_lines, markdown_lines
+from clfeval.views.page import as_html
 from clfeval.views.terminal import as_text
 from tests.tables.door import counted, places, told, write
 
@@ -95,7 +96,8 @@ def test_html_keeps_a_label(label: str) -> None:
     text = as_html(result_of(label))
     assert html.escape(f"group={label}") in text
     tags = set(re.findall(r"</?([a-z0-9]+)", text))
-    allowed = "div style details summary p strong h4 table thead tbody tr th td code"
+    allowed = "div style details summary p strong h3 table thead tbody tr th td code"
+    allowed += " svg title desc g text line rect path circle ellipse"
     assert tags <= set(allowed.split())
 
 

@@ -9,7 +9,8 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.errors import UsageError
-from clfeval.views.documents import as_html, markdown_lines
+from clfeval.views.documents import markdown_lines
+from clfeval.views.page import as_html
 from clfeval.views.table_layout import check_available, more_table_names, sort_tables
 from tests.cli.golden import CANCER, METRICS, output_of
 from tests.methods.phidelta.byhand import Cells, counts_frame
@@ -80,7 +81,7 @@ class Opened(HTMLParser):
         self.folded -= tag == "details"
 
     def handle_data(self, data: str) -> None:
-        if self.tag == "h4" and not self.folded:
+        if self.tag == "h3" and not self.folded:
             self.titles.append(data)
 
 

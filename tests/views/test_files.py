@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.views.documents import as_html, as_page, csv_lines, escape_markdown, markdown_lines
+from clfeval.views.documents import csv_lines, escape_markdown, markdown_lines
+from clfeval.views.page import as_html, as_page
 from clfeval.views.terminal import as_text
 from tests.texts import check_text
 

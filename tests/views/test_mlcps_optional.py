@@ -12,7 +12,8 @@ from rich.cells import cell_len
 
 from clfeval.formatting import escape_control_characters
 from clfeval.formatting import join_words as named
-from clfeval.views.documents import as_page, csv_lines, markdown_lines
+from clfeval.views.documents import csv_lines, markdown_lines
+from clfeval.views.page import as_page
 from clfeval.views.plots import draw_plots
 from clfeval.views.table_layout import layout_table, sort_tables, undefined_reasons
 from clfeval.views.terminal import as_text

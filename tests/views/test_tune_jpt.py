@@ -16,7 +16,8 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.pages.schema import TableView
 from clfeval.pages.table_parts import column_title
 from clfeval.pages.tune_jpt.main_table import PLACE
-from clfeval.views.documents import CUT, as_page, markdown_lines
+from clfeval.views.documents import CUT, markdown_lines
+from clfeval.views.page import as_page
 from clfeval.views.plots import draw_plots
 from clfeval.views.table_layout import layout_table, result_headline, sort_tables
 from clfeval.views.terminal import as_text

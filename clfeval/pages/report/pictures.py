@@ -227,13 +227,13 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
     elif chart.name == "risk":
         finding = sentence(result, "abstention")
     else:  # of a point of the curve near a tenth of the rows
-        points = [
-            row for row in rows_of_model(result, "curves", best) if cell_value(row["flagged"])
-        ]
-        near = min(points, key=lambda one: abs((cell_value(one["flagged"]) or 0.0) - 0.1))
-        flagged, hits = (cell_value(near[key]) or 0.0 for key in ("flagged", "sensitivity"))
-        finding = f"The {format_percent(flagged)}% of the rows with the highest scores of {who} "
-        finding += f"hold {format_percent(hits)}% of the positives."
+        points = rows_of_model(result, "curves", best)
+        shares = [(cell_value(one["flagged"]) or 0.0, cell_value(one["sensitivity"]) or 0.0)
+                  for one in points]  # fmt: skip
+        near = sorted((pair for pair in shares if pair[0]), key=lambda pair: abs(pair[0] - 0.1))
+        for flagged, hits in (map(format_percent, pair) for pair in near[:1]):
+            finding = f"The {flagged}% of the rows with the highest scores of {who} hold {hits}% "
+            finding += "of the positives."
     dots = _in_force(result, *moving[:2]) if chart.name in ("roc", "pr") and moving else ()
     key = [Note(note, (best,))] * bool(shaded) + [Note("dots: thresholds in force")] * bool(dots)
     return replace(

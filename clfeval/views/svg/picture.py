@@ -26,6 +26,7 @@ from clfeval.views.svg.rows import (
 
 SIZE = (480, 360)  # pixels of a panel
 ACROSS = 2  # panels in a line of a file
+XMLNS = 'xmlns="http://www.w3.org/2000/svg" '
 CAPTION = 14  # pixels of one of its lines
 NEEDS = {"slices": "add --by", "risk": "add --abstain", "pairs": "add --reference all-pairs",
          "differences": "add --reference"}  # fmt: skip
@@ -62,9 +63,9 @@ def caption_lines(caption: str, width: float) -> list[str]:
 
 def svg_element(
     panels: Sequence[Panel], title: str, finding: str, *, style: str = "",
-    caption: str = "", across: int = ACROSS,
+    caption: str = "", across: int = ACROSS, alone: bool = False,
 ) -> str:  # fmt: skip
-    """Return an SVG element of panels side by side and below each other, with title and caption."""
+    """Return an SVG element of panels side by side and below each other; alone: in a file."""
     lines = [panels[i : i + across] for i in range(0, len(panels), across)]
     width = max(sum(wide for _, wide, _ in here) for here in lines)
     parts, y = [], 0.0
@@ -84,8 +85,7 @@ def svg_element(
         ground = f'<rect{fixed} class="ground"/>'
     spoken = escape(printable(f"{title}. {finding}"))
     text = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture" {size}{fixed} role="img" '
-        f'aria-label="{spoken}">'
+        f'<svg {XMLNS * alone}class="picture" {size}{fixed} role="img" aria-label="{spoken}">'
         f"<title>{escape(printable(title))}</title><desc>{escape(printable(finding))}</desc>"
         f"{style}{ground}{''.join(parts)}</svg>"
     )
@@ -129,7 +129,8 @@ def picture_of(
     panels = [draw_panel(chart, look, (width / columns, height / lines)) for chart in shown]
     style = f"<style>{shape_rules(scope)}{color_rules(0, scope)}</style>"
     finding = " ".join(dict.fromkeys(chart.finding for chart in shown))
-    return svg_element(panels, shown[0].title, finding, style=style, caption=text, across=columns)
+    return svg_element(panels, shown[0].title, finding, style=style, caption=text, across=columns,
+                       alone=not scope)  # fmt: skip
 
 
 def as_svg(result: Document, *, picture: str, look: Mapping[str, Any]) -> str:

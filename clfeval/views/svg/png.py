@@ -14,6 +14,7 @@ from clfeval.errors import UsageError
 from clfeval.views.svg.picture import picture_of
 
 FAMILIES = ("DejaVu Sans", "Liberation Sans", "Arial", "Helvetica", "Noto Sans")
+HINT = "install one, such as DejaVu Sans, name a file (font, in Python and batches), or save .svg"
 ZOOM = 2  # pixels of a file to one of the picture, where no size is given
 LETTER = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">{}</svg>'
 FAMILY, WINDOWS = 1, 3  # of the records of a font's table of names
@@ -47,7 +48,7 @@ def usable_font(font: str | None) -> tuple[str, Callable[..., Any]]:
         if bytes(drawn) != bytes(blank):
             return family, draw
     what = f"'{font}' draws no letters" if font else "there is no font for a .png file"
-    raise UsageError.new(what, "no-font", hint="give one: --font FILE.ttf, or save .svg")
+    raise UsageError.new(what, "no-font", hint=HINT)
 
 
 def font_family(path: str) -> str:

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.views.documents import as_html, markdown_lines
+from clfeval.views.documents import markdown_lines
+from clfeval.views.page import as_html
 from clfeval.views.terminal import as_text
 from tests.test_schema import wrong_with
 from tests.texts import check_text

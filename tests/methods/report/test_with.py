@@ -14,7 +14,8 @@ from clfeval.api.result import Result
 from clfeval.counts import count as counting
 from clfeval.errors import DataError, UsageError
 from clfeval.methods.report.options import METHODS
-from clfeval.views.documents import as_html, markdown_lines
+from clfeval.views.documents import markdown_lines
+from clfeval.views.page import as_html
 from tests.process.program import clfeval as run
 from tests.test_schema import wrong_with
 from tests.texts import check_text
