@@ -35,8 +35,8 @@ TABLES, PARTS = 5000, 10
 
 @pytest.fixture(params=range(PARTS))
 def tables(request: pytest.FixtureRequest) -> list[tuple[int, list[Weighed]]]:
-    """A tenth of the tables; in the gate every two hundredth."""
-    step = PARTS if full() else PARTS * 200
+    """A tenth of the tables; in the gate every five hundredth."""
+    step = PARTS if full() else PARTS * 500
     return [(seed, drawn(seed)) for seed in range(request.param, TABLES, step)]
 
 

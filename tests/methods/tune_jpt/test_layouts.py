@@ -93,15 +93,18 @@ def test_each_slice_is_the_table_of_its_rows() -> None:
     whole = every_row(tune(frame.drop("site"), measure=FEW, **options))
     assert set(sliced) == set(whole)
     assert {"crossovers", "winners", "sweep", "ranges"} < set(sliced)
+    parts = {label: every_row(tune(frame_of(part), measure=FEW, **options))
+             for label, part in (("site=N", north), ("site=S", south))}  # fmt: skip
     for name, rows in sliced.items():
         assert [row for row in rows if row.get("slice") is None] == whole[name], name
         if name == "at_prevalence":  # of the whole table only
             continue
-        for label, part in (("site=N", north), ("site=S", south)):
-            alone = every_row(tune(frame_of(part), measure=FEW, **options))[name]
+        for label, alone in parts.items():
             found = [row for row in rows if row["slice"] == label]
             # swept odds are for the whole table only
-            own = [row for row in alone if name != "sweep" and row.get("population") != "sweep"]
+            own = [
+                row for row in alone[name] if name != "sweep" and row.get("population") != "sweep"
+            ]
             assert found == [{**row, "slice": label} for row in own], (name, label)
 
 
