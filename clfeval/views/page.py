@@ -106,7 +106,8 @@ def _style() -> str:
         ink, ground, bad = (TONES[name][i] for name in ("ink", "ground", "bad"))
         themes.append(
             f"html,#sliders{{background:{ground};color:{ink}}}#sliders{{border-color:{edge}}}"
-            f"a{{color:{link}}}.missed{{color:{bad}}}.now{{stroke:{ink}}}{color_rules(i, 'svg')}"
+            f"a{{color:{link}}}.missed,.undefined{{color:{bad}}}.now{{stroke:{ink}}}"
+            f"{color_rules(i, 'svg')}"
         )
     dark = f"@media screen and (prefers-color-scheme:dark){{{themes[1]}}}"
     return f"{_asset('page.css')}{shape_rules('svg')}{themes[0]}{dark}"
@@ -127,8 +128,8 @@ def _gates(result: Document) -> list[str]:
     if not gates and not left_out:
         return []
     lines = [
-        f'<li class="{gate.state if gate.state != "undefined" else "missed"}">'
-        f"{SAYS[gate.state][0]}: {escape(str(gate))}</li>" for gate in gates
+        f'<li class="{gate.state}">{SAYS[gate.state][0]}: {escape(str(gate))}</li>'
+        for gate in gates
     ]  # fmt: skip
     lines += [f"<li>{escape(left_out)}</li>"] if left_out else []
     return [f'<ul class="gates">{"".join(lines)}</ul>']

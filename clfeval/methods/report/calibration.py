@@ -254,23 +254,12 @@ def roc_band_rows(
     sensitivity, fpr: with exact limits at the square root of the level, so that both hold jointly,
     as rows of the two classes are independent.
     """
-    every = choose_points(counts, BAND)
-    cuts = np.append(counts.scores, np.inf)[len(counts.scores) - every]
+    cuts = np.append(counts.scores, np.inf)[len(counts.scores) - choose_points(counts, BAND)]
     cuts = cuts[np.isfinite(cuts)]
-    cells = Cells.at_prevalence(confusions_at(counts, cuts))
-
-    def made() -> list[Row]:
-        columns: dict[str, Sequence[Any]] = {"threshold": cuts.tolist()}
-        for name in ("sensitivity", "fpr"):
-            bounds, measure = None, CATALOG[name]
-            if level is not None:
-                bounds = exact_limits(name, cells, level=sqrt(level), design=design)
-            columns[name] = estimate_column(
-                measure.function(cells.observed), bounds, cells, measure.undefined
-            )
-        return rows_from_columns(columns, slice=label, model=model)
-
-    return deferred_rows(len(cuts), made)
+    found, joint = confusions_at(counts, cuts), level and sqrt(level)
+    return deferred_rows(len(cuts), lambda: rows_from_columns(
+        {"threshold": cuts.tolist(), **_rates(found, ("sensitivity", "fpr"), joint, design)},
+        slice=label, model=model))  # fmt: skip
 
 
 def choose_points(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
@@ -350,13 +339,21 @@ def threshold_rows(
 def _at_thresholds(
     found: ConfusionCounts, cuts: Floats, level: float | None, design: Design
 ) -> dict[str, Sequence[Any]]:
-    cells, table = Cells.at_prevalence(found), float_confusion(found)
-    columns: dict[str, Sequence[Any]] = {"threshold": cuts.tolist()}
+    table, columns = float_confusion(found), dict[str, Sequence[Any]](threshold=cuts.tolist())
     columns |= {name: found.display_units(name).tolist() for name in ("tp", "fp", "fn", "tn")}
     columns["flagged"] = divide(table.tp + table.fp, table.total).tolist()
-    for name in (*SHARES, "f1", "mcc"):
+    return columns | _rates(found, (*SHARES, "f1", "mcc"), level, design)
+
+
+def _rates(
+    found: ConfusionCounts, names: Sequence[str], level: float | None, design: Design
+) -> dict[str, Sequence[Any]]:
+    """Return measures of 2 x 2 tables by name, shares with exact limits."""
+    cells, table = Cells.at_prevalence(found), float_confusion(found)
+    columns = dict[str, Sequence[Any]]()
+    for name in names:
         measure, bounds = CATALOG[name], None
-        if level is not None and name in SHARES:
+        if level is not None and name in (*SHARES, "fpr"):
             bounds = exact_limits(name, cells, level=level, design=design)
         columns[name] = estimate_column(measure.function(table), bounds, cells, measure.undefined)
     return columns

@@ -26,8 +26,7 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
     """Yield the elements of a chart of curves or points, in a box with its corner at 0, 0."""
     drawn = [one for one in chart.series if any(one.parts)]
     curves = [one for one in drawn if one.letter not in REFERENCES]
-    named = [one for one in curves if look.color_of(one.name)]
-    named = named[:COLORED]
+    named = [one for one in curves if look.color_of(one.name)][:COLORED]
     wide = max((svg.text_width(one.name) for one in named), default=0)
     behind = [one for one in chart.extra if one.shape != "area"]
     points = [*chain.from_iterable(chain.from_iterable(one.parts) for one in (*drawn, *behind))]
@@ -57,8 +56,7 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
     for one in drawn:
         if one not in curves:
             yield svg.path((svg.curve_pixels(part, across, up) for part in one.parts), "ref axis")
-            if one.name not in (guide.text for guide in chart.guides):
-                yield from _reference_name(one, across, up)
+            yield from _reference_name(one, across, up)
     for one in curves[::-1]:
         yield from _shape(one, look, across, up, dots=chart.kind == "points")
     yield from _marks(chart, across, up)
@@ -205,14 +203,9 @@ def _marks(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterator
 
 
 def _labels(
-    named: Sequence[Series],
-    look: Look,
-    across: svg.PixelScale,
-    up: svg.PixelScale,
-    marks: Sequence[Point],
-    *,
-    dots: bool,
-) -> Iterator[str]:
+    named: Sequence[Series], look: Look, across: svg.PixelScale, up: svg.PixelScale,
+    marks: Sequence[Point], *, dots: bool,
+) -> Iterator[str]:  # fmt: skip
     """Yield the names of curves beside their ends or, where these meet, letters on the curves."""
     if not named:
         return
@@ -256,9 +249,8 @@ def _letter_places(
 
         def room(at: Point, others: Sequence[Floats] = others) -> float:
             apart = min((np.hypot(at[0] - x, at[1] - y) for x, y in kept), default=99.0)
-            return float(
-                min([apart - 2 * BADGE, *(_distance(one, np.array(at)) for one in others)])
-            )
+            gaps = (_distance(one, np.array(at)) for one in others)
+            return float(min(apart - 2 * BADGE, *gaps, 99.0))
 
         end = float(curve[-1, 0]), float(curve[-1, 1])
         kept.append(max(_points_along(curve, across) or [end], key=room))
@@ -277,14 +269,11 @@ def _points_along(curve: Floats, across: svg.PixelScale) -> list[Point]:
 
 def _distance(curve: Floats, point: Floats) -> float:
     """Return the distance of a point from a curve."""
-    a, b = curve[:-1], curve[1:]
+    a, b = curve[: max(len(curve) - 1, 1)], curve[-max(len(curve) - 1, 1) :]
     way = b - a
     size = np.maximum((way**2).sum(axis=1), 1e-12)
     share = np.clip(((point - a) * way).sum(axis=1) / size, 0.0, 1.0)
-    gaps = (
-        np.hypot(*(a + share[:, None] * way - point).T) if len(a) else np.hypot(*(curve - point).T)
-    )
-    return float(gaps.min())
+    return float(np.hypot(*(a + share[:, None] * way - point).T).min())
 
 
 def _spread_heights(heights: Sequence[float], top: float, bottom: float) -> list[float]:
