@@ -21,7 +21,6 @@ NAMED_FEATURES = 8
 NOTES = 4  # labels of a history whose changes are named
 ENLARGED = 2.5  # times, at least
 CLASS_RATIOS = 2  # diamonds, at most
-Made = Callable[[Document], Iterable[Chart]]
 
 
 def pictures_of(result: Document) -> dict[str, list[Chart]]:
@@ -30,7 +29,7 @@ def pictures_of(result: Document) -> dict[str, list[Chart]]:
     Each has a finding in words: its own, else its title.
     """
     found: dict[str, list[Chart]] = {}
-    for chart in MADE.get(result.command, page_of(result.command).charts)(result):
+    for chart in CHARTS.get(result.command, page_of(result.command).charts)(result):
         chart = replace(chart, finding=chart.finding or f"{chart.title}.")
         found.setdefault(chart.name, []).append(chart)
     return found
@@ -283,7 +282,7 @@ def _history(result: Document) -> Iterator[Chart]:
         )  # fmt: skip
 
 
-MADE: Mapping[str, Made] = {
+CHARTS: Mapping[str, Callable[[Document], Iterable[Chart]]] = {
     "report": report_pictures, "mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt,
     "mlcps": _mlcps, HISTORY: _history,
 }  # fmt: skip

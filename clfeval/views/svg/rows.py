@@ -66,8 +66,7 @@ def draw_rows(chart: Chart, look: Look, width: float, _height: float) -> Iterato
         bold = " best" * (one.sign == "best")
         yield svg.label(left, y + 4, cut[name], f"e{bold}", title=one.name)
         yield svg.label(width - beside + 4, y + 4, text, f"small{bold}")
-        value = one.values[0] if one.values else None
-        if value is None:
+        if (value := one.values[0]) is None:
             continue
         x = across.place(value)
         if bars:
@@ -87,8 +86,7 @@ def draw_rows(chart: Chart, look: Look, width: float, _height: float) -> Iterato
 
 
 def _number(one: Series) -> str:
-    value = one.values[0] if one.values else None
-    return "–" if value is None else f"{value:,.10g}"
+    return "–" if one.values[0] is None else f"{one.values[0]:,.10g}"
 
 
 def matrix_height(chart: Chart) -> float:
