@@ -103,9 +103,9 @@ class Result(Document):
             table_or_first(self, table)
             inputs, names = [item.name for item in self.inputs], [fspath(path) for path in paths]
             shown = () if picture is None else (picture,)
-            look = {"size": accept_size("size", size), "caption": caption,
+            options = {"size": accept_size("size", size), "caption": caption,
                     "font": font and fspath(font)}  # fmt: skip
-            wanted = OutputRequest(table, shown, digits, look)
+            wanted = OutputRequest(table, shown, digits, options)
             with SavedFiles(names, inputs=inputs, gates=bool(self.gates), command=self.command,
                             wanted=wanted) as files:  # fmt: skip
                 files.write(self, wanted)

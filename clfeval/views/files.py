@@ -35,8 +35,8 @@ FORMATS = {
     "html": FileFormat(".html", "clfeval.views.page:as_page", ("digits", "names", "target")),
     "junit": FileFormat(".xml", "clfeval.views.ci:as_junit", lists_gates=True),
     "metrics": FileFormat(".metrics.json", "clfeval.views.documents:as_metrics"),
-    "svg": FileFormat(".svg", "clfeval.views.svg.picture:as_svg", ("picture", "look")),
-    "png": FileFormat(".png", "clfeval.views.svg.png:as_png", ("picture", "look")),
+    "svg": FileFormat(".svg", "clfeval.views.svg.picture:as_svg", ("picture", "options")),
+    "png": FileFormat(".png", "clfeval.views.svg.png:as_png", ("picture", "options")),
 }
 PICTURES = (".svg", ".png")  # suffixes of pictures; a name that ends in / is a folder of them
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
@@ -57,13 +57,13 @@ def format_of_file(name: str, said: str = "") -> FileFormat:
 class OutputRequest:
     """The requested output: a table for CSV, names of additional tables and plots, digits.
 
-    look: keywords of pictures: size, caption, font.
+    drawing: of pictures: size, caption, font.
     """
 
     table: str | None
     names: tuple[str, ...]
     digits: int
-    look: Mapping[str, Any] = field(default_factory=dict)
+    drawing: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_options(cls, command: str, output: Any) -> OutputRequest:
@@ -73,8 +73,8 @@ class OutputRequest:
         names: tuple[str, ...] = output.show
         tables = {one.name for one in page_of(command).every} if names else {}
         table = next((name for name in names if name in tables), None)
-        look = {"size": accept_size("--size", output.size), "caption": output.caption}
-        return cls(table, names, output.digits, {**look, "font": output.font})
+        options = {"size": accept_size("--size", output.size), "caption": output.caption}
+        return cls(table, names, output.digits, {**options, "font": output.font})
 
 
 def picture_named(
@@ -175,7 +175,7 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         if form.suffix == ".png":
             from clfeval.views.svg.png import usable_font
 
-            usable_font(self._wanted.look.get("font"))
+            usable_font(self._wanted.drawing.get("font"))
         if form.lists_gates and not gates:
             what = f"{self._said}'{name}': a JUnit file lists gates; there are none"
             hint = "add --fail-under, --fail-over or --max-drop"
@@ -208,7 +208,9 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
                 from clfeval.views.svg.picture import as_svg, pictures_by_name
 
                 texts = {
-                    os.path.join(name, f"{one}.svg"): as_svg(result, picture=one, look=wanted.look)
+                    os.path.join(name, f"{one}.svg"): as_svg(
+                        result, picture=one, options=wanted.drawing
+                    )
                     for one in pictures_by_name(result)
                 }
                 os.makedirs(name, exist_ok=True)
@@ -257,7 +259,8 @@ def render_format(
 
     given = {
         "table": table_or_first(result, wanted.table), "digits": wanted.digits,
-        "names": wanted.names, "target": str(target or ""), "picture": picture, "look": wanted.look,
+        "names": wanted.names, "target": str(target or ""), "picture": picture,
+        "options": wanted.drawing,
     }  # fmt: skip
     asked = {name: given[name] for name in form.asks}
     made: str | bytes | Iterable[str] = resolve_name(form.writer)(result, **asked)

@@ -15,13 +15,12 @@ from urllib.parse import quote
 
 from clfeval.document import Document, cell_value, dumps
 from clfeval.formatting import DIGITS, escape_control_characters, format_count, printable
-from clfeval.pages.chart import Chart
 from clfeval.pages.intervals import deciding_measure
 from clfeval.pages.pictures import pictures_of
 from clfeval.pages.schema import SUITE
 from clfeval.pages.table_parts import sort_by_column
-from clfeval.views.svg.look import TONES, Look, color_rules, shape_rules
-from clfeval.views.svg.picture import SIZE, draw_panel, picture_of, svg_element
+from clfeval.views.svg.colors import TONES, Colors, color_rules, shape_rules
+from clfeval.views.svg.picture import draw_panel, picture_of, svg_element
 from clfeval.views.table_layout import (
     BEST,
     TextTable,
@@ -213,9 +212,11 @@ def _runs(result: Document, digits: int, target: str) -> str:
 
 def _pictures(result: Document, *, sliders: bool) -> str:
     """Return the pictures with their findings, key ones first, and the sliders above them."""
-    look, opened, folded = Look.from_result(result), list[str](), list[str]()
+    colors, opened, folded = Colors.from_result(result), list[str](), list[str]()
     for name, charts in pictures_of(result).items():
-        panels = "".join(_panel(chart, look) for chart in charts)
+        panels = "".join(
+            svg_element([draw_panel(chart, colors)], chart.title, chart.finding) for chart in charts
+        )
         wide = " wide" * (len(charts) >= WIDE)
         findings = " ".join(dict.fromkeys(chart.finding for chart in charts))
         figure = (f'<figure class="p-{name}{wide}"><div class="panels">{panels}</div>'
@@ -229,10 +230,6 @@ def _pictures(result: Document, *, sliders: bool) -> str:
     panel = _slider_panel(result) if sliders else ""
     first = f'<div class="pictures">{"".join(opened)}</div>' if opened else ""
     return f"{panel}{first}{more}"
-
-
-def _panel(chart: Chart, look: Look) -> str:
-    return svg_element([draw_panel(chart, look, SIZE)], chart.title, chart.finding)
 
 
 def _operating_points(result: Document) -> list[dict[str, Any]]:

@@ -24,8 +24,8 @@ from clfeval.pages.chart import Axis, Chart, Series
 from clfeval.pages.pictures import pictures_of
 from clfeval.pages.schema import page_of
 from clfeval.views.svg import png
+from clfeval.views.svg.colors import COLORED, Colors
 from clfeval.views.svg.elements import PixelScale, axis_ticks, curve_pixels, path, thin
-from clfeval.views.svg.look import COLORED, Look
 from clfeval.views.svg.picture import picture_of, pictures_by_name
 from tests.views.pages import FIXTURES, HOSTILE, RESULTS, hostile_table, many_models
 
@@ -187,13 +187,13 @@ def test_names_of_models_are_texts_whatever_they_hold() -> None:
 
 def test_eight_models_have_a_colour_and_of_more_the_best_tied_and_reference() -> None:
     few = RESULTS["report"]()
-    assert sorted(Look.from_result(few).colors.values()) == [1, 2, 3, 4, 5, 6]
+    assert sorted(Colors.from_result(few).numbers.values()) == [1, 2, 3, 4, 5, 6]
     many = clfeval.report(many_models(20), reference="m7")
-    look = Look.from_result(many)
-    assert len(look.colors) <= COLORED
+    colors = Colors.from_result(many)
+    assert len(colors.numbers) <= COLORED
     best = next(name for one in many.answer for name in one.models)
-    assert {best, "m7"} <= {*look.colors}
-    assert [look.color_of(name) for name in ("m19", "a slice", "")] == [0, 1, 0]
+    assert {best, "m7"} <= {*colors.numbers}
+    assert [colors.color_of(name) for name in ("m19", "a slice", "")] == [0, 1, 0]
     assert "grey: " in picture_of(many, "roc")
 
 

@@ -12,7 +12,7 @@ from clfeval.arrays import Floats
 from clfeval.formatting import format_count, printable
 from clfeval.pages.chart import Chart, Point, Series
 from clfeval.views.svg import elements as svg
-from clfeval.views.svg.look import COLORED, Look
+from clfeval.views.svg.colors import COLORED, Colors
 
 STRIP = 34  # pixels of the bars below an axis
 WIDEST = 150  # pixels of labels beside curves, at most
@@ -22,18 +22,18 @@ REFERENCES = (":", "-")  # letters of lines with which curves are compared
 PLACES = [i / 24 for i in range(1, 24)]  # of the width, where a letter may be on a curve
 
 
-def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterator[str]:
+def draw_curves(chart: Chart, colors: Colors, width: float, height: float) -> Iterator[str]:
     """Yield the elements of a chart of curves or points, in a box with its corner at 0, 0."""
     drawn = [one for one in chart.series if any(one.parts)]
     curves = [one for one in drawn if one.letter not in REFERENCES]
-    named = [one for one in curves if look.color_of(one.name)][:COLORED]
+    named = [one for one in curves if colors.color_of(one.name)][:COLORED]
     wide = max((svg.text_width(one.name) for one in named), default=0)
     behind = [one for one in chart.extra if one.shape != "area"]
     points = [*chain.from_iterable(chain.from_iterable(one.parts) for one in (*drawn, *behind))]
     heights = [y for _, y in points] + [one.y for one in chart.guides if one.y is not None]
     heights += [y for one in behind if one.shape == "dots" for y in chain(*one.spans)
                 if y is not None]  # fmt: skip
-    notes = [line for text in _notes(chart, len(curves) - len(named), look)
+    notes = [line for text in _notes(chart, len(curves) - len(named), colors)
              for line in svg.fold(text, width - 12, svg.FONT - 2)]  # fmt: skip
     bottom = height - 40 - STRIP * bool(chart.below) - 13 * len(notes)
     marks = any(mark.y is None for mark in chart.marks)
@@ -49,21 +49,21 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
     across = svg.axis_scale(chart.x, (x for x, _ in points), left, right)
     yield from _frame(chart, across, up, ticks)
     for one in chart.extra:
-        yield from _shape(one, look, across, up)
+        yield from _shape(one, colors, across, up)
     if chart.below:
-        yield from _strip(chart.below, across, bottom + 22, look)
+        yield from _strip(chart.below, across, bottom + 22)
     yield from _guides(chart, across, up)
     for one in drawn:
         if one not in curves:
             yield svg.path((svg.curve_pixels(part, across, up) for part in one.parts), "ref axis")
             yield from _reference_name(one, across, up)
     for one in curves[::-1]:
-        yield from _shape(one, look, across, up, dots=chart.kind == "points")
+        yield from _shape(one, colors, across, up, dots=chart.kind == "points")
     yield from _marks(chart, across, up)
     marked = [(mark.x, mark.y) for mark in chart.marks if mark.y is not None]
     marked += [at for one in chart.extra if one.shape == "dots" for at in one.parts[0][:1]]
     marks_at = [(across.place(x), up.place(y)) for x, y in marked]
-    yield from _labels(named, look, across, up, marks_at, dots=chart.kind == "points")
+    yield from _labels(named, colors, across, up, marks_at, dots=chart.kind == "points")
     if chart.moving:  # what the sliders of a page move; it is drawn last
         ends = " ".join(map(svg.pixel, (across.start, across.end, up.start, up.end)))
         values = f"{across.low!r} {across.high!r} {up.low!r} {up.high!r}"
@@ -74,8 +74,8 @@ def draw_curves(chart: Chart, look: Look, width: float, height: float) -> Iterat
         yield svg.label(6, height - 13 * (len(notes) - i) + 8, text, "small dim")
 
 
-def _notes(chart: Chart, greys: int, look: Look) -> Iterator[str]:
-    if greys and look.colors and chart.kind == "lines":
+def _notes(chart: Chart, greys: int, colors: Colors) -> Iterator[str]:
+    if greys and colors.numbers and chart.kind == "lines":
         yield f"grey: {format_count(greys, 'other model')}"
     for note in chart.key:
         yield note.text.format(*note.names)
@@ -99,10 +99,10 @@ def _frame(
 
 
 def _shape(
-    one: Series, look: Look, across: svg.PixelScale, up: svg.PixelScale, *, dots: bool = False
+    one: Series, colors: Colors, across: svg.PixelScale, up: svg.PixelScale, *, dots: bool = False
 ) -> Iterator[str]:
     """Yield the elements of one series."""
-    n = look.color_of(one.name)
+    n = colors.color_of(one.name)
     if dots or one.shape == "dots":
         for i, (x, y) in enumerate(one.parts[0] if one.parts else ()):
             at, low_high = across.place(x), one.spans[i] if one.spans else (None, None)
@@ -142,12 +142,12 @@ def _name_of_bars(one: Series, across: svg.PixelScale, up: svg.PixelScale) -> It
         yield svg.label(x, y, svg.shorten(one.name, (across.end - across.start) / 2), "e" * right)
 
 
-def _strip(bars: Sequence[Series], across: svg.PixelScale, top: float, look: Look) -> Iterator[str]:
+def _strip(bars: Sequence[Series], across: svg.PixelScale, top: float) -> Iterator[str]:
     """Yield bars below an axis: those of one series up, of the other down."""
     most = max((abs(y) for one in bars for y in (p[1] for p in one.parts[0])), default=0.0) or 1.0
     up = svg.PixelScale(-most, most, top + STRIP - 20, top - 20)
     for one in bars:
-        yield from _shape(one, look, across, up)
+        yield from _shape(one, Colors(), across, up)
 
 
 def _guides(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
@@ -203,7 +203,7 @@ def _marks(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterator
 
 
 def _labels(
-    named: Sequence[Series], look: Look, across: svg.PixelScale, up: svg.PixelScale,
+    named: Sequence[Series], colors: Colors, across: svg.PixelScale, up: svg.PixelScale,
     marks: Sequence[Point], *, dots: bool,
 ) -> Iterator[str]:  # fmt: skip
     """Yield the names of curves beside their ends or, where these meet, letters on the curves."""
@@ -221,7 +221,7 @@ def _labels(
     order = sorted(range(len(named)), key=lambda i: at[i][1])
     heights = _spread_heights([at[i][1] for i in order], up.end + 6, up.start - 2)
     for i, y in zip(order, heights, strict=True):
-        one, n = named[i], look.color_of(named[i].name)
+        one, n = named[i], colors.color_of(named[i].name)
         left = across.end + 6
         if dots:
             x, here = pixels[i][0]

@@ -13,8 +13,8 @@ from clfeval.pages.chart import Chart
 from clfeval.pages.pictures import pictures_of
 from clfeval.pages.schema import page_of
 from clfeval.views.svg import elements as svg
+from clfeval.views.svg.colors import Colors, color_rules, shape_rules
 from clfeval.views.svg.curves import draw_curves
-from clfeval.views.svg.look import Look, color_rules, shape_rules
 from clfeval.views.svg.rows import (
     draw_matrix,
     draw_radars,
@@ -30,7 +30,7 @@ XMLNS = 'xmlns="http://www.w3.org/2000/svg" '
 CAPTION = 14  # pixels of one of its lines
 NEEDS = {"slices": "add --by", "risk": "add --abstain", "pairs": "add --reference all-pairs",
          "differences": "add --reference"}  # fmt: skip
-DRAW: Mapping[str, Callable[[Chart, Look, float, float], Iterator[str]]] = {
+DRAW: Mapping[str, Callable[[Chart, Colors, float, float], Iterator[str]]] = {
     "lines": draw_curves, "points": draw_curves, "intervals": draw_rows, "bars": draw_rows,
     "cells": draw_matrix, "profile": draw_matrix, "radar": draw_radars,
 }  # fmt: skip
@@ -44,14 +44,14 @@ HEIGHTS: Mapping[str, Callable[[Chart], float]] = {
 Panel = tuple[str, float, float]  # elements of SVG, and their width and height in pixels
 
 
-def draw_panel(chart: Chart, look: Look, size: tuple[float, float] = SIZE) -> Panel:
+def draw_panel(chart: Chart, colors: Colors, size: tuple[float, float] = SIZE) -> Panel:
     """Return a chart drawn as wide as `size`; the height of charts of rows follows from these."""
     width, height = size
     title = svg.fold(chart.title, width - 12, svg.FONT + 1.5)
     top = 8 + svg.LINE * len(title)
     inner = HEIGHTS[chart.kind](chart) if chart.kind in HEIGHTS else max(height - top, 80.0)
     parts = [svg.label(6, svg.LINE * (i + 1) - 2, text, "title") for i, text in enumerate(title)]
-    body = "".join(DRAW[chart.kind](chart, look, width, inner))
+    body = "".join(DRAW[chart.kind](chart, colors, width, inner))
     parts.append(f'<g transform="translate(0 {svg.pixel(top)})">{body}</g>')
     return "".join(parts), width, top + inner
 
@@ -121,21 +121,22 @@ def picture_of(
         hint = hint or f"there are {list_names([*found], 40)}"
         raise UsageError.new(f"no picture '{name}' in this result", "unknown-table", hint=hint)
     one, shown = found[name]
-    look, columns = Look.from_result(one), min(len(shown), ACROSS)
+    colors, columns = Colors.from_result(one), min(len(shown), ACROSS)
     text, lines = default_caption(one) if caption is None else caption, -(-len(shown) // columns)
     width, height = size or (SIZE[0] * columns, SIZE[1] * lines)
     if size:  # of the whole picture, with what is below the panels
         height -= 4 + 6 * lines + CAPTION * len(caption_lines(text, width))
-    panels = [draw_panel(chart, look, (width / columns, height / lines)) for chart in shown]
+    panels = [draw_panel(chart, colors, (width / columns, height / lines)) for chart in shown]
     style = f"<style>{shape_rules(scope)}{color_rules(0, scope)}</style>"
     finding = " ".join(dict.fromkeys(chart.finding for chart in shown))
     return svg_element(panels, shown[0].title, finding, style=style, caption=text, across=columns,
                        alone=not scope)  # fmt: skip
 
 
-def as_svg(result: Document, *, picture: str, look: Mapping[str, Any]) -> str:
-    """Return the text of a file with one picture; look: size and caption, where given."""
-    return picture_of(result, picture, size=look.get("size"), caption=look.get("caption")) + "\n"
+def as_svg(result: Document, *, picture: str, options: Mapping[str, Any]) -> str:
+    """Return the text of a file with one picture; options: size and caption, where given."""
+    size, caption = options.get("size"), options.get("caption")
+    return f"{picture_of(result, picture, size=size, caption=caption)}\n"
 
 
 def default_caption(result: Document) -> str:

@@ -20,11 +20,11 @@ LETTER = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">{}</svg
 FAMILY, WINDOWS = 1, 3  # of the records of a font's table of names
 
 
-def as_png(result: Document, *, picture: str, look: Mapping[str, Any]) -> bytes:
-    """Return one picture as PNG; look: size, caption and font, where given. Raises UsageError."""
-    family, draw = usable_font(look.get("font"))
-    size = look.get("size")
-    svg = picture_of(result, picture, size=size, caption=look.get("caption"))
+def as_png(result: Document, *, picture: str, options: Mapping[str, Any]) -> bytes:
+    """Return one picture as PNG; options: size, caption, font. Raises UsageError."""
+    family, draw = usable_font(options.get("font"))
+    size = options.get("size")
+    svg = picture_of(result, picture, size=size, caption=options.get("caption"))
     svg = svg.replace("'DejaVu Sans','Liberation Sans'", f"'{family}'", 1)
     return bytes(draw(svg_string=svg, zoom=1 if size else ZOOM))
 

@@ -12,7 +12,7 @@ from clfeval.formatting import format_count, format_number, printable
 from clfeval.pages.chart import Chart, Series
 from clfeval.views.canvas import shorten_names_apart
 from clfeval.views.svg import elements as svg
-from clfeval.views.svg.look import Look
+from clfeval.views.svg.colors import Colors
 
 ROW = 23  # pixels
 PLOT = 110  # pixels between names and words, at least
@@ -29,7 +29,7 @@ def rows_height(chart: Chart) -> float:
     return ROW * shown + 62 + 14 * (len(chart.series) > MOST_ROWS or bool(chart.left))
 
 
-def draw_rows(chart: Chart, look: Look, width: float, _height: float) -> Iterator[str]:
+def draw_rows(chart: Chart, colors: Colors, width: float, _height: float) -> Iterator[str]:
     """Yield a line for each series: its name, a value with its interval or a bar, its words."""
     shown = chart.series[:MOST_ROWS]
     names = [printable(one.name) for one in shown]
@@ -62,7 +62,7 @@ def draw_rows(chart: Chart, look: Look, width: float, _height: float) -> Iterato
                 ends.append(x)
                 yield svg.label(min(x, width - wide - 4), 9, guide.text, "small dim m")
     for i, (one, name, text) in enumerate(zip(shown, names, words, strict=True)):
-        y, n = 14 + ROW * (i + 0.5), look.color_of(one.name)
+        y, n = 14 + ROW * (i + 0.5), colors.color_of(one.name)
         bold = " best" * (one.sign == "best")
         yield svg.label(left, y + 4, cut[name], f"e{bold}", title=one.name)
         yield svg.label(width - beside + 4, y + 4, text, f"small{bold}")
@@ -98,7 +98,7 @@ def _cell_size(rows: int) -> float:
     return 24 if rows <= NUMBERED else max(4.0, 400 / rows)
 
 
-def draw_matrix(chart: Chart, _look: Look, width: float, _height: float) -> Iterator[str]:
+def draw_matrix(chart: Chart, _look: Colors, width: float, _height: float) -> Iterator[str]:
     """Yield squares shaded by their values, with numbers where there are few; negative ones red."""
     shown = chart.series
     columns = len(shown[0].values) if shown else 0
@@ -160,7 +160,7 @@ def _ray_names(chart: Chart) -> list[str]:
     return svg.fold(text, 470, svg.FONT - 2)
 
 
-def draw_radars(chart: Chart, look: Look, width: float, _height: float) -> Iterator[str]:
+def draw_radars(chart: Chart, colors: Colors, width: float, _height: float) -> Iterator[str]:
     """Yield a polygon for each series: rays of the lengths of the weights, filled to the values."""
     each = width / max(len(chart.series), 1)
     for i, one in enumerate(chart.series):
@@ -169,7 +169,7 @@ def draw_radars(chart: Chart, look: Look, width: float, _height: float) -> Itera
         unit = np.array([[cos(a), sin(a)] for a in rays])
         lengths = np.array(chart.weights or [1.0] * len(rays))[:, None]
         filled = unit * lengths * np.array([[value or 0.0] for value in one.values])
-        n = look.color_of(one.name)
+        n = colors.color_of(one.name)
         for share in (0.25, 0.5, 0.75, 1.0):
             yield svg.path([middle + radius * share * unit * lengths], "thin grid", closed=True)
         yield svg.path([middle + radius * filled], f"area f{n}", closed=True)

@@ -23,14 +23,14 @@ TONES = {  # names of tones, and their colours on light and on dark ground
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Colors:
     """The colour, from 1 on, of each model that has one; the others are grey, which is 0."""
 
-    colors: Mapping[str, int] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
     models: Collection[str] = ()
 
     @classmethod
-    def from_result(cls, result: Document) -> Look:
+    def from_result(cls, result: Document) -> Colors:
         """Return colours of up to eight models; of more, of the best, the tied, the reference."""
         tables = result.tables
         table = tables.get("history") or next(iter(tables.values()), ())
@@ -45,7 +45,7 @@ class Look:
 
     def color_of(self, name: str) -> int:
         """Return the number of a colour: of a model, or 0, which is grey; of other names 1."""
-        return self.colors.get(name, 0 if name in self.models or not name else 1)
+        return self.numbers.get(name, 0 if name in self.models or not name else 1)
 
 
 def color_rules(tones: int, scope: str = "") -> str:
