@@ -271,7 +271,7 @@ def _history(result: Document) -> Iterator[Chart]:
             for row, cell in zip(mine, cells, strict=True):
                 if row["accepted"]:
                     guides[Guide(f"accepted: {one.name}", y=cell.value)] = None
-            if (limit := cell_value(mine[-1]["limit"])) is not None:
+            if (limit := cell_value(mine[-1].get("limit"))) is not None:
                 guides[Guide(f"limit {limit:g}", y=limit, limit=True)] = None
         yield replace(
             chart, extra=tuple(extra), guides=tuple(guides), rank="main",
