@@ -245,35 +245,33 @@ def _letter_places(
     """Return a point of each curve for its letter, far from other curves, letters and marks."""
     kept = [*marks]
     for i, curve in enumerate(curves):
+        at = _points_along(curve, across)
         others = [*curves[:i], *curves[i + 1 :]]
-
-        def room(at: Point, others: Sequence[Floats] = others) -> float:
-            apart = min((np.hypot(at[0] - x, at[1] - y) for x, y in kept), default=99.0)
-            gaps = (_distance(one, np.array(at)) for one in others)
-            return float(min(apart - 2 * BADGE, *gaps, 99.0))
-
-        end = float(curve[-1, 0]), float(curve[-1, 1])
-        kept.append(max(_points_along(curve, across) or [end], key=room))
+        room = np.min([_distances(one, at) for one in others], axis=0)
+        for place in kept:
+            room = np.minimum(room, np.hypot(*(at - place).T) - 2 * BADGE)
+        x, y = at[np.argmax(room)].tolist()
+        kept.append((x, y))
     return kept[len(marks) :]
 
 
-def _points_along(curve: Floats, across: svg.PixelScale) -> list[Point]:
-    """Return points of a curve at even steps along it, ends left out."""
+def _points_along(curve: Floats, across: svg.PixelScale) -> Floats:
+    """Return points (k, 2) of a curve at even steps along it, without ends, else the last point."""
     steps = np.hypot(*np.diff(curve, axis=0).T)
     along = np.concatenate([[0.0], np.cumsum(steps)])
     at = np.array(PLACES) * along[-1]
-    pairs = zip(np.interp(at, along, curve[:, 0]).tolist(),
-                np.interp(at, along, curve[:, 1]).tolist(), strict=True)  # fmt: skip
-    return [(x, y) for x, y in pairs if x < across.end - BADGE]
+    points = np.column_stack([np.interp(at, along, curve[:, i]) for i in range(2)])
+    inside = points[points[:, 0] < across.end - BADGE]
+    return inside if len(inside) else curve[-1:]
 
 
-def _distance(curve: Floats, point: Floats) -> float:
-    """Return the distance of a point from a curve."""
+def _distances(curve: Floats, points: Floats) -> Floats:
+    """Return the distance of points (k, 2) from a curve (n, 2)."""
     a, b = curve[: max(len(curve) - 1, 1)], curve[-max(len(curve) - 1, 1) :]
-    way = b - a
-    size = np.maximum((way**2).sum(axis=1), 1e-12)
-    share = np.clip(((point - a) * way).sum(axis=1) / size, 0.0, 1.0)
-    return float(np.hypot(*(a + share[:, None] * way - point).T).min())
+    way, here = b - a, points[:, None] - a
+    share = (here * way).sum(axis=2) / np.maximum((way**2).sum(axis=1), 1e-12)
+    gaps = here - np.clip(share, 0.0, 1.0)[:, :, None] * way
+    return np.asarray(np.hypot(gaps[:, :, 0], gaps[:, :, 1]).min(axis=1))
 
 
 def _spread_heights(heights: Sequence[float], top: float, bottom: float) -> list[float]:
