@@ -99,7 +99,11 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("shuffled", [(), ("old",), ("new", "old")], ids=str)
+@pytest.mark.parametrize(
+    "shuffled",
+    [*(pytest.param(one, marks=pytest.mark.slow) for one in ((), ("old",))), ("new", "old")],
+    ids=str,
+)
 def test_files_joined_by_id_compare_as_one_table_to_the_last_digit(
     case: str, shuffled: tuple[str, ...], fixtures: Path, tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.process.program import clfeval
+from tests.thoroughness import full
 
 SCORES = "id,truth,site,a,b,c\n" + "".join(
     f"{i},{i * 7 % 3 % 2},{'xyz'[i % 3]},{i * 37 % 100 / 100},{i * 53 % 100 / 100},0.{i % 9}\n"
@@ -92,7 +93,7 @@ def test_two_runs_write_the_same_bytes_and_every_file_is_whole(kind: str) -> Non
 def test_every_table_comes_as_csv(kind: str) -> None:
     words = KINDS[kind][0].replace("--show plots", "").split()
     tables = json.loads(clfeval(*words, "-q", "-f", "json").out)["tables"]
-    for name, rows in tables.items():
+    for name, rows in [*tables.items()][:: 1 if full() else 3]:
         done = clfeval(*words, "-q", "-f", "csv", "--show", name)
         found = list(csv.DictReader(io.StringIO(done.out)))
         assert (done.code, len(found)) == (0, len(rows)), name

@@ -87,7 +87,7 @@ def leaves(cell: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("factor", thinned([0.5, 1 / 3, 10, 1000], [1 / 3, 10]))
+@pytest.mark.parametrize("factor", thinned([0.5, 1 / 3, 10, 1000], [10]))
 def test_no_scale_of_sampling_weights_changes_more_than_shown_counts(
     classes: int, factor: float
 ) -> None:
