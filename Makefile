@@ -4,8 +4,6 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	then echo $$p; break; fi; done)
 VENV := .venv
 BIN := $(VENV)/bin
-# tests that wait for a process leave a core to others
-WORKERS := $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) * 3 / 2 )))
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help demo test lint types dvc stub completions bench clean
@@ -23,7 +21,7 @@ demo: $(VENV)/.core ## run the main job on a real table
 		'$(BIN)/clfeval mlcps fixtures/metrics/test.csv'
 
 test: $(VENV)/.dev ## run the tests of every change; FULL=1: everything, as each night
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(FULL),--full)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(if $(FULL),--full)
 
 lint: $(VENV)/.dev ## check style
 	$(BIN)/ruff check .

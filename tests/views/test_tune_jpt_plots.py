@@ -95,7 +95,7 @@ def test_the_key_names_markers_places_and_crossings() -> None:
 
 @pytest.mark.parametrize("width", [40, 80, 140])
 @pytest.mark.parametrize("models", [MODELS, ONE, AWKWARD, {"none": (0, 0, 5, 5)},
-                                    {f"m {i}": (i, 9, 50, 60) for i in range(40)}])  # fmt: skip
+                                    {f"m {i}": (i, 9, 50, 60) for i in range(20)}])  # fmt: skip
 def test_every_line_fits(models: dict[str, Counts], width: int) -> None:
     drawn = draw_plots(tuned(models, points=5, interval="none"), width=width, color=False)
     assert drawn

@@ -61,7 +61,7 @@ def test_mean_limit_and_p_are_those_of_outcomes_drawn_by_hand() -> None:
 
 @pytest.mark.parametrize("n", [200, pytest.param(1000, marks=pytest.mark.slow)])
 def test_p_of_calibrated_models_is_uniform(n: int) -> None:
-    tables = 400 if full() else 60
+    tables = 400 if full() else 30
     found = [asked(table(n, seed), resamples=200) for seed in range(tables)]
     error = 3.5 / np.sqrt(tables)
     for name in NAMES:

@@ -63,6 +63,7 @@ def test_limits_are_those_of_rows_drawn_by_hand(metric: str, of: Any) -> None:
     assert row["method"] == "bootstrap"
 
 
+@pytest.mark.slow
 def test_nothing_but_these_two_models_moves_a_comparison() -> None:
     """Other models, their order, that of the rows, the way round: the same numbers."""
     data = table(150, 4)
