@@ -320,10 +320,10 @@ SMALLEST = 240  # pixels of a side of a picture
 
 def accept_size(flag: str, given: Any) -> tuple[int, int] | None:
     """Return width and height from a text such as 480x360, or a pair; UsageError for others."""
-    text = "x".join(map(str, given)) if isinstance(given, (tuple, list)) else given
-    found = re.fullmatch(r"(\d{3,4})x(\d{3,4})", str(text).strip())
     if given is None:
         return None
+    text = "x".join(map(str, given)) if isinstance(given, (tuple, list)) else str(given)
+    found = re.fullmatch(r"(\d{3,4})x(\d{3,4})", text.strip())
     if found is None or min(int(found[1]), int(found[2])) < SMALLEST:
         what = f"{flag} '{text}' is not WIDTHxHEIGHT in pixels, each {SMALLEST} to 9999"
         raise bad_option(what, "for example 480x360")

@@ -104,6 +104,4 @@ class Chart:
     guides: tuple[Guide, ...] = ()
     below: tuple[Series, ...] = ()
     square: bool = False
-    moving: tuple[str, str, str] | None = (
-        None  # by the sliders of a page: what x and y are, a model
-    )
+    moving: tuple[str, str, str] | None = None  # by sliders: what x and y are, and a model

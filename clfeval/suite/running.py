@@ -97,8 +97,8 @@ def execute_runs(
 ) -> Iterator[RunOutcome]:  # fmt: skip
     """Yield the outcome of each run, in order, as soon as it is done.
 
-    dry: only its table is opened. fail_fast: stop after a failure. keep: with the results of runs
-    that write no page. Results are kept while later
+    dry: only its table is opened. fail_fast: stop after a failure. keep: yield the results of runs
+    that write no page, too. Results are kept while later
     runs need them. history: receives the lines of all computed runs at the end, accepted,
     if requested, if all runs passed. Raises UsageError where it cannot be written.
     """

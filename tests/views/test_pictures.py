@@ -20,14 +20,14 @@ from clfeval.api.baseline import history_trend
 from clfeval.document import Document, Estimate
 from clfeval.errors import UsageError
 from clfeval.formatting import format_number
-from clfeval.pages.chart import Axis, Chart, Series
+from clfeval.pages.chart import Axis, Chart
 from clfeval.pages.pictures import pictures_of
 from clfeval.pages.schema import page_of
 from clfeval.views.svg import png
 from clfeval.views.svg.colors import COLORED, Colors
 from clfeval.views.svg.elements import PixelScale, axis_ticks, curve_pixels, path, thin
 from clfeval.views.svg.picture import picture_of, pictures_by_name
-from tests.views.pages import FIXTURES, HOSTILE, RESULTS, hostile_table, many_models
+from tests.views.pages import FIXTURES, RESULTS, hostile_table, many_models
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -162,8 +162,6 @@ def test_a_curve_with_fewer_points_misses_none_by_half_a_pixel(curve: np.ndarray
 
 def test_a_curve_of_a_million_points_takes_six_kilobytes() -> None:
     curve = roc_of(1_000_000, 5)
-    chart = Chart("lines", "ROC", Axis("x", ends=(0, 1)), Axis("y", ends=(0, 1)),
-                  (Series("m", (tuple(map(tuple, curve)),)),), name="roc")  # fmt: skip
     across, up = PixelScale(0, 1, 40, 460), PixelScale(0, 1, 300, 20)
     exact = np.column_stack([across.places(curve[:, 0]), up.places(curve[:, 1])])
     few = thin(exact)
@@ -171,7 +169,6 @@ def test_a_curve_of_a_million_points_takes_six_kilobytes() -> None:
     drawn = np.cumsum(np.array(re.findall(r"(-?[\d.]+) (-?[\d.]+)", text), float), axis=0)
     assert len(text) < 6000
     assert distance(exact[::500], drawn) < 0.5
-    assert chart.series[0].parts[0][-1] == (1.0, 1.0)
 
 
 def test_names_of_models_are_texts_whatever_they_hold() -> None:
@@ -182,7 +179,6 @@ def test_names_of_models_are_texts_whatever_they_hold() -> None:
         assert tags <= {"svg", "g", "title", "desc", "style", "text", "line", "rect", "path",
                         "circle", "ellipse"}  # fmt: skip
         assert not any(key.startswith("on") for one in root.iter() for key in one.attrib)
-    assert any("</script>" in name for name in HOSTILE)
 
 
 def test_eight_models_have_a_colour_and_of_more_the_best_tied_and_reference() -> None:

@@ -11,7 +11,7 @@ from clfeval.pages.intervals import leading_models
 from clfeval.records import dataclass, field
 
 COLORED = 8  # models with a colour, at most
-# Okabe and Ito's colours that are told apart with any colour vision; on white the yellow is darker
+# Okabe and Ito's colours, distinct with any colour vision; on white the yellow is darker
 LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222222", "#9a8f00")
 DARK = ("#56b4e9", "#ff8c42", "#2fc59b", "#e3a2c7", "#e69f00", "#8fd0f5", "#f2f2f2", "#f0e442")
 DASHES = ("none", "7 3", "2 2", "9 3 2 3", "12 4", "1 3", "9 2 2 2 2 2", "4 1")

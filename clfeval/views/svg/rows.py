@@ -98,7 +98,7 @@ def _cell_size(rows: int) -> float:
     return 24 if rows <= NUMBERED else max(4.0, 400 / rows)
 
 
-def draw_matrix(chart: Chart, _look: Colors, width: float, _height: float) -> Iterator[str]:
+def draw_matrix(chart: Chart, _colors: Colors, width: float, _height: float) -> Iterator[str]:
     """Yield squares shaded by their values, with numbers where there are few; negative ones red."""
     shown = chart.series
     columns = len(shown[0].values) if shown else 0
