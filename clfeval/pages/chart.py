@@ -27,7 +27,7 @@ class Axis:
     names: tuple[str, ...] = ("", "")
 
 
-# how a series is drawn; `area`: each part is the outline of an area, `ellipse`: half axes in spans
+# how a series is drawn; `area`: each part is the outline of an area, `ellipse`: two corners
 Shape = Literal["line", "dots", "bars", "area", "ellipse"]
 
 

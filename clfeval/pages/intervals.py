@@ -32,11 +32,9 @@ def sentence(result: Document, *codes: str) -> str:
 
 def best_sentence(result: Document) -> str:
     """Return the sentence on the best model by the deciding measure, and who is tied with it."""
-    said, lead = (
-        [one for one in result.answer if one.code not in GATE_CODES],
-        deciding_measure(result),
-    )
-    found = [i for i, one in enumerate(said) if one.measure == lead and one.code != "corrected"]
+    lead, others = deciding_measure(result), {*GATE_CODES, "compared", "slices", "corrected"}
+    said = [one for one in result.answer if one.code not in others]
+    found = [i for i, one in enumerate(said) if one.measure == lead]
     first = said[found[0] : found[0] + 2] if found else []
     ties = ("not-significantly-different", "significantly-worse")
     return " ".join(one.text for i, one in enumerate(first) if not i or one.code in ties)
@@ -46,6 +44,12 @@ def title_of(measure: str) -> str:
     """Return the title of a measure, of two classes sensitivity instead of recall."""
     measure = "sensitivity" if measure == "recall" else measure
     return measure_title(measure, None) if measure in CATALOG else measure.replace("_", " ")
+
+
+def heading_of(measure: str) -> str:
+    """Return the title of a measure with a capital, but for Greek letters."""
+    title = title_of(measure)
+    return f"{title[:1].upper()}{title[1:]}" if title[:1].isascii() else title
 
 
 def interval_words(one: Estimate) -> str:
@@ -71,14 +75,14 @@ def intervals_of_models(result: Document) -> Iterator[Chart]:
     signs = _signs(result, rows)
     series = tuple(interval_row(str(row["model"]), row[measure], sign=sign)
                    for row, sign in zip(rows, signs, strict=True))  # fmt: skip
-    title, level = title_of(measure), result.parameters.get("level")
-    title = f"{title[:1].upper()}{title[1:]}" if title[:1].isascii() else title
+    title, level = heading_of(measure), result.parameters.get("level")
+    finding = best_sentence(result) or f"{title} of {series[0].name}: {series[0].words}."
     if level and any(one.spans[0] != (None, None) for one in series):
         title += f" with {100 * level:g}% confidence intervals"
     key = "shaded: best, and not significantly different from it" if any(signs) else ""
     yield Chart(
         "intervals", title, Axis(key or title_of(measure)), series=series, name="forest",
-        rank="main", finding=best_sentence(result),
+        rank="main", finding=finding,
         guides=tuple(_gate_limits(result, rows, measure)),
     )  # fmt: skip
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import isclose
 
-from clfeval.document import Document, Estimate, Row, as_estimate, cell_value
-from clfeval.formatting import format_class_ratio, format_count, join_names
+from clfeval.document import Document, Row, as_estimate, cell_value
+from clfeval.formatting import format_class_ratio, format_count, format_number, join_names
 from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series
-from clfeval.pages.intervals import interval_words, intervals_of_models, sentence, title_of
+from clfeval.pages.intervals import heading_of, interval_words, intervals_of_models, sentence
 from clfeval.pages.mars import MEASURES, pair_cells
 from clfeval.pages.phidelta import CORNERS
 from clfeval.pages.report.pictures import pictures as report_pictures
@@ -21,16 +21,13 @@ NAMED_FEATURES = 8
 NOTES = 4  # labels of a history whose changes are named
 ENLARGED = 2.5  # times, at least
 CLASS_RATIOS = 2  # diamonds, at most
+RANKS = ("best_over_orders", "mlcps", "worst_over_orders")  # columns
 
 
 def pictures_of(result: Document) -> dict[str, list[Chart]]:
-    """Return the panels of each picture of a result, by its name, in the order of the page.
-
-    Each has a finding in words: its own, else its title.
-    """
+    """Return the panels of each picture of a result, by its name, in the order of the page."""
     found: dict[str, list[Chart]] = {}
     for chart in CHARTS.get(result.command, page_of(result.command).charts)(result):
-        chart = replace(chart, finding=chart.finding or f"{chart.title}.")
         found.setdefault(chart.name, []).append(chart)
     return found
 
@@ -58,7 +55,14 @@ def _mars(result: Document) -> Iterator[Chart]:
             finding = f"Most {what}: {first}, {most:,.10g}." if most else f"There are no {what}."
             yield replace(chart, x=Axis(what), series=tuple(bars), finding=finding, rank="main")
         else:
-            yield replace(chart, y=replace(chart.y, label=chart.title.partition(" at ")[0]))
+            title = chart.title.partition(" at ")[0]
+            points = [
+                (y, x, one.name) for one in chart.series for part in one.parts for x, y in part
+            ]
+            most, x, first = max(points, default=(0.0, 0.0, ""))
+            finding = f"Highest {title}: {first}, {most:.3f} at {chart.x.label} {x:.4g}."
+            finding = finding if most else f"No model has any {title}."
+            yield replace(chart, y=replace(chart.y, label=title), finding=finding)
 
 
 def _phidelta(result: Document) -> Iterator[Chart]:
@@ -99,18 +103,20 @@ def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
     notes += ["top: always right; left: always negative; right: always positive"] * balanced
     names = ("φ: bias", "δ: discrimination") if balanced else ("φ_b", "δ_b")
     across, up = (Axis(name, ends=(-reach, reach)) for name in names)
+    far = max((abs(y), y, x, one.name) for one in dots for x, y in one.parts[0]) if dots else None
+    x, y = (name.partition(":")[0] for name in names)
+    finding = f"Largest |{y}|: {far[3]}, {y} {far[1]:.3f}, {x} {far[2]:.3f}." if far else "No dots."
     return Chart(
         "points", f"φ-δ diagram, {title}", across, up, (edges, *axes, *dots), name="diamond",
         square=True, extra=tuple(extra), key=tuple(map(Note, dict.fromkeys(notes))),
-        rank="main",
+        rank="main", finding=finding,
     )  # fmt: skip
 
 
 def _enlarged(chart: Chart) -> Iterator[Chart]:
     """Yield the part of a diamond with the ellipses, where it is small enough to be worth it."""
     found = tuple(one for one in chart.extra if one.shape == "ellipse")
-    sides = [[one.parts[0][0][i] + sign * (one.spans[0][i] or 0.0)
-              for one in found for sign in (-1, 1)] for i in range(2)]  # fmt: skip
+    sides = [[at[i] for one in found for at in one.parts[0]] for i in range(2)]
     half = 0.53 * max((max(side) - min(side) for side in sides if side), default=1.0)
     if len(found) < 2 or half * ENLARGED > 1:
         return
@@ -147,11 +153,10 @@ def _dots(
         if phi.value is None or delta.value is None:
             continue
         dots.append(Series(str(row["model"]), (((phi.value, delta.value),),)))
-        side, height = _middle_and_half(phi), _middle_and_half(delta)
-        if side and height:
-            (x, wide), (y, high) = side, height
-            extra.append(Series(str(row["model"]), (((x, y),),), shape="ellipse",
-                                spans=((wide, high),)))  # fmt: skip
+        box = [v for v in (phi.low, delta.low, phi.high, delta.high) if v is not None]
+        if len(box) == 4:
+            corners = (box[0], box[1]), (box[2], box[3])
+            extra.append(Series(str(row["model"]), (corners,), shape="ellipse"))
     if balanced:
         curves: dict[str, list[Point]] = {}
         for row in result.whole("curve"):
@@ -163,12 +168,6 @@ def _dots(
                 extra.append(Series(str(row["model"]), ((at,),), letter=".", shape="dots"))
     sure = any(one.shape == "ellipse" for one in extra)
     return dots, ["ellipses: confidence intervals of φ and δ"] * sure, extra
-
-
-def _middle_and_half(one: Estimate) -> tuple[float, float] | None:
-    if one.low is None or one.high is None:
-        return None
-    return (one.low + one.high) / 2, (one.high - one.low) / 2
 
 
 def _isometrics(
@@ -191,6 +190,11 @@ def _tune_jpt(result: Document) -> Iterator[Chart]:
         what = chart.title.partition(" by ")[0]
         codes = ("leads-everywhere", "lead-changes", "no-leader")
         finding = sentence(result, *codes) if chart.name == "curves" else ""
+        if not finding and chart.series:
+            one, log = chart.series[0], chart.y.scale == "log"
+            ends = (10**y if log else y for _, y in (one.parts[0][0], one.parts[-1][-1]))
+            first, last = map(format_number, ends)
+            finding = f"{what} of {one.name}: {first} to {last} as positives become more frequent."
         label = "threshold" if chart.name == "cuts" else what
         key = tuple(note for note in chart.key if "--" not in note.text)  # options are of a screen
         chart = replace(chart, y=replace(chart.y, label=label), key=key)
@@ -202,40 +206,38 @@ def _mlcps(result: Document) -> Iterator[Chart]:
     charts = {chart.name: chart for chart in page_of("mlcps").charts(result)}
     yield from _ranks(result)
     if radars := charts.get("radars"):
-        yield replace(radars, rank="main", title=radars.title.partition("; dotted")[0] + ")")
-    if profile := charts.get("profile"):
+        first, title = radars.series[0], radars.title.partition("; dotted")[0]
+        finding = f"Area of {first.name}: {first.words}."
+        yield replace(radars, rank="main", title=f"{title})", finding=finding)
+    if (profile := charts.get("profile")) and profile.series:
         values = [v for one in profile.series for v in one.values if v is not None]
-        low, wide = (
-            min(values, default=0.0),
-            (max(values, default=1.0) - min(values, default=0.0)) or 1.0,
-        )
-        series = tuple(
-            replace(
-                one,
-                spans=tuple((None if v is None else (v - low) / wide, None) for v in one.values),
-            )
-            for one in profile.series
-        )
+        low, wide = min(values), (max(values) - min(values)) or 1.0
+        shades = [tuple((None if v is None else (v - low) / wide, None) for v in one.values)
+                  for one in profile.series]  # fmt: skip
+        series = tuple(map(lambda one, spans: replace(one, spans=spans), profile.series, shades))
+        columns = [*zip(*(one.values for one in series), strict=True)]
+        best = sum(one[0] is not None and one[0] == max(v for v in one if v is not None)
+                   for one in columns)  # fmt: skip
+        finding = f"{series[0].name} has the best value of {best} of {len(columns)} metrics."
         yield replace(profile, rank="main", x=Axis("darker is better"), key=(), series=series,
-                      names=profile.names[: len(series[0].values)] if series else ())  # fmt: skip
+                      names=profile.names[: len(columns)], finding=finding)  # fmt: skip
     if scatter := charts.get("scatter"):
-        yield scatter
+        dots = [(y, one.name) for one in scatter.series for _, y in one.parts[0][:1] if one.name]
+        finding = (
+            f"Smallest SD of named models: {min(dots)[1]}, {min(dots)[0]:.3f}."
+            if dots
+            else "No SD."
+        )
+        yield replace(scatter, finding=finding)
 
 
 def _ranks(result: Document) -> Iterator[Chart]:
     rows = sorted(result.tables["ranks"], key=lambda row: cell_value(row["mlcps"]) or 0.0)
     series = []
     for row in rows:
-        low, rank, high = (
-            cell_value(row[name]) for name in ("best_over_orders", "mlcps", "worst_over_orders")
-        )
-        words = (
-            ""
-            if rank is None
-            else f"{rank:g}"
-            if low == high
-            else f"{rank:g} [{low:g} to {high:g}]"
-        )
+        low, rank, high = (cell_value(row[name]) for name in RANKS)
+        words = "" if rank is None else f"{rank:g}"
+        words += f" [{low:g} to {high:g}]" if low != high else ""
         series.append(Series(str(row["model"]), values=(rank,), spans=((low, high),), words=words))
     title = "Rank by MLcps, and its range over all orders of the metrics"
     yield Chart(
@@ -254,9 +256,7 @@ def _history(result: Document) -> Iterator[Chart]:
     changes: dict[str, list[str]] = {}
     for row in result.tables["events"]:
         changes.setdefault(str(row["label"]), []).append(f"{row['model']}: {row['changed']}")
-    notes = [
-        Note("{} changed", (f"{label}: {', '.join(what)}",)) for label, what in changes.items()
-    ]
+    notes = [Note("{} changed", (f"{at}: {', '.join(what)}",)) for at, what in changes.items()]
     left = [Note(format_count(len(notes) - NOTES, "more label"))] if len(notes) > NOTES else []
     for chart, measure in zip(
         page_of(HISTORY).charts(result), result.parameters["leading"], strict=False
@@ -276,9 +276,9 @@ def _history(result: Document) -> Iterator[Chart]:
         yield replace(
             chart, extra=tuple(extra), guides=tuple(guides), rank="main",
             key=(*notes[-NOTES:], *left),
-            title=f"{title_of(measure)} by label", y=replace(chart.y, label=title_of(measure)),
+            title=f"{heading_of(measure)} by label", y=replace(chart.y, label=heading_of(measure)),
             x=Axis("label", ends=chart.x.ends, names=tuple(labels)),
-            finding=f"{title_of(measure)} at {labels[-1]}: {'; '.join(last[:3])}.",
+            finding=f"{heading_of(measure)} at {labels[-1]}: {'; '.join(last[:3])}.",
         )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from clfeval.views.table_layout import (
 from clfeval.views.terminal import SAYS
 
 HERE = Path(__file__).parent
+LONG = 50  # letters: cells with more are in several lines
 WIDE = 2  # panels from which on a picture takes the whole width of a page
 POINTS, MODELS = 400, 50  # of a model under the sliders, and models there, at most
 SCOPE = ".clfeval"  # of the styles in a notebook
@@ -126,10 +127,8 @@ def _gates(result: Document) -> list[str]:
     gates, left_out = gates_to_show(result)
     if not gates and not left_out:
         return []
-    lines = [
-        f'<li class="{gate.state}">{SAYS[gate.state][0]}: {escape(str(gate))}</li>'
-        for gate in gates
-    ]  # fmt: skip
+    lines = [f'<li class="{one.state}">{SAYS[one.state][0]}: {escape(str(one))}</li>'
+             for one in gates]  # fmt: skip
     lines += [f"<li>{escape(left_out)}</li>"] if left_out else []
     return [f'<ul class="gates">{"".join(lines)}</ul>']
 
@@ -214,9 +213,8 @@ def _pictures(result: Document, *, sliders: bool) -> str:
     """Return the pictures with their findings, key ones first, and the sliders above them."""
     colors, opened, folded = Colors.from_result(result), list[str](), list[str]()
     for name, charts in pictures_of(result).items():
-        panels = "".join(
-            svg_element([draw_panel(chart, colors)], chart.title, chart.finding) for chart in charts
-        )
+        panels = "".join(svg_element([draw_panel(one, colors)], one.title, one.finding)
+                         for one in charts)  # fmt: skip
         wide = " wide" * (len(charts) >= WIDE)
         findings = " ".join(dict.fromkeys(chart.finding for chart in charts))
         figure = (f'<figure class="p-{name}{wide}"><div class="panels">{panels}</div>'
@@ -300,8 +298,9 @@ def _table(part: TextTable, *, titled: bool = True) -> str:
     title = f"<h3>{escape(part.title)}</h3>" if titled else ""
     if not part.rows:
         return f"{title}<p>none</p>"
-    kinds = [" class=b" if strip.heading == "bar" else " class=n" * strip.numeric
-             for strip in part.strips]  # fmt: skip
+    kinds = [" class=b" if strip.heading == "bar" else " class=n" if strip.numeric
+             else " class=t" * any(len(row[i]) > LONG for row in part.rows)
+             for i, strip in enumerate(part.strips)]  # fmt: skip
 
     def cells(tag: str, row: Sequence[str]) -> str:
         each = ((cell, kind, tag if cell.strip() else "td")

@@ -88,6 +88,7 @@ def test_pictures_are_svg_with_title_and_finding(result: Document) -> None:
         assert finding is not None
         assert title.text
         assert finding.text
+        assert all(one.finding not in ("", f"{one.title}.") for one in names[name][1])
         assert (finding.text or "")[-1] in ".)", finding.text
         assert text == picture_of(result, name)
         assert "http" not in text.replace("http://www.w3.org/2000/svg", "")

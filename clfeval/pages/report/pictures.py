@@ -12,7 +12,6 @@ from clfeval.formatting import (
     describe_reference,
     format_count,
     format_exact,
-    format_number,
     format_percent,
     join_names,
     quote_if_ambiguous,
@@ -24,6 +23,7 @@ from clfeval.pages.intervals import (
     best_sentence,
     deciding_measure,
     interval_row,
+    interval_words,
     intervals_of_models,
     leading_models,
     sentence,
@@ -138,8 +138,7 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
             height = float(str(row["isotonic"]))
             steps += [(float(str(row["from"])), height), (float(str(row["to"])), height)]
         rows = {round(float(str(row["rows"]))) for row in groups}
-        size = format_count(max(rows), "row")
-        size = size if len(rows) == 1 else f"{min(rows):,} to {size}"
+        size = f"{min(rows):,} to " * (len(rows) > 1) + format_count(max(rows), "row")
         level = result.parameters.get("level")
         words = f"dots: groups of {size}"
         words += f", with {100 * level:g}% intervals" if level else ""
@@ -209,11 +208,9 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
         finding = f"The area under the curve of {who} is {_interval_text(result, row['roc_auc'])}."
     elif chart.name == "pr":
         moving = ("sensitivity", "ppv", "")
-        both = [cell_value(row.get(name)) for name in ("precision", "sensitivity")]
-        if None not in both:
-            precision, sensitivity = (format_number(one or 0.0) for one in both)
-            finding = f"At its threshold {who} has precision {precision} and sensitivity "
-            finding += f"{sensitivity}."
+        precision, hits = (interval_words(as_estimate(row.get(name)))
+                           for name in ("precision", "sensitivity"))  # fmt: skip
+        finding = f"At its threshold {who} has precision {precision}, sensitivity {hits}."
     elif chart.name == "benefit":
         moving, shaded = ("threshold", "benefit", ""), _helping_ranges(result, chart, best)
         note = "shaded: {} is significantly better than treat-all and treat-none"
@@ -227,13 +224,14 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
     elif chart.name == "risk":
         finding = sentence(result, "abstention")
     else:  # of a point of the curve near a tenth of the rows
-        points = rows_of_model(result, "curves", best)
-        shares = [(cell_value(one["flagged"]) or 0.0, cell_value(one["sensitivity"]) or 0.0)
-                  for one in points]  # fmt: skip
+        shares = [[cell_value(one[key]) or 0.0 for key in ("flagged", "sensitivity")]
+                  for one in rows_of_model(result, "curves", best)]  # fmt: skip
         near = sorted((pair for pair in shares if pair[0]), key=lambda pair: abs(pair[0] - 0.1))
         for flagged, hits in (map(format_percent, pair) for pair in near[:1]):
-            finding = f"The {flagged}% of the rows with the highest scores of {who} hold {hits}% "
-            finding += "of the positives."
+            finding = (
+                f"{hits}% of the positives are in the {flagged}% of the rows with the highest "
+            )
+            finding += f"scores of {who}."
     dots = _in_force(result, *moving[:2]) if chart.name in ("roc", "pr") and moving else ()
     key = [Note(note, (best,))] * bool(shaded) + [Note("dots: thresholds in force")] * bool(dots)
     return replace(
@@ -299,26 +297,21 @@ def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
         at = "" if cut is None else f" at threshold {format_exact(cut)}"
         names = dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows)
         classes = sorted(names, key=lambda one: positive is not None and one != positive)
-        cells = {
-            (str(row["truth"]), str(row["predicted"])): (
-                cell_value(row["rows"]) or 0.0,
-                cell_value(row["share"]) or 0.0,
-            )
-            for row in rows
-        }
+        cells = {(str(row["truth"]), str(row["predicted"])):
+                 [cell_value(row[key]) or 0.0 for key in ("rows", "share")]
+                 for row in rows}  # fmt: skip
         series = []
         for truth in classes:
-            here = [cells.get((truth, one), (0.0, 0.0)) for one in classes]
+            here = [cells.get((truth, one), [0.0, 0.0]) for one in classes]
             series.append(Series(truth, values=tuple(rows for rows, _ in here),
                                  spans=tuple((share, None) for _, share in here)))  # fmt: skip
         wrong = {pair: cell for pair, cell in cells.items() if pair[0] != pair[1] and cell[0]}
-        finding = f"{quote_if_ambiguous(model)} predicts every row correctly."
+        finding = f"{(who := quote_if_ambiguous(model))} predicts every row correctly."
         if wrong:
             truth, predicted = max(wrong, key=lambda pair: wrong[pair][0])
             count, share = wrong[truth, predicted]
-            finding = f"Most frequent error of {quote_if_ambiguous(model)}: {truth} predicted as "
-            finding += f"{predicted}, {format_count(count, 'row')} ({format_percent(share)}% of "
-            finding += "the class)."
+            finding = f"Most frequent error of {who}: {truth} predicted as {predicted}, "
+            finding += f"{format_count(count, 'row')} ({format_percent(share)}% of the class)."
         title = f"Confusion of {model}{at}: true class (rows), predicted class (columns)"
         yield Chart(
             "cells", title, series=tuple(series),
@@ -342,11 +335,8 @@ def _slices(result: Document) -> Iterator[Chart]:
     def is_worse(row: Row) -> bool:
         return isinstance(row["worse"], list) and measure in row["worse"]
 
-    def order(row: Row) -> tuple[bool, bool, float]:
-        value = cell_value(row[measure])
-        return not is_worse(row), value is None, sign * (value or 0.0)
-
-    rows.sort(key=order)
+    rows.sort(key=lambda row: (not is_worse(row), (value := cell_value(row[measure])) is None,
+                               sign * (value or 0.0)))  # fmt: skip
     series = []
     for row in rows[:SLICES]:
         more = f", {format_count(cell_value(row['rows']) or 0, 'row')}{' ▼' * is_worse(row)}"

@@ -56,7 +56,7 @@ def color_rules(tones: int, scope: str = "") -> str:
         "text": f"fill:{shade['ink']}", ".dim": f"fill:{shade['dim']}",
         ".grid": f"stroke:{shade['grid']}", ".axis": f"stroke:{shade['dim']}",
         ".band": f"fill:{shade['band']}", ".ground": f"fill:{shade['ground']}",
-        ".limit": f"stroke:{shade['bad']}",
+        ".limit": f"stroke:{shade['bad']}", ".over": f"stroke:{shade['ground']}",
         ".positive": f"fill:{shade['dim']}", ".negative": f"fill:{shade['rest']}",
         ".s0": f"stroke:{shade['rest']}", ".f0": f"fill:{shade['rest']}",
     }  # fmt: skip

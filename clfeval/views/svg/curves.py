@@ -52,13 +52,15 @@ def draw_curves(chart: Chart, colors: Colors, width: float, height: float) -> It
         yield from _shape(one, colors, across, up)
     if chart.below:
         yield from _strip(chart.below, across, bottom + 22)
-    yield from _guides(chart, across, up)
+    straight = [*_guides(chart, across, up)]
     for one in drawn:
         if one not in curves:
-            yield svg.path((svg.curve_pixels(part, across, up) for part in one.parts), "ref axis")
-            yield from _reference_name(one, across, up)
+            parts = (svg.curve_pixels(part, across, up) for part in one.parts)
+            straight += [svg.path(parts, "ref axis"), *_reference_name(one, across, up)]
+    yield from (one for one in straight if "<text" not in one)
     for one in curves[::-1]:
         yield from _shape(one, colors, across, up, dots=chart.kind == "points")
+    yield from (one for one in straight if "<text" in one)  # names are above the curves
     yield from _marks(chart, across, up)
     marked = [(mark.x, mark.y) for mark in chart.marks if mark.y is not None]
     marked += [at for one in chart.extra if one.shape == "dots" for at in one.parts[0][:1]]
@@ -117,11 +119,10 @@ def _shape(
                 yield svg.rectangle(a, top, b - a - 0.5, bottom - top, f"bar {one.letter}")
         yield from _name_of_bars(one, across, up)
     elif one.shape == "ellipse":
-        for (x, y), (wide, high) in zip(one.parts[0], one.spans, strict=True):
-            rx = across.place(x + (wide or 0.0)) - across.place(x)
-            ry = up.place(y) - up.place(y + (high or 0.0))
-            yield (f'<ellipse cx="{svg.pixel(across.place(x))}" cy="{svg.pixel(up.place(y))}" '
-                   f'rx="{svg.pixel(rx)}" ry="{svg.pixel(ry)}" class="area f{n}"/>')  # fmt: skip
+        (a, low), (b, high) = ((across.place(x), up.place(y)) for x, y in one.parts[0])
+        yield (f'<ellipse cx="{svg.pixel((a + b) / 2)}" cy="{svg.pixel((low + high) / 2)}" '
+               f'rx="{svg.pixel((b - a) / 2)}" ry="{svg.pixel((low - high) / 2)}" '
+               f'class="area f{n}"/>')  # fmt: skip
     elif one.shape == "area":
         yield svg.path((svg.curve_pixels(part, across, up) for part in one.parts), f"area f{n}",
                    closed=True)  # fmt: skip
@@ -165,13 +166,13 @@ def _guides(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterato
             while any(start < b and start + wide > a and y == h for a, b, h in taken):
                 y += 13
             taken.append((start, start + wide, y))
-            yield svg.label(x - 4 if ends else x + 4, y, text, "small dim" + " e" * ends)
+            yield svg.label(x - 4 if ends else x + 4, y, text, "small dim over" + " e" * ends)
         elif guide.y is not None:
             y = up.place(guide.y)
             yield svg.line(across.start, y, across.end, y, kind)
             if all(abs(y - other) > svg.FONT for other in heights):
                 heights.append(y)
-                yield svg.label(across.end - 4, y - 4, text, "small dim e")
+                yield svg.label(across.end - 4, y - 4, text, "small dim over e")
 
 
 def _reference_name(one: Series, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
@@ -179,12 +180,12 @@ def _reference_name(one: Series, across: svg.PixelScale, up: svg.PixelScale) -> 
     pixels = svg.curve_pixels(one.parts[0], across, up)
     (x, y), (end, low) = pixels[0].tolist(), pixels[-1].tolist()
     if len(pixels) > 2:
-        yield svg.label(end + 6, low - 6, one.name, "small dim")
+        yield svg.label(end + 6, low - 6, one.name, "small dim over")
     elif abs(low - y) < 0.05 * abs(end - x):
-        yield svg.label(x + 4, y - 4, one.name, "small dim")
+        yield svg.label(x + 4, y - 4, one.name, "small dim over")
     else:
         middle, turn = pixels[0] + 0.72 * (pixels[1] - pixels[0]), np.arctan2(low - y, end - x)
-        text = svg.label(0, 12, one.name, "small dim m")
+        text = svg.label(0, 12, one.name, "small dim over m")
         place = f"translate({svg.pixel(middle[0])} {svg.pixel(middle[1])})"
         yield f'<g transform="{place} rotate({np.degrees(turn):.1f})">{text}</g>'
 
@@ -220,13 +221,16 @@ def _labels(
     at = _letter_places(pixels, across, marks) if number else [(0.0, y) for y in ends]
     order = sorted(range(len(named)), key=lambda i: at[i][1])
     heights = _spread_heights([at[i][1] for i in order], up.end + 6, up.start - 2)
+    placed: list[Point] = []
     for i, y in zip(order, heights, strict=True):
         one, n = named[i], colors.color_of(named[i].name)
         left = across.end + 6
         if dots:
             x, here = pixels[i][0]
             yield svg.circle(left + 5, y, 3.5, f"f{n}")
-            yield svg.label(x + 5, here - 4, one.letter, "small")
+            close = any(abs(x - a) < BADGE and abs(here - b) < APART for a, b in placed)
+            placed.append((x - 2 * APART * close, here))  # a letter is right of its dot, else left
+            yield svg.label(x - 5 if close else x + 5, here - 4, one.letter, "small" + " e" * close)
         elif number:
             yield svg.line(left, y, left + 22, y, f"line s{n} d{n}")
             for x, here in (at[i], (left + 11, y)):

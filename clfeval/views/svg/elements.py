@@ -98,13 +98,13 @@ def shorten(text: str, room: float, size: float = FONT) -> str:
     return shorten_name(printable(text), max(int(room / LETTER / size), 4))
 
 
-def fold(text: str, room: float, size: float = FONT) -> list[str]:
-    """Return a text in lines about as wide as the room."""
+def fold(text: str, room: float, size: float = FONT, apart: str = " ") -> list[str]:
+    """Return a text in lines about as wide as the room, broken where words are `apart`."""
     lines: list[str] = []
-    for word in printable(text).split(" "):
+    for word in printable(text).split(apart):
         word = shorten(word, room, size)
-        if lines and text_width(f"{lines[-1]} {word}", size) <= room:
-            lines[-1] += f" {word}"
+        if lines and text_width(f"{lines[-1]}{apart}{word}", size) <= room:
+            lines[-1] += f"{apart}{word}"
         else:
             lines.append(word)
     return lines

@@ -9,18 +9,19 @@ from math import cos, pi, sin
 import numpy as np
 
 from clfeval.formatting import format_count, format_number, printable
-from clfeval.pages.chart import Chart, Series
+from clfeval.pages.chart import Chart
 from clfeval.views.canvas import shorten_names_apart
 from clfeval.views.svg import elements as svg
 from clfeval.views.svg.colors import Colors
 
 ROW = 23  # pixels
-PLOT = 110  # pixels between names and words, at least
+PLOT = 90  # pixels between names and words, at least
 BOLD = 1.12  # of the width of letters that are not bold
 MOST_ROWS = 50  # of intervals or bars
 NUMBERED = 20  # rows and columns of a matrix with numbers in its cells, at most
 STRONGEST = 0.5  # opacity of a cell, at most: text on it stays legible
 RADAR = 200  # pixels of one radar
+HEADS = 320  # pixels for the names of all columns of a matrix
 
 
 def rows_height(chart: Chart) -> float:
@@ -33,13 +34,15 @@ def draw_rows(chart: Chart, colors: Colors, width: float, _height: float) -> Ite
     """Yield a line for each series: its name, a value with its interval or a bar, its words."""
     shown = chart.series[:MOST_ROWS]
     names = [printable(one.name) for one in shown]
-    words = [one.words or _number(one) for one in shown]
+    words = [one.words or ("–" if one.values[0] is None else f"{one.values[0]:,.10g}")
+             for one in shown]  # fmt: skip
     small, bars = svg.FONT - 2, chart.kind == "bars"
-    widest = [BOLD * max((svg.text_width(text, size) for text in texts), default=0.0)
+    bold = BOLD if any(one.sign == "best" for one in shown) else 1.0
+    widest = [bold * max((svg.text_width(text, size) for text in texts), default=0.0)
               for texts, size in ((names, svg.FONT), (words, small))]  # fmt: skip
     left = 10 + min(widest[0], 0.36 * width, max(width - 30 - PLOT - widest[1], 0.2 * width))
     beside = 10 + min(widest[1], max(width - PLOT - 20 - left, 0.2 * width))
-    cut = shorten_names_apart(names, int((left - 10) / svg.LETTER / svg.FONT / BOLD) + 1)
+    cut = shorten_names_apart(names, int((left - 10) / svg.LETTER / svg.FONT / bold) + 1)
     words = [svg.shorten(text, beside - 6, small) for text in words]
     values = [v for one in shown for v in chain(one.values, *one.spans) if v is not None]
     values += [guide.x for guide in chart.guides if guide.x is not None] + [0.0] * bars
@@ -63,9 +66,9 @@ def draw_rows(chart: Chart, colors: Colors, width: float, _height: float) -> Ite
                 yield svg.label(min(x, width - wide - 4), 9, guide.text, "small dim m")
     for i, (one, name, text) in enumerate(zip(shown, names, words, strict=True)):
         y, n = 14 + ROW * (i + 0.5), colors.color_of(one.name)
-        bold = " best" * (one.sign == "best")
-        yield svg.label(left, y + 4, cut[name], f"e{bold}", title=one.name)
-        yield svg.label(width - beside + 4, y + 4, text, f"small{bold}")
+        best = " best" * (one.sign == "best")
+        yield svg.label(left, y + 4, cut[name], f"e{best}", title=one.name)
+        yield svg.label(width - beside + 4, y + 4, text, f"small{best}")
         if (value := one.values[0]) is None:
             continue
         x = across.place(value)
@@ -85,13 +88,18 @@ def draw_rows(chart: Chart, colors: Colors, width: float, _height: float) -> Ite
         yield svg.label(6, bottom + 50, text, "small dim")
 
 
-def _number(one: Series) -> str:
-    return "–" if one.values[0] is None else f"{one.values[0]:,.10g}"
-
-
 def matrix_height(chart: Chart) -> float:
     """Return the height of a matrix, without its title."""
-    return _cell_size(len(chart.series)) * len(chart.series) + 40
+    _, fits, key = _heads(chart)
+    return _cell_size(len(chart.series)) * len(chart.series) + 40 + 14 * len(key) * (not fits)
+
+
+def _heads(chart: Chart) -> tuple[bool, bool, list[str]]:
+    """Return whether columns are the rows, whether their names fit, and else a key of these."""
+    square = chart.names in ((), tuple(one.name for one in chart.series))
+    longest = max((svg.text_width(name, svg.FONT - 2) for name in chart.names), default=0.0)
+    fits = longest < min(104, HEADS / max(len(chart.names), 1))
+    return square, fits, [] if square else _numbered_names(chart)
 
 
 def _cell_size(rows: int) -> float:
@@ -108,20 +116,16 @@ def draw_matrix(chart: Chart, _colors: Colors, width: float, _height: float) -> 
     room = min(max(map(svg.text_width, names), default=0) + 26, 0.4 * width)
     cut = shorten_names_apart(names, int((room - 26) / svg.LETTER / svg.FONT) + 1)
     left, top = 8 + room, 20
-    wide = min(
-        (width - left - 6) / max(columns, 1), (100 if columns < 5 else 64) if numbered else high
-    )
+    most_wide = (100 if columns < 5 else 64) if numbered else high
+    wide = min((width - left - 6) / max(columns, 1), most_wide)
     values = [v for one in shown for v in one.values if v is not None]
     most = max(map(abs, values), default=0) or 1.0
     whole = all(float(value).is_integer() for value in values)
-    heads = chart.names
-    square = heads == tuple(one.name for one in shown) or not heads
-    fits = heads and max(svg.text_width(head, svg.FONT - 2) for head in heads) < wide + 4
-    if square and numbered and not fits:  # numbers, which stand before the names of the rows
-        heads, names = tuple(str(j + 1) for j in range(columns)), []
-        names = [f"{i} {cut[printable(one.name)]}" for i, one in enumerate(shown, start=1)]
-    else:
-        names = [cut[name] for name in names]
+    names = [cut[name] for name in names]
+    square, fits, key = _heads(chart)
+    heads = chart.names if fits else tuple(str(j + 1) for j in range(columns))
+    if square and numbered and not fits:  # the numbers stand before the names of the rows
+        names = [f"{i} {name}" for i, name in enumerate(names, start=1)]
     every = max(1, round(26 / wide))  # columns from one name to the next
     if numbered or not square:
         for j, head in enumerate(heads):
@@ -146,18 +150,21 @@ def draw_matrix(chart: Chart, _colors: Colors, width: float, _height: float) -> 
             elif numbered:
                 yield svg.label(x + wide / 2, middle, "–", "small m dim")
     text = svg.shorten(chart.x.label, width - left, svg.FONT - 2)
-    yield svg.label(left, top + high * len(shown) + 14, text, "small dim")
+    below = top + high * len(shown) + 14
+    yield svg.label(left, below, text, "small dim")
+    for i, text in enumerate([] if fits else key, start=1):
+        yield svg.label(6, below + 14 * i, text, "small dim")
 
 
 def radars_height(chart: Chart) -> float:
     """Return the height of a row of radars with the names of their rays."""
-    return RADAR + 24 + 14 * len(_ray_names(chart))
+    return RADAR + 24 + 14 * len(_numbered_names(chart))
 
 
-def _ray_names(chart: Chart) -> list[str]:
-    """Return the names of rays with their numbers, in lines as wide as a usual picture."""
+def _numbered_names(chart: Chart) -> list[str]:
+    """Return the names of rays or columns with numbers, in lines as wide as a usual picture."""
     text = "   ".join(f"{i} {name}" for i, name in enumerate(chart.names, start=1))
-    return svg.fold(text, 470, svg.FONT - 2)
+    return svg.fold(text, 470, svg.FONT - 2, apart="   ")
 
 
 def draw_radars(chart: Chart, colors: Colors, width: float, _height: float) -> Iterator[str]:
@@ -179,5 +186,5 @@ def draw_radars(chart: Chart, colors: Colors, width: float, _height: float) -> I
         words = f" {one.words}" if one.words else ""
         name = svg.shorten(one.name, each - svg.text_width(words) - 8)
         yield svg.label(middle[0], 12, f"{name}{words}", "m", title=one.name)
-    for i, text in enumerate(_ray_names(chart)):
+    for i, text in enumerate(_numbered_names(chart)):
         yield svg.label(6, RADAR + 36 + 14 * i, text, "small dim")
