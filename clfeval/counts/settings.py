@@ -260,7 +260,8 @@ def resolve_settings(opened: Predictions) -> CountSettings:
     # scores that are integers may be classes that truth lacks in its first rows
     scored = [one for one in columns.models if one.kind == "score" and not roles.kind]
     texts = {one.name: settled.texts(one) for one in scored}
-    unsure = {name: some for name, some in texts.items() if all(map(_is_integer, some))}
+    unsure = {name: some for name, some in texts.items()
+              if all(is_score(text) and float(text) % 1 == 0 for text in some)}  # fmt: skip
     if positive and not (unsure or _strange_values(settled, tuple(found))):
         return settled
     reading = columns.readings("plain")[columns.truth]
@@ -328,10 +329,6 @@ def with_model_kinds(settled: CountSettings, kinds: Mapping[str, Kind]) -> Count
         kinds = dict.fromkeys((model.name for model in columns.models), next(iter(kinds.values())))
     models = tuple(replace(one, kind=kinds.get(one.name, one.kind)) for one in columns.models)
     return replace(settled, columns=replace(columns, models=models))
-
-
-def _is_integer(text: str) -> bool:
-    return is_score(text) and float(text) % 1 == 0
 
 
 def _strange_values(settled: CountSettings, classes: tuple[str, ...]) -> dict[str, frozenset[str]]:

@@ -66,6 +66,7 @@ class Guide:
     x: float | None = None
     y: float | None = None
     limit: bool = False  # of a gate
+    rows: tuple[str, ...] = ()  # of intervals, where it is; else at all
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,5 +108,6 @@ def _gate_limits(result: Document, rows: Sequence[Row], measure: str) -> Iterato
             models.setdefault((gate.kind, gate.metric, gate.limit), set()).add(gate.model)
     for (kind, metric, limit), names in models.items():
         part = metric.removeprefix(measure).replace(".", " ")
-        who = f" of {join_names(sorted(map(str, names)))}" if len(names) < len(rows) else ""
-        yield Guide(f"gate{part}{who} {signs[kind]} {limit:g}", x=limit, limit=True)
+        some = tuple(sorted(map(str, names))) if len(names) < len(rows) else ()
+        who = f" of {join_names(some)}" if some else ""
+        yield Guide(f"gate{part}{who} {signs[kind]} {limit:g}", x=limit, limit=True, rows=some)

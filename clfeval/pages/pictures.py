@@ -196,7 +196,8 @@ def _tune_jpt(result: Document) -> Iterator[Chart]:
             first, last = map(format_number, ends)
             finding = f"{what} of {one.name}: {first} to {last} as positives become more frequent."
         label = "threshold" if chart.name == "cuts" else what
-        key = tuple(note for note in chart.key if "--" not in note.text)  # options are of a screen
+        # options are of a screen
+        key = tuple(replace(note, text=note.text.partition(": --")[0]) for note in chart.key)
         chart = replace(chart, y=replace(chart.y, label=label), key=key)
         yield replace(chart, finding=finding, rank="main")
 
@@ -222,13 +223,7 @@ def _mlcps(result: Document) -> Iterator[Chart]:
         yield replace(profile, rank="main", x=Axis("darker is better"), key=(), series=series,
                       names=profile.names[: len(columns)], finding=finding)  # fmt: skip
     if scatter := charts.get("scatter"):
-        dots = [(y, one.name) for one in scatter.series for _, y in one.parts[0][:1] if one.name]
-        finding = (
-            f"Smallest SD of named models: {min(dots)[1]}, {min(dots)[0]:.3f}."
-            if dots
-            else "No SD."
-        )
-        yield replace(scatter, finding=finding)
+        yield replace(scatter, finding=sentence(result, "first", "firm", "order"))
 
 
 def _ranks(result: Document) -> Iterator[Chart]:
@@ -278,7 +273,7 @@ def _history(result: Document) -> Iterator[Chart]:
             key=(*notes[-NOTES:], *left),
             title=f"{heading_of(measure)} by label", y=replace(chart.y, label=heading_of(measure)),
             x=Axis("label", ends=chart.x.ends, names=tuple(labels)),
-            finding=f"{heading_of(measure)} at {labels[-1]}: {'; '.join(last[:3])}.",
+            finding=f"{heading_of(measure)} at {labels[-1]}: {'; '.join(last)}.",
         )  # fmt: skip
 
 

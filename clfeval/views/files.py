@@ -94,10 +94,10 @@ def picture_named(
         return wanted[0]
     if not known:
         raise UsageError.new(f"{said}'{target}': there are no pictures", "unknown-table")
-    how = ", or --show," if said else ", or picture,"
-    hint = f"name the file{how} after one: {list_names(known, len(known))}"
+    how = suggestion(stem, known) or f"name the file after one: {list_names(known, len(known))}"
+    hint = f"{how}; or give {'--show ' if said else 'picture='}NAME"
     what = f"{said}'{target}': which picture is not known"
-    raise UsageError.new(what, "unknown-table", hint=suggestion(stem, known) or hint)
+    raise UsageError.new(what, "unknown-table", hint=hint)
 
 
 def check_names(command: str, names: Sequence[str], said: str = "") -> None:

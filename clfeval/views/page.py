@@ -267,8 +267,9 @@ def _slider_panel(result: Document) -> str:
     island = dumps(data).replace("<", "\\u003c").replace("&", "\\u0026")
     options = "".join(f'<option value="{i}">{escape(one["name"])}</option>'
                       for i, one in enumerate(models))  # fmt: skip
-    numbers = {"sensitivity": "sensitivity", "specificity": "specificity", "ppv": "PPV",
-               "npv": "NPV", "benefit": "net benefit", "alarms": "alarms per 1,000"}  # fmt: skip
+    numbers = {"threshold": "listed threshold", "sensitivity": "sensitivity", "ppv": "PPV",
+               "specificity": "specificity", "npv": "NPV", "benefit": "net benefit",
+               "alarms": "alarms per 1,000"}  # fmt: skip
     shown = "".join(f'<div><dt>{title}</dt><dd id="now-{key}"></dd></div>'
                     for key, title in numbers.items())  # fmt: skip
     fields = (

@@ -24,28 +24,30 @@ function move(now) {
     const [low, high, least, most] = values.split(" ").map(Number);
     const at = left + (now[x] - low) / (high - low) * (right - left);
     const up = bottom + (now[y] - least) / (most - least) * (top - bottom);
-    const mine = (!model || model === name) && isFinite(at) && (!y || isFinite(up));
+    const inside = !y || (up >= top - 1 && up <= bottom + 1);
+    const mine = (!model || model === name) && isFinite(at) && inside;
     const kind = y ? "circle" : "line";
     const mark = group.firstChild || group.appendChild(document.createElementNS(group.namespaceURI, kind));
     mark.setAttribute("class", "now");
     mark.setAttribute("visibility", mine ? "visible" : "hidden");
-    const to = y ? { cx: at, cy: Math.max(top, Math.min(bottom, up)), r: 6 } : { x1: at, x2: at, y1: bottom, y2: top };
+    const to = y ? { cx: at, cy: up, r: 6 } : { x1: at, x2: at, y1: bottom, y2: top };
     if (mine) for (const key in to) mark.setAttribute(key, to[key]);
   }
 }
 
-function show() {
+// while a number is typed its field keeps the text; done says that it shall hold what is in force
+function show(done) {
   const points = data.models[places.model].points, now = rates();
   field.point.max = points.length - 1;
   field.point.value = points.length - 1 - places.point;
   field.point.setAttribute("aria-valuetext", `threshold ${now.threshold}`);
-  if (document.activeElement !== field.threshold) field.threshold.value = now.threshold;
+  if (done || document.activeElement !== field.threshold) field.threshold.value = now.threshold;
   field.logit.value = Math.round(logit(places.prevalence) / STEP);
   field.logit.setAttribute("aria-valuetext", `prevalence ${text(places.prevalence, 4)}`);
-  if (document.activeElement !== field.prevalence) field.prevalence.value = Number(places.prevalence.toPrecision(4));
+  if (done || document.activeElement !== field.prevalence) field.prevalence.value = Number(places.prevalence.toPrecision(4));
   for (const one of form.querySelectorAll("dd")) {
     const value = now[one.id.slice(4)];
-    one.textContent = text(value, one.id === "now-alarms" ? 1 : 3);
+    one.textContent = one.id === "now-threshold" ? value : text(value, one.id === "now-alarms" ? 1 : 3);
     one.dataset.value = value;
   }
   move(now);
@@ -71,13 +73,13 @@ form.addEventListener("input", (event) => {
   if (name === "prevalence" && value > 0 && value < 1) places.prevalence = Number(value);
   show();
 });
-form.addEventListener("change", show);
+form.addEventListener("change", () => show(true));
 form.addEventListener("submit", (event) => event.preventDefault());
 document.getElementById("back").addEventListener("click", () => {
   start(places.model);
   places.prevalence = data.prevalence;
-  show();
+  show(true);
 });
 start(0);
 form.hidden = false;
-show();
+show(true);

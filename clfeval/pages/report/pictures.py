@@ -76,7 +76,8 @@ def differences(result: Document) -> Iterator[Chart]:
             continue
         margin = result.parameters.get("margin", {}).get(measure)
         guides = [Guide("no difference", x=0.0)]
-        guides += [Guide("margin", x=x, limit=True) for x in (-margin, margin)] if margin else []
+        guides += [Guide(f"red: margin ±{margin:g}", x=x, limit=True)
+                   for x in ((-margin, margin) if margin else ())]  # fmt: skip
         series = []
         for row in here:
             name = f"{row['model']} − {row['reference']}" if several else str(row["model"])

@@ -33,8 +33,10 @@ def draw_curves(chart: Chart, colors: Colors, width: float, height: float) -> It
     heights = [y for _, y in points] + [one.y for one in chart.guides if one.y is not None]
     heights += [y for one in behind if one.shape == "dots" for y in chain(*one.spans)
                 if y is not None]  # fmt: skip
-    notes = [line for text in _notes(chart, len(curves) - len(named), colors)
-             for line in svg.fold(text, width - 12, svg.FONT - 2)]  # fmt: skip
+    greys = (len(curves) - len(named)) * bool(colors.numbers and chart.kind == "lines")
+    texts = [f"grey: {format_count(greys, 'other model')}"] * bool(greys)
+    texts += [note.text.format(*note.names) for note in chart.key]
+    notes = [line for text in texts for line in svg.fold(text, width - 12, svg.FONT - 2)]
     bottom = height - 40 - STRIP * bool(chart.below) - 13 * len(notes)
     marks = any(mark.y is None for mark in chart.marks)
     up = svg.axis_scale(chart.y, heights, bottom, 8.0 + 14 * marks)
@@ -50,8 +52,10 @@ def draw_curves(chart: Chart, colors: Colors, width: float, height: float) -> It
     yield from _frame(chart, across, up, ticks)
     for one in chart.extra:
         yield from _shape(one, colors, across, up)
-    if chart.below:
-        yield from _strip(chart.below, across, bottom + 22)
+    most = max((abs(y) for one in chart.below for _, y in one.parts[0]), default=0.0) or 1.0
+    strip = svg.PixelScale(-most, most, bottom + STRIP + 2, bottom + 2)
+    for one in chart.below:  # bars below the axis, of one series up, of the other down
+        yield from _shape(one, Colors(), across, strip)
     straight = [*_guides(chart, across, up)]
     for one in drawn:
         if one not in curves:
@@ -74,13 +78,6 @@ def draw_curves(chart: Chart, colors: Colors, width: float, height: float) -> It
                f'data-pixels="{ends}" data-values="{values}"></g>')  # fmt: skip
     for i, text in enumerate(notes):
         yield svg.label(6, height - 13 * (len(notes) - i) + 8, text, "small dim")
-
-
-def _notes(chart: Chart, greys: int, colors: Colors) -> Iterator[str]:
-    if greys and colors.numbers and chart.kind == "lines":
-        yield f"grey: {format_count(greys, 'other model')}"
-    for note in chart.key:
-        yield note.text.format(*note.names)
 
 
 def _frame(
@@ -143,14 +140,6 @@ def _name_of_bars(one: Series, across: svg.PixelScale, up: svg.PixelScale) -> It
         yield svg.label(x, y, svg.shorten(one.name, (across.end - across.start) / 2), "e" * right)
 
 
-def _strip(bars: Sequence[Series], across: svg.PixelScale, top: float) -> Iterator[str]:
-    """Yield bars below an axis: those of one series up, of the other down."""
-    most = max((abs(y) for one in bars for y in (p[1] for p in one.parts[0])), default=0.0) or 1.0
-    up = svg.PixelScale(-most, most, top + STRIP - 20, top - 20)
-    for one in bars:
-        yield from _shape(one, Colors(), across, up)
-
-
 def _guides(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
     """Yield named straight lines; the name is where the plot has more room."""
     taken, heights = list[tuple[float, float, float]](), list[float]()
@@ -180,7 +169,7 @@ def _reference_name(one: Series, across: svg.PixelScale, up: svg.PixelScale) -> 
     pixels = svg.curve_pixels(one.parts[0], across, up)
     (x, y), (end, low) = pixels[0].tolist(), pixels[-1].tolist()
     if len(pixels) > 2:
-        yield svg.label(end + 6, low - 6, one.name, "small dim over")
+        yield svg.label(end + 6, low - 26, one.name, "small dim over")
     elif abs(low - y) < 0.05 * abs(end - x):
         yield svg.label(x + 4, y - 4, one.name, "small dim over")
     else:
@@ -192,11 +181,14 @@ def _reference_name(one: Series, across: svg.PixelScale, up: svg.PixelScale) -> 
 
 def _marks(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterator[str]:
     """Yield letters: over a dotted line, or at a point."""
+    taken: list[float] = []
     for mark in chart.marks:
         x = across.place(mark.x)
         if mark.y is None:
             yield svg.line(x, up.start, x, up.end, "ref axis")
-            yield svg.label(x, up.end - 4, mark.letter, "m dim")
+            near = [at for at in taken if abs(x - at) < svg.FONT]
+            taken.append(max(near) + svg.FONT if near else x)
+            yield svg.label(taken[-1], up.end - 4, mark.letter, "m dim")
         else:
             y = up.place(mark.y)
             yield svg.circle(x, y, BADGE, "ground dot axis")
@@ -230,7 +222,9 @@ def _labels(
             yield svg.circle(left + 5, y, 3.5, f"f{n}")
             close = any(abs(x - a) < BADGE and abs(here - b) < APART for a, b in placed)
             placed.append((x - 2 * APART * close, here))  # a letter is right of its dot, else left
-            yield svg.label(x - 5 if close else x + 5, here - 4, one.letter, "small" + " e" * close)
+            yield svg.label(
+                x - 5 if close else x + 5, here - 4, one.letter, "small over" + " e" * close
+            )
         elif number:
             yield svg.line(left, y, left + 22, y, f"line s{n} d{n}")
             for x, here in (at[i], (left + 11, y)):
@@ -265,7 +259,8 @@ def _points_along(curve: Floats, across: svg.PixelScale) -> Floats:
     along = np.concatenate([[0.0], np.cumsum(steps)])
     at = np.array(PLACES) * along[-1]
     points = np.column_stack([np.interp(at, along, curve[:, i]) for i in range(2)])
-    inside = points[points[:, 0] < across.end - BADGE]
+    inside = points[abs(points[:, 0] - (across.start + across.end) / 2)
+                    < (across.end - across.start) / 2 - BADGE]  # fmt: skip
     return inside if len(inside) else curve[-1:]
 
 

@@ -27,7 +27,8 @@ HEADS = 320  # pixels for the names of all columns of a matrix
 def rows_height(chart: Chart) -> float:
     """Return the height of a chart of intervals or bars, without its title."""
     shown = min(len(chart.series), MOST_ROWS)
-    return ROW * shown + 62 + 14 * (len(chart.series) > MOST_ROWS or bool(chart.left))
+    notes = len(chart.series) > MOST_ROWS or bool(chart.left) or len(chart.guides) > 1
+    return ROW * shown + 62 + 14 * notes
 
 
 def draw_rows(chart: Chart, colors: Colors, width: float, _height: float) -> Iterator[str]:
@@ -56,14 +57,18 @@ def draw_rows(chart: Chart, colors: Colors, width: float, _height: float) -> Ite
     middle, text = (across.start + across.end) / 2, svg.shorten(chart.x.label, width)
     middle = max(min(middle, width - svg.text_width(text) / 2), svg.text_width(text) / 2 + 4)
     yield svg.label(middle, bottom + 34, text, "m")
-    ends: list[float] = []
+    taken, below = list[tuple[float, float]](), list[str]()
     for guide in chart.guides:
-        if guide.x is not None:
-            x, wide = across.place(guide.x), svg.text_width(guide.text, svg.FONT - 2) / 2
-            yield svg.line(x, 12, x, bottom, "ref limit" if guide.limit else "ref axis")
-            if all(abs(x - end) > 2 * wide for end in ends):
-                ends.append(x)
-                yield svg.label(min(x, width - wide - 4), 9, guide.text, "small dim m")
+        x, wide = across.place(guide.x or 0.0), svg.text_width(guide.text, small) / 2
+        lines = [(14.0 + ROW * i, 14.0 + ROW * (i + 1)) for i, one in enumerate(shown)
+                 if one.name in guide.rows] if guide.rows else [(12.0, bottom)]  # fmt: skip
+        kind = "ref limit" if guide.limit else "ref axis"
+        yield from (svg.line(x, top, x, end, kind) for top, end in lines)
+        if all(abs(x - at) > wide + half + 6 for at, half in taken):
+            taken.append((x, wide))
+            yield svg.label(min(x, width - wide - 4), 9, guide.text, "small dim m")
+        else:
+            below.append(guide.text)
     for i, (one, name, text) in enumerate(zip(shown, names, words, strict=True)):
         y, n = 14 + ROW * (i + 0.5), colors.color_of(one.name)
         best = " best" * (one.sign == "best")
@@ -84,8 +89,10 @@ def draw_rows(chart: Chart, colors: Colors, width: float, _height: float) -> Ite
                           ((a, low), (b, high)) if end is not None)  # fmt: skip
         yield svg.circle(x, y, 4, f"f{n}")
     if left_out := len(chart.series) - len(shown) + chart.left:
-        text = f"{format_count(left_out, 'more row')} not shown"
-        yield svg.label(6, bottom + 50, text, "small dim")
+        below.append(f"{format_count(left_out, 'more row')} not shown")
+    yield svg.label(
+        6, bottom + 50, svg.shorten("; ".join(dict.fromkeys(below)), width, small), "small dim"
+    )
 
 
 def matrix_height(chart: Chart) -> float:
