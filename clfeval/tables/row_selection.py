@@ -185,13 +185,16 @@ def refuse_train_and_test(
         tests = [one for one in counts if one.strip().casefold() in (wanted if flag else TEST)]
         others = [one for one in counts if one.strip().casefold() not in TRAIN]
         where = f"{column} = '{(tests or others)[0]}'"
-        what = f"marks training and test rows: which should be evaluated? {list_values(counts)}"
-        hint = (
+        sure = named or words <= {*TRAIN, *TEST, "is", "in", "set", "split"}  # else a model?
+        what = f"{'marks' if sure else 'may mark'} training and test rows: which should be "
+        what += f"evaluated? {list_values(counts)}"
+        hint = "" if sure else f"if it is a model, add {format_option('--model', '*')}; else "
+        hint += (
             f"add {format_option('--where', where)} to evaluate one part, "
             f"{format_option('--by', name)} to compare the parts, or "
             f"{format_option('--ignore', name)} to pool all rows"
         )
-        code, fixes = "train-and-test", {"where": where}
+        code, fixes = "train-and-test", {"where": where} if sure else {}
         raise DataError.new(what, code, files[0].name, None, name, hint=hint, fixes=fixes)
 
 

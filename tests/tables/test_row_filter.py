@@ -183,3 +183,15 @@ def test_a_baseline_has_the_same_rows() -> None:
         30,
         pytest.approx(-4 / 30),
     )
+
+
+def test_a_model_named_like_a_mark_gets_no_proposed_rows() -> None:
+    """A flag named exactly so selects rows; of another 0/1 column only a person can know."""
+    rows = "\n".join(f"{i % 2},{i * 5 % 7 % 2},{i * 3 % 5 % 2}" for i in range(40))
+    write("m.csv", f"truth,a/b test,other\n{rows}\n")
+    done = program("report", "m.csv", "-q")
+    assert done.code == 3
+    assert "may mark training and test rows" in done.err
+    assert "if it is a model, add --model '*'" in done.err
+    assert "try:" not in done.err
+    assert program("report", "m.csv", "--model", "*", "-q").code == 0
