@@ -270,6 +270,27 @@ def phidelta(
 
 
 @public_function
+def count(table: Any, said: Input, on_open: OnOpen) -> Iterator[PreparedResult]:
+    """Count predictions of two classes; `save("NAME.counts.parquet")` writes the counts.
+
+    The file has the number of rows of each combination of slices, truth and predicted labels, and
+    for each model with scores those of each score: what every other command needs but for
+    comparisons of scores. It has no ids. Files are given to the other functions in place of a
+    table, several are added. Table `models` has the numbers of counts. Tables are never changed.
+    Raises UsageError and DataError.
+    """
+    from clfeval.methods.count.result import count_result
+
+    with open_predictions(table, replace(said, ranks=True)) as predictions:
+        on_open(predictions)
+        sample = read_sample(predictions)
+        counted = _need_predictions(sample, "count")
+        yield PreparedResult(
+            lambda: count_result(counted), sample.facts, partial(truth_digest, sample)
+        )
+
+
+@public_function
 def tune_jpt(
     table: Any, said: Input, options: TuneOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:

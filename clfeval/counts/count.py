@@ -27,6 +27,7 @@ from clfeval.counts.evaluated_rows import (
     slice_label,
     slice_rows,
 )
+from clfeval.counts.files import StoredCounts, read_counts
 from clfeval.counts.group_rows import group_rows
 from clfeval.counts.invalid_rows import (
     PatternCheck,
@@ -57,6 +58,7 @@ from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import Facts, ModelColumns, Predictions
 from clfeval.tables.frames import collect, engine_errors, nw
 from clfeval.tables.input import ColumnNames, Input, find_column
+from clfeval.tables.layouts.counts_file import COUNTS_FILE
 from clfeval.tables.layouts.long import read_confusion_files
 from clfeval.tables.scan import scan
 
@@ -73,7 +75,8 @@ class PredictionCounts:
     uncut: the range of scores of models without a threshold, whose votes are meaningless. reread:
     models whose first rows looked like labels and which hold scores. order: the classes of truth,
     --classes and columns, as declared, else in natural order. labelled: counts the labels of more
-    than two classes, None where a model holds probabilities.
+    than two classes, None where a model holds probabilities. stored: counts that were read from
+    files, where there are no rows.
     """
 
     slices: Mapping[str | None, PatternCounts]
@@ -91,6 +94,7 @@ class PredictionCounts:
     labelled: Callable[[], dict[str | None, ClassPatterns]] | None = None
     top: TopRows | None = None
     uncut: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    stored: StoredCounts | None = None
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -124,6 +128,18 @@ class PredictionCounts:
             {model: count for model, count in grouped.ties.items() if count}, judged.blank,
             tuple(sorted(settled.reread)), settled.roles, kept, order,
             grouped_labels(judged, settled, order), top, uncut,
+        )  # fmt: skip
+
+    @classmethod
+    def from_stored(cls, found: StoredCounts) -> PredictionCounts:
+        """Build from counts files."""
+        about, kept = found.about, found.kept
+        classes = tuple(about["classes"])
+        uncut = {name: (low, high) for name, (low, high) in about["uncut"].items()}
+        return cls(
+            found.patterns, found.files, about["positive"], classes, kept.settled.columns.models,
+            about["thresholds"], {}, 0, (), kept.settled.roles, kept, classes, None, None, uncut,
+            found,
         )  # fmt: skip
 
     @property
@@ -186,12 +202,16 @@ class PredictionCounts:
     def joint(self, *, scores: bool) -> JointCounts:
         """Return the distinct rows of predictions, or (one more pass) of predictions and scores."""
         if scores and any(model.kind != "label" for model in self.models):
+            if self.stored is not None:
+                self.kept.frames()  # which has none
             return self._once("joint", partial(joint_counts, self.kept), lambda found: len(found.n))
         one = self.patterns
         return JointCounts.from_rows(one.models, one.truth, one.votes, None, one.n, one.unit)
 
     def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
         """Return the score counts of model i, for the whole table and slices: one more pass."""
+        if self.stored is not None:
+            return self.stored.scores[i]
         count = partial(count_model_scores, self.kept, i)
         return self._once(("scores", i), count, lambda found: len(found[None].scores))
 
@@ -241,6 +261,10 @@ def count_predictions(
     `top`: each model's highest rows are predicted positive, instead of thresholds; `any_range`:
     allow scores outside 0..1 without threshold. Raises DataError with every problem of the table.
     """
+    if opened.layout is COUNTS_FILE:
+        if top is not None:
+            raise bad_option("--top needs rows, but the table holds counts", "leave it out")
+        return PredictionCounts.from_stored(read_counts(opened))
     if top is not None and opened.roles.threshold:
         raise bad_option("--top and --threshold cannot be combined")
     try:

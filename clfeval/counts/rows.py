@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from functools import reduce
 from itertools import product
+from operator import add
 from typing import Any, TypeVar
 
 import numpy as np
@@ -142,8 +144,39 @@ def _row_owners(n: Counts, owners: Ints | None) -> Owners:
     return n.astype(np.float64) ** 2 if owners is None else owners
 
 
-def read_scored_rows(kept: EvaluatedRows) -> ScoredRows:
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredScores(ScoredRows):
+    """The scores of counts files in place of rows; a slice is the numbers of the slices in it."""
+
+    counts: Sequence[Mapping[str | None, ScoreCounts]] = ()
+
+    @classmethod
+    def from_counted(cls, counted: PredictionCounts) -> StoredScores:
+        """Build from the counts of models, of which no two are known to be the same."""
+        scored = tuple(i for i, model in enumerate(counted.models) if model.kind != "label")
+        labels = [label for label in counted.slices if label is not None]
+        slices = {label: np.array([k]) for k, label in enumerate(labels)}
+        names = tuple(np.array([float(i)]) for i in scored)
+        counts = [counted.scores(i) for i in scored]
+        return cls(scored, names, np.zeros(0, bool), None, slices, None, counts=counts)
+
+    def ranked(self, j: int) -> tuple[ScoreCounts, Ints]:
+        """Return the score counts of a model, and its number."""
+        return self.counts[j][None], np.array([j])
+
+    def slice_scores(self, whole: ScoreCounts, place: Ints, label: str) -> tuple[ScoreCounts, Ints]:
+        """Return the score counts of a slice and their indices in `whole`."""
+        labels = [one for one in self.counts[place.item()] if one is not None]
+        parts = [self.counts[place.item()][labels[k]] for k in self.slices[label].tolist()]
+        found = reduce(add, parts)
+        return found, np.searchsorted(whole.scores, found.scores)
+
+
+def read_scored_rows(counted: PredictionCounts) -> ScoredRows:
     """Read the evaluated rows with the scores of all models, sorted by content: one pass."""
+    if counted.stored is not None:
+        return StoredScores.from_counted(counted)
+    kept = counted.kept
     columns = kept.settled.columns
     scored = tuple(i for i, model in enumerate(columns.models) if model.kind != "label")
     owned = columns.cluster is not None
@@ -200,7 +233,7 @@ def truth_digest(sample: Sample) -> str | None:
     counted = sample.counted
     if counted is None and not sample.sampled:
         return None
-    if counted is None:
+    if counted is None or counted.stored is not None:
         parts = set[str]()
         for label, one in (*sample.slices.items(), *sample.runs.items()):
             totals = zip(one.positives.tolist(), one.negatives.tolist(), strict=True)

@@ -91,7 +91,8 @@ class Document:
     methods: results of other commands on the same rows, by command. truth: the digest of ids and
     truth, if requested; it does not depend on models. again: the result was read from a file, so
     nothing more can be computed. python: its texts name keywords of Python instead of options.
-    runs: of a batch, results of runs to show on its page, by name.
+    runs: of a batch, results of runs to show on its page, by name. counted: of `count`, the table
+    and the description of its file.
     """
 
     command: str
@@ -109,6 +110,7 @@ class Document:
     again: bool = field(default=False, compare=False)
     python: bool = field(default=False, compare=False)
     runs: Mapping[str, Document] = field(default_factory=dict, compare=False)
+    counted: Any = field(default=None, compare=False)
 
     @property
     def passed(self) -> bool:

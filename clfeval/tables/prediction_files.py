@@ -53,6 +53,7 @@ from clfeval.tables.invalid_cells import (
     with_delimiter_hint,
 )
 from clfeval.tables.layouts import long, wide
+from clfeval.tables.layouts.counts_file import open_counts_files, read_description
 from clfeval.tables.row_selection import (
     filter_columns,
     filtered_rows,
@@ -372,6 +373,10 @@ def open_predictions(
             yield whole
         return
     with open_files(tables, roles) as files:
+        held = [read_description(file) for file in files]
+        if any(held):
+            yield open_counts_files(files, held, roles)
+            return
         files = run_files(files) if roles.run == FILE_NAME else files
         found = _recognise_predictions(files, roles)
         expand = found.layout.expand

@@ -36,8 +36,10 @@ FORMATS = {
     "junit": FileFormat(".xml", "clfeval.views.ci:as_junit", lists_gates=True),
     "metrics": FileFormat(".metrics.json", "clfeval.views.documents:as_metrics"),
     "svg": FileFormat(".svg", "clfeval.views.svg.picture:as_svg", ("picture", "options")),
+    "counts": FileFormat(".counts.parquet", "clfeval.counts.files:as_counts_file"),
     "png": FileFormat(".png", "clfeval.views.svg.png:as_png", ("picture", "options")),
 }
+COUNTS = ".counts.parquet"
 PICTURES = (".svg", ".png")  # suffixes of pictures; a name that ends in / is a folder of them
 BY_SUFFIX = {form.suffix: form for form in FORMATS.values()}
 
@@ -172,6 +174,9 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         path, form = Path(name), format_of_file(name, self._said)
         if form.suffix in PICTURES:
             picture_named(self._commands, name, self._wanted.names, self._said)
+        if form.suffix == COUNTS and self._commands[0] != "count":
+            what = f"{self._said}'{name}': only `count` writes counts"
+            raise UsageError.new(what, "bad-suffix", hint=f"clfeval count TABLE --save {name}")
         if form.suffix == ".png":
             from clfeval.views.svg.png import usable_font
 

@@ -134,7 +134,7 @@ def _measures_of_scores(
     assert counted is not None
     from clfeval.counts.rows import read_scored_rows
 
-    every = read_scored_rows(counted.kept)
+    every = read_scored_rows(counted)
     names = [counted.models[i].name for i in every.models]
 
     def one(j: int) -> tuple[list[Row], str] | None:

@@ -100,7 +100,7 @@ def compute_score_results(
     options: ReportOptions, lead: str,
 ) -> ScoreResults:  # fmt: skip
     """Return the results from scores, computed one model at a time."""
-    every = read_scored_rows(counted.kept)
+    every = read_scored_rows(counted)
     names, by = [counted.models[i].name for i in every.models], slice_test_measures(asked)
     inner = [one for one in slice_compared_measures(held, lead, options) if takes_scores(one)]
     measures, digests, lost = list[Row](), list[str](), dict.fromkeys(names, 0.0)

@@ -1,0 +1,209 @@
+"""Counts as a file: written as one Parquet table, and read, merged and taken apart again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Floats, Ints
+from clfeval.counts.evaluated_rows import EvaluatedRows, slice_rows
+from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.settings import CountSettings, input_file, start_fingerprints
+from clfeval.document import InputFile
+from clfeval.errors import UsageError
+from clfeval.records import dataclass
+from clfeval.tables.columns import Predictions
+from clfeval.tables.frames import as_text, collect, concatenate_frames, is_missing, natural_sort_key, nw, pl
+from clfeval.tables.layouts.counts_file import METADATA, SCHEMA, read_description
+
+PATTERNS, SCORES = "patterns", "scores"  # blocks
+COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, besides the slices
+
+
+class StoredRows(EvaluatedRows):
+    """Stands for the rows that counts files do not hold."""
+
+    def frames(self, **_: Any) -> Any:
+        """Raise UsageError: there are no rows."""
+        what = f"this needs rows, but {self.settled.name} holds counts"
+        raise UsageError.new(what, "needs-predictions", hint="give the table of predictions")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredCounts:
+    """The merged counts of files: patterns by slice, and the scores of each model by slice."""
+
+    patterns: Mapping[str | None, PatternCounts]
+    scores: Mapping[int, Mapping[str | None, ScoreCounts]]
+    files: tuple[InputFile, ...]
+    table: pl.DataFrame
+    about: Mapping[str, Any]
+    kept: EvaluatedRows
+
+
+def as_counts_file(result: Any) -> bytes:
+    """Return the bytes of the counts file of a result of `count`."""
+    table, about = result.counted
+    out = BytesIO()
+    table.write_parquet(out, metadata={METADATA: json.dumps(about, sort_keys=True)})
+    return out.getvalue()
+
+
+def count_table(counted: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Return the counts as a table, sorted, and their description.
+
+    The table has a row for each combination of slice values, truth and predicted labels, and for
+    each of slice values, truth and score of a model. parts: digests of the tables that were
+    counted, by which one that is counted twice is noticed. Raises UsageError for counts that need
+    more than integers.
+    """
+    if counted.stored is not None:
+        return counted.stored.table, counted.stored.about
+    if counted.patterns.fractional or counted.patterns.clusters is not None:
+        what = "counts of fractional weights or clusters are not written"
+        raise UsageError.new(what, "needs-rows", counted.name, hint="give rows without them")
+    names = [f"b{j}" for j in range(len(counted.kept.settled.columns.by))]
+    frames = [_pattern_frame(counted, names)]
+    scored = [i for i, model in enumerate(counted.models) if model.kind != "label"]
+    frames += [_score_frame(counted, i, names) for i in scored]
+    table, about = pl.concat(frames), _describe(counted)
+    table = table.sort([name for name in table.columns if name not in ("n", "lo", "hi")])
+    return table, {**about, "parts": [_digest(table, about)]}
+
+
+def _describe(counted: Any) -> dict[str, Any]:
+    """Return the metadata of a counts file, without its digest."""
+    columns = counted.kept.settled.columns
+    kinds = {model.name: "label" if model.kind == "label" else "score" for model in counted.models}
+    return {
+        "schema": SCHEMA, "positive": counted.positive, "classes": list(counted.classes),
+        "models": [{"name": name, "kind": kind} for name, kind in kinds.items()],
+        "thresholds": dict(counted.thresholds), "uncut": dict(counted.uncut),
+        "by": [list(names) for names in columns.facets], "scores": "exact",
+        "rows": sum(file.rows for file in counted.files),
+        "dropped": sum(file.dropped for file in counted.files),
+    }  # fmt: skip
+
+
+def _digest(table: pl.DataFrame, about: Mapping[str, Any]) -> str:
+    """Return the sha256 of counts, the same from every engine and version."""
+    found = sha256(json.dumps(about, sort_keys=True).encode())
+    for name in table.columns:
+        if table[name].dtype == pl.String:  # few runs of equal texts
+            found.update(repr(table[name].rle().struct.unnest().rows()).encode())
+        else:
+            found.update(table[name].fill_null(-1).to_numpy().astype("<f8").tobytes())
+    return found.hexdigest()
+
+
+def _pattern_frame(counted: Any, by: Sequence[str]) -> pl.DataFrame:
+    """Return a row for each combination of slice values, truth and predicted labels."""
+    kept: EvaluatedRows = counted.kept
+    votes = [f"v{i}" for i in range(len(counted.models))]
+    rows = concatenate_frames(kept.frames(votes=True, by=True))
+    table = collect(rows.group_by("t", *votes, *by).agg(nw.col("w").sum()))
+    bits = np.column_stack([table[name].to_numpy().astype(bool) for name in votes])
+    patterns = ["".join("01"[bit] for bit in row) for row in bits.tolist()]
+    return _frame(PATTERNS, table, by, table["t"], table["w"], pattern=patterns)
+
+
+def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
+    """Return a row for each combination of slice values, truth and score of a model."""
+    rows = concatenate_frames(counted.kept.frames(scores=(i,), by=True))
+    table = collect(rows.group_by("t", f"s{i}", *by).agg(nw.col("w").sum()))
+    scores = table[f"s{i}"].to_numpy()
+    return _frame(SCORES, table, by, table["t"], table["w"], model=counted.models[i].name,
+                  key=exact_keys(scores), lo=scores, hi=scores)  # fmt: skip
+
+
+def exact_keys(scores: Floats) -> Ints:
+    """Return integers (n,) in the order of the scores, a different one for each."""
+    bits = (scores + 0.0).view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits)
+
+
+def _frame(
+    block: str, table: Any, by: Sequence[str], truth: Any, n: Any, **more: Any
+) -> pl.DataFrame:
+    """Return counts with the columns of every counts file."""
+    texts = {name: [None if is_missing(v) else as_text(v) for v in table[name].to_list()]
+             for name in by}  # fmt: skip
+    none = pl.lit(None)
+    given = {
+        **{name: pl.Series(texts[name], dtype=pl.String) for name in by},
+        "truth": pl.Series(truth.to_numpy().astype(bool)),
+        "n": pl.Series(n.to_numpy().astype(np.int64)),
+        **{name: one for name, one in more.items() if not isinstance(one, str)},
+    }
+    kinds = {"block": pl.String, **dict.fromkeys(by, pl.String), "model": pl.String,
+             "truth": pl.Boolean, "pattern": pl.String, "key": pl.Int64, "n": pl.Int64,
+             "lo": pl.Float64, "hi": pl.Float64}  # fmt: skip
+    constant = {"block": block, **{k: one for k, one in more.items() if isinstance(one, str)}}
+    made = pl.DataFrame(given)
+    made = made.with_columns(**{name: pl.lit(one) for name, one in constant.items()})
+    absent = [none.cast(kind).alias(name) for name, kind in kinds.items() if name not in made.columns]
+    return made.with_columns(absent).select(pl.col(n).cast(k) for n, k in kinds.items())
+
+
+def read_counts(opened: Predictions) -> StoredCounts:
+    """Read counts files, and add their counts: those of the same thing are summed."""
+    roles, columns = opened.roles, opened.columns
+    about: dict[str, Any] = dict(read_description(opened.files[0]) or {})
+    for more in (read_description(file) or {} for file in opened.files[1:]):
+        about["classes"] = sorted({*about["classes"], *more["classes"]}, key=natural_sort_key)
+        about["parts"] = sorted([*about["parts"], *more["parts"]])
+        for name, (low, high) in more["uncut"].items():
+            old = about["uncut"].get(name, (low, high))
+            about["uncut"][name] = [min(low, old[0]), max(high, old[1])]
+        about |= {name: about[name] + more[name] for name in ("rows", "dropped")}
+    names = [f"b{j}" for j in range(len(columns.by))]
+    keys = [*COUNTED[:1], *names, *COUNTED[1:]]
+    parts = [file.native.to_native() for file in opened.files if file.native is not None]
+    sums = (pl.col("n").sum(), pl.col("lo").min(), pl.col("hi").max())
+    table = pl.concat(parts).group_by(keys).agg(sums).sort(keys).collect(engine="streaming")
+    table = table.select(opened.files[0].columns)
+    texts = dict(zip(columns.by, names, strict=True))
+    patterns = table.filter(pl.col("block") == PATTERNS)
+    votes = np.array([list(text) for text in patterns["pattern"].to_list()], "U1") == "1"
+    votes = votes.reshape(len(patterns), len(columns.models))
+    truth, n = patterns["truth"].to_numpy(), patterns["n"].to_numpy()
+    models = [model.name for model in columns.models]
+    by_slice = {
+        label: PatternCounts.from_votes(models, truth[rows], votes[rows], n[rows])
+        for label, rows in _slices(patterns, columns.facets, texts).items()
+    }
+    scores: dict[int, Mapping[str | None, ScoreCounts]] = {}
+    for i, model in enumerate(columns.models):
+        if model.kind != "label":
+            mine = table.filter((pl.col("block") == SCORES) & (pl.col("model") == model.name))
+            scores[i] = {
+                label: _score_counts(mine[rows]) for label, rows
+                in _slices(mine, columns.facets, texts).items()
+            }  # fmt: skip
+    tasks = start_fingerprints(opened.files)
+    files = tuple(input_file(file, task, (read_description(file) or {})["rows"])
+                  for file, task in zip(opened.files, tasks, strict=True))  # fmt: skip
+    thresholds = {name: np.inf if cut is None else cut for name, cut in about["thresholds"].items()}
+    settled = CountSettings(columns, about["positive"], thresholds, roles, opened.layout,
+                            opened.files, tasks, {})  # fmt: skip
+    rows = sum(file.rows for file in files)
+    kept = StoredRows(settled, "plain", (), ((),) * len(models), True, rows)
+    return StoredCounts(by_slice, scores, files, table, about, kept)
+
+
+def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[str | None, Ints]:
+    """Return the rows of the whole table (None) and of each slice."""
+    columns = {name: table[short].to_list() for name, short in texts.items()}
+    return {None: np.arange(len(table)), **slice_rows(facets, columns)}
+
+
+def _score_counts(table: pl.DataFrame) -> ScoreCounts:
+    truth, n = table["truth"].to_numpy(), table["n"].to_numpy()
+    x = table["lo"].to_numpy()
+    return ScoreCounts.from_scores(x, np.where(truth, n, 0), np.where(truth, 0, n))

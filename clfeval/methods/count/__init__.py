@@ -1,0 +1,1 @@
+"""Counts of a prediction table as a file."""

@@ -1,0 +1,42 @@
+"""The page of count: how many counts the file holds, by model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clfeval.document import Document
+from clfeval.formatting import join_names
+from clfeval.pages.schema import Column, Page, Table, TableView, cols
+from clfeval.pages.table_parts import format_class_counts
+
+TABLES = (
+    Table("models", (
+        Column("model", "text"), Column("kind", "text", among=("labels", "scores")),
+        *cols("cut?", "threshold"), Column("distinct_scores", "count?", "distinct scores"),
+        Column("counts", "count"),
+    ), "", 1),
+)  # fmt: skip
+SUMMARY = cols("count", "rows positives negatives models counts patterns")
+
+
+def headline(result: Document) -> list[str]:
+    """Return the headline: inputs, and the rows of each class."""
+    names = join_names([item.name for item in result.inputs])
+    return [f"Counts of {names}: {format_class_counts(result)}"]
+
+
+def page_tables(_: Document, __: int) -> Iterator[TableView]:
+    """Yield the only table."""
+    columns = {"model": "model", "kind": "kind", "threshold": "threshold",
+               "distinct\nscores": "distinct_scores", "counts": "counts"}  # fmt: skip
+    yield TableView("models", "Counts by model", columns, rank="main")
+
+
+GLOSSARY = {
+    "kind": "whether the model predicts labels or scores",
+    "distinct_scores": "number of different scores of the model",
+    "counts": "number of rows of the file: of a score, a class and a slice",
+    "patterns": "number of different combinations of truth, predictions and slices",
+    "models": "number of models",
+}
+PAGE = Page("count", TABLES, headline, page_tables, lambda _: (), SUMMARY, glossary=GLOSSARY)

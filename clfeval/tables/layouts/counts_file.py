@@ -1,0 +1,85 @@
+"""Files of `clfeval count`: recognised by their metadata, and checked before they are merged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clfeval.errors import DataError, UsageError, list_names
+from clfeval.records import fields
+from clfeval.tables.columns import Columns, Layout, ModelColumns, Predictions
+from clfeval.tables.frames import pl
+from clfeval.tables.input import Input
+from clfeval.tables.scan import TableFile
+
+METADATA = "clfeval.counts"  # the key of the description among the metadata of the file
+SCHEMA = 1
+APPLY = ("positive", "model", "dry_run", "input_format", "several", "ranks", "missing")
+ALIKE = {"positive": "positive class", "models": "models", "thresholds": "thresholds",
+         "by": "slices", "scores": "kind of scores"}  # fmt: skip
+COUNTS_FILE = Layout("counts", "", lambda *_: None, lambda *_: [], lambda *_: [])
+
+
+def read_description(file: TableFile) -> dict[str, Any] | None:
+    """Return what a counts file says of itself; None for other files. DataError if it is newer."""
+    if file.source is None or file.source.format != "parquet":
+        return None
+    text = pl.read_parquet_metadata(file.source.path).get(METADATA)
+    if text is None:
+        return None
+    found: dict[str, Any] = json.loads(text)
+    if found["schema"] != SCHEMA:
+        what = f"counts of schema {found['schema']}, but this version reads schema {SCHEMA}"
+        hint = "count the table again with this version, or read the file with the newer one"
+        raise DataError.new(what, "other-schema", file.name, hint=hint)
+    return found
+
+
+def open_counts_files(
+    files: tuple[TableFile, ...], found: Sequence[Mapping[str, Any] | None], roles: Input
+) -> Predictions:
+    """Return counts files as an opened table; DataError for files that do not fit together.
+
+    Raises UsageError for options that only apply where rows are read.
+    """
+    plain = Input()
+    for one in fields(Input):
+        if one.name not in APPLY and getattr(roles, one.name) != getattr(plain, one.name):
+            what = f"--{one.name.replace('_', '-')} needs rows, but {files[0].name} holds counts"
+            raise UsageError.new(what, "needs-predictions", hint="give it to clfeval count")
+    first, about = files[0].name, found[0]
+    counted: dict[str, str] = {}
+    for file, one in zip(files, found, strict=True):
+        if one is None or about is None:
+            tables = [f.name for f, said in zip(files, found, strict=True) if said is None]
+            what = f"is a table of rows, but {list_names([f.name for f in files if f.name not in tables])} holds counts"
+            raise DataError.new(what, "mixed-inputs", tables[0], hint="count it first: clfeval count")
+        for key, what in ALIKE.items():
+            if one[key] != about[key]:
+                said = f"the {what} are {_listed(one[key])}, in {first} {_listed(about[key])}"
+                raise DataError.new(said, "unequal-counts", file.name, hint="count both tables alike")
+        if not ({*one["classes"]} <= {*about["classes"]} or {*about["classes"]} <= {*one["classes"]}):
+            what = f"its classes are {list_names(one['classes'])}, in {first} {list_names(about['classes'])}"
+            raise DataError.new(what, "unequal-counts", file.name, hint="spell classes alike")
+        for part in one["parts"]:
+            if part in counted:
+                what = f"counts the same rows as {counted[part]}"
+                raise DataError.new(what, "same-counts", file.name, hint="name each counts file once")
+            counted[part] = file.name
+    assert about is not None
+    if roles.positive not in (None, about["positive"]):
+        what = f"its positive class is '{about['positive']}', not '{roles.positive}'"
+        hint = "count the table with the other --positive"
+        raise DataError.new(what, "unknown-positive", first, hint=hint)
+    models = tuple(ModelColumns(one["name"], one["kind"], (one["name"],)) for one in about["models"])
+    by = tuple(map(tuple, about["by"]))
+    return Predictions(files, COUNTS_FILE, Columns("truth", models=models, facets=by), {}, roles)
+
+
+def _listed(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return list_names([f"{name}={cut}" for name, cut in value.items()])
+    if isinstance(value, list):
+        return list_names([one["name"] if isinstance(one, dict) else str(one) for one in value])
+    return f"'{value}'"
