@@ -18,8 +18,16 @@ from clfeval.counts.settings import CountSettings, input_file, start_fingerprint
 from clfeval.document import InputFile
 from clfeval.errors import UsageError
 from clfeval.records import dataclass
-from clfeval.tables.columns import Predictions
-from clfeval.tables.frames import as_text, collect, concatenate_frames, is_missing, natural_sort_key, nw, pl
+from clfeval.tables.columns import ColumnPeek, Predictions
+from clfeval.tables.frames import (
+    as_text,
+    collect,
+    concatenate_frames,
+    is_missing,
+    natural_sort_key,
+    nw,
+    pl,
+)
 from clfeval.tables.layouts.counts_file import METADATA, SCHEMA, read_description
 
 PATTERNS, SCORES = "patterns", "scores"  # blocks
@@ -147,7 +155,9 @@ def _frame(
     constant = {"block": block, **{k: one for k, one in more.items() if isinstance(one, str)}}
     made = pl.DataFrame(given)
     made = made.with_columns(**{name: pl.lit(one) for name, one in constant.items()})
-    absent = [none.cast(kind).alias(name) for name, kind in kinds.items() if name not in made.columns]
+    absent = [
+        none.cast(kind).alias(name) for name, kind in kinds.items() if name not in made.columns
+    ]
     return made.with_columns(absent).select(pl.col(n).cast(k) for n, k in kinds.items())
 
 
@@ -190,8 +200,9 @@ def read_counts(opened: Predictions) -> StoredCounts:
     files = tuple(input_file(file, task, (read_description(file) or {})["rows"])
                   for file, task in zip(opened.files, tasks, strict=True))  # fmt: skip
     thresholds = {name: np.inf if cut is None else cut for name, cut in about["thresholds"].items()}
+    seen = {name: ColumnPeek(frozenset(about["classes"])) for name in (columns.truth, *models)}
     settled = CountSettings(columns, about["positive"], thresholds, roles, opened.layout,
-                            opened.files, tasks, {})  # fmt: skip
+                            opened.files, tasks, seen)  # fmt: skip
     rows = sum(file.rows for file in files)
     kept = StoredRows(settled, "plain", (), ((),) * len(models), True, rows)
     return StoredCounts(by_slice, scores, files, table, about, kept)
@@ -200,7 +211,8 @@ def read_counts(opened: Predictions) -> StoredCounts:
 def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[str | None, Ints]:
     """Return the rows of the whole table (None) and of each slice."""
     columns = {name: table[short].to_list() for name, short in texts.items()}
-    return {None: np.arange(len(table)), **slice_rows(facets, columns)}
+    found: dict[str | None, Ints] = {None: np.arange(len(table))}
+    return found | slice_rows(facets, columns)
 
 
 def _score_counts(table: pl.DataFrame) -> ScoreCounts:

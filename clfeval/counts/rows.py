@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from functools import reduce
+from hashlib import sha256
 from itertools import product
 from operator import add
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.counts.classes import encode_classes, predicted_labels
 from clfeval.counts.clusters_and_weights import Owned, Owners, clusters_or_weights, merge_equal_rows
 from clfeval.counts.count import PredictionCounts, Sample
-from clfeval.counts.evaluated_rows import EvaluatedRows, cluster_numbers, slice_rows_of_tables
+from clfeval.counts.evaluated_rows import cluster_numbers, slice_rows_of_tables
 from clfeval.counts.patterns import order_by_name
 from clfeval.counts.scores import ScoreCounts, is_new_score
 from clfeval.document import Row

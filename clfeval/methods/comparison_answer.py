@@ -130,8 +130,13 @@ def comparison_answers(
     yield from slice_comparison_answer(rows, lead, options.reference)
 
 
-def explain_untested(options: ReportOptions, *, same_rows: bool) -> str:
-    """Return why models were not tested against the best; empty if tested, or with --reference."""
+def explain_untested(options: ReportOptions, *, same_rows: bool, stored: bool = False) -> str:
+    """Return why models were not tested against the best; empty if tested, or with --reference.
+
+    stored: the scores are those of counts files.
+    """
+    if stored and options.confidence is not None:
+        return "No comparison of scores: counts do not show which rows the scores share."
     if options.reference is not None or (same_rows and options.confidence is not None):
         return ""
     if options.confidence is None:

@@ -53,7 +53,7 @@ from clfeval.tables.invalid_cells import (
     with_delimiter_hint,
 )
 from clfeval.tables.layouts import long, wide
-from clfeval.tables.layouts.counts_file import open_counts_files, read_description
+from clfeval.tables.layouts.counts_file import are_counts_files, open_counts_files
 from clfeval.tables.row_selection import (
     filter_columns,
     filtered_rows,
@@ -354,7 +354,8 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
         return
     with open_sources(paths, said) as sources, converting_engine_errors(sources):
         files = tuple(map(open_source, sources))
-        check_same_columns(files)
+        if not are_counts_files(files):
+            check_same_columns(files)
         yield tuple(filtered_rows(file, said.where) for file in files)
 
 
@@ -373,9 +374,8 @@ def open_predictions(
             yield whole
         return
     with open_files(tables, roles) as files:
-        held = [read_description(file) for file in files]
-        if any(held):
-            yield open_counts_files(files, held, roles)
+        if are_counts_files(files):
+            yield open_counts_files(files, roles)
             return
         files = run_files(files) if roles.run == FILE_NAME else files
         found = _recognise_predictions(files, roles)

@@ -113,7 +113,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     counts, counted, scored = sample.slices[None], sample.counted, ScoreResults()
     uncut = {} if counted is None else counted.uncut
     lead = LEAD_OF_SCORES if has_scored_model(sample) else LEAD_OF_LABELS
-    held = compared_measures(asked, lead, options)
+    held = [one for one in compared_measures(asked, lead, options)
+            if not takes_scores(one) or counted is None or counted.stored is None]  # fmt: skip
     rows = label_measure_rows(sample, asked, options.interval_settings) + unscored_model_rows(
         sample, asked
     )
@@ -138,7 +139,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     tables: dict[str, Rows] = {"measures": metrics, **scored.tables}
     if options.dummies:
         tables["baselines"] = _baseline_rows(sample, asked, judged, scored.baselines)
-    by, instead = lead, None
+    stored = counted is not None and counted.stored is not None and bool(scored.measures)
+    by, instead = LEAD_OF_LABELS if stored else lead, None
     if options.reference in counts.models and options.reference not in getattr(
             estimates.get(lead), "models", counts.models):  # fmt: skip
         by, instead = LEAD_OF_LABELS, lead
@@ -191,7 +193,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             "scores" if same == scored.same else "predictions"),
         worth=_best_by_net_benefit(sample, firsts, options),
         tests=tables.get("calibration_tests", ()),
-        untested=explain_untested(options, same_rows=patterns is not None),
+        untested=explain_untested(options, same_rows=patterns is not None, stored=stored),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
         first = prefix_threshold(first, sample.thresholds)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from clfeval.errors import DataError, UsageError, list_names
-from clfeval.records import fields
+from clfeval.records import fields, replace
 from clfeval.tables.columns import Columns, Layout, ModelColumns, Predictions
 from clfeval.tables.frames import pl
 from clfeval.tables.input import Input
@@ -36,45 +36,56 @@ def read_description(file: TableFile) -> dict[str, Any] | None:
     return found
 
 
-def open_counts_files(
-    files: tuple[TableFile, ...], found: Sequence[Mapping[str, Any] | None], roles: Input
-) -> Predictions:
+def are_counts_files(files: Sequence[TableFile]) -> bool:
+    """Return whether files hold counts; DataError if only some do."""
+    held = [read_description(file) is not None for file in files]
+    if any(held) and not all(held):
+        table, counts = files[held.index(False)].name, files[held.index(True)].name
+        what = f"is a table of rows, but {counts} holds counts"
+        hint = f"count it first: clfeval count {table} --save NAME.counts.parquet"
+        raise DataError.new(what, "mixed-inputs", table, hint=hint)
+    return any(held)
+
+
+def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions:
     """Return counts files as an opened table; DataError for files that do not fit together.
 
     Raises UsageError for options that only apply where rows are read.
     """
     plain = Input()
-    for one in fields(Input):
-        if one.name not in APPLY and getattr(roles, one.name) != getattr(plain, one.name):
-            what = f"--{one.name.replace('_', '-')} needs rows, but {files[0].name} holds counts"
+    for name in (field.name for field in fields(Input)):
+        if name not in APPLY and getattr(roles, name) != getattr(plain, name):
+            what = f"--{name.replace('_', '-')} needs rows, but {files[0].name} holds counts"
             raise UsageError.new(what, "needs-predictions", hint="give it to clfeval count")
+    found = [read_description(file) or {} for file in files]
     first, about = files[0].name, found[0]
     counted: dict[str, str] = {}
     for file, one in zip(files, found, strict=True):
-        if one is None or about is None:
-            tables = [f.name for f, said in zip(files, found, strict=True) if said is None]
-            what = f"is a table of rows, but {list_names([f.name for f in files if f.name not in tables])} holds counts"
-            raise DataError.new(what, "mixed-inputs", tables[0], hint="count it first: clfeval count")
         for key, what in ALIKE.items():
             if one[key] != about[key]:
-                said = f"the {what} are {_listed(one[key])}, in {first} {_listed(about[key])}"
-                raise DataError.new(said, "unequal-counts", file.name, hint="count both tables alike")
-        if not ({*one["classes"]} <= {*about["classes"]} or {*about["classes"]} <= {*one["classes"]}):
-            what = f"its classes are {list_names(one['classes'])}, in {first} {list_names(about['classes'])}"
+                said = f"its {what}: {_listed(one[key])}; in {first}: {_listed(about[key])}"
+                hint = "count both tables alike"
+                raise DataError.new(said, "unequal-counts", file.name, hint=hint)
+        mine, others = {*one["classes"]}, {*about["classes"]}
+        if not (mine <= others or others <= mine):
+            what = f"its classes are {_listed(one['classes'])}, in {first} "
+            what += _listed(about["classes"])
             raise DataError.new(what, "unequal-counts", file.name, hint="spell classes alike")
         for part in one["parts"]:
             if part in counted:
                 what = f"counts the same rows as {counted[part]}"
-                raise DataError.new(what, "same-counts", file.name, hint="name each counts file once")
+                hint = "give the counts of each table once"
+                raise DataError.new(what, "same-counts", file.name, hint=hint)
             counted[part] = file.name
-    assert about is not None
     if roles.positive not in (None, about["positive"]):
         what = f"its positive class is '{about['positive']}', not '{roles.positive}'"
         hint = "count the table with the other --positive"
         raise DataError.new(what, "unknown-positive", first, hint=hint)
-    models = tuple(ModelColumns(one["name"], one["kind"], (one["name"],)) for one in about["models"])
-    by = tuple(map(tuple, about["by"]))
-    return Predictions(files, COUNTS_FILE, Columns("truth", models=models, facets=by), {}, roles)
+    names = [(one["name"], one["kind"]) for one in about["models"]]
+    models = tuple(ModelColumns(name, kind, (name,)) for name, kind in names)
+    columns = Columns("truth", models=models, facets=tuple(map(tuple, about["by"])))
+    roles = replace(roles, by=columns.by, positive=about["positive"])
+    return Predictions(files, COUNTS_FILE, columns, {}, roles)
 
 
 def _listed(value: Any) -> str:
