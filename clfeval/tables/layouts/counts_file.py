@@ -66,7 +66,7 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
                 said = f"its {what}: {_listed(one[key])}; in {first}: {_listed(about[key])}"
                 hint = "count both tables alike"
                 raise DataError.new(said, "unequal-counts", file.name, hint=hint)
-        mine, others = {*one["classes"]}, {*about["classes"]}
+        mine, others = ({*each["classes"]} - {each["positive"]} for each in (one, about))
         if not (mine <= others or others <= mine):
             what = f"its classes are {_listed(one['classes'])}, in {first} "
             what += _listed(about["classes"])
