@@ -28,8 +28,10 @@ from clfeval.tables.frames import (
     nw,
     pl,
 )
-from clfeval.tables.layouts.counts_file import METADATA, SCHEMA, read_description
+from clfeval.tables.layouts.counts_file import FILE, METADATA, SCHEMA, read_description
 
+SUFFIX = ".counts.parquet"
+PLAIN = ("block", "b0", "model", "truth", "pattern", "key", "n", "lo", "hi")  # with one slice
 PATTERNS, SCORES = "patterns", "scores"  # blocks
 COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, besides the slices
 
@@ -175,9 +177,14 @@ def read_counts(opened: Predictions) -> StoredCounts:
     names = [f"b{j}" for j in range(len(columns.by))]
     keys = [*COUNTED[:1], *names, *COUNTED[1:]]
     parts = [file.native.to_native() for file in opened.files if file.native is not None]
+    if columns.by == (FILE,) and about["by"] != [[FILE]]:  # what other slices count is added
+        about["by"] = [[FILE]]
+        stems = [file.display_name.removesuffix(SUFFIX) for file in opened.files]
+        parts = [part.with_columns(b0=pl.lit(stem)).select(PLAIN)
+                 for part, stem in zip(parts, stems, strict=True)]  # fmt: skip
     sums = (pl.col("n").sum(), pl.col("lo").min(), pl.col("hi").max())
     table = pl.concat(parts).group_by(keys).agg(sums).sort(keys).collect(engine="streaming")
-    table = table.select(opened.files[0].columns)
+    table = table.select("block", *names, *PLAIN[2:])
     texts = dict(zip(columns.by, names, strict=True))
     patterns = table.filter(pl.col("block") == PATTERNS)
     votes = np.array([list(text) for text in patterns["pattern"].to_list()], "U1") == "1"

@@ -69,6 +69,7 @@ from clfeval.methods.report.comparisons import (
     runs_as_slices,
     slice_label_estimates,
 )
+from clfeval.methods.report.heterogeneity import heterogeneity_rows
 from clfeval.methods.report.model_estimates import identical_columns
 from clfeval.methods.report.multiclass_result import confusion_rows, model_rows, multiclass_result
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
@@ -185,6 +186,9 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             numbers_by_measure(options.margin, _measure_table_names), options,
         )  # fmt: skip
         tables |= found_slices
+        apart = not any(own.spans for own, _ in sizes.values())  # no cluster is in two groups
+        if apart and (groups := heterogeneity_rows(judged, sample.facets, options.confidence)):
+            tables["heterogeneity"] = groups
         compared_rows += more_rows
     models = RowsBySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics)))
     first, *more = report_answer(

@@ -128,6 +128,11 @@ TABLES = (
         *METRIC, MODEL, *cols("text", "largest smallest"), *cols("estimate", "gap"),
         *cols("count", "slices"),
     )),
+    Table("heterogeneity", (
+        *cols("text", "by"), *METRIC, MODEL, *cols("count", "groups"),
+        *cols("estimate", "mean new_group"), *cols("number", "tau"), *cols("part?", "i2"),
+        *cols("number", "statistic"), Column("p", "p"),
+    )),
     Table("baselines", (
         *METRIC, MODEL, *cols("number?", "value"), *cols("number", "observed"), Column("p", "p?"),
         *cols("text", "method"),

@@ -23,6 +23,7 @@ from clfeval.pages.table_parts import (
     column_heading,
     existing_tables,
     format_exact,
+    format_interval,
     sort_by_column,
 )
 
@@ -161,6 +162,11 @@ def slice_tables(result: Document) -> Iterator[TableView]:
     yield from existing_tables(result, TableView(
         "extremes", "Largest differences between slices",
         "measure model largest smallest gap slices",
+    ), TableView(
+        "heterogeneity", "Groups of rows: mean over groups, and a new group",
+        {"by": "by", "measure": "measure", "model": "model", "groups": "groups", "mean": "mean",
+         "new group": lambda row: format_interval(as_estimate(row["new_group"])),
+         "I²": "i2", "p": "p"}, lead="mean", rank="asked", whole=True,
     ))  # fmt: skip
 
 
@@ -314,6 +320,15 @@ MEANINGS: Mapping[str, str] = {
     "largest": "tested slice with the largest value",
     "smallest": "tested slice with the smallest value",
     "extremes.slices": "number of slices tested",
+    "heterogeneity.by": "the columns whose values are the groups",
+    "groups": "number of groups with a value and a standard error",
+    "heterogeneity.mean": "mean over groups, of ROC AUC on the logit scale, of the O:E ratio on "
+    "the log scale, weighted by the variance within and between groups (Hartung and Knapp)",
+    "new_group": "range in which a new group's value is expected, at the level of --level",
+    "tau": "standard deviation between groups on that scale, by restricted maximum likelihood",
+    "i2": "share of the variance between values that sampling does not explain",
+    "heterogeneity.statistic": "Cochran's Q of the hypothesis that all groups have one value",
+    "heterogeneity.p": "p-value of that hypothesis",
     "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over slices and measures",
     "worse": "measures by which the slice is significantly worse than outside the slice",
     "equal opportunity": "sensitivity is equal in the slice and outside it",

@@ -16,6 +16,7 @@ from clfeval.tables.scan import TableFile
 METADATA = "clfeval.counts"  # the key of the description among the metadata of the file
 SCHEMA = 1
 APPLY = ("positive", "model", "dry_run", "input_format", "several", "ranks", "missing")
+FILE = "file"  # slices of --by: a file each
 ALIKE = {"positive": "positive class", "models": "models", "thresholds": "thresholds",
          "by": "slices", "scores": "kind of scores"}  # fmt: skip
 COUNTS_FILE = Layout("counts", "", lambda *_: None, lambda *_: [], lambda *_: [])
@@ -52,9 +53,9 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
 
     Raises UsageError for options that only apply where rows are read.
     """
-    plain = Input()
+    plain, by_file = Input(), roles.by == (FILE,)
     for name in (field.name for field in fields(Input)):
-        if name not in APPLY and getattr(roles, name) != getattr(plain, name):
+        if name not in (*APPLY, *["by"] * by_file) and getattr(roles, name) != getattr(plain, name):
             what = f"--{name.replace('_', '-')} needs rows, but {files[0].name} holds counts"
             raise UsageError.new(what, "needs-predictions", hint="give it to clfeval count")
     found = [read_description(file) or {} for file in files]
@@ -83,7 +84,8 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
         raise DataError.new(what, "unknown-positive", first, hint=hint)
     names = [(one["name"], one["kind"]) for one in about["models"]]
     models = tuple(ModelColumns(name, kind, (name,)) for name, kind in names)
-    columns = Columns("truth", models=models, facets=tuple(map(tuple, about["by"])))
+    facets = ((FILE,),) if by_file else tuple(map(tuple, about["by"]))
+    columns = Columns("truth", models=models, facets=facets)
     roles = replace(roles, by=columns.by, positive=about["positive"])
     return Predictions(files, COUNTS_FILE, columns, {}, roles)
 

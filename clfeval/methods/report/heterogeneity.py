@@ -1,0 +1,64 @@
+"""How much measures differ between groups of rows, such as sites, and what a new group has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from clfeval.arrays import Floats
+from clfeval.counts.evaluated_rows import Facets, facet_of
+from clfeval.document import Estimate, Row, as_estimate
+from clfeval.inference.heterogeneity import FEWEST, random_effects
+
+Map = Callable[[Floats], Floats]
+
+
+def _expit(x: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+# of each measure: the scale on which it is about normal, its derivative, and the way back
+SCALES: Mapping[str, tuple[Map, Map, Map]] = {
+    "roc_auc": (lambda x: np.log(x / (1 - x)), lambda x: 1 / (x * (1 - x)), _expit),
+    "oe_ratio": (np.log, lambda x: 1 / x, np.exp),
+}
+
+
+def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None) -> list[Row]:
+    """Return means over the groups of each facet, by measure and model; none without intervals.
+
+    rows: of table `measures`. Of ROC AUC on the logit scale, of the O:E ratio on the log scale,
+    with standard errors by the delta method. Groups without a standard error, or with an area of 0
+    or 1, are left out; at least three are needed.
+    """
+    found = dict[tuple[tuple[str, ...], str, str], list[tuple[float, float]]]()
+    for row in rows if level is not None else ():
+        value, name, error = as_estimate(row["value"]).value, str(row["measure"]), row["se"]
+        if row["slice"] is None or name not in SCALES or value is None or not error:
+            continue
+        if value > 0 and (name != "roc_auc" or value < 1):
+            key = facet_of(str(row["slice"]), facets), name, str(row["model"])
+            found.setdefault(key, []).append((value, float(str(error))))
+    order = sorted(found, key=lambda key: (facets.index(key[0]), [*SCALES].index(key[1])))
+    return [*_rows(found, order, level or 0.95)]
+
+
+def _rows(
+    found: Mapping[tuple[tuple[str, ...], str, str], Sequence[tuple[float, float]]],
+    order: Sequence[tuple[tuple[str, ...], str, str]], level: float,
+) -> Iterator[Row]:  # fmt: skip
+    for key in order:
+        if len(found[key]) < FEWEST:
+            continue
+        (names, measure, model), (values, errors) = key, np.array(found[key]).T
+        scale, slope, back = SCALES[measure]
+        one = random_effects(scale(values), errors * slope(values), level=level)
+        ends = np.array([one.mean, one.low, one.high, one.new_low, one.new_high])
+        mean, low, high, new_low, new_high = back(ends).tolist()
+        yield {
+            "by": " x ".join(names), "measure": measure, "model": model, "groups": one.groups,
+            "mean": Estimate(mean, low, high), "new_group": Estimate(mean, new_low, new_high),
+            "tau": one.tau2**0.5, "i2": None if np.isnan(one.i2) else one.i2,
+            "statistic": one.q, "p": one.p,
+        }  # fmt: skip
