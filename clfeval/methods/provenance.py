@@ -286,7 +286,7 @@ def cluster_summary(patterns: PatternCounts | ClassPatterns | None) -> dict[str,
     if patterns is None or patterns.clusters is None:
         return {}
     if isinstance(patterns.clusters, RowWeights):
-        return {"effective_rows": patterns.clusters.size}
+        return {"effective_rows": float(f"{patterns.clusters.size:.12g}")}  # sums of fractions
     if patterns.fractional:
         every = np.ones((1, len(patterns.n)), bool)
         size = float(share_design(patterns.clusters, every, every)[1][0])

@@ -16,7 +16,7 @@ from clfeval.suite.running import execute_runs
 from tests.suite.mutants import mutated, text
 
 PLACE = re.compile(r".*suite\.yaml:\d+:\d+")
-SOME, ALL = 80, 5000
+SOME, ALL = 120, 5000
 
 
 def read(path: Path, numbers: Sequence[int]) -> list[int]:
