@@ -159,14 +159,16 @@ def slice_tables(result: Document) -> Iterator[TableView]:
          "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
         gaps, 60, FAIRNESS, name="gaps",
     )  # fmt: skip
+    groups = result.tables.get("heterogeneity", ())
+    by: dict[str, Source] = {"by": "by"} if len({row["by"] for row in groups}) > 1 else {}
     yield from existing_tables(result, TableView(
         "extremes", "Largest differences between slices",
         "measure model largest smallest gap slices",
     ), TableView(
         "heterogeneity", "Groups of rows: mean over groups, and a new group",
-        {"by": "by", "measure": "measure", "model": "model", "groups": "groups", "mean": "mean",
+        {**by, "measure": "measure", "model": "model", "mean": "mean",
          "new group": lambda row: format_interval(as_estimate(row["new_group"])),
-         "I²": "i2", "p": "p"}, lead="mean", rank="asked", whole=True,
+         "I²": "i2", "groups": "groups", "p": "p"}, lead="mean", rank="asked",
     ))  # fmt: skip
 
 
