@@ -14,8 +14,9 @@ from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.compare.baseline.read import read_result
 from clfeval.compare.gates.limits import LIMITED, Gates
 from clfeval.counts.ambiguous_labels import refuse_multilabel
-from clfeval.counts.count import PredictionCounts, Sample, count_predictions, read_sample
+from clfeval.counts.count import PredictionCounts, count_predictions
 from clfeval.counts.rows import truth_digest
+from clfeval.counts.sample import Sample, read_sample
 from clfeval.document import Document, ResultNote
 from clfeval.errors import UsageError, bad_option, format_command_line
 from clfeval.measures.catalog import equivalent_names, find_measure
@@ -273,11 +274,10 @@ def phidelta(
 def count(table: Any, said: Input, on_open: OnOpen) -> Iterator[PreparedResult]:
     """Count predictions of two classes; `save("NAME.counts.parquet")` writes the counts.
 
-    The file has the number of rows of each combination of slices, truth and predicted labels, and
-    for each model with scores those of each score: what every other command needs but for
-    comparisons of scores. It has no ids. Files are given to the other functions in place of a
-    table, several are added. Table `models` has the numbers of counts. Tables are never changed.
-    Raises UsageError and DataError.
+    The file says how many rows have each combination of slice, truth and predicted labels, and each
+    score of a model. Other functions take it in place of a table, also several files, whose counts
+    are added; they do not compare scores of models. There are no ids. Table `models` has the
+    numbers of counts. Tables are never changed. Raises UsageError and DataError.
     """
     from clfeval.methods.count.result import count_result
 

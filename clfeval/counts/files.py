@@ -15,7 +15,6 @@ from clfeval.counts.evaluated_rows import EvaluatedRows, slice_rows
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings, input_file, start_fingerprints
-from clfeval.document import InputFile
 from clfeval.errors import UsageError
 from clfeval.records import dataclass
 from clfeval.tables.columns import ColumnPeek, Predictions
@@ -47,19 +46,16 @@ class StoredRows(EvaluatedRows):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredCounts:
-    """The merged counts of files: patterns by slice, and the scores of each model by slice."""
+    """The merged counts of files: the scores of each model by slice, and the file they make."""
 
-    patterns: Mapping[str | None, PatternCounts]
     scores: Mapping[int, Mapping[str | None, ScoreCounts]]
-    files: tuple[InputFile, ...]
     table: pl.DataFrame
     about: Mapping[str, Any]
-    kept: EvaluatedRows
 
 
 def as_counts_file(result: Any) -> bytes:
     """Return the bytes of the counts file of a result of `count`."""
-    table, about = result.counted
+    table, about = result.counted["table"], result.counted["about"]
     out = BytesIO()
     table.write_parquet(out, metadata={METADATA: json.dumps(about, sort_keys=True)})
     return out.getvalue()
@@ -163,8 +159,8 @@ def _frame(
     return made.with_columns(absent).select(pl.col(n).cast(k) for n, k in kinds.items())
 
 
-def read_counts(opened: Predictions) -> StoredCounts:
-    """Read counts files, and add their counts: those of the same thing are summed."""
+def read_counts(opened: Predictions) -> dict[str, Any]:
+    """Read counts files, and add their counts; return the fields of `PredictionCounts`."""
     roles, columns = opened.roles, opened.columns
     about: dict[str, Any] = dict(read_description(opened.files[0]) or {})
     for more in (read_description(file) or {} for file in opened.files[1:]):
@@ -212,7 +208,14 @@ def read_counts(opened: Predictions) -> StoredCounts:
                             opened.files, tasks, seen)  # fmt: skip
     rows = sum(file.rows for file in files)
     kept = StoredRows(settled, "plain", (), ((),) * len(models), True, rows)
-    return StoredCounts(by_slice, scores, files, table, about, kept)
+    return {
+        "slices": by_slice, "files": files, "positive": about["positive"],
+        "classes": tuple(about["classes"]), "order": tuple(about["classes"]),
+        "models": columns.models, "thresholds": about["thresholds"], "ties": {}, "blank_rows": 0,
+        "reread": (), "roles": roles, "kept": kept,
+        "uncut": {name: tuple(ends) for name, ends in about["uncut"].items()},
+        "stored": StoredCounts(scores, table, about),
+    }  # fmt: skip
 
 
 def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[str | None, Ints]:

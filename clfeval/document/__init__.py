@@ -110,7 +110,7 @@ class Document:
     again: bool = field(default=False, compare=False)
     python: bool = field(default=False, compare=False)
     runs: Mapping[str, Document] = field(default_factory=dict, compare=False)
-    counted: Any = field(default=None, compare=False)
+    counted: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def passed(self) -> bool:

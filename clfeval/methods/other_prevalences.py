@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clfeval.arrays import Floats, Ints, divide
-from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts
+from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Estimate, Row, as_estimate
 from clfeval.formatting import (
     format_class_ratio,

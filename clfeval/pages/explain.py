@@ -232,6 +232,7 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "matrix": "plot: ShineThrough of every pair", "forest": _FOREST,
         "curves": "plot: detections over the thresholds of --sweep",
     },
+    "count": {"models": "number of counts of each model"},
     "phidelta": {
         "readings": "interpretation of each point of the diamond",
         "rates": "the 2 x 2 tables, sensitivity and specificity",

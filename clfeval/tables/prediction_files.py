@@ -110,6 +110,10 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
             if roles.decimal == ".":
                 numbers = [name for one in found.models for name in one.columns]
                 refuse_decimal_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
+            comma = roles.decimal == ","
+            written = [
+                n for n, one in peeks.items() if one.percent or (comma and not one.typed_number)
+            ]
             return layout, replace(
                 found,
                 facets=facets,
@@ -120,11 +124,7 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
                 fold=roles.fold_labels,
                 ignored=(*found.ignored, *ignored),
                 bits=_recoded_columns(found, peeks, roles),
-                written=frozenset(
-                    name
-                    for name, column in peeks.items()
-                    if column.percent or (roles.decimal == "," and not column.typed_number)
-                ),
+                written=frozenset(written),
             )
     layout = next(layout for layout in LAYOUTS if layout.name == wanted)
     what = f"not a {wanted} table" if wanted != "probabilities" else "no class probabilities"

@@ -9,8 +9,9 @@ import pytest
 
 import clfeval
 from clfeval.counts import group_rows as group
-from clfeval.counts.count import Sample, count_predictions
+from clfeval.counts.count import count_predictions
 from clfeval.counts.evaluated_rows import EvaluatedRows
+from clfeval.counts.sample import Sample
 from clfeval.methods.mars.options import MarsOptions
 from clfeval.methods.mars.result import mars_result
 from clfeval.methods.phidelta.options import ClassifierOptions, PlaneOptions

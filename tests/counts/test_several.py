@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from clfeval.counts.count import PredictionCounts, Sample, count_predictions
+from clfeval.counts.count import PredictionCounts, count_predictions
+from clfeval.counts.sample import Sample
 from clfeval.errors import DataError
 from clfeval.tables.input import Input
 from clfeval.tables.prediction_files import open_predictions

@@ -7,15 +7,15 @@ from clfeval.options.declaration import Command
 COUNT = Command(
     "count",
     (),
-    have="predictions, or counts of them",
-    want="their counts as one small file, for every other command",
+    have="predictions that stay where they are",
+    want="their counts as a file, for every other command",
     help="""Count predictions into a file that every other command reads.
 
     The file has the numbers of rows with each prediction or score: no ids, no other columns. Files
     of several tables or places are added: clfeval report a.counts.parquet b.counts.parquet
     """,
     examples="""clfeval count preds.parquet --save preds.counts.parquet
-clfeval count 'preds/*.parquet' --positive yes --by site --save week.counts.parquet
+clfeval count 'preds/*.parquet' --by site --save week.counts.parquet
 clfeval count a.counts.parquet b.counts.parquet --save both.counts.parquet
 clfeval report a.counts.parquet b.counts.parquet""",
     brief="truth positive ignore threshold by show save",

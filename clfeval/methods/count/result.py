@@ -58,5 +58,5 @@ def count_result(counted: PredictionCounts) -> Document:
         tables={"models": rows},
         answer=(Answer("counted", text),),
         warnings=tuple(counting_notes(counted)),
-        counted=(table, about),
+        counted={"table": table, "about": about},
     )  # fmt: skip

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.counts.count import PredictionCounts, Sample
+from clfeval.counts.count import PredictionCounts
 from clfeval.counts.evaluated_rows import list_exclusive
 from clfeval.counts.patterns import PatternCounts, from_units
+from clfeval.counts.sample import Sample
 from clfeval.document import Document, ResultNote, Rows
 from clfeval.errors import unknown_model_error
 from clfeval.methods.comparison_answer import comparison_rows

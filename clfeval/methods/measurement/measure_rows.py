@@ -11,7 +11,7 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
-from clfeval.counts.count import Sample
+from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import ResultNote, Row
 from clfeval.inference.resampling import random_stream

@@ -17,7 +17,7 @@ from clfeval.compare.change import (
     p_from_limits,
 )
 from clfeval.compare.families import ALL_PAIRS, family_pairs, joint_maximum_p_values
-from clfeval.counts.count import Sample
+from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Estimate, ResultNote, Row, as_estimate
 from clfeval.formatting import (
     describe_ties,

@@ -7,8 +7,8 @@ from hashlib import sha256
 from typing import Any
 
 from clfeval.compare.families import ALL_PAIRS
-from clfeval.counts.count import Sample
 from clfeval.counts.evaluated_rows import slice_label
+from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Document, ResultNote, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.measures.record import BALANCED

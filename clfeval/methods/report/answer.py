@@ -7,7 +7,7 @@ from math import isfinite
 
 from clfeval.compare.change import BETTER, CHANGED, VERDICTS, WORSE
 from clfeval.compare.families import POWER, BestSet, detectable_difference
-from clfeval.counts.count import Sample
+from clfeval.counts.sample import Sample
 from clfeval.document import Answer, ResultNote, Row, as_estimate, shorten_answer, whole_table_rows
 from clfeval.document.rows import rows_where
 from clfeval.formatting import (

@@ -26,10 +26,11 @@ from clfeval.compare.families import (
 )
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
-from clfeval.counts.count import PredictionCounts, Sample
+from clfeval.counts.count import PredictionCounts
 from clfeval.counts.evaluated_rows import slice_label
 from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.counts.rows import ScoredRows, list_changes
+from clfeval.counts.sample import Sample
 from clfeval.document import Document, Estimate, Row, as_estimate
 from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.inference.hypothesis_tests import cochran_q, mid_p

@@ -10,8 +10,8 @@ import numpy as np
 
 from clfeval.compare.families import BestSet, adjusted_family, best_set, family_pairs
 from clfeval.compare.paired_estimates import PairedEstimates
-from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS
+from clfeval.counts.sample import Sample
 from clfeval.document import (
     Answer,
     Document,

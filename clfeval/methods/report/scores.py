@@ -10,8 +10,9 @@ import numpy as np
 
 from clfeval.arrays import Floats, Ints
 from clfeval.compare.paired_estimates import PairedEstimates
-from clfeval.counts.count import PredictionCounts, Sample
+from clfeval.counts.count import PredictionCounts
 from clfeval.counts.rows import ScoredRows, read_scored_rows
+from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows, cell_value
 from clfeval.document.rows import LazyRows, RowsBySlice, stack_rows

@@ -25,9 +25,9 @@ from clfeval.compare.families import adjusted_fdr, slice_reference_rows
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.clusters_and_weights import ClusterCounts, Owned, subtract_part
-from clfeval.counts.count import Sample
 from clfeval.counts.evaluated_rows import Facets, facet_of
 from clfeval.counts.patterns import CELLS, ConfusionCounts, PatternCounts, from_units
+from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Estimate, Row, as_estimate
 from clfeval.inference.distributions import student_quantile
 from clfeval.methods.measurement.label_measures import (

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Floats
-from clfeval.counts.count import Sample
 from clfeval.counts.patterns import CELLS, ConfusionCounts
+from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, as_estimate
 from clfeval.errors import bad_option

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Floats, Ints
-from clfeval.counts.count import Sample
+from clfeval.counts.sample import Sample
 from clfeval.document import Estimate, Row, Rows
 from clfeval.inference.distributions import bisect
 from clfeval.measures.catalog import CATALOG

@@ -12,8 +12,8 @@ from clfeval.arrays import Bools, Floats, Ints, divide
 from clfeval.compare.change import EQUIVALENT, NOT_WORSE, UNDECIDED, Change, estimate_or_none
 from clfeval.compare.families import adjusted_family, family_pairs, reference_rows
 from clfeval.compare.paired_estimates import RateCovariance, RateEstimates
-from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.sample import Sample
 from clfeval.document import Estimate, Row
 from clfeval.inference.distributions import simultaneous_level
 from clfeval.inference.influence_and_clusters import mean_covariance

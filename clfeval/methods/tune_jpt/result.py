@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import MOST
-from clfeval.counts.count import Sample
 from clfeval.counts.patterns import ConfusionCounts
+from clfeval.counts.sample import Sample
 from clfeval.document import Document, InputFile, ResultNote, Row, Rows, sort_value
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_model_error
 from clfeval.formatting import format_class_ratio, quote_if_ambiguous

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats
-from clfeval.counts.count import Sample
+from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows, sort_value
 from clfeval.document.rows import RowsBySlice, deferred_rows

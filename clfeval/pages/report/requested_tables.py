@@ -160,13 +160,13 @@ def slice_tables(result: Document) -> Iterator[TableView]:
         gaps, 60, FAIRNESS, name="gaps",
     )  # fmt: skip
     groups = result.tables.get("heterogeneity", ())
-    by: dict[str, Source] = {"by": "by"} if len({row["by"] for row in groups}) > 1 else {}
+    facet: dict[str, Source] = {"by": "by"} if len({row["by"] for row in groups}) > 1 else {}
     yield from existing_tables(result, TableView(
         "extremes", "Largest differences between slices",
         "measure model largest smallest gap slices",
     ), TableView(
         "heterogeneity", "Groups of rows: mean over groups, and a new group",
-        {**by, "measure": "measure", "model": "model", "mean": "mean",
+        {**facet, "measure": "measure", "model": "model", "mean": "mean",
          "new group": lambda row: format_interval(as_estimate(row["new_group"])),
          "I²": "i2", "groups": "groups", "p": "p"}, lead="mean", rank="asked",
     ))  # fmt: skip
@@ -324,8 +324,8 @@ MEANINGS: Mapping[str, str] = {
     "extremes.slices": "number of slices tested",
     "heterogeneity.by": "the columns whose values are the groups",
     "groups": "number of groups with a value and a standard error",
-    "heterogeneity.mean": "mean over groups, of ROC AUC on the logit scale, of the O:E ratio on "
-    "the log scale, weighted by the variance within and between groups (Hartung and Knapp)",
+    "heterogeneity.mean": "mean of the groups' values, of ROC AUC on the logit scale and of the "
+    "O:E ratio on the log scale, with an interval by Hartung and Knapp",
     "new_group": "range in which a new group's value is expected, at the level of --level",
     "tau": "standard deviation between groups on that scale, by restricted maximum likelihood",
     "i2": "share of the variance between values that sampling does not explain",

@@ -64,13 +64,14 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
     for file, one in zip(files, found, strict=True):
         for key, what in ALIKE.items():
             if one[key] != about[key]:
-                said = f"its {what}: {_listed(one[key])}; in {first}: {_listed(about[key])}"
+                said = f"its {what}: {_format_values(one[key])}; in {first}: "
+                said += _format_values(about[key])
                 hint = "count both tables alike"
                 raise DataError.new(said, "unequal-counts", file.name, hint=hint)
         mine, others = ({*each["classes"]} - {each["positive"]} for each in (one, about))
         if not (mine <= others or others <= mine):
-            what = f"its classes are {_listed(one['classes'])}, in {first} "
-            what += _listed(about["classes"])
+            what = f"its classes are {_format_values(one['classes'])}, in {first} "
+            what += _format_values(about["classes"])
             raise DataError.new(what, "unequal-counts", file.name, hint="spell classes alike")
         for part in one["parts"]:
             if part in counted:
@@ -90,7 +91,7 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
     return Predictions(files, COUNTS_FILE, columns, {}, roles)
 
 
-def _listed(value: Any) -> str:
+def _format_values(value: Any) -> str:
     if isinstance(value, Mapping):
         return list_names([f"{name}={cut}" for name, cut in value.items()])
     if isinstance(value, list):

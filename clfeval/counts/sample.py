@@ -1,0 +1,129 @@
+"""Counts of predictions, or of a table of counts, as methods take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clfeval.counts.clusters_and_weights import ClusterCounts
+from clfeval.counts.count import PredictionCounts, count_predictions
+from clfeval.counts.evaluated_rows import Facets, slice_label, slice_rows
+from clfeval.counts.patterns import ConfusionCounts, PatternCounts
+from clfeval.counts.settings import input_file, start_fingerprints
+from clfeval.document import InputFile
+from clfeval.errors import UsageError, bad_option, join_texts, list_names
+from clfeval.records import dataclass, field
+from clfeval.tables.columns import Facts, Predictions
+from clfeval.tables.input import ColumnNames, Input, find_column
+from clfeval.tables.layouts.long import read_confusion_files
+
+ConfusionSlices = Mapping[str | None, ConfusionCounts]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Confusion counts of the whole table (slice None), of slices, and of runs.
+
+    counted: the predictions, or None for tables of counts. sampled: counts of rows, not rates.
+    """
+
+    slices: ConfusionSlices
+    files: tuple[InputFile, ...]
+    positive: str
+    negative: tuple[str, ...]
+    roles: Input
+    name: str = ""
+    runs: Mapping[str, ConfusionCounts] = field(default_factory=dict)
+    thresholds: Mapping[str, float | None] = field(default_factory=dict)
+    counted: PredictionCounts | None = None
+    sampled: bool = True
+    facets: Facets = ()
+
+    @property
+    def facts(self) -> Facts:
+        """Facts on the counts: rows, models, thresholds, slices."""
+        counts, counted = self.slices[None], self.counted
+        found: dict[str, object] = {"rows": sum(file.rows for file in self.files)}
+        if dropped := sum(file.dropped for file in self.files):
+            found["rows dropped"] = dropped
+        if counted is not None and counted.multiclass:
+            found["classes"] = f"{len(counted.order)}: {list_names(counted.order)}"
+        else:
+            for word, names in (("positive", (self.positive,)), ("negative", self.negative)):
+                totals = counts.display_units(f"{word}s")
+                ends = dict.fromkeys((totals.min().item(), totals.max().item()))
+                said = " to ".join(f"{number:,.10g}" for number in ends)
+                found[f"{word}: {list_names(names)}"] = said
+        found["models"] = len(counts.models)
+        whole = self.patterns.get(None)
+        if whole is not None and isinstance(whole.clusters, ClusterCounts):
+            found["clusters"] = len(whole.clusters)
+        if cuts := {cut for cut in self.thresholds.values() if cut is not None}:
+            found["thresholds"] = join_texts([f"{cut:g}" for cut in sorted(cuts)])
+        parts = {"runs": len(self.runs), "slices": len(self.slices) - 1}
+        return found | {name: number for name, number in parts.items() if number}
+
+    @property
+    def patterns(self) -> Mapping[str | None, PatternCounts]:
+        """Pattern counts of the table and its slices; empty if only counts per model are known."""
+        slices = {} if self.counted is None else self.counted.slices
+        return {label: one for label, one in slices.items() if label in self.slices}
+
+    @classmethod
+    def from_predictions(cls, counted: PredictionCounts) -> Sample:
+        """Build from counted predictions; slices by run become runs."""
+        slices, runs = dict(counted.confusions), {}
+        if counted.roles.run is not None:
+            prefix = slice_label((counted.roles.run,), ("",))
+            runs = {str(name).removeprefix(prefix): one for name, one in slices.items() if name}
+            slices = {None: slices[None]}
+        table = (counted.files, counted.positive, counted.negative, counted.roles, counted.name)
+        facets = counted.kept.settled.columns.facets
+        return cls(slices, *table, runs, counted.thresholds, counted, facets=facets)
+
+    @classmethod
+    def from_confusions(
+        cls, slices: ConfusionSlices, files: Sequence[InputFile], roles: Input, **more: Any
+    ) -> Sample:
+        """Build from counts of the whole table (None) and of slices, without predictions."""
+        positive, negative = "positive", "negative"
+        if roles.positive is not None:
+            positive, negative = roles.positive, f"not {roles.positive}"
+        return cls(slices, tuple(files), positive, (negative,), roles, **more)
+
+
+def read_sample(opened: Predictions) -> Sample:
+    """Count predictions, or read a counts table."""
+    if opened.layout.expand is None:
+        return Sample.from_predictions(count_predictions(opened))
+    roles, naming = opened.roles, opened.columns.naming
+    for option in ("threshold", "weight", "kind", "cluster"):
+        if getattr(roles, option):
+            what = f"--{option} needs predictions, but the table holds counts"
+            raise UsageError.new(what, "needs-predictions", hint="leave it out")
+    keys, facets = opened.columns.by, opened.columns.facets
+    if {naming, *(find_column(opened.peeks, (name,)) for name in ColumnNames.COUNT)} & set(keys):
+        what = f"{list_names(keys)} is a column of counts or models, not of runs or slices"
+        raise bad_option(what)
+    tasks = start_fingerprints(opened.files)
+    parts = read_confusion_files(opened.files, naming, keys, roles.model)
+    files: list[InputFile] = []
+    for file, task, found in zip(opened.files, tasks, parts, strict=True):
+        # the largest number of observations of any model, summed over runs
+        totals: dict[tuple[str, ...], int] = {}
+        for row in found:
+            total = row.tp + row.fp + row.fn + row.tn
+            totals[row.keys] = max(total, totals.get(row.keys, 0))
+        files.append(input_file(file, task, sum(totals.values())))
+    rows = [row for found in parts for row in found]
+    columns = {name: [row.keys[i] for row in rows] for i, name in enumerate(keys)}
+    slices: dict[str | None, ConfusionCounts] = {None: ConfusionCounts.from_rows(rows)}
+    runs: dict[str, ConfusionCounts] = {}
+    for label, some in slice_rows(facets, columns).items():
+        part = ConfusionCounts.from_rows([rows[i] for i in some.tolist()])
+        if roles.run is None:
+            slices[label] = part
+        else:
+            runs[label.removeprefix(slice_label(keys, ("",)))] = part
+    name = opened.files[0].name
+    return Sample.from_confusions(slices, files, roles, name=name, runs=runs, facets=facets)
