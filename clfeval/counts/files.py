@@ -73,7 +73,7 @@ def count_table(counted: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
         return counted.stored.table, counted.stored.about
     if counted.patterns.fractional or counted.patterns.clusters is not None:
         what = "counts of fractional weights or clusters are not written"
-        raise UsageError.new(what, "needs-rows", counted.name, hint="give rows without them")
+        raise UsageError.new(what, "needs-predictions", counted.name, hint="give rows without them")
     names = [f"b{j}" for j in range(len(counted.kept.settled.columns.by))]
     frames = [_pattern_frame(counted, names)]
     scored = [i for i, model in enumerate(counted.models) if model.kind != "label"]

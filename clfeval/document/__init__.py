@@ -86,13 +86,11 @@ def settings_of(signature: str) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Document:
-    """The result of a command: its answer, summary, tables, gates and warnings.
+    """The result of a command: answer, summary, tables, gates, warnings.
 
     methods: results of other commands on the same rows, by command. truth: the digest of ids and
-    truth, if requested; it does not depend on models. again: the result was read from a file, so
-    nothing more can be computed. python: its texts name keywords of Python instead of options.
-    runs: of a batch, results of runs to show on its page, by name. counted: of `count`, the table
-    and the description of its file.
+    truth, if requested; it does not depend on models. again: read from a file, so nothing more can
+    be computed. python: texts name keywords. runs: of a batch. counted: what `count` writes.
     """
 
     command: str

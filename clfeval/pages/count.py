@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clfeval.document import Document
 from clfeval.formatting import join_names
-from clfeval.pages.schema import Column, Page, Table, TableView, cols
+from clfeval.pages.schema import SHARED, Column, Page, Table, TableView, cols
 from clfeval.pages.table_parts import format_class_counts
 
 TABLES = (
@@ -33,6 +33,7 @@ def page_tables(_: Document, __: int) -> Iterator[TableView]:
 
 
 GLOSSARY = {
+    **SHARED,
     "kind": "whether the model predicts labels or scores",
     "distinct_scores": "number of different scores of the model",
     "counts": "number of rows of the file: of a score, a class and a slice",

@@ -83,9 +83,8 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
     columns = list(peeks)
     facets, asked = parse_facets(roles, columns), roles.by
     roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
-    alone = {"truth": roles.truth, "id": roles.id, "weight": roles.weight, "cluster": roles.cluster}
-    named: dict[str, Sequence[str | None]] = {f"--{one}": (name,) for one, name in alone.items()}
-    named["--by"] = roles.by
+    alone = ("truth", "id", "weight", "cluster")
+    named = {f"--{one}": (getattr(roles, one),) for one in alone} | {"--by": roles.by}
     used = {*chain(*named.values()), *roles.model, roles.run}
     ignored = match_names(file, columns, roles.ignore, what="column")
     ignored += filter_columns(roles, peeks, (*used, *ignored))

@@ -36,8 +36,8 @@ FORMATS = {
     "junit": FileFormat(".xml", "clfeval.views.ci:as_junit", lists_gates=True),
     "metrics": FileFormat(".metrics.json", "clfeval.views.documents:as_metrics"),
     "svg": FileFormat(".svg", "clfeval.views.svg.picture:as_svg", ("picture", "options")),
-    "counts": FileFormat(".counts.parquet", "clfeval.counts.files:as_counts_file"),
     "png": FileFormat(".png", "clfeval.views.svg.png:as_png", ("picture", "options")),
+    "counts": FileFormat(".counts.parquet", "clfeval.counts.files:as_counts_file"),
 }
 COUNTS = ".counts.parquet"
 PICTURES = (".svg", ".png")  # suffixes of pictures; a name that ends in / is a folder of them

@@ -7,8 +7,8 @@ from clfeval.options.declaration import Command
 COUNT = Command(
     "count",
     (),
-    have="predictions that stay where they are",
-    want="their counts as a file, for every other command",
+    have="predictions of models",
+    want="their counts as a file, for all other commands",
     help="""Count predictions into a file that every other command reads.
 
     The file has the numbers of rows with each prediction or score: no ids, no other columns. Files

@@ -324,8 +324,7 @@ MEANINGS: Mapping[str, str] = {
     "extremes.slices": "number of slices tested",
     "heterogeneity.by": "the columns whose values are the groups",
     "groups": "number of groups with a value and a standard error",
-    "heterogeneity.mean": "mean of the groups' values, of ROC AUC on the logit scale and of the "
-    "O:E ratio on the log scale, with an interval by Hartung and Knapp",
+    "heterogeneity.mean": "mean of the groups: of logit ROC AUC or log O:E ratio (Hartung-Knapp)",
     "new_group": "range in which a new group's value is expected, at the level of --level",
     "tau": "standard deviation between groups on that scale, by restricted maximum likelihood",
     "i2": "share of the variance between values that sampling does not explain",
