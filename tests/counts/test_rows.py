@@ -40,7 +40,7 @@ def counted(frame: pl.DataFrame, **roles: object) -> PredictionCounts:
 )  # fmt: skip
 def test_counts_are_those_of_one_model_at_a_time(roles: dict[str, object]) -> None:
     found = counted(table(), **roles)
-    every = read_scored_rows(found.kept)
+    every = read_scored_rows(found)
     assert every.models == (0, 2)
     for j, i in enumerate(every.models):
         alone = found.scores(i)
@@ -57,4 +57,4 @@ def test_counts_are_those_of_one_model_at_a_time(roles: dict[str, object]) -> No
 def test_rows_that_lack_a_value_are_left_out() -> None:
     frame = table(50).with_columns(b=pl.when(pl.int_range(50) < 5).then(None).otherwise("b"))
     found = counted(frame, missing="drop")
-    assert len(read_scored_rows(found.kept).truth) == 45
+    assert len(read_scored_rows(found).truth) == 45

@@ -8,7 +8,7 @@ COUNT = Command(
     "count",
     (),
     have="predictions of models",
-    want="their counts as a file, for all other commands",
+    want="their counts as one file that adds up",
     help="""Count predictions into a file that every other command reads.
 
     The file has the numbers of rows with each prediction or score: no ids, no other columns. Files
