@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from clfeval.errors import DataError, UsageError, list_names
@@ -26,8 +28,7 @@ def read_description(file: TableFile) -> dict[str, Any] | None:
     """Return what a counts file says of itself; None for other files. DataError if it is newer."""
     if file.source is None or file.source.format != "parquet":
         return None
-    text = pl.read_parquet_metadata(file.source.path).get(METADATA)
-    if text is None:
+    if (text := _metadata(file.source.path, file.source.path.stat().st_mtime_ns)) is None:
         return None
     found: dict[str, Any] = json.loads(text)
     if found["schema"] != SCHEMA:
@@ -35,6 +36,11 @@ def read_description(file: TableFile) -> dict[str, Any] | None:
         hint = "count the table again with this version, or read the file with the newer one"
         raise DataError.new(what, "other-schema", file.name, hint=hint)
     return found
+
+
+@cache  # of a file, until it changes
+def _metadata(path: Path, _: int) -> str | None:
+    return pl.read_parquet_metadata(path).get(METADATA)
 
 
 def are_counts_files(files: Sequence[TableFile]) -> bool:
