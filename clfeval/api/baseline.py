@@ -200,7 +200,7 @@ def table_baseline(
         if joined is not None:
             share = rows / math.sqrt(here * there)
             shared = _changes(joined, (result, before), names, share)
-            why = f"{rows:,} of {here:,} ids are shared"
+            why = f"of {here:,} ids here and {there:,} there {rows:,} are shared"
             how = f" ({why}; not paired)"
             why += "; intervals and p-values account for these"
     text = f"rows of {name} and of this table are not paired: {why}"

@@ -108,7 +108,7 @@ def root(
         str | None,
         typer.Option(
             "--guide", metavar="NAME",
-            help="Print a guide: a command, tables, gates, history, ci, numbers, words.",
+            help="Print a guide: of a command, tables, gates, ci, numbers, pictures, words.",
             callback=print_guide, is_eager=True, autocompletion=guide_names,
         ),
     ] = None,

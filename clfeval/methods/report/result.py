@@ -207,6 +207,10 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
 
         tables["at_prevalence"] = [*prevalence_table(sample, options, firsts),
                                    *tables.get("at_prevalence", ())]  # fmt: skip
+    if options.populations:  # curves are those of these rows
+        more = [replace(one, text=f"At the prevalence of these rows, {one.text[:1].lower()}"
+                        f"{one.text[1:]}") if one.code in ("helps", "helps-nowhere") else one
+                for one in more]  # fmt: skip
     if options.uses_thresholds or options.populations:
         from clfeval.methods.report.threshold_rules import threshold_answers
 

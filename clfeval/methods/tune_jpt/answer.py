@@ -117,7 +117,9 @@ class TuneAnswers:
             if constant and self.measure == ACCURACY:
                 yield from self.usable(here)
                 if not number:
-                    text = f"No model has a higher accuracy than {constant}."
+                    cut = _common_threshold(here)
+                    who = f"At {cut}, no model" if cut else "No model"
+                    text = f"{who} has a higher accuracy than {constant}."
                     yield Answer("constant-better", text, (), self.measure)
                     yield from self._margin_answer(here)
                 continue
@@ -206,8 +208,7 @@ class TuneAnswers:
         self, here: Sequence[Row], lead: LeadingModels, constant: str, *, tail: bool
     ) -> Answer:
         names, cell = lead.names, lead.cell
-        cuts = {row.get("threshold") for row in here} - {None}
-        cut = f" and threshold {format_exact(float(str(*cuts)))}" if len(cuts) == 1 else ""
+        cut = f" and {cut}" if (cut := _common_threshold(here)) else ""
         where = "" if here[0]["population"] == "sample" else f"{prevalence_phrase(here[0])}{cut}, "
         most = f"{self._most} {self.short if tail else self.title}"
         value = _with_limits(cell, self.parameters.get("level", 0.95))
@@ -354,3 +355,9 @@ def _with_limits(cell: Estimate, level: float) -> str:
     if low is not None or high is not None:  # a limit that is lacking is infinite
         low, high = (-inf if low is None else low), (inf if high is None else high)
     return with_interval(value, low, high, level, write)
+
+
+def _common_threshold(rows: Sequence[Row]) -> str:
+    """Return the threshold of all models in words, empty where there is none or they differ."""
+    cuts = {row.get("threshold") for row in rows} - {None}
+    return f"threshold {format_exact(float(str(*cuts)))}" if len(cuts) == 1 else ""

@@ -165,10 +165,12 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
                 first = rows_where(rows, "model", rows[0]["model"])
                 kept = evenly_spaced(sorted({float(str(row["threshold"])) for row in first}), 21)
                 rows = list(islice((row for row in rows if row["threshold"] in kept), most))
-            yield TableView(name, title, columns, rows, most, total=len(result.whole(name)),
+            note = HELPS * (name == "decision")
+            yield TableView(name, title, columns, rows, most, note, total=len(result.whole(name)),
                         name="spread" if name == "distribution" else name)  # fmt: skip
 
 
+HELPS = "helps: significantly above treat-all and treat-none, adjusted for all thresholds"
 CLASSES = 6  # shown by default, the lowest F1 first
 WORST = 10  # confusions shown by default
 NARROW = 38  # characters of a confusion, of which two stand side by side
