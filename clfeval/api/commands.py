@@ -275,9 +275,9 @@ def count(table: Any, said: Input, on_open: OnOpen) -> Iterator[PreparedResult]:
     """Count predictions of two classes; `save("NAME.counts.parquet")` writes the counts.
 
     The file says how many rows have each combination of slice, truth and predicted labels, and each
-    score of a model. Other functions take it in place of a table, also several files, whose counts
-    are added; they do not compare scores of models. There are no ids. Table `models` has the
-    numbers of counts. Tables are never changed. Raises UsageError and DataError.
+    score of a model; it has no ids. Other functions take it in place of a table, also several
+    files, whose counts are added. Scores of models are not compared then. Table `models` says how
+    many counts each model has. Tables are never changed. Raises UsageError and DataError.
     """
     from clfeval.methods.count.result import count_result
 

@@ -15,7 +15,7 @@ from clfeval.counts.evaluated_rows import EvaluatedRows, slice_rows
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings, input_file, start_fingerprints
-from clfeval.errors import UsageError
+from clfeval.errors import DataError, UsageError
 from clfeval.records import dataclass
 from clfeval.tables.columns import ColumnPeek, Predictions
 from clfeval.tables.frames import (
@@ -31,6 +31,7 @@ from clfeval.tables.layouts.counts_file import FILE, METADATA, SCHEMA, read_desc
 
 SUFFIX = ".counts.parquet"
 PLAIN = ("block", "b0", "model", "truth", "pattern", "key", "n", "lo", "hi")  # with one slice
+FEWEST = 50  # rows of a table that is not another one by chance
 PATTERNS, SCORES = "patterns", "scores"  # blocks
 COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, besides the slices
 
@@ -66,21 +67,22 @@ def count_table(counted: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
 
     The table has a row for each combination of slice values, truth and predicted labels, and for
     each of slice values, truth and score of a model. parts: digests of the tables that were
-    counted, by which one that is counted twice is noticed. Raises UsageError for counts that need
-    more than integers.
+    counted, by which one that is counted twice is noticed; none of small ones, which may be equal
+    by chance. Raises UsageError for counts that need more than integers.
     """
     if counted.stored is not None:
         return counted.stored.table, counted.stored.about
     if counted.patterns.fractional or counted.patterns.clusters is not None:
-        what = "counts of fractional weights or clusters are not written"
-        raise UsageError.new(what, "needs-predictions", counted.name, hint="give rows without them")
+        what = "counts must be whole numbers"
+        raise UsageError.new(what, "needs-predictions", counted.name, hint="give rows, or counts")
     names = [f"b{j}" for j in range(len(counted.kept.settled.columns.by))]
     frames = [_pattern_frame(counted, names)]
     scored = [i for i, model in enumerate(counted.models) if model.kind != "label"]
     frames += [_score_frame(counted, i, names) for i in scored]
     table, about = pl.concat(frames), _describe(counted)
     table = table.sort([name for name in table.columns if name not in ("n", "lo", "hi")])
-    return table, {**about, "parts": [_digest(table, about)]}
+    few = about["rows"] < FEWEST
+    return table, {**about, "parts": [] if few else [counts_digest(table, about)]}
 
 
 def _describe(counted: Any) -> dict[str, Any]:
@@ -91,15 +93,18 @@ def _describe(counted: Any) -> dict[str, Any]:
         "schema": SCHEMA, "positive": counted.positive, "classes": list(counted.classes),
         "models": [{"name": name, "kind": kind} for name, kind in kinds.items()],
         "thresholds": dict(counted.thresholds), "uncut": dict(counted.uncut),
-        "by": [list(names) for names in columns.facets], "scores": "exact",
-        "rows": sum(file.rows for file in counted.files),
+        "facets": [list(names) for names in columns.facets], "by": list(counted.roles.by),
+        "edges": {name: list(edges) for name, edges in columns.edges.items()},
+        "missing": counted.roles.missing, "threshold": [*counted.roles.threshold.items()],
+        "scores": "exact", "rows": counted.patterns.n.sum().item(),
         "dropped": sum(file.dropped for file in counted.files),
     }  # fmt: skip
 
 
-def _digest(table: pl.DataFrame, about: Mapping[str, Any]) -> str:
-    """Return the sha256 of counts, the same from every engine and version."""
-    found = sha256(json.dumps(about, sort_keys=True).encode())
+def counts_digest(table: pl.DataFrame, about: Mapping[str, Any]) -> str:
+    """Return the sha256 of counts, the same from every engine, version and order of files."""
+    plain = {name: about[name] for name in about if name != "parts"}
+    found = sha256(json.dumps(plain, sort_keys=True).encode())
     for name in table.columns:
         if table[name].dtype == pl.String:  # few runs of equal texts
             found.update(repr(table[name].rle().struct.unnest().rows()).encode())
@@ -173,15 +178,18 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
     names = [f"b{j}" for j in range(len(columns.by))]
     keys = [*COUNTED[:1], *names, *COUNTED[1:]]
     parts = [file.native.to_native() for file in opened.files if file.native is not None]
-    if columns.by == (FILE,) and about["by"] != [[FILE]]:  # what other slices count is added
-        about["by"] = [[FILE]]
+    if columns.by == (FILE,) and not about["facets"]:
+        about |= {"facets": [[FILE]], "by": [FILE]}
         stems = [file.display_name.removesuffix(SUFFIX) for file in opened.files]
+        if len({*stems}) < len(stems):  # in folders
+            stems = [file.name.removesuffix(SUFFIX) for file in opened.files]
         parts = [part.with_columns(b0=pl.lit(stem)).select(PLAIN)
                  for part, stem in zip(parts, stems, strict=True)]  # fmt: skip
     sums = (pl.col("n").sum(), pl.col("lo").min(), pl.col("hi").max())
     table = pl.concat(parts).group_by(keys).agg(sums).sort(keys).collect(engine="streaming")
     table = table.select("block", *names, *PLAIN[2:])
     texts = dict(zip(columns.by, names, strict=True))
+    check_sums(table, about, opened.files[0].name)
     patterns = table.filter(pl.col("block") == PATTERNS)
     votes = np.array([list(text) for text in patterns["pattern"].to_list()], "U1") == "1"
     votes = votes.reshape(len(patterns), len(columns.models))
@@ -200,8 +208,9 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
                 in _slices(mine, columns.facets, texts).items()
             }  # fmt: skip
     tasks = start_fingerprints(opened.files)
-    files = tuple(input_file(file, task, (read_description(file) or {})["rows"])
-                  for file, task in zip(opened.files, tasks, strict=True))  # fmt: skip
+    told = [read_description(file) or {} for file in opened.files]
+    files = tuple(input_file(file, task, one["rows"], one["dropped"])
+                  for file, task, one in zip(opened.files, tasks, told, strict=True))  # fmt: skip
     thresholds = {name: np.inf if cut is None else cut for name, cut in about["thresholds"].items()}
     seen = {name: ColumnPeek(frozenset(about["classes"])) for name in (columns.truth, *models)}
     settled = CountSettings(columns, about["positive"], thresholds, roles, opened.layout,
@@ -216,6 +225,20 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
         "uncut": {name: tuple(ends) for name, ends in about["uncut"].items()},
         "stored": StoredCounts(scores, table, about),
     }  # fmt: skip
+
+
+def check_sums(table: pl.DataFrame, about: Mapping[str, Any], name: str) -> None:
+    """Raise DataError for counts that do not add up to the rows: a part is missing or changed."""
+    scored = [one["name"] for one in about["models"] if one["kind"] == "score"]
+    found = table.group_by("block", "model").agg(pl.col("n").sum()).rows()
+    sums = {(block, model): n for block, model, n in found}
+    wanted = {(PATTERNS, None), *((SCORES, model) for model in scored)}
+    wide = {len(about["models"])}
+    bits = table.filter(pl.col("block") == PATTERNS)["pattern"].str.len_bytes()
+    good = {*sums} == wanted and {*sums.values()} == {about["rows"]} and {*bits} <= wide
+    if not good or (table["n"] < 0).any():
+        what = "is not a complete file of counts: they do not add up"
+        raise DataError.new(what, "damaged-file", name, hint="count the table again")
 
 
 def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[str | None, Ints]:

@@ -297,7 +297,7 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "slices": "differences of each slice from the rows outside, by each measure",
         "gaps": "the same for the best model, all measures",
         "extremes": "largest difference between two slices, by each measure",
-        "heterogeneity": "mean over groups, range of a new group, I², by AUC and O:E ratio",
+        "heterogeneity": "mean over slices, prediction interval of a new one, I²; AUC and O:E",
         "spread": "score distribution by class",
         "cutoffs": "the threshold of each rule, with its performance expected on new data",
         "abstentions": "performance with abstention",

@@ -19,6 +19,7 @@ from clfeval.tables.input import (
     refuse_ignored_columns,
 )
 from clfeval.tables.invalid_cells import with_delimiter_hint
+from clfeval.tables.layouts.counts_file import refuse_counts
 from clfeval.tables.prediction_files import open_files
 from clfeval.tables.scan import TableFile
 
@@ -107,6 +108,8 @@ def open_features(
     """Open paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:
         files = stack.enter_context(open_files(tables, roles))
+        given = [file.source for file in files if file.source is not None]
+        refuse_counts(given, "features need rows: give the table")
         classes = None
         if truth_table is not None:  # it may be of another format
             others = stack.enter_context(open_files(truth_table, replace(roles, input_format=None)))

@@ -71,7 +71,7 @@ def test_a_small_table_by_hand(tmp_path: Path) -> None:
     assert about["positive"] == "1"
     assert about["classes"] == ["0", "1"]
     assert about["thresholds"] == {"a": 0.5, "b": None}
-    assert about["by"] == [["site"]]
+    assert about["facets"] == [["site"]]
     assert about["rows"] == 5
     assert "id" not in str(rows)
 
@@ -131,6 +131,80 @@ def test_results_are_those_of_the_rows(command: str, by: Any, tmp_path: Path) ->
         assert of_rows["answer"] == of_counts["answer"]
 
 
+def test_options_of_the_count_hold_for_what_reads_it(tmp_path: Path) -> None:
+    """Thresholds, missing values and slices are those of the rows, as are notes and parameters."""
+    table = table_of(np.random.default_rng(4), 300).drop("site")
+    table = table.with_columns(
+        few=pl.when(pl.col("many") > 0.05).then("few"), age=pl.Series(range(300))
+    )
+    said: dict[str, Any] = {"positive": "yes", "threshold": {"few": 0.3, None: 0.6}, "by": "age:3",
+                            "missing": "drop"}  # fmt: skip
+    clfeval.count(table, **said).save(place := tmp_path / "t.counts.parquet")
+    for function in (clfeval.tune_jpt, clfeval.mars, clfeval.report):
+        of_rows, of_counts = function(table, **said).to_dict(), function(place).to_dict()
+        for key in ("parameters", "summary", "warnings"):
+            assert of_rows[key] == of_counts[key]
+        for name, rows in of_counts["tables"].items():
+            if name != "comparisons":
+                others = of_rows["tables"][name]
+                assert [{**row, "tied": 0} for row in rows] == [
+                    {**row, "tied": 0} for row in others
+                ]
+        one, other = (found["signature"].split("|data:")[0] for found in (of_rows, of_counts))
+        assert one == other
+
+
+def test_files_of_sites_are_slices(tmp_path: Path) -> None:
+    table = table_of(np.random.default_rng(8), 400)
+    whole = clfeval.report(table, positive="yes", by="site").to_dict()
+    places = []
+    for name in ("a", "b b", "c"):
+        (tmp_path / name).mkdir()
+        mine = table.filter(pl.col("site") == name)
+        for place in (tmp_path / name / "x.counts.parquet", tmp_path / f"{name}.counts.parquet"):
+            counts_of(mine, place, positive="yes")
+        places.append(tmp_path / f"{name}.counts.parquet")
+    result = clfeval.report([*map(str, places)], by="file").to_dict()
+    text = json.dumps(result["tables"]["slices"]).replace("file=", "site=")
+    assert json.loads(text) == whole["tables"]["slices"]
+    text = json.dumps(result["tables"]["heterogeneity"]).replace('"file"', '"site"')
+    assert json.loads(text) == whole["tables"]["heterogeneity"]
+    folders = [str(tmp_path / name / "x.counts.parquet") for name in ("a", "b b", "c")]
+    again = clfeval.report(folders, by="file").to_dict()  # named by their folders
+    assert [row["rows"] for row in again["tables"]["slices"]] == [
+        row["rows"] for row in result["tables"]["slices"]
+    ]
+
+
+def test_a_table_of_one_model_s_counts(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("model,tp,fp,fn,tn\nA,50,30,20,90\n")
+    result = clfeval.count(tmp_path / "t.csv")
+    summary = {"rows": 190, "positives": 70, "negatives": 120}
+    assert {**result.summary, **summary} == result.summary
+    result.save(place := tmp_path / "t.counts.parquet")
+    assert {**clfeval.mars(place).summary, "rows": 190} == clfeval.mars(place).summary
+
+
+def test_what_is_no_complete_file_of_counts_is_refused(tmp_path: Path) -> None:
+    place = counts_of(table_of(np.random.default_rng(2), 90), tmp_path / "t.counts.parquet",
+                      positive="yes")  # fmt: skip
+    table, about = pl.read_parquet(place), json.loads(pl.read_parquet_metadata(place)[METADATA])
+    changes: dict[str, tuple[pl.DataFrame, Any]] = {
+        "no json": (table, "{"), "no models": (table, dict(list(about.items())[:4])),
+        "newer": (table, {**about, "schema": 99}), "other rows": (table, {**about, "rows": 89}),
+        "a row less": (table[1:], about), "no scores": (table.filter(block="patterns"), about),
+        "no patterns": (table.filter(block="scores"), about), "no n": (table.drop("n"), about),
+        "negative": (table.with_columns(n=-pl.col("n")), {**about, "rows": -90}),
+        "few bits": (table.with_columns(pattern=pl.lit("0")), about),
+    }  # fmt: skip
+    for name, (rows, text) in changes.items():
+        text = text if isinstance(text, str) else json.dumps(text)
+        rows.write_parquet(tmp_path / "x.counts.parquet", metadata={METADATA: text})
+        with pytest.raises(clfeval.DataError, match=r"not a complete file of counts|schema 99"):
+            clfeval.report(tmp_path / "x.counts.parquet")
+        assert name
+
+
 def test_scores_are_not_compared_and_it_is_said(tmp_path: Path) -> None:
     place = counts_of(table_of(np.random.default_rng(5), 300), tmp_path / "t.counts.parquet",
                       positive="yes")  # fmt: skip
@@ -145,7 +219,10 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "positive": ({"positive": "no"}, "its positive class: 'no'; in .*a.counts.parquet: 'yes'"),
     "slices": ({"by": "site"}, "its slices"),
     "threshold": ({"threshold": 0.3}, "its thresholds: "),
-    "models": ({"ignore": "many"}, "its models: 'few', 'rule'; in .*a.counts.parquet"),
+    "models": (
+        {"ignore": "many"},
+        r"its models: 'few \(scores\)', 'rule \(labels\)'; in .*a.counts.parquet",
+    ),
 }
 
 
@@ -160,15 +237,18 @@ def test_files_that_do_not_fit_are_refused_by_name(name: str, tmp_path: Path) ->
 
 
 def test_the_same_rows_are_not_counted_twice(tmp_path: Path) -> None:
-    table = table_of(np.random.default_rng(1), 60)
+    table = table_of(np.random.default_rng(1), 200)
     places = [str(counts_of(table, tmp_path / f"{name}.counts.parquet", positive="yes"))
               for name in "ab"]  # fmt: skip
-    with pytest.raises(clfeval.DataError, match=r"b\.counts.* counts the same rows as .*a\.counts"):
+    with pytest.raises(clfeval.DataError, match=r"b\.counts.* has the same counts as .*a\.counts"):
         clfeval.mars(places)
-    other = counts_of(table[:20], tmp_path / "c.counts.parquet", positive="yes")
+    other = counts_of(table[:100], tmp_path / "c.counts.parquet", positive="yes")
     both = counts_of([places[0], str(other)], tmp_path / "both.counts.parquet")
-    with pytest.raises(clfeval.DataError, match="counts the same rows"):
+    with pytest.raises(clfeval.DataError, match="has the same counts"):
         clfeval.count([str(both), str(other)])
+    few = [str(counts_of(table[:20], tmp_path / f"few{name}.counts.parquet", positive="yes"))
+           for name in "ab"]  # fmt: skip
+    assert clfeval.mars(few).summary["rows"] == 40  # which may be equal by chance
 
 
 def test_what_needs_rows_is_refused(tmp_path: Path) -> None:
@@ -178,6 +258,9 @@ def test_what_needs_rows_is_refused(tmp_path: Path) -> None:
     for call, text in (
         (lambda: clfeval.report(place, by="site"), "by needs rows, but .*t.counts.parquet holds"),
         (lambda: clfeval.report(place, threshold=0.2), "threshold needs rows"),
+        (lambda: clfeval.report(place, model=["few"]), "model needs rows"),
+        (lambda: clfeval.mlcps(place), "holds counts of predictions"),
+        (lambda: clfeval.phidelta(place, features=True), "holds counts of predictions"),
         (lambda: clfeval.mars(place, top="5%"), "top needs rows"),
         (lambda: clfeval.mars(place, list="found"), "this needs rows"),
         (lambda: clfeval.report(place, positive="no"), "its positive class is 'yes', not 'no'"),

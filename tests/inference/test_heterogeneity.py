@@ -107,9 +107,9 @@ def test_report_has_it_for_each_column_of_slices() -> None:
     errors = np.array([row["se"] for row in of]) / (areas * (1 - areas))
     other = by_hand(np.log(areas / (1 - areas)), errors, 0.95)
     found = rows["roc_auc"]
-    for cell, ends in ((found["mean"], "low high"), (found["new_group"], "new_low new_high")):
+    for cell, ends in ((found["mean"], "low high"), (found["prediction"], "new_low new_high")):
         for end, name in zip((cell.low, cell.high), ends.split(), strict=True):
             assert end == pytest.approx(1 / (1 + np.exp(-other[name])), abs=1e-5)
-    assert found["groups"] == 5
+    assert found["slices"] == 5
     assert found["by"] == "site"
     assert "heterogeneity" not in clfeval.report(truth, {"m": scores}, by={"half": site % 2}).tables

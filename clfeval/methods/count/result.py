@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from clfeval.counts.count import PredictionCounts
-from clfeval.counts.files import count_table
+from clfeval.counts.files import count_table, counts_digest
 from clfeval.document import Answer, Document, Row
-from clfeval.errors import UsageError
 from clfeval.formatting import format_count
 from clfeval.methods.provenance import (
     build_parameters,
@@ -16,14 +15,7 @@ from clfeval.methods.provenance import (
 
 
 def count_result(counted: PredictionCounts) -> Document:
-    """Return how many counts each model has; the counts themselves are in the file.
-
-    Raises UsageError for more than two classes without a positive one.
-    """
-    if counted.multiclass:
-        what = f"counts of {len(counted.order)} classes are not written"
-        hint = "name the class to detect: --positive LABEL"
-        raise UsageError.new(what, "needs-two-classes", counted.name, hint=hint)
+    """Return how many counts each model has; the counts themselves are in the file."""
     table, about = count_table(counted)
     said = counted.kept.settled.roles
     rows: list[Row] = []
@@ -41,14 +33,14 @@ def count_result(counted: PredictionCounts) -> Document:
     whole = counted.patterns
     positives = whole.n[whole.truth].sum().item()
     found = {"positive": counted.positive, "negative": list(counted.negative),
-             "by": list(counted.kept.settled.columns.by)}  # fmt: skip
+             "by": list(said.by)}  # fmt: skip
     cut = format_thresholds(counted.thresholds)
     return Document(
         command="count",
         signature=build_signature(
             "cmd pos cut by miss", {"cmd": "count", "pos": counted.positive, "cut": cut,
                                     "by": ",".join(found["by"]), "miss": said.missing},
-            said, files=counted.files, statistics=about["parts"][0],
+            said, files=counted.files, statistics=counts_digest(table, about),
         ),
         inputs=counted.files,
         parameters=build_parameters("positive negative by missing", found, said),

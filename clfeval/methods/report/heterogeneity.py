@@ -1,4 +1,4 @@
-"""How much measures differ between groups of rows, such as sites, and what a new group has."""
+"""How much measures differ between slices, such as sites, and what a new one has."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ SCALES: Mapping[str, tuple[Map, Map, Map]] = {
 
 
 def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None) -> list[Row]:
-    """Return means over the groups of each facet, by measure and model; none without intervals.
+    """Return means over the slices of each facet, by measure and model; none without intervals.
 
     rows: of table `measures`. Of ROC AUC on the logit scale, of the O:E ratio on the log scale,
-    with standard errors by the delta method. Groups without a standard error, or with an area of 0
+    with standard errors by the delta method. Slices without a standard error, or with an area of 0
     or 1, are left out; at least three are needed.
     """
     found = dict[tuple[tuple[str, ...], str, str], list[tuple[float, float]]]()
@@ -57,8 +57,8 @@ def _rows(
         ends = np.array([one.mean, one.low, one.high, one.new_low, one.new_high])
         mean, low, high, new_low, new_high = back(ends).tolist()
         yield {
-            "by": " x ".join(names), "measure": measure, "model": model, "groups": one.groups,
-            "mean": Estimate(mean, low, high), "new_group": Estimate(mean, new_low, new_high),
+            "by": "*".join(names), "measure": measure, "model": model, "slices": one.groups,
+            "mean": Estimate(mean, low, high), "prediction": Estimate(mean, new_low, new_high),
             "tau": one.tau2**0.5, "i2": None if np.isnan(one.i2) else one.i2,
             "statistic": one.q, "p": one.p,
         }  # fmt: skip

@@ -129,8 +129,8 @@ TABLES = (
         *cols("count", "slices"),
     )),
     Table("heterogeneity", (
-        *cols("text", "by"), *METRIC, MODEL, *cols("count", "groups"),
-        *cols("estimate", "mean new_group"), *cols("number", "tau"), *cols("part?", "i2"),
+        *cols("text", "by"), *METRIC, MODEL, *cols("count", "slices"),
+        *cols("estimate", "mean prediction"), *cols("number", "tau"), *cols("part?", "i2"),
         *cols("number", "statistic"), Column("p", "p"),
     )),
     Table("baselines", (

@@ -159,16 +159,17 @@ def slice_tables(result: Document) -> Iterator[TableView]:
          "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
         gaps, 60, FAIRNESS, name="gaps",
     )  # fmt: skip
-    groups = result.tables.get("heterogeneity", ())
-    facet: dict[str, Source] = {"by": "by"} if len({row["by"] for row in groups}) > 1 else {}
+    apart = result.tables.get("heterogeneity", ())
+    facet: dict[str, Source] = {"by": "by"} if len({row["by"] for row in apart}) > 1 else {}
     yield from existing_tables(result, TableView(
         "extremes", "Largest differences between slices",
         "measure model largest smallest gap slices",
     ), TableView(
-        "heterogeneity", "Groups of rows: mean over groups, and a new group",
+        "heterogeneity", "Heterogeneity between slices",
         {**facet, "measure": "measure", "model": "model", "mean": "mean",
-         "new group": lambda row: format_interval(as_estimate(row["new_group"])),
-         "I²": "i2", "groups": "groups", "p": "p"}, lead="mean", rank="asked",
+         "prediction\ninterval": lambda row: format_interval(as_estimate(row["prediction"])),
+         "I²": "i2", "slices": "slices", "p": "p"}, lead="mean", rank="asked",
+        note="prediction interval: of a new slice; AUC of 0 or 1 and values without error left out",
     ))  # fmt: skip
 
 
@@ -322,13 +323,13 @@ MEANINGS: Mapping[str, str] = {
     "largest": "tested slice with the largest value",
     "smallest": "tested slice with the smallest value",
     "extremes.slices": "number of slices tested",
-    "heterogeneity.by": "the columns whose values are the groups",
-    "groups": "number of groups with a value and a standard error",
-    "heterogeneity.mean": "mean of the groups: of logit ROC AUC or log O:E ratio (Hartung-Knapp)",
-    "new_group": "range in which a new group's value is expected, at the level of --level",
-    "tau": "standard deviation between groups on that scale, by restricted maximum likelihood",
-    "i2": "share of the variance between values that sampling does not explain",
-    "heterogeneity.statistic": "Cochran's Q of the hypothesis that all groups have one value",
+    "heterogeneity.by": "the columns whose values are the slices",
+    "heterogeneity.slices": "number of slices with a value and a standard error",
+    "heterogeneity.mean": "mean of the slices: of logit ROC AUC or log O:E ratio (Hartung-Knapp)",
+    "prediction": "prediction interval: where the value of a new slice is expected",
+    "tau": "standard deviation between slices on that scale, by restricted maximum likelihood",
+    "i2": "share of the variance between values that sampling does not explain, from Cochran's Q",
+    "heterogeneity.statistic": "Cochran's Q of the hypothesis that all slices have one value",
     "heterogeneity.p": "p-value of that hypothesis",
     "q": "smallest p of the slice, adjusted (Benjamini-Hochberg) over slices and measures",
     "worse": "measures by which the slice is significantly worse than outside the slice",

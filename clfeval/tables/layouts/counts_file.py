@@ -14,14 +14,25 @@ from clfeval.tables.columns import Columns, Layout, ModelColumns, Predictions
 from clfeval.tables.frames import pl
 from clfeval.tables.input import Input
 from clfeval.tables.scan import TableFile
+from clfeval.tables.source import SourceFile
 
 METADATA = "clfeval.counts"  # the key of the description among the metadata of the file
 SCHEMA = 1
-APPLY = ("positive", "model", "dry_run", "input_format", "several", "ranks", "missing")
+# fields of `Input` that do not select or read rows
+APPLY = ("positive", "dry_run", "input_format", "several", "ranks")
 FILE = "file"  # slices of --by: a file each
 ALIKE = {"positive": "positive class", "models": "models", "thresholds": "thresholds",
-         "by": "slices", "scores": "kind of scores"}  # fmt: skip
+         "facets": "slices", "edges": "edges of slices", "scores": "kind of scores"}  # fmt: skip
+NEEDED = ("schema", "classes", "rows", "dropped", "uncut", "parts", "by", "missing", "threshold")
+COLUMNS = {"block", "model", "truth", "pattern", "key", "n", "lo", "hi"}
 COUNTS_FILE = Layout("counts", "", lambda *_: None, lambda *_: [], lambda *_: [])
+
+
+def refuse_counts(sources: Sequence[SourceFile], hint: str) -> None:
+    """Raise DataError for a file of counts where rows are needed."""
+    for one in sources:
+        if one.format == "parquet" and _metadata(one.path, one.path.stat().st_mtime_ns):
+            raise DataError.new("holds counts of predictions", "holds-counts", one.name, hint=hint)
 
 
 def read_description(file: TableFile) -> dict[str, Any] | None:
@@ -30,7 +41,16 @@ def read_description(file: TableFile) -> dict[str, Any] | None:
         return None
     if (text := _metadata(file.source.path, file.source.path.stat().st_mtime_ns)) is None:
         return None
-    found: dict[str, Any] = json.loads(text)
+    try:
+        found: dict[str, Any] = json.loads(text)
+        whole = {*found} >= {*ALIKE, *NEEDED} and {*file.columns} >= COLUMNS
+        complete = found["schema"] != SCHEMA or whole
+    except (ValueError, KeyError, TypeError):
+        complete = False
+    if not complete:
+        hint = "count the table again"
+        what = "is not a complete file of counts"
+        raise DataError.new(what, "damaged-file", file.name, hint=hint)
     if found["schema"] != SCHEMA:
         what = f"counts of schema {found['schema']}, but this version reads schema {SCHEMA}"
         hint = "count the table again with this version, or read the file with the newer one"
@@ -72,7 +92,7 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
             if one[key] != about[key]:
                 said = f"its {what}: {_format_values(one[key])}; in {first}: "
                 said += _format_values(about[key])
-                hint = "count both tables alike"
+                hint = "count both tables with the same options, such as --model and --kind"
                 raise DataError.new(said, "unequal-counts", file.name, hint=hint)
         mine, others = ({*each["classes"]} - {each["positive"]} for each in (one, about))
         if not (mine <= others or others <= mine):
@@ -81,7 +101,7 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
             raise DataError.new(what, "unequal-counts", file.name, hint="spell classes alike")
         for part in one["parts"]:
             if part in counted:
-                what = f"counts the same rows as {counted[part]}"
+                what = f"has the same counts as {counted[part]}"
                 hint = "give the counts of each table once"
                 raise DataError.new(what, "same-counts", file.name, hint=hint)
             counted[part] = file.name
@@ -91,9 +111,13 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
         raise DataError.new(what, "unknown-positive", first, hint=hint)
     names = [(one["name"], one["kind"]) for one in about["models"]]
     models = tuple(ModelColumns(name, kind, (name,)) for name, kind in names)
-    facets = ((FILE,),) if by_file else tuple(map(tuple, about["by"]))
+    if by_file and about["facets"] not in ([], [[FILE]]):
+        what = f"--by file: {first} has slices already"
+        raise UsageError.new(what, "bad-option", hint="leave it out, or count without --by")
+    facets = ((FILE,),) if by_file else tuple(map(tuple, about["facets"]))
     columns = Columns("truth", models=models, facets=facets)
-    roles = replace(roles, by=columns.by, positive=about["positive"])
+    roles = replace(roles, by=(FILE,) if by_file else tuple(about["by"]), missing=about["missing"],
+                    positive=about["positive"], threshold=dict(about["threshold"]))  # fmt: skip
     return Predictions(files, COUNTS_FILE, columns, {}, roles)
 
 
@@ -101,5 +125,7 @@ def _format_values(value: Any) -> str:
     if isinstance(value, Mapping):
         return list_names([f"{name}={cut}" for name, cut in value.items()])
     if isinstance(value, list):
-        return list_names([one["name"] if isinstance(one, dict) else str(one) for one in value])
+        parts = [f"{one['name']} ({one['kind']}s)" if isinstance(one, dict) else str(one)
+                 for one in value]  # fmt: skip
+        return list_names(parts)
     return f"'{value}'"

@@ -29,6 +29,7 @@ from clfeval.tables.invalid_cells import (
     title_error,
     with_delimiter,
 )
+from clfeval.tables.layouts.counts_file import refuse_counts
 from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
 from clfeval.tables.row_selection import filtered_rows
 from clfeval.tables.scan import TableFile, open_typed, unreadable_error
@@ -39,6 +40,7 @@ def read_grid(table: Any, said: Input) -> Grid:
     """Read one path, or a data frame; null values become None, blank records are skipped."""
     if paths := table_paths(table):
         with open_sources(paths, said) as sources, converting_engine_errors(sources):
+            refuse_counts(sources, "add --from predictions")
             if len(sources) != 1:
                 raise UsageError.new("more than one metric table; give one", "several-tables")
             grid = _of_file(sources[0], said.id)
