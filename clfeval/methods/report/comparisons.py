@@ -201,7 +201,8 @@ def _winner_rows(one: PairedEstimates, found: BestSet, values: Observed) -> Iter
     if len(one.models) < FEW:
         return
     winner = one.models[found.leader]
-    value = values[winner, one.metric]
+    own = Estimate(one.values[found.leader].item())  # of labels, where the table has none
+    value = values.get((winner, one.metric), own)
     yield {
         "measure": one.metric, "model": winner, "value": value, "optimism": found.optimism,
         "corrected": subtract_bias(value, one.sign * found.optimism),

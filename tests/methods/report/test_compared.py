@@ -387,3 +387,21 @@ def test_labels_that_are_numbered_or_graded_may_be_in_order(
         check_text(said)
     given = clfeval.report(table, classes=[*classes]).answer
     assert "unordered-classes" not in {one.code for one in given}
+
+
+def test_a_reference_of_labels_beside_scores_is_compared() -> None:
+    dice = np.random.default_rng(3)
+    truth = dice.random(300) < 0.4
+    scores = {f"m{i}": np.clip(0.3 * truth + dice.random(300) * 0.7, 0, 1) for i in range(2)}
+    rule = np.where(dice.random(300) < 0.9, truth, ~truth)
+    table = pl.DataFrame({"truth": np.where(truth, "yes", "no"), **scores,
+                          "rule": np.where(rule, "yes", "no")})  # fmt: skip
+    result = clfeval.report(table, positive="yes", reference="rule")
+    compared = {(row["model"], row["measure"]) for row in result.tables["comparisons"]}
+    assert {("m0", "balanced_accuracy"), ("m1", "net_benefit")} <= compared
+    winners = {row["measure"]: row["value"].value for row in result.tables["winner"]}
+    assert winners["balanced_accuracy"] == max(
+        row["value"].value
+        for row in result.tables["measures"]
+        if row["measure"] == "balanced_accuracy"
+    )
