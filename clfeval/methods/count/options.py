@@ -9,7 +9,7 @@ COUNT = Command(
     (),
     have="predictions of models",
     want="their counts as one file that adds up",
-    help="""Count predictions into a file that every other command reads.
+    help="""Count predictions into a file that report and the other methods read.
 
     The file has the numbers of rows with each prediction or score: no ids, no other columns. Files
     of several tables or places are added: clfeval report a.counts.parquet b.counts.parquet

@@ -30,7 +30,7 @@ def count_result(counted: PredictionCounts) -> Document:
     patterns = int((table["block"] == "patterns").sum())
     text = f"{format_count(about['rows'], 'row')} of {format_count(len(rows), 'model')} are "
     text += f"{format_count(len(table), 'count')}, {patterns:,} of them of combined predictions."
-    whole = counted.patterns
+    whole, known = counted.patterns, about["parts"] if counted.stored is None else []
     positives = whole.n[whole.truth].sum().item()
     found = {"positive": counted.positive, "negative": list(counted.negative),
              "by": list(said.by)}  # fmt: skip
@@ -40,7 +40,8 @@ def count_result(counted: PredictionCounts) -> Document:
         signature=build_signature(
             "cmd pos cut by miss", {"cmd": "count", "pos": counted.positive, "cut": cut,
                                     "by": ",".join(found["by"]), "miss": said.missing},
-            said, files=counted.files, statistics=counts_digest(table, about),
+            said, files=counted.files,
+            statistics=known[0] if known else counts_digest(table, about),
         ),
         inputs=counted.files,
         parameters=build_parameters("positive negative by missing", found, said),
