@@ -212,6 +212,7 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
         precision, hits = (interval_words(as_estimate(row.get(name)))
                            for name in ("precision", "sensitivity"))  # fmt: skip
         finding = f"At its threshold {who} has precision {precision}, sensitivity {hits}."
+        finding = finding if row.get("threshold") is not None else f"{who} has no threshold."
     elif chart.name == "benefit":
         moving, shaded = ("threshold", "benefit", ""), _helping_ranges(result, chart, best)
         note = "shaded: {} is significantly better than treat-all and treat-none"
