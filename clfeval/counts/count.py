@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from clfeval.counts.buckets import BITS
 from clfeval.counts.classes import (
     ClassPatterns,
     ClassScores,
@@ -19,7 +20,13 @@ from clfeval.counts.classes import (
     read_probability_rows,
 )
 from clfeval.counts.evaluated_rows import EvaluatedRows, JointCounts, joint_counts
-from clfeval.counts.files import StoredCounts, read_counts
+from clfeval.counts.files import (
+    StoredCounts,
+    bucketed_scores,
+    has_many_scores,
+    parse_bits,
+    read_counts,
+)
 from clfeval.counts.group_rows import group_rows
 from clfeval.counts.invalid_rows import (
     PatternCheck,
@@ -186,11 +193,26 @@ class PredictionCounts:
         one = self.patterns
         return JointCounts.from_rows(one.models, one.truth, one.votes, None, one.n, one.unit)
 
+    @property
+    def bits(self) -> int | None:
+        """The bits of the buckets of scores; None where scores are counted one by one."""
+        asked = self.roles.scores
+        if self.stored is not None:
+            return parse_bits(self.stored.about["scores"])
+        if self.patterns.fractional or self.patterns.clusters is not None or self.multiclass:
+            return None
+        if asked is not None:
+            return parse_bits(asked)
+        many = self._once("many", partial(has_many_scores, self), lambda _: 1)
+        return BITS if many else None
+
     def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
         """Return the score counts of model i, for the whole table and slices: one more pass."""
         if self.stored is not None:
             return self.stored.scores[i]
         count = partial(count_model_scores, self.kept, i)
+        if self.bits is not None:
+            count = partial(bucketed_scores, self, i)
         return self._once(("scores", i), count, lambda found: len(found[None].scores))
 
     def labels(self) -> Mapping[str | None, ClassPatterns]:

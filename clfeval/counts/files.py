@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
+from clfeval.counts.buckets import BITS, MOST_DISTINCT, Buckets, with_buckets
 from clfeval.counts.evaluated_rows import EvaluatedRows, slice_rows
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import ScoreCounts
@@ -30,9 +31,9 @@ from clfeval.tables.frames import (
 from clfeval.tables.layouts.counts_file import FILE, METADATA, SCHEMA, read_description
 
 SUFFIX = ".counts.parquet"
-PLAIN = ("block", "b0", "model", "truth", "pattern", "key", "n", "lo", "hi")  # with one slice
 FEWEST = 50  # rows of a table that is not another one by chance
 PATTERNS, SCORES = "patterns", "scores"  # blocks
+EXACT = "exact"
 COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, besides the slices
 
 
@@ -96,7 +97,7 @@ def _describe(counted: Any) -> dict[str, Any]:
         "facets": [list(names) for names in columns.facets], "by": list(counted.roles.by),
         "edges": {name: list(edges) for name, edges in columns.edges.items()},
         "missing": counted.roles.missing, "threshold": [*counted.roles.threshold.items()],
-        "scores": "exact", "rows": counted.patterns.n.sum().item(),
+        "scores": _format_bits(counted.bits), "rows": counted.patterns.n.sum().item(),
         "dropped": sum(file.dropped for file in counted.files),
     }  # fmt: skip
 
@@ -125,12 +126,58 @@ def _pattern_frame(counted: Any, by: Sequence[str]) -> pl.DataFrame:
 
 
 def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
-    """Return a row for each combination of slice values, truth and score of a model."""
-    rows = concatenate_frames(counted.kept.frames(scores=(i,), by=True))
-    table = collect(rows.group_by("t", f"s{i}", *by).agg(nw.col("w").sum()))
-    scores = table[f"s{i}"].to_numpy()
-    return _frame(SCORES, table, by, table["t"], table["w"], model=counted.models[i].name,
-                  key=exact_keys(scores), lo=scores, hi=scores)  # fmt: skip
+    """Return a row for each combination of slice values, truth and score, or bucket, of a model."""
+    rows, score = concatenate_frames(counted.kept.frames(scores=(i,), by=True)), nw.col(f"s{i}")
+    model = counted.models[i].name
+    if counted.bits is None:
+        table = collect(rows.group_by("t", f"s{i}", *by).agg(nw.col("w").sum()))
+        scores = table[f"s{i}"].to_numpy()
+        return _frame(SCORES, table, by, table["t"], table["w"], model=model,
+                      key=exact_keys(scores), lo=scores, hi=scores)  # fmt: skip
+    rows = with_buckets(rows, f"s{i}", counted.bits, counted.thresholds[model])
+    n = nw.col("w").cast(nw.Int64)
+    if counted.kept.settled.columns.weight is not None:
+        rows = rows.with_columns(nw.col("d1", "d2") * n)
+    sums = (n.sum(), nw.col("d1", "d2").sum(), score.min().alias("lo"), score.max().alias("hi"))
+    table = collect(rows.group_by("t", "key", *by).agg(*sums))
+    given = {name: table[name].to_numpy() for name in ("key", "lo", "hi")}
+    sums = {f"m{i}": table[f"d{i}"].to_numpy() for i in (1, 2)}
+    return _frame(SCORES, table, by, table["t"], table["w"], model=model, **given, **sums)
+
+
+def has_many_scores(counted: Any) -> bool:
+    """Return whether any model has more than `MOST_DISTINCT` distinct scores."""
+    kept: EvaluatedRows = counted.kept
+    if kept.rows <= MOST_DISTINCT:
+        return False
+    for i in (i for i, model in enumerate(counted.models) if model.kind != "label"):
+        rows = concatenate_frames(kept.frames(scores=(i,))).select(nw.col(f"s{i}"))
+        for part in (rows.head(4 * MOST_DISTINCT), rows):
+            if collect(part.select(nw.all().n_unique())).item() > MOST_DISTINCT:
+                return True
+    return False
+
+
+def fold_scores(table: pl.DataFrame, bits: int, thresholds: Mapping[str, float | None]) -> Any:
+    """Return counts with all scores in buckets, from single scores or smaller buckets."""
+    keys = [name for name in table.columns if name not in ("n", "m1", "m2", "lo", "hi")]
+    parts = [table.filter(pl.col("block") != SCORES)]
+    for name, rows in table.filter(pl.col("block") == SCORES).partition_by(
+        "model", as_dict=True
+    ).items():
+        made = with_buckets(nw.from_native(rows.lazy()), "lo", bits, thresholds[str(name[0])])
+        terms = {f"m{i}": pl.coalesce(f"m{i}", pl.col(f"d{i}") * pl.col("n")) for i in (1, 2)}
+        parts.append(made.to_native().with_columns(**terms).select(table.columns).collect())
+    return _sum_counts(pl.concat(parts).lazy(), keys)
+
+
+def _sum_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return counts with equal keys added, sorted."""
+    sums = (pl.col("n", "m1", "m2").sum(), pl.col("lo").min(), pl.col("hi").max())
+    single = pl.col("m1").is_null().all().alias("single")
+    table = rows.group_by(keys).agg(*sums, single).sort(keys)
+    none = pl.when(~pl.col("single")).then(pl.col("m1", "m2"))
+    return table.with_columns(none).drop("single").collect(engine="streaming")
 
 
 def exact_keys(scores: Floats) -> Ints:
@@ -154,7 +201,7 @@ def _frame(
     }
     kinds = {"block": pl.String, **dict.fromkeys(by, pl.String), "model": pl.String,
              "truth": pl.Boolean, "pattern": pl.String, "key": pl.Int64, "n": pl.Int64,
-             "lo": pl.Float64, "hi": pl.Float64}  # fmt: skip
+             "m1": pl.Int64, "m2": pl.Int64, "lo": pl.Float64, "hi": pl.Float64}  # fmt: skip
     constant = {"block": block, **{k: one for k, one in more.items() if isinstance(one, str)}}
     made = pl.DataFrame(given)
     made = made.with_columns(**{name: pl.lit(one) for name, one in constant.items()})
@@ -168,7 +215,8 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
     """Read counts files, and add their counts; return the fields of `PredictionCounts`."""
     roles, columns = opened.roles, opened.columns
     about: dict[str, Any] = dict(read_description(opened.files[0]) or {})
-    for more in (read_description(file) or {} for file in opened.files[1:]):
+    others = [read_description(file) or {} for file in opened.files[1:]]
+    for more in others:
         about["classes"] = sorted({*about["classes"], *more["classes"]}, key=natural_sort_key)
         about["parts"] = sorted([*about["parts"], *more["parts"]])
         for name, (low, high) in more["uncut"].items():
@@ -183,11 +231,14 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
         stems = [file.display_name.removesuffix(SUFFIX) for file in opened.files]
         if len({*stems}) < len(stems):  # in folders
             stems = [file.name.removesuffix(SUFFIX) for file in opened.files]
-        parts = [part.with_columns(b0=pl.lit(stem)).select(PLAIN)
+        columns_in = [*keys, "n", "m1", "m2", "lo", "hi"]
+        parts = [part.with_columns(b0=pl.lit(stem)).select(columns_in)
                  for part, stem in zip(parts, stems, strict=True)]  # fmt: skip
-    sums = (pl.col("n").sum(), pl.col("lo").min(), pl.col("hi").max())
-    table = pl.concat(parts).group_by(keys).agg(sums).sort(keys).collect(engine="streaming")
-    table = table.select("block", *names, *PLAIN[2:])
+    table = _sum_counts(pl.concat(parts), keys)
+    bits = _bits_in_force(table, [about, *others], roles.scores)
+    if bits is not None:
+        table = fold_scores(table, bits, about["thresholds"])
+    about["scores"] = _format_bits(bits)
     texts = dict(zip(columns.by, names, strict=True))
     check_sums(table, about, opened.files[0].name)
     patterns = table.filter(pl.col("block") == PATTERNS)
@@ -203,10 +254,7 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
     for i, model in enumerate(columns.models):
         if model.kind != "label":
             mine = table.filter((pl.col("block") == SCORES) & (pl.col("model") == model.name))
-            scores[i] = {
-                label: _score_counts(mine[rows]) for label, rows
-                in _slices(mine, columns.facets, texts).items()
-            }  # fmt: skip
+            scores[i] = score_counts_by_slice(mine, columns.facets, texts)
     tasks = start_fingerprints(opened.files)
     told = [read_description(file) or {} for file in opened.files]
     files = tuple(input_file(file, task, one["rows"], one["dropped"])
@@ -248,7 +296,67 @@ def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[
     return found | slice_rows(facets, columns)
 
 
-def _score_counts(table: pl.DataFrame) -> ScoreCounts:
-    truth, n = table["truth"].to_numpy(), table["n"].to_numpy()
-    x = table["lo"].to_numpy()
-    return ScoreCounts.from_scores(x, np.where(truth, n, 0), np.where(truth, 0, n))
+def score_counts_by_slice(
+    table: pl.DataFrame, facets: Any, texts: Mapping[str, str]
+) -> dict[str | None, ScoreCounts]:
+    """Return the scores, or buckets, of a model in the whole table and in each slice.
+
+    texts: the columns b0.. of the slices by name.
+    """
+    names = ("key", "truth", "n", "m1", "m2", "lo", "hi")
+    key, truth, n, m1, m2, low, high = (table[name].to_numpy() for name in names)
+    bucketed = len(table) > 0 and table["m1"].null_count() == 0
+    _, place = np.unique(key, return_inverse=True)
+    lowest = np.full(place.max(initial=-1) + 1, np.inf)
+    np.minimum.at(lowest, place, low)
+
+    def counted(rows: Ints) -> ScoreCounts:
+        hit = truth[rows]
+        if not bucketed:
+            sides = np.where(hit, n[rows], 0), np.where(hit, 0, n[rows])
+            return ScoreCounts.from_scores(low[rows], *sides)
+        there, at = np.unique(place[rows], return_inverse=True)
+        found, side = np.zeros((3, 2, len(there)), np.int64), (~hit).astype(np.int64)
+        for into, one in zip(found, (n, m1, m2), strict=True):
+            np.add.at(into, (side, at), one[rows])
+        ends = np.full((2, len(there)), np.inf), np.full((2, len(there)), -np.inf)
+        np.minimum.at(ends[0], (side, at), low[rows])
+        np.maximum.at(ends[1], (side, at), high[rows])
+        held = Buckets.from_sums(found[1], found[2], *ends)
+        return ScoreCounts(lowest[there], *found[0], buckets=held)
+
+    return {label: counted(rows) for label, rows in _slices(table, facets, texts).items()}
+
+
+def bucketed_scores(counted: Any, i: int) -> dict[str | None, ScoreCounts]:
+    """Return the scores of a model of a table in buckets, in the whole table and each slice."""
+    columns = counted.kept.settled.columns
+    names = [f"b{j}" for j in range(len(columns.by))]
+    table = _score_frame(counted, i, names)
+    return score_counts_by_slice(table, columns.facets, dict(zip(columns.by, names, strict=True)))
+
+
+def _bits_in_force(table: pl.DataFrame, files: Sequence[Any], asked: str | None) -> int | None:
+    """Return the bits of the buckets of added counts: the fewest of those of files and asked.
+
+    None for single scores.
+    """
+    held = [parse_bits(one["scores"]) for one in files]
+    if asked == EXACT and any(held):
+        what = f"--scores {EXACT}, but counts hold buckets of scores"
+        raise UsageError.new(what, "needs-predictions", hint="count the tables again with it")
+    given = [] if asked is None else [parse_bits(asked)]
+    if some := [bits for bits in (*held, *given) if bits is not None]:
+        return min(some)
+    distinct = pl.col("key").n_unique()
+    most = table.filter(block=SCORES).group_by("model").agg(distinct)["key"].max()
+    return BITS if asked is None and isinstance(most, int) and most > MOST_DISTINCT else None
+
+
+def parse_bits(text: str) -> int | None:
+    """Return the bits of `buckets:M`; None of `exact`."""
+    return None if text == EXACT else int(text.partition(":")[2] or BITS)
+
+
+def _format_bits(bits: int | None) -> str:
+    return EXACT if bits is None else f"buckets:{bits}"

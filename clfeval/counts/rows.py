@@ -175,7 +175,7 @@ class StoredScores(ScoredRows):
 
 def read_scored_rows(counted: PredictionCounts) -> ScoredRows:
     """Read the evaluated rows with the scores of all models, sorted by content: one pass."""
-    if counted.stored is not None:
+    if counted.stored is not None or counted.bits is not None:
         return StoredScores.from_counted(counted)
     kept = counted.kept
     columns = kept.settled.columns

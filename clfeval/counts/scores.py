@@ -10,6 +10,7 @@ from hashlib import sha256
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, cache_last_call
+from clfeval.counts.buckets import Buckets, with_buckets
 from clfeval.counts.clusters_and_weights import (
     Owned,
     Owners,
@@ -27,7 +28,7 @@ from clfeval.counts.patterns import (
     stack_arrays,
 )
 from clfeval.errors import UsageError, list_names
-from clfeval.records import dataclass, replace
+from clfeval.records import dataclass, field, replace
 from clfeval.tables.csv import SAMPLE_ROWS
 from clfeval.tables.frames import Frame, as_text, collect, concatenate_frames, nw
 
@@ -162,6 +163,7 @@ class ScoreCounts(WeightedCounts):
 
     scores: m distinct ones, ascending; positives and negatives (m,): rows of each, or their weight
     in units of 1 / `unit`. clusters: of these 2 m counts, positives first, as of `PatternCounts`.
+    buckets: what is known of the scores in m groups, of which `scores` are the lowest ones.
     """
 
     scores: Floats
@@ -169,6 +171,31 @@ class ScoreCounts(WeightedCounts):
     negatives: Counts
     unit: float = 1
     clusters: Owned | None = None
+    buckets: Buckets | None = None
+    _known: dict[str, ScoreCounts] = field(default_factory=dict, repr=False)
+
+    @property
+    def probabilities(self) -> ScoreCounts:
+        """The counts for measures of probabilities: of buckets two scores for each class."""
+        if self.buckets is None:
+            return self
+        if "points" not in self._known:
+            points = self.buckets.points(np.array([self.positives, self.negatives]))
+            self._known["points"] = ScoreCounts.from_scores(*points).frozen()
+        return self._known["points"]
+
+    @property
+    def sums(self) -> Floats:
+        """The sum of the scores of each group of rows, (m,)."""
+        if self.buckets is None:
+            return np.asarray((self.positives + self.negatives) * self.scores)
+        n = np.array([self.positives, self.negatives])
+        return np.asarray((n * self.buckets.moments(n)[0]).sum(axis=0))
+
+    @property
+    def highest(self) -> Floats:
+        """The highest score of each group of rows, (m,)."""
+        return self.scores if self.buckets is None else self.buckets.high.max(axis=0)
 
     @property
     def running(self) -> Counts:
@@ -191,6 +218,8 @@ class ScoreCounts(WeightedCounts):
                 found.update(piece.astype("<f8").tobytes())
         if self.clusters is not None:
             found.update(self.clusters.digest().encode())
+        if self.buckets is not None:
+            found.update(self.buckets.digest().encode())
         return found.hexdigest()
 
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
@@ -198,7 +227,12 @@ class ScoreCounts(WeightedCounts):
         if self.clusters is not None or other.clusters is not None:
             raise ValueError("counts by cluster do not add up")
         scores, positives, negatives = stack_arrays(self, other, "scores", "positives", "negatives")
-        return ScoreCounts.from_scores(scores, positives, negatives, common_unit(self, other))
+        held = None
+        if self.buckets is not None and other.buckets is not None:
+            held = self.buckets + other.buckets
+        return ScoreCounts.from_scores(
+            scores, positives, negatives, common_unit(self, other), held
+        )
 
     def coarser(self, most: int) -> ScoreCounts:
         """Merge neighbouring scores into at most `most` groups, each with its lowest score."""
@@ -220,8 +254,10 @@ class ScoreCounts(WeightedCounts):
         positives[place] -= part.positives
         negatives[place] -= part.negatives
         both = np.concatenate([place, place + len(self.scores)])
-        left = subtract_owners(self.clusters, part.clusters, both)
-        return ScoreCounts(self.scores, positives, negatives, self.unit, left)
+        left, held = subtract_owners(self.clusters, part.clusters, both), self.buckets
+        if held is not None and part.buckets is not None:
+            held = held.subtract(part.buckets, place)
+        return ScoreCounts(self.scores, positives, negatives, self.unit, left, held)
 
     @classmethod
     def from_rows(cls, x: Counts, truth: Bools, n: Counts | None, unit: float = 1) -> ScoreCounts:
@@ -242,18 +278,21 @@ class ScoreCounts(WeightedCounts):
 
     @classmethod
     def from_scores(
-        cls, scores: Floats, positives: Counts, negatives: Counts, unit: float = 1
-    ) -> ScoreCounts:
+        cls, scores: Floats, positives: Counts, negatives: Counts, unit: float = 1,
+        buckets: Buckets | None = None,
+    ) -> ScoreCounts:  # fmt: skip
         """Merge equal scores, and sort them."""
         if (scores[1:] < scores[:-1]).any():
             order = np.argsort(scores, kind="stable")
             scores, positives, negatives = scores[order], positives[order], negatives[order]
+            buckets = None if buckets is None else buckets.take(order)
         new = is_new_score(scores)
         if new.all():
-            return cls(scores, positives, negatives, unit)
+            return cls(scores, positives, negatives, unit, buckets=buckets)
         first = np.flatnonzero(new)
         positives, negatives = (np.add.reduceat(part, first) for part in (positives, negatives))
-        return cls(scores[new], positives, negatives, unit)
+        buckets = None if buckets is None else buckets.merge(first)
+        return cls(scores[new], positives, negatives, unit, buckets=buckets)
 
 
 def group_starts(rows: Counts, most: int) -> Ints:

@@ -248,7 +248,7 @@ def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
     hits, false = np.diff(points.tp[corners])[::-1], np.diff(points.fp[corners])[::-1]
     scores, ends = counts.scores, (len(counts.scores) - corners)[::-1]
     columns = {
-        "from": scores[ends[:-1]].tolist(), "to": scores[ends[1:] - 1].tolist(),
+        "from": scores[ends[:-1]].tolist(), "to": counts.highest[ends[1:] - 1].tolist(),
         "rows": from_units(hits + false, counts.unit).tolist(),
         "isotonic": divide(hits, hits + false).tolist(),
     }  # fmt: skip

@@ -66,6 +66,7 @@ REASONS = {
     "too_few_splits": "there is only one split", "constant": "all models have the same value",
     "first": "there is no earlier line", "other_settings": "it was made with other settings",
     "not_in_both": "one of the two lacks this measure",
+    "needs_exact_scores": "buckets of scores give no bound; add --scores exact",
     "not_in_baseline": "the baseline lacks this measure",
 }  # fmt: skip
 
@@ -263,7 +264,7 @@ MAX_ROWS = 30  # rows of a table shown to a person; files get them all
 MEASURED = Table("measures", (
     SLICE, MODEL, *cols("text", "measure estimator"), *cols("text?", "class"),
     *cols("estimate", "value"), Column("se", "number?", "standard error"), *cols("text", "method"),
-    *cols("number?", "calibrated_mean calibrated_high", when="?"), Column("p", "p?", when="?"),
+    *cols("number?", "bound"), *cols("number?", "calibrated_mean calibrated_high", when="?"), Column("p", "p?", when="?"),
 ))  # fmt: skip
 MEASURED_MEANINGS: Mapping[str, str] = {
     "class": "the class of the measure; empty if it is about all classes",
@@ -273,6 +274,7 @@ MEASURED_MEANINGS: Mapping[str, str] = {
     "value": "value of the measure",
     "se": "standard error of the value",
     "measures.method": "method of the interval or p",
+    "bound": "how far the value can be from that of single scores, where scores are in buckets",
     "calibrated_mean": "mean of the measure if the probabilities were calibrated",
     "calibrated_high": "upper --level quantile of the measure if they were calibrated",
     "measures.p": "p-value against calibrated probabilities",

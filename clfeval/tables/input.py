@@ -38,6 +38,17 @@ def _label(_: str, value: object) -> str | None:
     return next(iter(_labels("", [value])), None)
 
 
+def _score_kind(flag: str, given: object) -> str | None:
+    """Return `exact` or `buckets:M`; UsageError for other texts."""
+    text = None if given is None else str(given)
+    kind, colon, bits = (text or "").partition(":")
+    if text in (None, "exact"):
+        return text
+    if kind != "buckets" or (colon and not (bits.isdecimal() and 4 <= int(bits) <= 20)):
+        raise bad_option(f"{flag} '{text}' is neither exact nor buckets:M, M from 4 to 20")
+    return f"buckets:{int(bits or 10)}"
+
+
 def _labels(_: str, values: object) -> tuple[str, ...]:
     from clfeval.tables.frames import as_text
 
@@ -99,6 +110,12 @@ class Input:
     renormalize: Annotated[
         bool, Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm")
     ] = False
+    scores: Annotated[
+        str | None,
+        Opt("Count scores one by one (exact) or in buckets, buckets:M of 2^M per halving; default: "
+            "by their number.", READING, metavar="exact|buckets[:M]",
+            accept=_score_kind, signed="scores"),
+    ] = None  # fmt: skip
     dry_run: Annotated[
         bool, Opt("Show how the table is read and what is ambiguous; compute nothing.", READING)
     ] = False

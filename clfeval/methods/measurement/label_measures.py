@@ -136,11 +136,15 @@ class LabelLimitSettings:
 
 
 class MeasureEstimate(NamedTuple):
-    """A value, its standard error on the measure's own scale (NaN for none), and the method."""
+    """A value, its standard error on the measure's own scale (NaN for none), and the method.
+
+    bound: how far the value can be from that of single scores, where scores are in buckets.
+    """
 
     value: Estimate
     error: float
     method: str
+    bound: float | None = None
 
     @classmethod
     def undefined(cls, reason: str) -> MeasureEstimate:
@@ -188,7 +192,7 @@ def measure_row(
     return {
         "slice": label, "model": model, "measure": name, "estimator": estimator, "class": of_class,
         "value": known.value, "se": None if isnan(known.error) else known.error,
-        "method": known.method,
+        "method": known.method, "bound": known.bound,
     }  # fmt: skip
 
 

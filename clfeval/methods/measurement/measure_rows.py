@@ -184,7 +184,7 @@ def score_measure_rows(
     """Return rows of the measures of one model's scores; net benefit at its threshold or 0.5."""
     rows, name = list[Row](), f"{model}\0{label or ''}"
     some = [one for one in asked if takes_scores(one)]
-    calibrated = perfect_calibration_values(some, counts, wanted, name)
+    calibrated = perfect_calibration_values(some, counts.probabilities, wanted, name)
     for one in some:
         t = risk_threshold(one, threshold)
         known = (
@@ -231,7 +231,8 @@ def _net_benefit_estimate(
         if known.value.low is not None:
             return known
     method = label_measures.WEIGHED + ", design effect" * (counts.clusters is not None)
-    return MeasureEstimate(value, error, label_measures.NONE if value.low is None else method)
+    known = MeasureEstimate(value, error, label_measures.NONE if value.low is None else method)
+    return score_measures.with_bound(known, CATALOG[AT_RISK].with_settings(t=t), counts)
 
 
 def has_scored_model(sample: Sample) -> bool:

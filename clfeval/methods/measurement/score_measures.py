@@ -32,6 +32,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, undefined_reason
 from clfeval.methods.estimates import RANDOM, Cells, Design, Limits, make_estimate
+from clfeval.methods.measurement.bucket_bounds import RISING, largest_error
 from clfeval.methods.measurement.label_measures import (
     BOOTSTRAP,
     INFLUENCE,
@@ -48,6 +49,10 @@ def estimate_score_measure(
     measure: Measure, counts: ScoreCounts, wanted: IntervalSettings, name: str
 ) -> MeasureEstimate:
     """Return a measure of scores, with limits by the requested or the default method."""
+    if counts.buckets is not None:
+        ranks = measure.needs == "scores" or measure.id in RISING
+        one = replace(counts if ranks else counts.probabilities, buckets=None)
+        return with_bound(estimate_score_measure(measure, one, wanted, name), measure, counts)
     x = counts.scores
     if measure.needs == "probabilities" and len(x) and not (x[0] >= 0 and x[-1] <= 1):
         return MeasureEstimate.undefined(PROBABILITIES)
@@ -82,6 +87,19 @@ def estimate_score_measure(
         return influence_estimate(measure, value, found, wanted.level)
     (low, high), method = _bootstrap_limits(measure, counts, wanted, name)
     return MeasureEstimate(make_estimate(value, low, high), error, method)
+
+
+def with_bound(known: MeasureEstimate, measure: Measure, counts: ScoreCounts) -> MeasureEstimate:
+    """Return an estimate from buckets of scores with its largest error, by which limits widen."""
+    value, low, high = known.value.value, known.value.low, known.value.high
+    if value is None or counts.buckets is None:
+        return known
+    off = largest_error(measure, counts, value)
+    if off is None:
+        return MeasureEstimate.undefined("needs_exact_scores")
+    if low is not None and high is not None:
+        low, high = max(low - off, measure.low), min(high + off, measure.high)
+    return known._replace(value=replace(known.value, low=low, high=high), bound=off)
 
 
 def influence_estimate(

@@ -56,12 +56,11 @@ def calibration_rows(
     first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
     last = np.searchsorted(below, np.append(below[starts[1:]], total)) - 1
     found = confusions_between(counts, first, last + 1)
-    share = (counts.positives + counts.negatives) * counts.scores
     cells, rows = Cells.at_prevalence(found), found.tp + found.fp
     columns = {
         "bin": range(1, len(first) + 1), "from": counts.scores[first].tolist(),
-        "to": counts.scores[last].tolist(), "rows": from_units(rows, counts.unit).tolist(),
-        "mean_score": (np.add.reduceat(share, starts) / rows).tolist(),
+        "to": counts.highest[last].tolist(), "rows": from_units(rows, counts.unit).tolist(),
+        "mean_score": (np.add.reduceat(counts.sums, starts) / rows).tolist(),
     }  # fmt: skip
 
     def made() -> list[Row]:
@@ -312,7 +311,11 @@ def choose_thresholds(counts: ScoreCounts, asked: int | Literal["all"] | Sequenc
     if asked == "all":
         return counts.scores[::-1]
     if not isinstance(asked, int):
-        return np.array(sorted({*map(float, asked)}, reverse=True))
+        cuts = np.array(sorted({*map(float, asked)}, reverse=True))
+        if counts.buckets is None or not len(counts.scores):
+            return cuts
+        at = np.minimum(np.searchsorted(counts.scores, cuts), len(counts.scores) - 1)
+        return np.unique(counts.scores[at])[::-1]  # where a bucket starts
     m, ends = len(counts.scores), counts.running
     if m <= asked:
         return counts.scores[::-1]
@@ -366,7 +369,7 @@ def distribution_rows(
     finite, low, high = counts.scores[np.isfinite(counts.scores)], 0.0, 1.0
     if len(finite) and (finite.min() < 0 or finite.max() > 1):
         low, high = float(finite.min()), float(finite.max())
-    edges = np.linspace(low, high, CURVE_BINS + 1)
+    edges = low + (high - low) * (np.arange(CURVE_BINS + 1) / CURVE_BINS)
     inner = np.searchsorted(counts.scores, edges[1:-1])
     ends = counts.running[:, np.concatenate([[0], inner, [len(counts.scores)]])]
     return [

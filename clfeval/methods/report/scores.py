@@ -238,12 +238,14 @@ def _of_model(
     moved = {one.name: found for one in held
              if (found := row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
     if options.dummies:
-        baselines += score_baselines(model, whole, measures_with_baselines(asked),
+        n = np.maximum(whole.positives + whole.negatives, 1)
+        means = whole if whole.buckets is None else replace(whole, scores=whole.sums / n)
+        baselines += score_baselines(model, means, measures_with_baselines(asked),
                                      observed_values(measures), cut, options.seed,
                                      alike=every.independent_rows)  # fmt: skip
     tests = list[Row]()
     if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
-        tests = calibration_test_rows(model, whole, options.level, options.seed)
+        tests = calibration_test_rows(model, whole.probabilities, options.level, options.seed)
     return _ModelScoreResults(
         model, whole.digest(), measures, tables, tests, moved, beside, baselines, inside
     )
@@ -332,6 +334,8 @@ class ComplementScores:
             return delong_estimate(measure, area, value, level).value
         t, loss = risk_threshold(one, self.cut), measure.loss
         if not (whole.scores[0] >= 0 and whole.scores[-1] <= 1):
+            return None
+        if whole.buckets is not None and t is None:
             return None
         if t is not None:
             cut = np.array([t])

@@ -19,12 +19,12 @@ from clfeval.tables.source import SourceFile
 METADATA = "clfeval.counts"  # the key of the description among the metadata of the file
 SCHEMA = 1
 # fields of `Input` that do not select or read rows
-APPLY = ("positive", "dry_run", "input_format", "several", "ranks")
+APPLY = ("positive", "dry_run", "input_format", "several", "ranks", "scores")
 FILE = "file"  # slices of --by: a file each
 ALIKE = {"positive": "positive class", "models": "models", "thresholds": "thresholds",
-         "facets": "slices", "edges": "edges of slices", "scores": "kind of scores"}  # fmt: skip
-NEEDED = ("schema", "classes", "rows", "dropped", "uncut", "parts", "by", "missing", "threshold")
-COLUMNS = {"block", "model", "truth", "pattern", "key", "n", "lo", "hi"}
+         "facets": "slices", "edges": "edges of slices"}  # fmt: skip
+NEEDED = ("schema", "scores", "classes", "rows", "dropped", "uncut", "parts", "by", "missing", "threshold")
+COLUMNS = {"block", "model", "truth", "pattern", "key", "n", "m1", "m2", "lo", "hi"}
 COUNTS_FILE = Layout("counts", "", lambda *_: None, lambda *_: [], lambda *_: [])
 
 

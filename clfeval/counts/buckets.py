@@ -1,0 +1,152 @@
+"""Buckets of scores: their keys and exact sums by engine, and what they tell of the scores."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import numpy as np
+
+from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.records import dataclass
+from clfeval.tables.frames import Frame, nw
+
+BITS = 10  # of a bucket: each halving of the distance from 0 or 1 has 2**BITS of them
+MOST_DISTINCT = 2**20  # scores of a model that are counted one by one
+OCTAVES = 128
+FIXED = 2.0**31  # of a sum of numbers below 1, of up to 2**32 rows
+HUNDRED = 100  # every hundredth starts a bucket, so that bins and decision curves are exact
+
+
+def with_buckets(frame: Frame, score: str, bits: int, cut: float | None) -> Frame:
+    """Return rows with the bucket of their score, key, and the terms of its sums, d1 and d2.
+
+    The distance d of a score from the nearer of 0 and 1 is doubled until it is at least 1/2; key
+    has the number of doublings and the leading `bits` of d, m1 and m2 are d and d² in units of
+    2**-31, rounded down. Scores outside 0..1 are divided by 2**64 first. Hundredths and the
+    threshold `cut` start a new bucket. Keys are in the order of the scores. Every operation is
+    exact or correctly rounded, so that every engine has the same numbers.
+    """
+    frame = frame.with_columns(nw.col(score) + 0.0)
+    s, whole = nw.col(score), nw.lit(OCTAVES - 1, dtype=nw.Int64)
+    inside = nw.when(s >= 0.5).then(1 - s).otherwise(s)
+    outside = (s < 0) | (s > 1)
+    frame = frame.with_columns(
+        octave=whole, m=nw.when(outside).then(s.abs() * 2.0**-64).otherwise(inside)
+    )
+    m, octave = nw.col("m"), nw.col("octave")
+    for step in (64, 32, 16, 8, 4, 2, 1):
+        small = m < 2.0**-step
+        frame = frame.with_columns(
+            m=nw.when(small).then(m * 2.0**step).otherwise(m),
+            octave=nw.when(small).then(octave - step).otherwise(octave),
+        )
+    place = ((m - 0.5) * 2.0 ** (bits + 1)).floor().clip(0, 2**bits - 1).cast(nw.Int64)
+    key = nw.when(m == 0).then(0).otherwise(octave * 2**bits + place + 1)
+    top = 2 * OCTAVES * 2**bits + 1
+    nearest = (s * HUNDRED + 0.5).floor().clip(0, HUNDRED)
+    cells = (nearest - (s < nearest / HUNDRED).cast(nw.Float64)).cast(nw.Int64)
+    if cut is not None:
+        cells = cells + (s >= cut).cast(nw.Int64)
+    above = nw.when(s >= 0.5).then(top - key).otherwise(key)
+    above = nw.when(s > 1).then(top + key + 1).otherwise(above)
+    m = m.clip(0, 1)
+    return frame.with_columns(
+        key=nw.when(s < 0).then(-1 - key).otherwise(above) + cells,
+        d1=(m * FIXED).floor().cast(nw.Int64), d2=(m * m * FIXED).floor().cast(nw.Int64),
+    ).drop("m", "octave")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buckets:
+    """What is known of the scores in m groups: of positives, of negatives, (2, m) each.
+
+    low, high: the lowest and highest score, infinite without rows. m1, m2: sums of distances from
+    0, or from 1 where `mirrored` (m,), and of their squares, in units of `unit` (m,) / 2**31, each
+    term rounded down.
+    """
+
+    low: Floats
+    high: Floats
+    m1: Ints
+    m2: Ints
+    unit: Floats
+    mirrored: Bools
+
+    @classmethod
+    def from_sums(cls, m1: Ints, m2: Ints, low: Floats, high: Floats) -> Buckets:
+        """Build from the sums of buckets, which tell the unit by any of their scores."""
+        some = np.minimum(*low)
+        mirrored = (some >= 0.5) & (some <= 1)
+        distance = np.where(mirrored, 1 - some, some)
+        _, exponent = np.frexp(distance)
+        unit = np.ldexp(1.0, np.maximum(exponent, 1 - OCTAVES))
+        return cls(low, high, m1, m2, unit, mirrored)
+
+    def __add__(self, other: Buckets) -> Buckets:
+        """Return the groups of both, one after the other."""
+        pairs = zip(self.parts, other.parts, strict=True)
+        return Buckets(*(np.concatenate(both, axis=-1) for both in pairs))
+
+    @property
+    def parts(self) -> tuple[Counts, ...]:
+        """All arrays, whose last axis is that of the groups."""
+        return self.low, self.high, self.m1, self.m2, self.unit, self.mirrored
+
+    def digest(self) -> str:
+        """Return the sha256 of what is known."""
+        return sha256(b"".join(part.tobytes() for part in self.parts[:4])).hexdigest()
+
+    def take(self, rows: Ints) -> Buckets:
+        """Return some of the groups."""
+        return Buckets(*(part[..., rows] for part in self.parts))
+
+    def merge(self, starts: Ints) -> Buckets:
+        """Merge neighbours that are equal groups; starts: the first of each."""
+        sums = (np.add.reduceat(one, starts, axis=1) for one in (self.m1, self.m2))
+        low = np.minimum.reduceat(self.low, starts, axis=1)
+        high = np.maximum.reduceat(self.high, starts, axis=1)
+        return Buckets(low, high, *sums, self.unit[starts], self.mirrored[starts])
+
+    def subtract(self, part: Buckets, place: Ints) -> Buckets:
+        """Return the groups without those of a part, at `place`; their ranges are those of all."""
+        m1, m2 = self.m1.copy(), self.m2.copy()
+        m1[:, place] -= part.m1
+        m2[:, place] -= part.m2
+        return Buckets(self.low, self.high, m1, m2, self.unit, self.mirrored)
+
+    def moments(self, n: Counts) -> tuple[Floats, Floats, Floats]:
+        """Return mean and variance of the scores of each group, and the largest error of the mean.
+
+        n (2, m): rows. The variance is an upper bound, by up to 2**-28 of the unit's square.
+        """
+        rows, unit = np.maximum(n, 1), self.unit / FIXED
+        low, high = (np.where(n > 0, one, 0.0) for one in (self.low, self.high))
+        mean = (self.m1 + rows / 2) / rows * unit
+        spread = (self.m2 + rows) / rows * unit * self.unit - mean**2 + 4 * unit * self.unit
+        mean = np.clip(np.where(self.mirrored, 1 - mean, mean), low, high)
+        most = (high - mean) * (mean - low)
+        error = np.where(high > low, np.minimum(unit, high - low), 0.0)
+        return mean, np.clip(spread, 0.0, most), error
+
+    def points(self, n: Counts) -> tuple[Floats, Counts, Counts]:
+        """Return ascending scores (k,) with positives and negatives, of the same moments.
+
+        Of each class of a group two scores within its range, with its mean and variance.
+        """
+        mean, spread, _ = self.moments(n)
+        low, high = (np.where(n > 0, one, 0.0) for one in (self.low, self.high))
+        share = np.divide(high - mean, high - low, out=np.ones_like(mean), where=high > low)
+        below = np.clip(np.rint(share * n), np.minimum(n, 1), np.maximum(n - 1, 0))
+        below = np.where((n > 1) & (spread > 0), below, n).astype(np.int64)
+        above = n - below
+        ratio = np.sqrt(np.maximum(above, 1) / np.maximum(below, 1))
+        apart = np.minimum(np.sqrt(spread), np.minimum((mean - low) / ratio, (high - mean) * ratio))
+        apart = np.where(above > 0, apart, 0.0)
+        down, up = np.maximum(mean - apart * ratio, low), np.minimum(mean + apart / ratio, high)
+        scores, none = np.concatenate([down, up], axis=1), np.zeros_like(n)
+        rows = np.concatenate([below, above], axis=1)
+        some = [np.flatnonzero(one) for one in rows]
+        x = np.concatenate([one[at] for one, at in zip(scores, some, strict=True)])
+        positives = np.concatenate([rows[0][some[0]], none[0, :1].repeat(len(some[1]))])
+        negatives = np.concatenate([none[0, :1].repeat(len(some[0])), rows[1][some[1]]])
+        return x, positives, negatives

@@ -1,0 +1,245 @@
+"""Bounds of measures whose scores are known by bucket: what no order inside buckets can exceed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from clfeval.arrays import Counts, Floats
+from clfeval.counts.buckets import Buckets
+from clfeval.counts.scores import ScoreCounts
+from clfeval.measures.catalog import CATALOG
+from clfeval.measures.logistic import log_odds
+from clfeval.measures.probability import MIN_PROBABILITY
+from clfeval.measures.record import Measure
+from clfeval.records import dataclass
+
+# measures that never fall when a positive moves up, or a negative down
+RISING = ("roc_auc", "gini", "partial_auc", "auprg", "precision@k", "recall@k", "gain@k", "lift@k",
+          "net_benefit@t", "net_benefit_standardised", "interventions_avoided")  # fmt: skip
+LINES = ("calibration_slope", "calibration_intercept", "calibration_in_the_large")
+SKILLS = {"brier_skill": "brier", "log_loss_skill": "log_loss"}
+ROUNDING = 1e-12  # of a sum of many terms, relative to its value
+# second derivatives of losses in the probability of the true class
+CURVATURES: Mapping[str, Callable[[Floats], Floats]] = {
+    "brier": lambda p: np.full_like(p, 2.0), "brier_sum": lambda p: np.full_like(p, 4.0),
+    "log_loss": lambda p: np.maximum(p, MIN_PROBABILITY) ** -2.0, "mean_score": np.zeros_like,
+}  # fmt: skip
+
+
+def largest_error(measure: Measure, counts: ScoreCounts, value: float) -> float | None:
+    """Return how far a value can be from that of the scores themselves; None if unknown."""
+    assert counts.buckets is not None
+    found = _bounds(measure, _Grouped.from_counts(counts, counts.buckets))
+    if found is None or not np.isfinite(found).all():
+        return None
+    low, high = found
+    if low == high:
+        return 0.0
+    return max(high - value, value - low, 0.0) + ROUNDING * abs(value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grouped:
+    """Groups of scores: n, low, high, mean, spread (a variance, not below it), and error, (2, m).
+
+    error, slack: the largest error of the mean, and of the spread.
+    """
+
+    counts: ScoreCounts
+    n: Counts
+    low: Floats
+    high: Floats
+    mean: Floats
+    spread: Floats
+    error: Floats
+    slack: Floats
+
+    @classmethod
+    def from_counts(cls, counts: ScoreCounts, held: Buckets) -> _Grouped:
+        n = np.array([counts.positives, counts.negatives])
+        mean, spread, error = held.moments(n)
+        return cls(counts, n, held.low, held.high, mean, spread, error, 8 * error * held.unit)
+
+    @property
+    def disjoint(self) -> bool:
+        """True if no two groups overlap."""
+        low, high = self.low.min(axis=0), self.high.max(axis=0)
+        return bool((low[1:] > high[:-1]).all())
+
+    def extreme(self, *, best: bool) -> ScoreCounts:
+        """Return the scores with positives as high and negatives as low as they can be, or v.v."""
+        ends = (self.high[0], self.low[1]) if best else (self.low[0], self.high[1])
+        some = [n > 0 for n in self.n]
+        scores = np.concatenate([end[at] for end, at in zip(ends, some, strict=True)])
+        positives, negatives = (np.concatenate([
+            n[at] if i == j else np.zeros(np.count_nonzero(at), n.dtype)
+            for j, at in enumerate(some)]) for i, n in enumerate(self.n))  # fmt: skip
+        return ScoreCounts.from_scores(scores, positives, negatives)
+
+    def splits(self, edge: Floats) -> bool:
+        """Return whether an edge divides a group."""
+        at = (np.searchsorted(edge, one, side="right") for one in (self.low, self.high))
+        return bool((np.subtract(*at) != 0)[self.n > 0].any())
+
+
+def _bounds(measure: Measure, held: _Grouped) -> tuple[float, float] | None:
+    """Return the lowest and the highest value that the scores in the groups can have."""
+    name, of = measure.id, measure.function
+
+    def at(best: bool) -> float:
+        one = held.extreme(best=best)
+        return float(of(one.scores, one.positives, one.negatives))
+
+    if name == "brier_uncertainty" or (held.low == held.high)[held.n > 0].all():
+        return 0.0, 0.0
+    if name in RISING:
+        return at(False), at(True)
+    if name == "ks":
+        apart = [_rates_apart(held.extreme(best=best)) for best in (False, True)]
+        low = max(apart[0].max(), (-apart[1]).max(), 0.0)
+        return float(low), float(max(np.abs(one).max() for one in apart))
+    if name in ("average_precision", "pr_auc"):
+        return _precision_bounds(held, halves=name == "pr_auc") if held.disjoint else None
+    if name in CURVATURES:
+        return _loss_bounds(measure, held)
+    if name in SKILLS:
+        base = CATALOG[SKILLS[name]]
+        p, n = (float(part.sum()) for part in held.n)
+        prior = float(base.function(np.array([p / (p + n)]), np.array([p]), np.array([n])))
+        low, high = (1 - end / prior for end in _loss_bounds(base, held))
+        return high, low
+    if name == "oe_ratio":
+        expected, off = ((held.n * one).sum() for one in (held.mean, held.error))
+        p = held.n[0].sum()
+        return float(p / (expected + off)), float(p / max(expected - off, 1e-300))
+    if name in ("ece", "mce", "ece_debiased"):
+        bins = getattr(of, "keywords", {}).get("bins", 10)
+        if held.splits(np.arange(1, bins) / bins):
+            return None
+        rows = held.n.sum() if name != "mce" else 1
+        off = 3 * float((held.n * held.error).sum() / rows)
+        points = held.counts.probabilities
+        value = float(of(points.scores, points.positives, points.negatives))
+        return value - off, value + off
+    return _line_bounds(name, held) if name in LINES else None
+
+
+def _rates_apart(counts: ScoreCounts) -> Floats:
+    """Return the difference of the shares of positives and of negatives from each score up."""
+    p, n = (part[::-1].cumsum() for part in (counts.positives, counts.negatives))
+    return np.asarray(p / max(p[-1], 1) - n / max(n[-1], 1))
+
+
+def _precision_bounds(held: _Grouped, *, halves: bool) -> tuple[float, float]:
+    """Return the bounds of a mean precision over positives, of groups in a known order.
+
+    Of the h-th positive the precision is h / (h + f), f negatives above it: as many as lie above
+    its group at the best, those of its group too at the worst, from low to high scores. Equal
+    positives have the precision of the last of them, for trapezoids the mean of it and of the one
+    before, so that a group of k after a has between the integral of the worst precision from a to
+    a + k, for trapezoids less the mean of both ends, and k times the best at a + k.
+    """
+    k, f = (part[::-1].astype(np.float64) for part in held.n)
+    low, high = (one[:, ::-1] for one in (held.low, held.high))
+    a, b = k.cumsum() - k, f.cumsum() - f
+    with np.errstate(invalid="ignore"):
+        worst = b + np.where(high[1] < low[0], 0.0, f)  # surely below every positive
+        best = b + np.where(low[1] >= high[0], f, 0.0)
+        top = k * np.divide(a + k, a + k + best, out=np.zeros_like(k), where=k > 0)
+        if halves:
+            ends = [np.divide(x, x + worst, out=np.zeros_like(k), where=x > 0) for x in (a, a + k)]
+            least = k * (ends[0] + ends[1]) / 2
+        else:
+            log = np.log1p(np.divide(k, a + worst, out=np.zeros_like(k), where=a + worst > 0))
+            least = np.where(worst > 0, k - worst * log, k)
+            tied = held.low[0][::-1] == held.high[0][::-1]
+            least = np.where(tied, k * np.divide(a + k, a + k + worst, out=np.zeros_like(k),
+                                                 where=k > 0), least)  # fmt: skip
+    return float(least.sum() / k.sum()), float(top.sum() / k.sum())
+
+
+def _loss_bounds(measure: Measure, held: _Grouped) -> tuple[float, float]:
+    """Return the bounds of the mean of a loss that is convex in the score.
+
+    With mean m and variance v of the scores of a group its mean loss is at least g(m) + c v / 2 and
+    at most g(m) + C v / 2, c and C the least and the largest second derivative there; nor above the
+    chord of g.
+    """
+    loss, total = measure.loss, np.zeros(2)
+    assert loss is not None
+    for i, y in enumerate((True, False)):
+        some = held.n[i] > 0
+        n, low, high, mean, spread, error, slack = (one[i][some] for one in (
+            held.n, held.low, held.high, held.mean, held.spread, held.error, held.slack))  # fmt: skip
+        ends = np.array([loss(low, y), loss(high, y)])
+        sides = np.array([loss(np.clip(mean + step, low, high), y) for step in (-error, error)])
+        bent = np.array([CURVATURES[measure.id](end if y else 1 - end) for end in (low, high)])
+        under = sides.min(axis=0) + bent.min(axis=0) * np.maximum(spread - slack, 0) / 2
+        share = np.divide(mean - low, high - low, out=np.zeros_like(mean), where=high > low)
+        chord = (1 - share) * ends[0] + share * ends[1] + np.abs(sides - sides[::-1]).max(axis=0)
+        over = np.minimum(sides.max(axis=0) + bent.max(axis=0) * spread / 2, chord)
+        over = np.clip(over, ends.min(axis=0), ends.max(axis=0))
+        truth = (low, high) if y else (1 - high, 1 - low)
+        bends = (truth[0] < MIN_PROBABILITY) & (truth[1] > MIN_PROBABILITY)  # clipped in part
+        under = np.where(bends, ends.min(axis=0), np.minimum(under, over))
+        over = np.where(bends, ends.max(axis=0), over)
+        total += [(n * under).sum(), (n * over).sum()]
+    low, high = (total / held.n.sum()).tolist()
+    return low, high
+
+
+def _line_bounds(name: str, held: _Grouped) -> tuple[float, float] | None:
+    """Return the bounds of a coefficient of the logistic regression on the log odds.
+
+    At the estimate g from points of the same moments the gradient of the true likelihood is within
+    E of 0, from the second derivatives in the score and the variance of each group. With the
+    curvature H, within D of that of the points, the true coefficients are within 4 |E| of g in the
+    norm of H if |E| R is at most 1/2, R the largest norm of a row.
+    Source: Bach 2010, Electronic Journal of Statistics 4:384, proposition 2.
+    """
+    some = (held.n > 0) & (held.low >= MIN_PROBABILITY) & (held.high <= 1 - MIN_PROBABILITY)
+    part = (held.n > 0) & ~some & (held.high >= MIN_PROBABILITY) & (held.low <= 1 - MIN_PROBABILITY)
+    points = held.counts.probabilities
+    parts, free = (points.scores, points.positives, points.negatives), name != LINES[2]
+    a, b = (float(CATALOG[one].function(*parts)) for one in (LINES[1], LINES[0]))
+    a, b = (a, b) if free else (float(CATALOG[name].function(*parts)), 1.0)
+    if part.any() or not np.isfinite(a + b):
+        return None
+    n, mean, spread, error = (one[some] for one in (held.n, held.mean, held.spread, held.error))
+    y = np.broadcast_to([[1.0], [0.0]], held.n.shape)[some]
+    ends = [log_odds(one[some]) for one in (held.low, held.high)]
+    x, far = log_odds(mean), np.abs(ends).max(axis=0)
+    steep = 1 / np.minimum(*(one[some] * (1 - one[some]) for one in (held.low, held.high)))
+    mu = [1 / (1 + np.exp(-(a + b * one))) for one in (*ends, x)]
+    crossed = (mu[0] - 0.5) * (mu[1] - 0.5) <= 0
+    w = np.where(crossed, 0.25, np.maximum(*(one * (1 - one) for one in mu[:2])))
+    off = np.maximum(*(np.abs(y - one) for one in mu[:2]))
+    centre = float((n * w * x).sum() / (n * w).sum())
+    z, far = x - centre, np.maximum(*(np.abs(end - centre) for end in ends))
+    # derivatives of (y - mu) and of (y - mu) z in the log odds, then in the score
+    first = [abs(b) * w, abs(b) * w * far + off]
+    second = [b * b * w, b * b * w * far + 2 * abs(b) * w]
+    push = np.array([(n * ((two * steep**2 + one * steep**2) * spread + one * steep * 2 * error)
+                      ).sum() for one, two in zip(first, second, strict=True)])  # fmt: skip
+    exact = mu[2] * (1 - mu[2])
+    h = np.array([(n * exact * z**power).sum() for power in (0, 1, 2)])
+    wide = n * (ends[1] - ends[0])
+    d = np.array([(wide * abs(b) * w * far**k + k * wide * w * far ** max(k - 1, 0)).sum()
+                  for k in (0, 1, 2)])  # fmt: skip
+    size = 2 if free else 1
+    whole, change = (np.array([[one[0], one[1]], [one[1], one[2]]])[:size, :size] for one in (h, d))
+    inverse = np.linalg.inv(whole)
+    spans = np.sqrt(np.diag(inverse))
+    eta = float(spans @ change @ spans)
+    push = push[:size]
+    distance = float(np.sqrt(push @ np.abs(inverse) @ push))
+    row = np.array([np.ones_like(far), far])[:size]
+    reach = float(np.sqrt((row * (np.abs(inverse) @ row)).sum(axis=0).max()))
+    if not eta < 0.5 or distance * reach > 0.5 * (1 - eta):
+        return None
+    along = {LINES[0]: [0.0, 1.0], LINES[1]: [1.0, -centre], LINES[2]: [1.0]}[name]
+    step = 4 * distance / (1 - eta) * float(np.sqrt(along @ inverse @ np.array(along)))
+    value = a if name != LINES[0] else b
+    return value - step, value + step
