@@ -306,37 +306,66 @@ def _difference_errors(
     flips: Floats | None,
 ) -> DifferenceErrors:  # fmt: skip
     """Return the errors from k values of each of r terms, (r,) each, with weights q (r,)."""
-    k, r = len(f), len(f[0])
-    products, third, fourth = (np.zeros((k, k)) for _ in range(3))
-    for start in range(0, r, _BLOCK):
-        some = slice(start, start + _BLOCK)
-        block = np.array([one[some] for one in f])
-        weighed = block if q is None else block * q[some]
-        squares = block * block
-        products += weighed @ block.T
-        third += (weighed * squares) @ block.T  # sums of f_i³ f_j
-        fourth += (weighed * block) @ squares.T
-    own, quarts = np.diag(products), np.diag(fourth)
-    spread = own[:, None] + own[None]
-    apart = spread - 2 * products
-    powers = quarts[:, None] + quarts[None] + 6 * fourth - 4 * (third + third.T)
-    for i, j in np.argwhere(np.triu(apart < _CLOSE * spread, 1)).tolist():
-        squares = (f[i] - f[j]) ** 2
-        for sums, power in ((apart, 1), (powers, 2)):
-            sums[i, j] = sums[j, i] = ((1 if q is None else q) * squares**power).sum()
-    apart = np.where(apart > _ROUNDING * spread, apart, 0.0)
-    mass = float(r) if q is None else float(q.sum())
-    kurtosis = divide(mass * np.maximum(powers, 0.0), np.where(apart > 0, apart**2, np.nan))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = drop_small_df(np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
-    if flips is not None:
-        apart = apart + flips
-    errors = np.sqrt(mean_covariance(apart, total, parts))
-    v = mean_covariance(products, total, parts)
-    largest = np.broadcast_to(np.abs(v).max(initial=0.0), v.shape)
-    return DifferenceErrors(
-        _round_to_digits(errors, errors), _round_to_digits(df, df), _round_to_digits(v, largest)
-    )
+    return DifferenceSums.from_terms(f, q).errors(total, parts, fewest, flips)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DifferenceSums:
+    """Sums over terms of f_i f_j, (f_i - f_j)² and (f_i - f_j)⁴, (k, k) each, and of weights."""
+
+    products: Floats
+    apart: Floats
+    powers: Floats
+    mass: float
+
+    @classmethod
+    def from_terms(cls, f: Sequence[Floats], q: Floats | None) -> DifferenceSums:
+        """Add k values of each of r terms, (r,) each, with weights q (r,)."""
+        k, r = len(f), len(f[0])
+        products, third, fourth = (np.zeros((k, k)) for _ in range(3))
+        for start in range(0, r, _BLOCK):
+            some = slice(start, start + _BLOCK)
+            block = np.array([one[some] for one in f])
+            weighed = block if q is None else block * q[some]
+            squares = block * block
+            products += weighed @ block.T
+            third += (weighed * squares) @ block.T  # sums of f_i³ f_j
+            fourth += (weighed * block) @ squares.T
+        own, quarts = np.diag(products), np.diag(fourth)
+        spread = own[:, None] + own[None]
+        apart = spread - 2 * products
+        powers = quarts[:, None] + quarts[None] + 6 * fourth - 4 * (third + third.T)
+        for i, j in np.argwhere(np.triu(apart < _CLOSE * spread, 1)).tolist():
+            squares = (f[i] - f[j]) ** 2
+            for sums, power in ((apart, 1), (powers, 2)):
+                sums[i, j] = sums[j, i] = ((1 if q is None else q) * squares**power).sum()
+        return cls(products, apart, powers, float(r) if q is None else float(q.sum()))
+
+    def __add__(self, other: DifferenceSums) -> DifferenceSums:
+        """Return the sums over the terms of both."""
+        return DifferenceSums(
+            self.products + other.products, self.apart + other.apart,
+            self.powers + other.powers, self.mass + other.mass,
+        )  # fmt: skip
+
+    def errors(
+        self, total: float, parts: float, fewest: float, flips: Floats | None
+    ) -> DifferenceErrors:
+        """Return the errors of differences: see `errors_of_rows`."""
+        own = np.diag(self.products)
+        apart = np.where(self.apart > _ROUNDING * (own[:, None] + own[None]), self.apart, 0.0)
+        fourth = self.mass * np.maximum(self.powers, 0.0)
+        kurtosis = divide(fourth, np.where(apart > 0, apart**2, np.nan))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            df = drop_small_df(np.fmin(2 * parts / np.maximum(kurtosis - 1, 0.0), fewest - 1))
+        if flips is not None:
+            apart = apart + flips
+        errors = np.sqrt(mean_covariance(apart, total, parts))
+        v = mean_covariance(self.products, total, parts)
+        largest = np.broadcast_to(np.abs(v).max(initial=0.0), v.shape)
+        return DifferenceErrors(
+            _round_to_digits(errors, errors), _round_to_digits(df, df), _round_to_digits(v, largest)
+        )
 
 
 def _round_to_digits(x: Floats, size: Floats) -> Floats:

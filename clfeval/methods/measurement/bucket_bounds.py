@@ -28,16 +28,23 @@ CURVATURES: Mapping[str, Callable[[Floats], Floats]] = {
 }  # fmt: skip
 
 
-def largest_error(measure: Measure, counts: ScoreCounts, value: float) -> float | None:
-    """Return how far a value can be from that of the scores themselves; None if unknown."""
+def bounded_value(
+    measure: Measure, counts: ScoreCounts, value: float
+) -> tuple[float, float] | None:
+    """Return a value within its bounds, and how far it can be from that of single scores.
+
+    None where that is unknown.
+    """
     assert counts.buckets is not None
-    found = _bounds(measure, _Grouped.from_counts(counts, counts.buckets))
+    held = _Grouped.from_counts(counts, counts.buckets)
+    if measure.id == "brier_uncertainty" or (held.low == held.high)[held.n > 0].all():
+        return value, 0.0
+    found = _bounds(measure, held)
     if found is None or not np.isfinite(found).all():
         return None
     low, high = found
-    if low == high:
-        return 0.0
-    return max(high - value, value - low, 0.0) + ROUNDING * abs(value)
+    value = min(max(value, low), high)
+    return value, max(high - value, value - low) + ROUNDING * abs(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,8 +99,6 @@ def _bounds(measure: Measure, held: _Grouped) -> tuple[float, float] | None:
         one = held.extreme(best=best)
         return float(of(one.scores, one.positives, one.negatives))
 
-    if name == "brier_uncertainty" or (held.low == held.high)[held.n > 0].all():
-        return 0.0, 0.0
     if name in RISING:
         return at(False), at(True)
     if name == "ks":

@@ -32,7 +32,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, undefined_reason
 from clfeval.methods.estimates import RANDOM, Cells, Design, Limits, make_estimate
-from clfeval.methods.measurement.bucket_bounds import RISING, largest_error
+from clfeval.methods.measurement.bucket_bounds import RISING, bounded_value
 from clfeval.methods.measurement.label_measures import (
     BOOTSTRAP,
     INFLUENCE,
@@ -94,12 +94,13 @@ def with_bound(known: MeasureEstimate, measure: Measure, counts: ScoreCounts) ->
     value, low, high = known.value.value, known.value.low, known.value.high
     if value is None or counts.buckets is None:
         return known
-    off = largest_error(measure, counts, value)
-    if off is None:
+    found = bounded_value(measure, counts, value)
+    if found is None:
         return MeasureEstimate.undefined("needs_exact_scores")
+    value, off = found
     if low is not None and high is not None:
         low, high = max(low - off, measure.low), min(high + off, measure.high)
-    return known._replace(value=replace(known.value, low=low, high=high), bound=off)
+    return known._replace(value=Estimate(value, low, high), bound=off)
 
 
 def influence_estimate(

@@ -9,7 +9,7 @@ from math import isfinite, nan, sqrt
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
-from clfeval.compare.change import DifferenceErrors, errors_of_rows
+from clfeval.compare.change import DifferenceErrors, DifferenceSums, errors_of_rows
 from clfeval.compare.families import family_pairs
 from clfeval.compare.paired_estimates import BootstrapLimits, PairedEstimates
 from clfeval.counts.classes import ClassPatterns, ProbabilityRows
@@ -43,8 +43,12 @@ Observed = Mapping[tuple[str, str], Estimate]
 def score_estimates(
     weights: Counts | None, owners: Ints | None, asked: RequestedMeasure,
     moved: Mapping[str, tuple[float, Floats]], sizes: Floats, *, sampling: bool,
+    sums: DifferenceSums | None = None,
 ) -> PairedEstimates | None:  # fmt: skip
-    """Return paired estimates by a measure of scores; moved: value and influence of rows (n,)."""
+    """Return paired estimates by a measure of scores; moved: value and influence of rows (n,).
+
+    sums: those of rows, where the influence is that of groups of rows.
+    """
     names, k = list(moved), len(moved)
     if not names:
         return None
@@ -63,10 +67,14 @@ def score_estimates(
         # f + NB is 1 of a true positive, - t / (1 - t) of a false positive, 0 of other rows
         ends = np.array([(-(f.min() + nb), f.max() + nb) for nb, f in moved.values()])
         squares = (ends**2).sum(axis=1) * row**2
-        differ = np.array([[not np.array_equal(one, other) for one in each] for other in each])
+        differ = sums.apart > 0 if sums is not None else np.array(
+            [[not np.array_equal(one, other) for one in each] for other in each])  # fmt: skip
         flips = np.where(differ, (squares[:, None] + squares[None]) / 2, 0.0)
         steps = ends * sizes / sizes.sum()  # of negatives, of positives
-    known = errors_of_rows(each, weights, owners, sampling=sampling, fewest=least, flips=flips)
+    if sums is not None:
+        known = sums.errors(sums.mass, sums.mass, least, flips)
+    else:
+        known = errors_of_rows(each, weights, owners, sampling=sampling, fewest=least, flips=flips)
     sizes = sizes if steps.shape[1] else np.zeros(0)
     return make_paired_estimates(asked, names, np.array(values), known, least, (steps, sizes))
 
@@ -94,11 +102,7 @@ def row_score_influence(
     if found is None:
         return None
     value, each = found
-    by = {True: 1.0, False: 1.0}
-    if asked.measure.interval == "delong" and counts.clusters is None:
-        p, n = float(counts.positives.sum()), float(counts.negatives.sum())
-        for y, size in ((True, p), (False, n)):  # DeLong's variances have P - 1 and N - 1
-            by[y] = sqrt(size / (size - 1) * (p + n - 1) / (p + n)) if size > 1 else 1.0
+    by = small_sample_scales(asked, counts)
     rows = np.empty(len(place))
     for start in range(0, len(place), _BLOCK):
         part = slice(start, start + _BLOCK)
@@ -106,6 +110,19 @@ def row_score_influence(
             some = np.flatnonzero(truth[part] == y)
             rows[some + start] = each.at(place[part][some], y) * by[y]
     return value, rows
+
+
+def small_sample_scales(asked: RequestedMeasure, counts: ScoreCounts) -> dict[bool, float]:
+    """Return the factors of the influence of each class: DeLong's variances have P - 1 and N - 1.
+
+    sqrt(P / (P - 1) (M - 1) / M) of positives; 1 for other measures.
+    """
+    by = {True: 1.0, False: 1.0}
+    if asked.measure.interval == "delong" and counts.clusters is None:
+        p, n = float(counts.positives.sum()), float(counts.negatives.sum())
+        for y, size in ((True, p), (False, n)):
+            by[y] = sqrt(size / (size - 1) * (p + n - 1) / (p + n)) if size > 1 else 1.0
+    return by
 
 
 def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:

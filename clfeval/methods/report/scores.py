@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
+from clfeval.compare.change import DifferenceSums
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.count import PredictionCounts
-from clfeval.counts.rows import ScoredRows, read_scored_rows
+from clfeval.counts.rows import ScoredRows, StoredScores, read_scored_rows
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows, cell_value
@@ -49,6 +50,7 @@ from clfeval.methods.report.comparisons import (
     slice_compared_measures,
     slice_score_estimates,
 )
+from clfeval.methods.report.joint_sums import group_influence, rows_joint_sums
 from clfeval.methods.report.model_estimates import (
     bootstrap_estimates,
     identical_columns,
@@ -103,7 +105,10 @@ def compute_score_results(
     """Return the results from scores, computed one model at a time."""
     every = read_scored_rows(counted)
     names, by = [counted.models[i].name for i in every.models], slice_test_measures(asked)
-    inner = [one for one in slice_compared_measures(held, lead, options) if takes_scores(one)]
+    by_group = isinstance(every, StoredScores)  # influence of groups of rows, not of each
+    inner = [] if by_group else [
+        one for one in slice_compared_measures(held, lead, options) if takes_scores(one)
+    ]
     measures, digests, lost = list[Row](), list[str](), dict.fromkeys(names, 0.0)
     beside, baselines, tests = dict[Key, Complement](), list[Row](), list[Row]()
     moved_in: dict[str, dict[str, Moved]] = {one.name: {} for one in inner}
@@ -122,13 +127,20 @@ def compute_score_results(
             moved[name][found.model] = influence
         for (name, label), influence in found.inside.items():
             moved_in[name].setdefault(label, {})[found.model] = influence
-    sizes = effective_class_sizes(sample.patterns[None], 2)
+    sizes, sums = effective_class_sizes(sample.patterns[None], 2), dict[str, DifferenceSums]()
+    if by_group:
+        values = observed_values(measures)
+        for name, each in moved.items():  # values within their bounds
+            for model, (value, influence) in each.items():
+                each[model] = values[model, name].value or value, influence
+        sums = rows_joint_sums(counted, every, moved)
+        moved = {name: each if name in sums else Moved() for name, each in moved.items()}
     estimates = {
         each.name: paired for each in held
         if (paired := score_estimates(every.weights, every.owners, each, moved.pop(each.name),
-                                      sizes, sampling=every.weighed))
+                                      sizes, sampling=every.weighed, sums=sums.get(each.name)))
     }  # fmt: skip
-    if options.reference is not None:
+    if options.reference is not None and not by_group:
         estimates |= bootstrap_estimates(
             every, names, held, observed_values(measures), sample.patterns[None],
             options.reference, options.interval_settings,
@@ -236,7 +248,8 @@ def _of_model(
                 for table, cuts in threshold_tables(label, model, here, sample, options)
             ]
     moved = {one.name: found for one in held
-             if (found := row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
+             if (found := group_influence(one, cut, whole) if isinstance(every, StoredScores)
+                 else row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
     if options.dummies:
         n = np.maximum(whole.positives + whole.negatives, 1)
         means = whole if whole.buckets is None else replace(whole, scores=whole.sums / n)
