@@ -125,7 +125,7 @@ class Buckets:
         spread = (self.m2 + rows) / rows * unit * self.unit - mean**2 + 4 * unit * self.unit
         mean = np.clip(np.where(self.mirrored, 1 - mean, mean), low, high)
         most = (high - mean) * (mean - low)
-        error = np.where(high > low, np.minimum(unit, high - low), 0.0)
+        error = np.where(high > low, np.minimum(unit + np.spacing(mean), high - low), 0.0)
         return mean, np.clip(spread, 0.0, most), error
 
     def points(self, n: Counts) -> tuple[Floats, Counts, Counts]:

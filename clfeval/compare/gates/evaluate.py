@@ -33,7 +33,7 @@ from clfeval.compare.gates.limit_tests import (
 )
 from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.document import Answer, Cell, Document, Estimate, Gate, ResultNote, Row, shorten_answer
-from clfeval.errors import ErrorCollector, UsageError
+from clfeval.errors import DataError, ErrorCollector, UsageError
 from clfeval.formatting import format_count
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.schema import BASELINE, CHANGES, COMPARISONS, GATE_CODES, page_of
@@ -95,6 +95,7 @@ def evaluate_limits(
     with wrong.going_on():
         found += still_best_gates(result, gates.still_best)
     wrong.raise_problems()
+    refuse_unknown_outcomes(result, found)
     warnings = (*result.warnings, *_direction_warnings(looked, targets))
     result = replace(result, gates=tuple(found), warnings=warnings)
     result = result if beside is None else beside.with_changes(result)
@@ -104,6 +105,22 @@ def evaluate_limits(
         models, text = () if gate.model is None else (gate.model,), f"Gate missed: {gate}{more}."
         said.append(Answer("gates-missed", text, models, gate.measure, gate.value))
     return replace(result, answer=shorten_answer([*said, *result.answer]))
+
+
+def refuse_unknown_outcomes(result: Document, gates: Iterable[Gate]) -> None:
+    """Raise DataError for a limit that is nearer than the bound of a value from buckets."""
+    rows = [row for row in result.tables.get("measures", ()) if row.get("bound")]
+    bounds = {(row["slice"], row["model"], row["measure"]): row["bound"] for row in rows}
+    for gate in gates:
+        off = bounds.get((gate.slice, gate.model, gate.measure))
+        if off is None or gate.value is None or not isinstance(off, float):
+            continue
+        # limits of intervals are widened by the bound, and may be as far on the other side
+        if abs(gate.value - gate.limit) <= (off if gate.metric == gate.measure else 2 * off):
+            what = f"the limit of gate {gate.subject}, {gate.limit:g}, is within {off:.1g} of "
+            what += f"{gate.value:.9g}, which is as near as buckets of scores tell"
+            hint = "count scores one by one: add --scores exact"
+            raise DataError.new(what, "gate-within-bound", hint=hint)
 
 
 def _remove_gate_answers(result: Document, *, compared: bool) -> Document:

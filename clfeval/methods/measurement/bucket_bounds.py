@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats
+from clfeval.arrays import Counts, Floats, divide
 from clfeval.counts.buckets import Buckets
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.catalog import CATALOG
@@ -37,7 +37,7 @@ def bounded_value(
     """
     assert counts.buckets is not None
     held = _Grouped.from_counts(counts, counts.buckets)
-    if measure.id == "brier_uncertainty" or (held.low == held.high)[held.n > 0].all():
+    if measure.id == "brier_uncertainty":
         return value, 0.0
     found = _bounds(measure, held)
     if found is None or not np.isfinite(found).all():
@@ -118,7 +118,8 @@ def _bounds(measure: Measure, held: _Grouped) -> tuple[float, float] | None:
     if name == "oe_ratio":
         expected, off = ((held.n * one).sum() for one in (held.mean, held.error))
         p = held.n[0].sum()
-        return float(p / (expected + off)), float(p / max(expected - off, 1e-300))
+        least = max(expected - off, (held.n * np.where(held.n > 0, held.low, 0.0)).sum())
+        return float(p / (expected + off)), float(divide(p, least))
     if name in ("ece", "mce", "ece_debiased"):
         bins = getattr(of, "keywords", {}).get("bins", 10)
         if held.splits(np.arange(1, bins) / bins):
@@ -144,7 +145,8 @@ def _precision_bounds(held: _Grouped, *, halves: bool) -> tuple[float, float]:
     its group at the best, those of its group too at the worst, from low to high scores. Equal
     positives have the precision of the last of them, for trapezoids the mean of it and of the one
     before, so that a group of k after a has between the integral of the worst precision from a to
-    a + k, for trapezoids less the mean of both ends, and k times the best at a + k.
+    a + k, for trapezoids less the mean of both ends, and k times the best at a + k,
+    for trapezoids less that of the negatives above the group and the best.
     """
     k, f = (part[::-1].astype(np.float64) for part in held.n)
     low, high = (one[:, ::-1] for one in (held.low, held.high))
@@ -154,6 +156,7 @@ def _precision_bounds(held: _Grouped, *, halves: bool) -> tuple[float, float]:
         best = b + np.where(low[1] >= high[0], f, 0.0)
         top = k * np.divide(a + k, a + k + best, out=np.zeros_like(k), where=k > 0)
         if halves:
+            top = (top + k * np.divide(a + k, a + k + b, out=np.zeros_like(k), where=k > 0)) / 2
             ends = [np.divide(x, x + worst, out=np.zeros_like(k), where=x > 0) for x in (a, a + k)]
             least = k * (ends[0] + ends[1]) / 2
         else:

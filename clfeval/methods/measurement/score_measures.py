@@ -50,6 +50,9 @@ def estimate_score_measure(
 ) -> MeasureEstimate:
     """Return a measure of scores, with limits by the requested or the default method."""
     if counts.buckets is not None:
+        if (counts.buckets.low >= counts.buckets.high).all():  # single scores
+            known = estimate_score_measure(measure, counts.probabilities, wanted, name)
+            return known if known.value.value is None else known._replace(bound=0.0)
         ranks = measure.needs == "scores" or measure.id in RISING
         one = replace(counts if ranks else counts.probabilities, buckets=None)
         return with_bound(estimate_score_measure(measure, one, wanted, name), measure, counts)

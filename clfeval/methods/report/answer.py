@@ -8,7 +8,15 @@ from math import isfinite
 from clfeval.compare.change import BETTER, CHANGED, VERDICTS, WORSE
 from clfeval.compare.families import POWER, BestSet, detectable_difference
 from clfeval.counts.sample import Sample
-from clfeval.document import Answer, ResultNote, Row, as_estimate, shorten_answer, whole_table_rows
+from clfeval.document import (
+    Answer,
+    ResultNote,
+    Row,
+    as_estimate,
+    cell_value,
+    shorten_answer,
+    whole_table_rows,
+)
 from clfeval.document.rows import rows_where
 from clfeval.formatting import (
     describe_ties,
@@ -153,6 +161,17 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
         text += "add --threshold T for measures of predicted positives"
         said.append(ResultNote("no-threshold", text))
     return said + counting_notes(sample.counted)
+
+
+def bucket_notes(rows: Sequence[Row], lead: str) -> list[ResultNote]:
+    """Return a note on the largest bound of the leading measure, where scores are in buckets."""
+    found = [cell_value(row["bound"]) for row in rows if row["measure"] == lead]
+    known = [one for one in found if one is not None]
+    if not known:
+        return []
+    text = f"scores are counted in buckets: {CATALOG[lead].title} is known within "
+    text += f"{max(known):.1g}, and intervals are wider by that (--scores exact: one by one)"
+    return [ResultNote("score-buckets", text)]
 
 
 MAX_LISTED = 6  # identical models, by name
