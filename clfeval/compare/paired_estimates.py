@@ -45,7 +45,8 @@ class PairedEstimates:
 
     metric: the measure with its parameters. fewest: rows, or clusters, of the smaller class. steps
     (k, c), sizes (c,) or (k, c): change of each estimate when all rows of one of c kinds change,
-    and the number of rows of the kind.
+    and the number of rows of the kind. bounds (k,): how far values in buckets of scores can be from
+    those of single scores, by which intervals are wider.
     """
 
     metric: str
@@ -57,6 +58,7 @@ class PairedEstimates:
     steps: Floats
     sizes: Floats
     bootstrap: BootstrapLimits | None = None
+    bounds: Floats | None = None
 
     @property
     def sign(self) -> int:
@@ -94,7 +96,8 @@ class PairedEstimates:
         wide = np.zeros(len(d), bool)
         if self.bootstrap is None and (ranks or self.measure.interval == "delong"):
             low, high, wide = self._areas(first, second, low, high, level)
-        return d, np.maximum(low, -self.span), np.minimum(high, self.span), wide
+        off = self._bound(first, second)
+        return d, np.maximum(low - off, -self.span), np.minimum(high + off, self.span), wide
 
     def p_values(self, first: Ints, second: Ints) -> Floats:
         """Return the two-sided p-values of differences, (q,), consistent with the limits.
@@ -105,6 +108,7 @@ class PairedEstimates:
         """
         s, df = self.known.errors[first, second], self.known.df[first, second]
         d = self._differences(first, second)
+        d = np.sign(d) * np.maximum(np.abs(d) - self._bound(first, second), 0.0)
         free = np.where(df > 0, df, np.nan)
         if self.bootstrap is not None:
             low, high = self.bootstrap.low[first, second], self.bootstrap.high[first, second]
@@ -127,6 +131,12 @@ class PairedEstimates:
             return self.bootstrap.method.get((first, second), "bootstrap")
         plain = DELONG if self.measure.interval == "delong" else INFLUENCE_T
         return f"{plain}{REACHING}" if wide else plain
+
+    def _bound(self, first: Ints, second: Ints) -> Floats:
+        """Return how far differences can be from those of single scores."""
+        if self.bounds is None:
+            return np.zeros(len(first))
+        return np.asarray(self.bounds[first] + self.bounds[second])
 
     def _differences(self, first: Ints | int, second: Ints | int) -> Floats:
         """Return differences of values, 0 where only rounding differs."""

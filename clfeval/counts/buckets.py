@@ -102,10 +102,10 @@ class Buckets:
 
     def merge(self, starts: Ints) -> Buckets:
         """Merge neighbours that are equal groups; starts: the first of each."""
-        sums = (np.add.reduceat(one, starts, axis=1) for one in (self.m1, self.m2))
+        m1, m2 = (np.add.reduceat(one, starts, axis=1) for one in (self.m1, self.m2))
         low = np.minimum.reduceat(self.low, starts, axis=1)
         high = np.maximum.reduceat(self.high, starts, axis=1)
-        return Buckets(low, high, *sums, self.unit[starts], self.mirrored[starts])
+        return Buckets(low, high, m1, m2, self.unit[starts], self.mirrored[starts])
 
     def subtract(self, part: Buckets, place: Ints) -> Buckets:
         """Return the groups without those of a part, at `place`; their ranges are those of all."""

@@ -210,6 +210,7 @@ class PredictionCounts:
         """Return the score counts of model i, for the whole table and slices: one more pass."""
         if self.stored is not None:
             return self.stored.scores[i]
+        count: Callable[[], Mapping[str | None, ScoreCounts]]
         count = partial(count_model_scores, self.kept, i)
         if self.bits is not None:
             count = partial(bucketed_scores, self, i)

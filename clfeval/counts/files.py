@@ -141,8 +141,8 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     sums = (n.sum(), nw.col("d1", "d2").sum(), score.min().alias("lo"), score.max().alias("hi"))
     table = collect(rows.group_by("t", "key", *by).agg(*sums))
     given = {name: table[name].to_numpy() for name in ("key", "lo", "hi")}
-    sums = {f"m{i}": table[f"d{i}"].to_numpy() for i in (1, 2)}
-    return _frame(SCORES, table, by, table["t"], table["w"], model=model, **given, **sums)
+    given |= {f"m{i}": table[f"d{i}"].to_numpy() for i in (1, 2)}
+    return _frame(SCORES, table, by, table["t"], table["w"], model=model, **given)
 
 
 def has_many_scores(counted: Any) -> bool:
@@ -162,9 +162,9 @@ def fold_scores(table: pl.DataFrame, bits: int, thresholds: Mapping[str, float |
     """Return counts with all scores in buckets, from single scores or smaller buckets."""
     keys = [name for name in table.columns if name not in ("n", "m1", "m2", "lo", "hi")]
     parts = [table.filter(pl.col("block") != SCORES)]
-    for name, rows in table.filter(pl.col("block") == SCORES).partition_by(
-        "model", as_dict=True
-    ).items():
+    for name, rows in (
+        table.filter(pl.col("block") == SCORES).partition_by("model", as_dict=True).items()
+    ):
         made = with_buckets(nw.from_native(rows.lazy()), "lo", bits, thresholds[str(name[0])])
         terms = {f"m{i}": pl.coalesce(f"m{i}", pl.col(f"d{i}") * pl.col("n")) for i in (1, 2)}
         parts.append(made.to_native().with_columns(**terms).select(table.columns).collect())
@@ -323,7 +323,7 @@ def score_counts_by_slice(
         np.minimum.at(ends[0], (side, at), low[rows])
         np.maximum.at(ends[1], (side, at), high[rows])
         held = Buckets.from_sums(found[1], found[2], *ends)
-        return ScoreCounts(lowest[there], *found[0], buckets=held)
+        return ScoreCounts(lowest[there], found[0, 0], found[0, 1], buckets=held)
 
     return {label: counted(rows) for label, rows in _slices(table, facets, texts).items()}
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints, cache_last_call
-from clfeval.counts.buckets import Buckets, with_buckets
+from clfeval.counts.buckets import Buckets
 from clfeval.counts.clusters_and_weights import (
     Owned,
     Owners,
@@ -230,9 +230,7 @@ class ScoreCounts(WeightedCounts):
         held = None
         if self.buckets is not None and other.buckets is not None:
             held = self.buckets + other.buckets
-        return ScoreCounts.from_scores(
-            scores, positives, negatives, common_unit(self, other), held
-        )
+        return ScoreCounts.from_scores(scores, positives, negatives, common_unit(self, other), held)
 
     def coarser(self, most: int) -> ScoreCounts:
         """Merge neighbouring scores into at most `most` groups, each with its lowest score."""

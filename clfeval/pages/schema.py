@@ -75,6 +75,7 @@ COMMON = (
         Column("verdict", "text", among=(None, *VERDICTS)), *cols("flag", "paired"),
         Column("rows", "weight?"), Column("se", "number?", "standard error"),
         *cols("number?", "detectable"), *cols("text?", "method"),
+        *cols("number?", "bound", when="?"),
     )),
     Table(CHANGES, (*cols("text", "model id truth before after"),)),
 )  # fmt: skip
@@ -114,6 +115,7 @@ SHARED: Mapping[str, str] = {
     "se": "standard error of the difference",
     "detectable": "the smallest difference that is detected with power 0.8",
     "comparisons.method": "method of the interval and p",
+    "comparisons.bound": "how far the difference can be from that of single scores",
     "baseline_changes.id": "the id of the row",
     "baseline_changes.truth": "the true class of the row",
     "baseline_changes.before": "the prediction in the baseline, which was correct",

@@ -264,7 +264,8 @@ MAX_ROWS = 30  # rows of a table shown to a person; files get them all
 MEASURED = Table("measures", (
     SLICE, MODEL, *cols("text", "measure estimator"), *cols("text?", "class"),
     *cols("estimate", "value"), Column("se", "number?", "standard error"), *cols("text", "method"),
-    *cols("number?", "bound"), *cols("number?", "calibrated_mean calibrated_high", when="?"), Column("p", "p?", when="?"),
+    *cols("number?", "bound calibrated_mean calibrated_high", when="?"),
+    Column("p", "p?", when="?"),
 ))  # fmt: skip
 MEASURED_MEANINGS: Mapping[str, str] = {
     "class": "the class of the measure; empty if it is about all classes",

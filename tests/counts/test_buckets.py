@@ -28,8 +28,8 @@ Table = tuple[np.ndarray, np.ndarray]
 
 def in_buckets(tables: Sequence[Table], bits: int) -> list[ScoreCounts]:
     """Return the buckets of tables of scores and truth, counted together."""
-    parts = [pl.DataFrame({"i": k, "s": s, "truth": y}, {"i": pl.Int64, "s": pl.Float64, "truth": pl.Boolean})
-             for k, (s, y) in enumerate(tables)]  # fmt: skip
+    kinds = {"i": pl.Int64, "s": pl.Float64, "truth": pl.Boolean}
+    parts = [pl.DataFrame({"i": k, "s": s, "truth": y}, kinds) for k, (s, y) in enumerate(tables)]
     rows, s = with_buckets(nw.from_native(pl.concat(parts).lazy()), "s", bits, 0.5), pl.col("s")
     found = rows.to_native().group_by("i", "truth", "key").agg(
         n=pl.len(), m1=pl.col("d1").sum(), m2=pl.col("d2").sum(), lo=s.min(), hi=s.max()

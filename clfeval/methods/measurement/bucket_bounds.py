@@ -179,8 +179,8 @@ def _loss_bounds(measure: Measure, held: _Grouped) -> tuple[float, float]:
     assert loss is not None
     for i, y in enumerate((True, False)):
         some = held.n[i] > 0
-        n, low, high, mean, spread, error, slack = (one[i][some] for one in (
-            held.n, held.low, held.high, held.mean, held.spread, held.error, held.slack))  # fmt: skip
+        n, low, high, mean = (one[i][some] for one in (held.n, held.low, held.high, held.mean))
+        spread, error, slack = (one[i][some] for one in (held.spread, held.error, held.slack))
         ends = np.array([loss(low, y), loss(high, y)])
         sides = np.array([loss(np.clip(mean + step, low, high), y) for step in (-error, error)])
         bent = np.array([CURVATURES[measure.id](end if y else 1 - end) for end in (low, high)])

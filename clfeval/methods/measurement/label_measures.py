@@ -192,7 +192,7 @@ def measure_row(
     return {
         "slice": label, "model": model, "measure": name, "estimator": estimator, "class": of_class,
         "value": known.value, "se": None if isnan(known.error) else known.error,
-        "method": known.method, "bound": known.bound,
+        "method": known.method, **({} if known.bound is None else {"bound": known.bound}),
     }  # fmt: skip
 
 

@@ -263,7 +263,7 @@ def sort_measure_rows(
     models = {model: i for i, model in enumerate(sample.slices[None].models)}
     names = {one.name: i for i, one in enumerate(asked)}
     return sorted(
-        fill_calibration_columns(rows),
+        fill_optional_columns(rows),
         key=lambda row: (
             slices[row["slice"]], models[str(row["model"])], names[str(row["measure"])],  # type: ignore[index]
         ),
@@ -326,8 +326,7 @@ def perfect_calibration_values(
     return found
 
 
-def fill_calibration_columns(rows: Sequence[Row]) -> list[Row]:
+def fill_optional_columns(rows: Sequence[Row]) -> list[Row]:
     """Return rows of measures with equal columns, None where a row lacks one."""
-    if not any("p" in row for row in rows):
-        return [*rows]
-    return [{**row, **{key: row.get(key) for key in CALIBRATION_COLUMNS}} for row in rows]
+    there = [key for key in ("bound", *CALIBRATION_COLUMNS) if any(key in row for row in rows)]
+    return [{**row, **{key: row.get(key) for key in there}} for row in rows] if there else [*rows]

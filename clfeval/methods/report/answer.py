@@ -165,7 +165,7 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
 
 def bucket_notes(rows: Sequence[Row], lead: str) -> list[ResultNote]:
     """Return a note on the largest bound of the leading measure, where scores are in buckets."""
-    found = [cell_value(row["bound"]) for row in rows if row["measure"] == lead]
+    found = [cell_value(row.get("bound")) for row in rows if row["measure"] == lead]
     known = [one for one in found if one is not None]
     if not known:
         return []

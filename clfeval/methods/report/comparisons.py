@@ -138,6 +138,20 @@ def compare_models(
     return best if ranked else {}, {name: some for name, some in rows.items() if some}
 
 
+def with_bounds(rows: list[Row], estimates: Mapping[str, PairedEstimates]) -> list[Row]:
+    """Return comparisons with the bound of each difference, where scores are in buckets."""
+    off = {
+        (name, model): bound for name, one in estimates.items() if one.bounds is not None
+        for model, bound in zip(one.models, one.bounds.tolist(), strict=True)
+    }  # fmt: skip
+    if not off:
+        return rows
+    return [
+        {**row, "bound": None if (of := (str(row["measure"]), str(row["model"]))) not in off else
+         off[of] + off[of[0], str(row["reference"])]} for row in rows
+    ]  # fmt: skip
+
+
 def slice_compared_measures(
     held: Sequence[RequestedMeasure], lead: str, options: ReportOptions
 ) -> list[RequestedMeasure]:

@@ -9,14 +9,20 @@ import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats
 from clfeval.compare.change import DifferenceSums
+from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.count import PredictionCounts
 from clfeval.counts.evaluated_rows import EvaluatedRows
 from clfeval.counts.rows import ScoredRows
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Row, as_estimate, cell_value
 from clfeval.methods.measurement.bucket_bounds import RISING
 from clfeval.methods.measurement.measure_rows import measure_at_threshold
 from clfeval.methods.measurement.requested_measures import RequestedMeasure
-from clfeval.methods.report.model_estimates import score_influence, small_sample_scales
+from clfeval.methods.report.model_estimates import (
+    score_estimates,
+    score_influence,
+    small_sample_scales,
+)
 from clfeval.records import replace
 from clfeval.tables.frames import concatenate_frames, in_polars, pl
 
@@ -48,18 +54,32 @@ def group_influence(
     return (value, each * [[by[True]], [by[False]]]) if isfinite(value) else None
 
 
-def rows_joint_sums(
-    counted: PredictionCounts, every: ScoredRows, moved: Mapping[str, Moved]
-) -> dict[str, DifferenceSums]:
-    """Return the sums over the rows of a table for each measure, or of the files that have them.
+def group_estimates(
+    counted: PredictionCounts, every: ScoredRows, held: Sequence[RequestedMeasure],
+    moved: Mapping[str, Moved], measures: Sequence[Row], sizes: Floats,
+) -> dict[str, PairedEstimates]:  # fmt: skip
+    """Return paired estimates by measures of counted scores, with the bounds of their values.
 
-    moved: by measure.
+    moved: by measure, of each model; measures: their rows; sizes: rows of each class.
     """
-    if counted.stored is not None:
-        return {}
     names = {counted.models[i].name: (i, every.ranked(j)[0].scores)
              for j, i in enumerate(every.models)}  # fmt: skip
-    return joint_sums(counted.kept, names, moved)
+    sums = {} if counted.stored is not None else joint_sums(counted.kept, names, moved)
+    rows = {(str(row["model"]), row["measure"]): row for row in measures if row["slice"] is None}
+    found = dict[str, PairedEstimates]()
+    for one in held:
+        if one.name not in sums:
+            continue
+        mine = {model: rows[model, one.name] for model in moved[one.name]}
+        each = {
+            model: (as_estimate(row["value"]).value or 0.0, moved[one.name][model][1])
+            for model, row in mine.items()
+        }
+        made = score_estimates(None, None, one, each, sizes, sampling=False, sums=sums[one.name])
+        if made is not None:
+            off = [cell_value(row.get("bound")) or 0.0 for row in mine.values()]
+            found[one.name] = replace(made, bounds=np.array(off))
+    return found
 
 
 def joint_sums(

@@ -25,7 +25,7 @@ from clfeval.methods.comparison_answer import comparison_answers, explain_untest
 from clfeval.methods.measurement.label_measures import class_sizes
 from clfeval.methods.measurement.measure_rows import (
     caveat_notes,
-    fill_calibration_columns,
+    fill_optional_columns,
     takes_scores,
 )
 from clfeval.methods.measurement.requested_measures import (
@@ -138,7 +138,7 @@ def multiclass_result(
         return {key: replace(one, rho=rho) for key, one in complement_estimates(found, {})}
 
     order = {one.name: place for place, one in enumerate(asked)}
-    rows = fill_calibration_columns([
+    rows = fill_optional_columns([
         row for label in every for model in whole.models
         for row in sorted(metrics[label, model], key=lambda row: order[str(row["measure"])])
     ])  # fmt: skip

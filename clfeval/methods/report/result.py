@@ -69,6 +69,7 @@ from clfeval.methods.report.comparisons import (
     observed_values,
     runs_as_slices,
     slice_label_estimates,
+    with_bounds,
 )
 from clfeval.methods.report.heterogeneity import heterogeneity_rows
 from clfeval.methods.report.model_estimates import identical_columns
@@ -151,6 +152,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         estimates, held, judged, patterns, _measure_table_names, options, counted, uncut
     )
     tested, compared_rows = best.get(lead), found.pop("comparisons", [])
+    compared_rows = with_bounds(compared_rows, estimates)
     firsts, told = _model_rows(sample, whole_table_rows(judged), tested), list[Answer]()
     if instead is not None and NET_BENEFIT in estimates:  # of labels, as the reference has
         one = estimates[NET_BENEFIT]
@@ -232,7 +234,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample, uncut)},
         answer=shorten_answer(answer),
         warnings=(
-            *sample_notes(sample), *bucket_notes(judged, lead), *score_notes(firsts, scored.lost, sample.positive),
+            *sample_notes(sample), *bucket_notes(judged, lead),
+            *score_notes(firsts, scored.lost, sample.positive),
             *(clipped_note(scored.lost) if wishes_logs else ()), *caveat_notes(asked),
         ),
     )  # fmt: skip

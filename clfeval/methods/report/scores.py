@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
-from clfeval.compare.change import DifferenceSums
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.count import PredictionCounts
 from clfeval.counts.rows import ScoredRows, StoredScores, read_scored_rows
@@ -50,7 +49,7 @@ from clfeval.methods.report.comparisons import (
     slice_compared_measures,
     slice_score_estimates,
 )
-from clfeval.methods.report.joint_sums import group_influence, rows_joint_sums
+from clfeval.methods.report.joint_sums import group_estimates, group_influence
 from clfeval.methods.report.model_estimates import (
     bootstrap_estimates,
     identical_columns,
@@ -106,9 +105,11 @@ def compute_score_results(
     every = read_scored_rows(counted)
     names, by = [counted.models[i].name for i in every.models], slice_test_measures(asked)
     by_group = isinstance(every, StoredScores)  # influence of groups of rows, not of each
-    inner = [] if by_group else [
-        one for one in slice_compared_measures(held, lead, options) if takes_scores(one)
-    ]
+    inner = (
+        []
+        if by_group
+        else [one for one in slice_compared_measures(held, lead, options) if takes_scores(one)]
+    )
     measures, digests, lost = list[Row](), list[str](), dict.fromkeys(names, 0.0)
     beside, baselines, tests = dict[Key, Complement](), list[Row](), list[Row]()
     moved_in: dict[str, dict[str, Moved]] = {one.name: {} for one in inner}
@@ -127,18 +128,11 @@ def compute_score_results(
             moved[name][found.model] = influence
         for (name, label), influence in found.inside.items():
             moved_in[name].setdefault(label, {})[found.model] = influence
-    sizes, sums = effective_class_sizes(sample.patterns[None], 2), dict[str, DifferenceSums]()
-    if by_group:
-        values = observed_values(measures)
-        for name, each in moved.items():  # values within their bounds
-            for model, (value, influence) in each.items():
-                each[model] = values[model, name].value or value, influence
-        sums = rows_joint_sums(counted, every, moved)
-        moved = {name: each if name in sums else Moved() for name, each in moved.items()}
-    estimates = {
+    sizes = effective_class_sizes(sample.patterns[None], 2)
+    estimates = group_estimates(counted, every, held, moved, measures, sizes) if by_group else {
         each.name: paired for each in held
         if (paired := score_estimates(every.weights, every.owners, each, moved.pop(each.name),
-                                      sizes, sampling=every.weighed, sums=sums.get(each.name)))
+                                      sizes, sampling=every.weighed))
     }  # fmt: skip
     if options.reference is not None and not by_group:
         estimates |= bootstrap_estimates(

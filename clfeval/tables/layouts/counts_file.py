@@ -23,7 +23,18 @@ APPLY = ("positive", "dry_run", "input_format", "several", "ranks", "scores")
 FILE = "file"  # slices of --by: a file each
 ALIKE = {"positive": "positive class", "models": "models", "thresholds": "thresholds",
          "facets": "slices", "edges": "edges of slices"}  # fmt: skip
-NEEDED = ("schema", "scores", "classes", "rows", "dropped", "uncut", "parts", "by", "missing", "threshold")
+NEEDED = (
+    "schema",
+    "scores",
+    "classes",
+    "rows",
+    "dropped",
+    "uncut",
+    "parts",
+    "by",
+    "missing",
+    "threshold",
+)
 COLUMNS = {"block", "model", "truth", "pattern", "key", "n", "m1", "m2", "lo", "hi"}
 COUNTS_FILE = Layout("counts", "", lambda *_: None, lambda *_: [], lambda *_: [])
 
