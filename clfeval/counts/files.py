@@ -116,10 +116,13 @@ def counts_digest(table: pl.DataFrame, about: Mapping[str, Any]) -> str:
 
 def _pattern_frame(counted: Any, by: Sequence[str]) -> pl.DataFrame:
     """Return a row for each combination of slice values, truth and predicted labels."""
-    kept: EvaluatedRows = counted.kept
-    votes = [f"v{i}" for i in range(len(counted.models))]
-    rows = concatenate_frames(kept.frames(votes=True, by=True))
-    table = collect(rows.group_by("t", *votes, *by).agg(nw.col("w").sum()))
+    votes, whole = [f"v{i}" for i in range(len(counted.models))], counted.patterns
+    if by:  # one more pass: slices by several columns do not tell which rows they share
+        rows = concatenate_frames(counted.kept.frames(votes=True, by=True))
+        table = collect(rows.group_by("t", *votes, *by).agg(nw.col("w").sum()))
+    else:
+        columns = dict(zip(votes, whole.votes.T, strict=True))
+        table = nw.from_native(pl.DataFrame({"t": whole.truth, "w": whole.n, **columns}))
     bits = np.column_stack([table[name].to_numpy().astype(bool) for name in votes])
     patterns = ["".join("01"[bit] for bit in row) for row in bits.tolist()]
     return _frame(PATTERNS, table, by, table["t"], table["w"], pattern=patterns)

@@ -58,14 +58,14 @@ def test_a_small_table_by_hand(tmp_path: Path) -> None:
                       model=("a", "b"))  # fmt: skip
     rows, about = content(place)
     assert pl.read_parquet(place).columns == [
-        "block", "b0", "model", "truth", "pattern", "key", "n", "lo", "hi",
+        "block", "b0", "model", "truth", "pattern", "key", "n", "m1", "m2", "lo", "hi",
     ]  # fmt: skip
     assert {row[1:7] for row in rows if row[0] == "patterns"} == {
         ("x", None, True, "11", None, 1), ("x", None, True, "10", None, 1),
         ("y", None, False, "00", None, 1), ("y", None, False, "10", None, 1),
         ("y", None, True, "11", None, 1),
     }  # fmt: skip
-    of_a = {(b, truth, n, lo, hi) for what, b, model, truth, _, _, n, lo, hi in rows if model}
+    of_a = {(b, truth, n, lo, hi) for what, b, model, truth, _, _, n, _, _, lo, hi in rows if model}
     assert of_a == {("x", True, 2, 0.9, 0.9), ("y", False, 1, 0.2, 0.2), ("y", False, 1, 0.9, 0.9),
                     ("y", True, 1, 0.5, 0.5)}  # fmt: skip
     assert about["positive"] == "1"

@@ -28,7 +28,7 @@ from clfeval.tables.frames import concatenate_frames, in_polars, pl
 
 BLOCK = 2**18  # rows added at a time
 
-Moved = Mapping[str, tuple[float, Floats]]  # by model: value, and the influence of each group
+GroupInfluence = Mapping[str, tuple[float, Floats]]  # by model: value, and the influence of each group
 
 
 def group_influence(
@@ -56,7 +56,7 @@ def group_influence(
 
 def group_estimates(
     counted: PredictionCounts, every: ScoredRows, held: Sequence[RequestedMeasure],
-    moved: Mapping[str, Moved], measures: Sequence[Row], sizes: Floats,
+    moved: Mapping[str, GroupInfluence], measures: Sequence[Row], sizes: Floats,
 ) -> dict[str, PairedEstimates]:  # fmt: skip
     """Return paired estimates by measures of counted scores, with the bounds of their values.
 
@@ -83,7 +83,7 @@ def group_estimates(
 
 
 def joint_sums(
-    kept: EvaluatedRows, models: Mapping[str, tuple[int, Floats]], moved: Mapping[str, Moved]
+    kept: EvaluatedRows, models: Mapping[str, tuple[int, Floats]], moved: Mapping[str, GroupInfluence]
 ) -> dict[str, DifferenceSums]:
     """Return the sums over rows of each measure: one more pass.
 
