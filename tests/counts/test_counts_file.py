@@ -77,20 +77,29 @@ def test_a_small_table_by_hand(tmp_path: Path) -> None:
 
 
 @examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(0, 2**32), st.integers(1, 50), st.booleans())
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 50),
+    st.booleans(),
+    st.sampled_from([("exact",), ("buckets:8",), ("buckets:8", "exact", "buckets:10")]),
+)
 def test_shards_in_any_order_give_the_counts_of_the_table(
-    tmp_path: Path, seed: int, shards: int, by: bool
+    tmp_path: Path, seed: int, shards: int, by: bool, kinds: tuple[str, ...]
 ) -> None:
-    """Addition of counts is associative and commutative: also of sums of some with the others."""
+    """Addition of counts is associative and commutative: also of sums of some with the others.
+
+    Smaller buckets and single scores are added to larger buckets.
+    """
     dice = np.random.default_rng(seed)
     table = table_of(dice, int(dice.integers(shards, 200)))
     said: dict[str, Any] = {"positive": "yes", "by": "site" if by else (), "classes": ["yes", "no"]}
-    whole = counts_of(table, tmp_path / "whole.counts.parquet", **said)
+    whole = counts_of(table, tmp_path / "whole.counts.parquet", scores=kinds[0], **said)
     part = dice.permutation(np.arange(len(table)) % shards)
     places = [
-        counts_of(table.filter(part == k), tmp_path / f"{k}.counts.parquet", **said)
+        counts_of(table.filter(part == k), tmp_path / f"{k}.counts.parquet",
+                  scores=kinds[k % len(kinds)], **said)
         for k in dice.permutation(shards).tolist()
-    ]
+    ]  # fmt: skip
     together = counts_of([*map(str, places)], tmp_path / "together.counts.parquet")
     first = int(dice.integers(0, shards))
     groups = [some for some in (places[:first], places[first:]) if some]
@@ -108,11 +117,13 @@ def test_shards_in_any_order_give_the_counts_of_the_table(
 
 
 @pytest.mark.parametrize("command", ["report", "mars", "phidelta", "tune_jpt"])
-@pytest.mark.parametrize("by", [(), "site"])
-def test_results_are_those_of_the_rows(command: str, by: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("by", "scores"), [((), "exact"), ("site", "exact"), ("site", "buckets:6")]
+)
+def test_results_are_those_of_the_rows(command: str, by: Any, scores: str, tmp_path: Path) -> None:
     table = table_of(np.random.default_rng(3), 400)
     half = len(table) // 2
-    said: dict[str, Any] = {"positive": "yes", "by": by}
+    said: dict[str, Any] = {"positive": "yes", "by": by, "scores": scores}
     places = [str(counts_of(some, tmp_path / f"{name}.counts.parquet", **said))
               for name, some in (("a", table[:half]), ("b", table[half:]))]  # fmt: skip
     function = getattr(clfeval, command)
