@@ -26,6 +26,7 @@ from clfeval.tables.prediction_files import open_predictions
 from clfeval.tables.source import holds_result
 
 if TYPE_CHECKING:
+    from clfeval.methods.count.options import CountOptions
     from clfeval.methods.mars.options import MarsOptions
     from clfeval.methods.phidelta.options import ClassifierOptions, FeatureOptions, PlaneOptions
     from clfeval.methods.report.options import ReportOptions
@@ -271,23 +272,30 @@ def phidelta(
 
 
 @public_function
-def count(table: Any, said: Input, on_open: OnOpen) -> Iterator[PreparedResult]:
+def count(
+    table: Any, said: Input, options: CountOptions, on_open: OnOpen
+) -> Iterator[PreparedResult]:
     """Count predictions of two classes; `save("NAME.counts.parquet")` writes the counts.
 
     The file says how many rows have each combination of slice, truth and predicted labels, and each
     score of a model; it has no ids. Other functions take it in place of a table, also several
-    files, whose counts are added. Scores of models are not compared then. Table `models` says how
-    many counts each model has. Tables are never changed. Raises UsageError and DataError.
+    files, whose counts are added. Scores of models are compared then if all files were counted with
+    `joint="pairs"` against their sum. Table `models` says how many counts each model has. Tables
+    are never changed. Raises UsageError and DataError.
     """
     from clfeval.methods.count.result import count_result
 
     with open_predictions(table, replace(said, ranks=True)) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)
-        counted = _need_predictions(sample, "count")
+        counted, merged = _need_predictions(sample, "count"), None
+        if options.against is not None:
+            with open_predictions(options.against, Input(ranks=True)) as opened:
+                merged = _need_predictions(read_sample(opened), "count")
         yield PreparedResult(
-            lambda: count_result(counted), sample.facts, partial(truth_digest, sample)
-        )
+            lambda: count_result(counted, options, merged), sample.facts,
+            partial(truth_digest, sample),
+        )  # fmt: skip
 
 
 @public_function

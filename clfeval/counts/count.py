@@ -206,6 +206,11 @@ class PredictionCounts:
         many = self._once("many", partial(has_many_scores, self), lambda _: 1)
         return BITS if many else None
 
+    @property
+    def compares_scores(self) -> bool:
+        """True if scores of models can be compared: of rows, or of files with joint sums."""
+        return self.stored is None or bool(self.stored.joint)
+
     def scores(self, i: int) -> Mapping[str | None, ScoreCounts]:
         """Return the score counts of model i, for the whole table and slices: one more pass."""
         if self.stored is not None:

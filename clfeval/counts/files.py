@@ -48,11 +48,16 @@ class StoredRows(EvaluatedRows):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredCounts:
-    """The merged counts of files: the scores of each model by slice, and the file they make."""
+    """The merged counts of files: the scores of each model by slice, and the file they make.
+
+    joint: sums over the rows of each part by measure, for comparisons of scores; empty where they
+    were not made for just these counts.
+    """
 
     scores: Mapping[int, Mapping[str | None, ScoreCounts]]
     table: pl.DataFrame
     about: Mapping[str, Any]
+    joint: Mapping[str, Any]
 
 
 def as_counts_file(result: Any) -> bytes:
@@ -104,7 +109,7 @@ def _describe(counted: Any) -> dict[str, Any]:
 
 def counts_digest(table: pl.DataFrame, about: Mapping[str, Any]) -> str:
     """Return the sha256 of counts, the same from every engine, version and order of files."""
-    plain = {name: about[name] for name in about if name != "parts"}
+    plain = {name: about[name] for name in about if name not in ("parts", "joint")}
     found = sha256(json.dumps(plain, sort_keys=True).encode())
     for name in table.columns:
         if table[name].dtype == pl.String:  # few runs of equal texts
@@ -226,22 +231,22 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
             old = about["uncut"].get(name, (low, high))
             about["uncut"][name] = [min(low, old[0]), max(high, old[1])]
         about |= {name: about[name] + more[name] for name in ("rows", "dropped")}
-    names = [f"b{j}" for j in range(len(columns.by))]
-    keys = [*COUNTED[:1], *names, *COUNTED[1:]]
     parts = [file.native.to_native() for file in opened.files if file.native is not None]
+    by = [f"b{j}" for j in range(len({name for facet in about["facets"] for name in facet}))]
+    table, about["scores"] = _merge(parts, by, [about, *others], roles.scores)
+    about["joint"] = _merge_joint_sums([about, *others])
+    joint = about["joint"]
+    usable = joint["sums"] if joint and joint["against"] == counts_digest(table, about) else {}
+    names = [f"b{j}" for j in range(len(columns.by))]
     if columns.by == (FILE,) and not about["facets"]:
         about |= {"facets": [[FILE]], "by": [FILE]}
         stems = [file.display_name.removesuffix(SUFFIX) for file in opened.files]
         if len({*stems}) < len(stems):  # in folders
             stems = [file.name.removesuffix(SUFFIX) for file in opened.files]
-        columns_in = [*keys, "n", "m1", "m2", "lo", "hi"]
-        parts = [part.with_columns(b0=pl.lit(stem)).select(columns_in)
-                 for part, stem in zip(parts, stems, strict=True)]  # fmt: skip
-    table = _sum_counts(pl.concat(parts), keys)
-    bits = _bits_in_force(table, [about, *others], roles.scores)
-    if bits is not None:
-        table = fold_scores(table, bits, about["thresholds"])
-    about["scores"] = _format_bits(bits)
+        parts = [
+            part.with_columns(b0=pl.lit(stem)) for part, stem in zip(parts, stems, strict=True)
+        ]
+        table, _ = _merge(parts, names, [about, *others], roles.scores)
     texts = dict(zip(columns.by, names, strict=True))
     check_sums(table, about, opened.files[0].name)
     patterns = table.filter(pl.col("block") == PATTERNS)
@@ -274,8 +279,29 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
         "models": columns.models, "thresholds": about["thresholds"], "ties": {}, "blank_rows": 0,
         "reread": (), "roles": roles, "kept": kept,
         "uncut": {name: tuple(ends) for name, ends in about["uncut"].items()},
-        "stored": StoredCounts(scores, table, about),
+        "stored": StoredCounts(scores, table, about, usable),
     }  # fmt: skip
+
+
+def _merge(
+    parts: Sequence[pl.LazyFrame], by: Sequence[str], files: Sequence[Any], asked: str | None
+) -> tuple[pl.DataFrame, str]:
+    """Return the added counts of files, and whether scores are single or in buckets."""
+    keys = [*COUNTED[:1], *by, *COUNTED[1:]]
+    rows = pl.concat([part.select(*keys, "n", "m1", "m2", "lo", "hi") for part in parts])
+    table = _sum_counts(rows, keys)
+    bits = _bits_in_force(table, files, asked)
+    if bits is not None:
+        table = fold_scores(table, bits, files[0]["thresholds"])
+    return table.select(*keys, "n", "m1", "m2", "lo", "hi"), _format_bits(bits)
+
+
+def _merge_joint_sums(files: Sequence[Any]) -> dict[str, Any]:
+    """Return the joint sums of all files; {} unless all have them, by the same counts."""
+    held = [one.get("joint") or {"against": None} for one in files]
+    if None in (every := {one["against"] for one in held}) or len(every) > 1:
+        return {}
+    return {"against": every.pop(), "sums": {k: v for one in held for k, v in one["sums"].items()}}
 
 
 def check_sums(table: pl.DataFrame, about: Mapping[str, Any], name: str) -> None:

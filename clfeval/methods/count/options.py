@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
-from clfeval.options.declaration import Command
+from typing import Annotated, Any, Literal
+
+from clfeval.options.declaration import Command, Opt
+from clfeval.records import dataclass
+
+COUNTS = "Counts"  # panel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class CountOptions:
+    """What is counted besides the predictions and scores of each model."""
+
+    joint: Annotated[
+        Literal["none", "pairs"],
+        Opt("Count what compares scores of models too (pairs), in a second scan.", COUNTS),
+    ] = "none"
+    against: Annotated[
+        Any,
+        Opt("Added counts of all tables, of which this is one.", COUNTS, metavar="FILE",
+            accept=lambda _, given: given, needs=("joint", "belongs to --joint pairs")),
+    ] = None  # fmt: skip
+
 
 COUNT = Command(
     "count",
-    (),
+    (CountOptions,),
     have="predictions of models",
     want="their counts as one file that adds up",
     help="""Count predictions into a file that report and the other methods read.
@@ -17,6 +38,7 @@ COUNT = Command(
     examples="""clfeval count preds.parquet --save preds.counts.parquet
 clfeval count 'preds/*.parquet' --by site --save week.counts.parquet
 clfeval count a.counts.parquet b.counts.parquet --save both.counts.parquet
+clfeval count a.csv --joint pairs --against both.counts.parquet --save a2.counts.parquet
 clfeval report a.counts.parquet b.counts.parquet""",
     brief="truth positive ignore threshold by show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too), or files of this command; - "

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from clfeval.counts.count import PredictionCounts
 from clfeval.counts.files import count_table, counts_digest
 from clfeval.document import Answer, Document, Row
+from clfeval.errors import DataError, UsageError
 from clfeval.formatting import format_count
+from clfeval.methods.count.options import CountOptions
+from clfeval.methods.measurement.joint_sums import sums_of_table
 from clfeval.methods.provenance import (
     build_parameters,
     build_signature,
@@ -14,9 +19,16 @@ from clfeval.methods.provenance import (
 )
 
 
-def count_result(counted: PredictionCounts) -> Document:
-    """Return how many counts each model has; the counts themselves are in the file."""
+def count_result(
+    counted: PredictionCounts, options: CountOptions, merged: PredictionCounts | None = None
+) -> Document:
+    """Return how many counts each model has; the counts themselves are in the file.
+
+    merged: the counts of all tables, for comparisons.
+    """
     table, about = count_table(counted)
+    if options.joint == "pairs":
+        about = {**about, "joint": _joint_sums(counted, merged or counted)}
     said = counted.kept.settled.roles
     rows: list[Row] = []
     for model in counted.models:
@@ -53,3 +65,18 @@ def count_result(counted: PredictionCounts) -> Document:
         warnings=tuple(counting_notes(counted)),
         counted={"table": table, "about": about},
     )  # fmt: skip
+
+
+def _joint_sums(counted: PredictionCounts, merged: PredictionCounts) -> dict[str, Any]:
+    """Return what compares scores of models in a table; DataError if `merged` does not count it."""
+    if counted.stored is not None:
+        what = f"--joint pairs needs rows, but {counted.name} holds counts"
+        raise UsageError.new(what, "needs-predictions", hint="give it where rows are counted")
+    (_, mine), (table, every) = count_table(counted), count_table(merged)
+    own = mine["parts"] or [counts_digest(*count_table(counted))]
+    if mine["parts"] and not {*mine["parts"]} <= {*every["parts"]}:
+        what = f"its counts are not among those of {merged.name}"
+        hint = "add its counts to the others first, counted with the same options"
+        raise DataError.new(what, "unequal-counts", counted.name, hint=hint)
+    sums = sums_of_table(counted, merged)
+    return {"against": counts_digest(table, every), "sums": {own[0]: sums}}

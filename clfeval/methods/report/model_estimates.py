@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import isfinite, nan, sqrt
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Influence, Ints
+from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.compare.change import DifferenceErrors, DifferenceSums, errors_of_rows
 from clfeval.compare.families import family_pairs
 from clfeval.compare.paired_estimates import BootstrapLimits, PairedEstimates
@@ -17,11 +18,18 @@ from clfeval.counts.count import PredictionCounts
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.rows import DistinctRows, ScoredRows
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import Estimate
+from clfeval.document import Estimate, Row, as_estimate, cell_value
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.multiclass_table import average_influence, class_average
 from clfeval.measures.probability import distinct_starts
+from clfeval.methods.measurement.joint_sums import (
+    GroupInfluence,
+    joint_sums,
+    score_influence,
+    small_sample_scales,
+    stored_sums,
+)
 from clfeval.methods.measurement.label_measures import (
     class_sizes,
     effective_class_sizes,
@@ -29,7 +37,6 @@ from clfeval.methods.measurement.label_measures import (
     make_paired_estimates,
     smallest_class_size,
 )
-from clfeval.methods.measurement.measure_rows import measure_at_threshold
 from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT, RequestedMeasure
 from clfeval.methods.measurement.score_measures import describe_resampling, draw_resamples
 from clfeval.methods.options import IntervalSettings
@@ -79,21 +86,6 @@ def score_estimates(
     return make_paired_estimates(asked, names, np.array(values), known, least, (steps, sizes))
 
 
-def score_influence(
-    asked: RequestedMeasure, threshold: float | None, counts: ScoreCounts
-) -> tuple[float, Influence] | None:
-    """Return a measure of the scores of a model and its influence, or None."""
-    measure = measure_at_threshold(asked, threshold)
-    if measure.influence is None or measure.needs not in ("scores", "probabilities"):
-        return None
-    x = counts.scores
-    if measure.needs == "probabilities" and len(x) and not (x[0] >= 0 and x[-1] <= 1):
-        return None
-    parts = (x, counts.positives, counts.negatives)
-    value = float(measure.function(*parts))
-    return (value, measure.influence(*parts)) if isfinite(value) else None
-
-
 def row_score_influence(
     asked: RequestedMeasure, threshold: float | None, counts: ScoreCounts, place: Ints, truth: Bools
 ) -> tuple[float, Floats] | None:
@@ -112,17 +104,33 @@ def row_score_influence(
     return value, rows
 
 
-def small_sample_scales(asked: RequestedMeasure, counts: ScoreCounts) -> dict[bool, float]:
-    """Return the factors of the influence of each class: DeLong's variances have P - 1 and N - 1.
+def group_estimates(
+    counted: PredictionCounts, every: ScoredRows, held: Sequence[RequestedMeasure],
+    moved: Mapping[str, GroupInfluence], measures: Sequence[Row], sizes: Floats,
+) -> dict[str, PairedEstimates]:  # fmt: skip
+    """Return paired estimates by measures of counted scores, with the bounds of their values.
 
-    sqrt(P / (P - 1) (M - 1) / M) of positives; 1 for other measures.
+    moved: by measure, of each model; measures: their rows; sizes: rows of each class.
     """
-    by = {True: 1.0, False: 1.0}
-    if asked.measure.interval == "delong" and counts.clusters is None:
-        p, n = float(counts.positives.sum()), float(counts.negatives.sum())
-        for y, size in ((True, p), (False, n)):
-            by[y] = sqrt(size / (size - 1) * (p + n - 1) / (p + n)) if size > 1 else 1.0
-    return by
+    names = {counted.models[i].name: (i, every.ranked(j)[0].scores)
+             for j, i in enumerate(every.models)}  # fmt: skip
+    stored = counted.stored
+    sums = joint_sums(counted.kept, names, moved) if stored is None else stored_sums(stored, moved)
+    rows = {(str(row["model"]), row["measure"]): row for row in measures if row["slice"] is None}
+    found = dict[str, PairedEstimates]()
+    for one in held:
+        if one.name not in sums:
+            continue
+        mine = {model: rows[model, one.name] for model in moved[one.name]}
+        each = {
+            model: (as_estimate(row["value"]).value or 0.0, moved[one.name][model][1])
+            for model, row in mine.items()
+        }
+        made = score_estimates(None, None, one, each, sizes, sampling=False, sums=sums[one.name])
+        if made is not None:
+            off = [cell_value(row.get("bound")) or 0.0 for row in mine.values()]
+            found[one.name] = replace(made, bounds=np.array(off)) if any(off) else made
+    return found
 
 
 def identical_columns(columns: Mapping[str, Ints | Floats | Bools]) -> list[list[str]]:

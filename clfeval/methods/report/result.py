@@ -117,7 +117,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     uncut = {} if counted is None else counted.uncut
     lead = LEAD_OF_SCORES if has_scored_model(sample) else LEAD_OF_LABELS
     held = [one for one in compared_measures(asked, lead, options)
-            if not takes_scores(one) or counted is None or counted.stored is None]  # fmt: skip
+            if not takes_scores(one) or counted is None or counted.compares_scores]  # fmt: skip
     rows = label_measure_rows(sample, asked, options.interval_settings) + unscored_model_rows(
         sample, asked
     )
@@ -142,7 +142,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     tables: dict[str, Rows] = {"measures": metrics, **scored.tables}
     if options.dummies:
         tables["baselines"] = _baseline_rows(sample, asked, judged, scored.baselines)
-    stored = counted is not None and counted.stored is not None and bool(scored.measures)
+    stored = counted is not None and not counted.compares_scores and bool(scored.measures)
     by, instead = LEAD_OF_LABELS if stored else lead, None
     if options.reference in counts.models and options.reference not in getattr(
             estimates.get(lead), "models", counts.models):  # fmt: skip

@@ -19,6 +19,7 @@ from clfeval.document.rows import LazyRows, RowsBySlice, stack_rows
 from clfeval.inference.complement_sums import PowerSums, RankedPairs, RiskSums
 from clfeval.methods.curves import decision_rows, isotonic_rows
 from clfeval.methods.estimates import Design
+from clfeval.methods.measurement.joint_sums import group_influence, score_influence
 from clfeval.methods.measurement.label_measures import effective_class_sizes
 from clfeval.methods.measurement.measure_rows import (
     risk_threshold,
@@ -49,13 +50,12 @@ from clfeval.methods.report.comparisons import (
     slice_compared_measures,
     slice_score_estimates,
 )
-from clfeval.methods.report.joint_sums import group_estimates, group_influence
 from clfeval.methods.report.model_estimates import (
     bootstrap_estimates,
+    group_estimates,
     identical_columns,
     row_score_influence,
     score_estimates,
-    score_influence,
 )
 from clfeval.methods.report.options import ReportOptions
 from clfeval.methods.report.slice_tests import (
