@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
-from clfeval.records import dataclass
+from clfeval.records import dataclass, replace
 from clfeval.tables.frames import Frame, nw
 
 BITS = 10  # of a bucket: each halving of the distance from 0 or 1 has 2**BITS of them
@@ -62,7 +63,7 @@ class Buckets:
 
     low, high: the lowest and highest score, infinite without rows. m1, m2: sums of distances from
     0, or from 1 where `mirrored` (m,), and of their squares, in units of `unit` (m,) / 2**31, each
-    term rounded down.
+    term rounded down. free (m,): runs of buckets, which may overlap others and the threshold.
     """
 
     low: Floats
@@ -71,16 +72,21 @@ class Buckets:
     m2: Ints
     unit: Floats
     mirrored: Bools
+    free: Bools
 
     @classmethod
-    def from_sums(cls, m1: Ints, m2: Ints, low: Floats, high: Floats) -> Buckets:
-        """Build from the sums of buckets, which tell the unit by any of their scores."""
+    def from_sums(
+        cls, m1: Ints, m2: Ints, low: Floats, high: Floats, free: Bools | None = None
+    ) -> Buckets:
+        """Build from the sums of buckets, which tell the unit by any of their scores; of runs it
+        is 1.
+        """
         some = np.minimum(*low)
-        mirrored = (some >= 0.5) & (some <= 1)
-        distance = np.where(mirrored, 1 - some, some)
-        _, exponent = np.frexp(distance)
-        unit = np.ldexp(1.0, np.maximum(exponent, 1 - OCTAVES))
-        return cls(low, high, m1, m2, unit, mirrored)
+        free = np.zeros(len(some), bool) if free is None else free
+        mirrored = (some >= 0.5) & (some <= 1) & ~free
+        _, exponent = np.frexp(np.where(mirrored, 1 - some, some))
+        unit = np.where(free, 1.0, np.ldexp(1.0, np.maximum(exponent, 1 - OCTAVES)))
+        return cls(low, high, m1, m2, unit, mirrored, free)
 
     def __add__(self, other: Buckets) -> Buckets:
         """Return the groups of both, one after the other."""
@@ -88,9 +94,9 @@ class Buckets:
         return Buckets(*(np.concatenate(both, axis=-1) for both in pairs))
 
     @property
-    def parts(self) -> tuple[Counts, ...]:
+    def parts(self) -> tuple[Any, ...]:
         """All arrays, whose last axis is that of the groups."""
-        return self.low, self.high, self.m1, self.m2, self.unit, self.mirrored
+        return self.low, self.high, self.m1, self.m2, self.unit, self.mirrored, self.free
 
     def digest(self) -> str:
         """Return the sha256 of what is known."""
@@ -105,14 +111,14 @@ class Buckets:
         m1, m2 = (np.add.reduceat(one, starts, axis=1) for one in (self.m1, self.m2))
         low = np.minimum.reduceat(self.low, starts, axis=1)
         high = np.maximum.reduceat(self.high, starts, axis=1)
-        return Buckets(low, high, m1, m2, self.unit[starts], self.mirrored[starts])
+        return replace(self.take(starts), low=low, high=high, m1=m1, m2=m2)
 
     def subtract(self, part: Buckets, place: Ints) -> Buckets:
         """Return the groups without those of a part, at `place`; their ranges are those of all."""
         m1, m2 = self.m1.copy(), self.m2.copy()
         m1[:, place] -= part.m1
         m2[:, place] -= part.m2
-        return Buckets(self.low, self.high, m1, m2, self.unit, self.mirrored)
+        return replace(self, m1=m1, m2=m2)
 
     def moments(self, n: Counts) -> tuple[Floats, Floats, Floats]:
         """Return mean and variance of the scores of each group, and the largest error of the mean.

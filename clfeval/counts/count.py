@@ -20,13 +20,7 @@ from clfeval.counts.classes import (
     read_probability_rows,
 )
 from clfeval.counts.evaluated_rows import EvaluatedRows, JointCounts, joint_counts
-from clfeval.counts.files import (
-    StoredCounts,
-    bucketed_scores,
-    has_many_scores,
-    parse_bits,
-    read_counts,
-)
+from clfeval.counts.files import bucketed_scores, has_many_scores
 from clfeval.counts.group_rows import group_rows
 from clfeval.counts.invalid_rows import (
     PatternCheck,
@@ -39,6 +33,7 @@ from clfeval.counts.invalid_rows import (
     refuse_rows_without_run,
 )
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_error, weight_unit
+from clfeval.counts.read_files import StoredCounts, parse_bits, read_counts
 from clfeval.counts.scores import ScoreCounts, TopRows, count_model_scores, find_top_rows
 from clfeval.counts.settings import (
     CountSettings,
@@ -205,6 +200,11 @@ class PredictionCounts:
             return parse_bits(asked)
         many = self._once("many", partial(has_many_scores, self), lambda _: 1)
         return BITS if many else None
+
+    @property
+    def hides_cells(self) -> bool:
+        """True if small cells are hidden, so that labels and scores are known within bounds."""
+        return self.stored is not None and "min_cell" in self.stored.about
 
     @property
     def compares_scores(self) -> bool:

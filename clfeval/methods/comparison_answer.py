@@ -136,7 +136,10 @@ def explain_untested(options: ReportOptions, *, same_rows: bool, stored: bool = 
     stored: the scores are those of counts files.
     """
     if stored and options.confidence is not None:
-        return "No comparison of scores: counts do not show which rows the scores share."
+        return (
+            "No comparison of scores: counts show which rows scores share only with "
+            "clfeval count --joint pairs."
+        )
     if options.reference is not None or (same_rows and options.confidence is not None):
         return ""
     if options.confidence is None:

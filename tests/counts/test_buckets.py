@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from clfeval.counts.buckets import with_buckets
-from clfeval.counts.files import score_counts_by_slice
+from clfeval.counts.read_files import score_counts_by_slice
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.catalog import CATALOG
 from clfeval.methods.measurement.bucket_bounds import RISING

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from clfeval.errors import bad_option
 from clfeval.options.declaration import Command, Opt
 from clfeval.records import dataclass
 
@@ -23,6 +24,16 @@ class CountOptions:
         Opt("Added counts of all tables, of which this is one.", COUNTS, metavar="FILE",
             accept=lambda _, given: given, needs=("joint", "belongs to --joint pairs")),
     ] = None  # fmt: skip
+    min_cell: Annotated[
+        int | None,
+        Opt("Hide counts below N: count near scores, and rare combinations, together.",
+            COUNTS, metavar="N", least=2, outside="is not a whole number of at least 2"),
+    ] = None  # fmt: skip
+
+    def check(self) -> None:
+        """Raise UsageError for options that exclude each other."""
+        if self.min_cell is not None and self.joint != "none":
+            raise bad_option("--joint pairs and --min-cell cannot be combined")
 
 
 COUNT = Command(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from clfeval.counts.count import PredictionCounts
-from clfeval.counts.files import count_table, counts_digest
+from clfeval.counts.files import count_table
+from clfeval.counts.min_cell import hide_small_cells
+from clfeval.counts.read_files import counts_digest
 from clfeval.document import Answer, Document, Row
 from clfeval.errors import DataError, UsageError
 from clfeval.formatting import format_count
@@ -27,6 +29,8 @@ def count_result(
     merged: the counts of all tables, for comparisons.
     """
     table, about = count_table(counted)
+    if options.min_cell is not None:
+        table, about = hide_small_cells(table, about, options.min_cell, counted.name)
     if options.joint == "pairs":
         about = {**about, "joint": _joint_sums(counted, merged or counted)}
     said = counted.kept.settled.roles

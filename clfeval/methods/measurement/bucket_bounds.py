@@ -8,11 +8,15 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, divide
 from clfeval.counts.buckets import Buckets
+from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
+from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
+from clfeval.measures.confusion import Confusion
 from clfeval.measures.logistic import log_odds
 from clfeval.measures.probability import MIN_PROBABILITY
 from clfeval.measures.record import Measure
+from clfeval.methods.measurement.label_measures import MeasureEstimate
 from clfeval.records import dataclass
 
 # measures that never fall when a positive moves up, or a negative down
@@ -45,6 +49,38 @@ def bounded_value(
     low, high = found
     value = min(max(value, low), high)
     return value, max(high - value, value - low) + ROUNDING * abs(value)
+
+
+def with_hidden_cells(
+    known: MeasureEstimate, measure: Measure, counts: ConfusionCounts, hidden: tuple[int, int]
+) -> MeasureEstimate:
+    """Return an estimate with its bound where the labels of some rows are not known.
+
+    counts: a 2 x 2 table, which has half of the hidden positives and negatives predicted negative,
+    the others positive. The bound is reached where all are predicted alike, as measures rise or
+    fall along each rate.
+    """
+    value = known.value.value
+    if value is None or not any(hidden):
+        return known
+    tp, fp, fn, tn = (float(getattr(counts, name)[0]) for name in ("tp", "fp", "fn", "tn"))
+    ends = [(-(n - n // 2), n // 2) for n in hidden]
+    moved = np.array([(a, b) for a in ends[0] for b in ends[1]], np.float64).T
+    table = Confusion(tp + moved[0], fp + moved[1], fn - moved[0], tn - moved[1])
+    off = float(np.abs(np.asarray(measure.function(table)) - value).max())
+    return (
+        widened(known, measure, value, off)
+        if np.isfinite(off)
+        else MeasureEstimate.undefined("needs_exact_scores")
+    )
+
+
+def widened(known: MeasureEstimate, measure: Measure, value: float, off: float) -> MeasureEstimate:
+    """Return an estimate with its bound, by which its limits are wider."""
+    low, high = known.value.low, known.value.high
+    if low is not None and high is not None:
+        low, high = max(low - off, measure.low), min(high + off, measure.high)
+    return known._replace(value=Estimate(value, low, high), bound=off)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

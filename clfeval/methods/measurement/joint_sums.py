@@ -12,7 +12,7 @@ from clfeval.arrays import Bools, Counts, Floats, Influence
 from clfeval.compare.change import DifferenceSums
 from clfeval.counts.count import PredictionCounts
 from clfeval.counts.evaluated_rows import EvaluatedRows
-from clfeval.counts.files import StoredCounts
+from clfeval.counts.read_files import StoredCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.methods.measurement.bucket_bounds import RISING
 from clfeval.methods.measurement.measure_rows import measure_at_threshold, takes_scores

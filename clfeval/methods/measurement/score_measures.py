@@ -32,7 +32,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, undefined_reason
 from clfeval.methods.estimates import RANDOM, Cells, Design, Limits, make_estimate
-from clfeval.methods.measurement.bucket_bounds import RISING, bounded_value
+from clfeval.methods.measurement.bucket_bounds import RISING, bounded_value, widened
 from clfeval.methods.measurement.label_measures import (
     BOOTSTRAP,
     INFLUENCE,
@@ -94,16 +94,12 @@ def estimate_score_measure(
 
 def with_bound(known: MeasureEstimate, measure: Measure, counts: ScoreCounts) -> MeasureEstimate:
     """Return an estimate from buckets of scores with its largest error, by which limits widen."""
-    value, low, high = known.value.value, known.value.low, known.value.high
-    if value is None or counts.buckets is None:
+    if known.value.value is None or counts.buckets is None:
         return known
-    found = bounded_value(measure, counts, value)
+    found = bounded_value(measure, counts, known.value.value)
     if found is None:
         return MeasureEstimate.undefined("needs_exact_scores")
-    value, off = found
-    if low is not None and high is not None:
-        low, high = max(low - off, measure.low), min(high + off, measure.high)
-    return known._replace(value=Estimate(value, low, high), bound=off)
+    return widened(known, measure, *found)
 
 
 def influence_estimate(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
+from typing import Any
 
 from clfeval.compare.change import BETTER, CHANGED, VERDICTS, WORSE
 from clfeval.compare.families import POWER, BestSet, detectable_difference
@@ -163,15 +164,23 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
     return said + counting_notes(sample.counted)
 
 
-def bucket_notes(rows: Sequence[Row], lead: str) -> list[ResultNote]:
-    """Return a note on the largest bound of the leading measure, where scores are in buckets."""
+def bucket_notes(rows: Sequence[Row], lead: str, about: Mapping[str, Any]) -> list[ResultNote]:
+    """Return a note on the largest bound of the leading measure, where scores are in buckets.
+
+    about: the description of counts files.
+    """
     found = [cell_value(row.get("bound")) for row in rows if row["measure"] == lead]
     known = [one for one in found if one is not None]
     if not known:
         return []
-    text = f"scores are counted in buckets: {CATALOG[lead].title} is known within "
-    text += f"{max(known):.1g}, and intervals are wider by that (--scores exact: one by one)"
-    return [ResultNote("score-buckets", text)]
+    within = f"{CATALOG[lead].title} is known within {max(known):.1g}, and intervals are wider by "
+    if "min_cell" not in about:
+        text = f"scores are counted in buckets: {within}that (--scores exact: one by one)"
+        return [ResultNote("score-buckets", text)]
+    text = f"counts below {about['min_cell']} are hidden: {within}that"
+    left = about["hidden"] if about["hidden"] is not None else f"fewer than {about['min_cell']}"
+    more = f"; {left} rows of small slices are left out" if left else ""
+    return [ResultNote("hidden-cells", f"{text}{more}")]
 
 
 MAX_LISTED = 6  # identical models, by name

@@ -251,7 +251,7 @@ def _of_model(
                                      observed_values(measures), cut, options.seed,
                                      alike=every.independent_rows)  # fmt: skip
     tests = list[Row]()
-    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
+    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1 and tables:
         tests = calibration_test_rows(model, whole.probabilities, options.level, options.seed)
     return _ModelScoreResults(
         model, whole.digest(), measures, tables, tests, moved, beside, baselines, inside
@@ -276,7 +276,7 @@ def _curve_tables(
     label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample
 ) -> Iterator[tuple[str, str | None, str, Rows]]:
     """Yield the curves of one model in one slice, with the names of their tables and the slice."""
-    if not len(here.scores):
+    if not len(here.scores) or (here.buckets is not None and here.buckets.free.any()):
         return
     level, design = options.confidence, Design(options.totals)
     classes = sample.positive, negative_name(sample)

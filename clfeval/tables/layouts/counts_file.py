@@ -96,6 +96,10 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
             what = f"--{name.replace('_', '-')} needs rows, but {files[0].name} holds counts"
             raise UsageError.new(what, "needs-predictions", hint="give it to clfeval count")
     found = [read_description(file) or {} for file in files]
+    if not roles.ranks and any("min_cell" in one for one in found):
+        what = "hides small cells (count --min-cell), so that only report and count read it"
+        hint = "count the table without --min-cell"
+        raise UsageError.new(what, "needs-predictions", files[0].name, hint=hint)
     first, about = files[0].name, found[0]
     counted: dict[str, str] = {}
     for file, one in zip(files, found, strict=True):

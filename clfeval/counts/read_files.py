@@ -1,0 +1,302 @@
+"""Files of counts: read, added, and taken apart again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from clfeval.arrays import Floats, Ints
+from clfeval.counts.buckets import BITS, MOST_DISTINCT, Buckets, with_buckets
+from clfeval.counts.evaluated_rows import EvaluatedRows, slice_rows
+from clfeval.counts.patterns import PatternCounts
+from clfeval.counts.scores import ScoreCounts
+from clfeval.counts.settings import CountSettings, input_file, start_fingerprints
+from clfeval.errors import DataError, UsageError
+from clfeval.records import dataclass
+from clfeval.tables.columns import ColumnPeek, Predictions
+from clfeval.tables.frames import natural_sort_key, nw, pl
+from clfeval.tables.layouts.counts_file import FILE, read_description
+
+SUFFIX = ".counts.parquet"
+PATTERNS, SCORES = "patterns", "scores"  # blocks
+RUNS = "runs"  # of scores, in the description of a file: buckets joined to hide small cells
+OTHER = "(other)"  # combinations of labels that are too rare to be counted alone
+EXACT = "exact"
+COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, besides the slices
+
+
+class StoredRows(EvaluatedRows):
+    """Stands for the rows that counts files do not hold."""
+
+    def frames(self, **_: Any) -> Any:
+        """Raise UsageError: there are no rows."""
+        what = f"this needs rows, but {self.settled.name} holds counts"
+        raise UsageError.new(what, "needs-predictions", hint="give the table of predictions")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredCounts:
+    """The merged counts of files: the scores of each model by slice, and the file they make.
+
+    joint: sums over the rows of each part by measure, for comparisons of scores; empty where they
+    were not made for just these counts. hidden: positives and negatives of each slice whose labels
+    are not known, as they are of rare combinations.
+    """
+
+    scores: Mapping[int, Mapping[str | None, ScoreCounts]]
+    table: pl.DataFrame
+    about: Mapping[str, Any]
+    joint: Mapping[str, Any]
+    hidden: Mapping[str | None, tuple[int, int]]
+
+
+def read_counts(opened: Predictions) -> dict[str, Any]:
+    """Read counts files, and add their counts; return the fields of `PredictionCounts`."""
+    roles, columns = opened.roles, opened.columns
+    about: dict[str, Any] = dict(read_description(opened.files[0]) or {})
+    others = [read_description(file) or {} for file in opened.files[1:]]
+    for more in others:
+        about["classes"] = sorted({*about["classes"], *more["classes"]}, key=natural_sort_key)
+        about["parts"] = sorted([*about["parts"], *more["parts"]])
+        for name, (low, high) in more["uncut"].items():
+            old = about["uncut"].get(name, (low, high))
+            about["uncut"][name] = [min(low, old[0]), max(high, old[1])]
+        about |= {name: about[name] + more[name] for name in ("rows", "dropped")}
+    parts = [file.native.to_native() for file in opened.files if file.native is not None]
+    by = [f"b{j}" for j in range(len({name for facet in about["facets"] for name in facet}))]
+    table, about["scores"] = _merge(parts, by, [about, *others], roles.scores)
+    joint = _merge_joint_sums([about, *others])
+    if hides := [one for one in (about, *others) if "min_cell" in one]:
+        left_out = [one["hidden"] for one in hides]
+        about |= {"min_cell": min(one["min_cell"] for one in hides),
+                  "hidden": None if None in left_out else sum(left_out)}  # fmt: skip
+    about.pop("joint", None)
+    about |= {"joint": joint} if joint else {}
+    usable = joint["sums"] if joint and joint["against"] == counts_digest(table, about) else {}
+    names = [f"b{j}" for j in range(len(columns.by))]
+    if columns.by == (FILE,) and not about["facets"]:
+        about |= {"facets": [[FILE]], "by": [FILE]}
+        stems = [file.display_name.removesuffix(SUFFIX) for file in opened.files]
+        if len({*stems}) < len(stems):  # in folders
+            stems = [file.name.removesuffix(SUFFIX) for file in opened.files]
+        parts = [
+            part.with_columns(b0=pl.lit(stem)) for part, stem in zip(parts, stems, strict=True)
+        ]
+        table, _ = _merge(parts, names, [about, *others], roles.scores)
+    texts = dict(zip(columns.by, names, strict=True))
+    check_sums(table, about, opened.files[0].name)
+    patterns = table.filter(block=PATTERNS)
+    rare, k = patterns.filter(pattern=OTHER), len(columns.models)
+    hidden = {
+        label: (int(part.filter("truth")["n"].sum()), int(part.filter(~pl.col("truth"))["n"].sum()))
+        for label, rows in _slices(rare, columns.facets, texts).items() for part in [rare[rows]]
+    }  # fmt: skip
+    if len(rare):  # half of them, predicted negative by every model, and half positive
+        half = pl.col("n") // 2
+        patterns = pl.concat([
+            patterns.filter(pl.col("pattern") != OTHER),
+            rare.with_columns(pattern=pl.lit("0" * k), n=half),
+            rare.with_columns(pattern=pl.lit("1" * k), n=pl.col("n") - half),
+        ])  # fmt: skip
+    votes = np.array([list(text) for text in patterns["pattern"].to_list()], "U1") == "1"
+    votes = votes.reshape(len(patterns), len(columns.models))
+    truth, n = patterns["truth"].to_numpy(), patterns["n"].to_numpy()
+    models = [model.name for model in columns.models]
+    by_slice = {
+        label: PatternCounts.from_votes(models, truth[rows], votes[rows], n[rows])
+        for label, rows in _slices(patterns, columns.facets, texts).items()
+    }
+    scores: dict[int, Mapping[str | None, ScoreCounts]] = {}
+    for i, model in enumerate(columns.models):
+        if model.kind != "label":
+            mine = table.filter((pl.col("block") == SCORES) & (pl.col("model") == model.name))
+            scores[i] = score_counts_by_slice(mine, columns.facets, texts)
+    tasks = start_fingerprints(opened.files)
+    told = [read_description(file) or {} for file in opened.files]
+    files = tuple(input_file(file, task, one["rows"], one["dropped"])
+                  for file, task, one in zip(opened.files, tasks, told, strict=True))  # fmt: skip
+    thresholds = {name: np.inf if cut is None else cut for name, cut in about["thresholds"].items()}
+    seen = {name: ColumnPeek(frozenset(about["classes"])) for name in (columns.truth, *models)}
+    settled = CountSettings(columns, about["positive"], thresholds, roles, opened.layout,
+                            opened.files, tasks, seen)  # fmt: skip
+    rows = sum(file.rows for file in files)
+    kept = StoredRows(settled, "plain", (), ((),) * len(models), True, rows)
+    return {
+        "slices": by_slice, "files": files, "positive": about["positive"],
+        "classes": tuple(about["classes"]), "order": tuple(about["classes"]),
+        "models": columns.models, "thresholds": about["thresholds"], "ties": {}, "blank_rows": 0,
+        "reread": (), "roles": roles, "kept": kept,
+        "uncut": {name: tuple(ends) for name, ends in about["uncut"].items()},
+        "stored": StoredCounts(scores, table, about, usable, hidden if len(rare) else {}),
+    }  # fmt: skip
+
+
+def counts_digest(table: pl.DataFrame, about: Mapping[str, Any]) -> str:
+    """Return the sha256 of counts, the same from every engine, version and order of files."""
+    plain = {name: about[name] for name in about if name not in ("parts", "joint")}
+    found = sha256(json.dumps(plain, sort_keys=True).encode())
+    for name in table.columns:
+        if table[name].dtype == pl.String:  # few runs of equal texts
+            found.update(repr(table[name].rle().struct.unnest().rows()).encode())
+        else:
+            found.update(table[name].fill_null(-1).to_numpy().astype("<f8").tobytes())
+    return found.hexdigest()
+
+
+def _merge(
+    parts: Sequence[pl.LazyFrame], by: Sequence[str], files: Sequence[Any], asked: str | None
+) -> tuple[pl.DataFrame, str]:
+    """Return the added counts of files, and whether scores are single or in buckets."""
+    keys = [*COUNTED[:1], *by, *COUNTED[1:]]
+    rows = pl.concat([part.select(*keys, "n", "m1", "m2", "lo", "hi") for part in parts])
+    table = _sum_counts(rows, keys)
+    bits = _bits_in_force(table, files, asked)
+    if bits is not None:
+        table = fold_scores(table, bits, files[0]["thresholds"])
+    kind = RUNS if any(one["scores"] == RUNS for one in files) else format_bits(bits)
+    return table.select(*keys, "n", "m1", "m2", "lo", "hi"), kind
+
+
+def _merge_joint_sums(files: Sequence[Any]) -> dict[str, Any]:
+    """Return the joint sums of all files; {} unless all have them, by the same counts."""
+    held = [one.get("joint") or {"against": None} for one in files]
+    if None in (every := {one["against"] for one in held}) or len(every) > 1:
+        return {}
+    return {"against": every.pop(), "sums": {k: v for one in held for k, v in one["sums"].items()}}
+
+
+def fold_scores(table: pl.DataFrame, bits: int, thresholds: Mapping[str, float | None]) -> Any:
+    """Return counts with all scores in buckets, from single scores or smaller buckets."""
+    keys = [name for name in table.columns if name not in ("n", "m1", "m2", "lo", "hi")]
+    parts = [table.filter(pl.col("block") != SCORES)]
+    for name, rows in (
+        table.filter(pl.col("block") == SCORES).partition_by("model", as_dict=True).items()
+    ):
+        made = with_buckets(nw.from_native(rows.lazy()), "lo", bits, thresholds[str(name[0])])
+        terms = {f"m{i}": pl.coalesce(f"m{i}", pl.col(f"d{i}") * pl.col("n")) for i in (1, 2)}
+        parts.append(made.to_native().with_columns(**terms).select(table.columns).collect())
+    return _sum_counts(pl.concat(parts).lazy(), keys)
+
+
+def _sum_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return counts with equal keys added, sorted."""
+    sums = (pl.col("n", "m1", "m2").sum(), pl.col("lo").min(), pl.col("hi").max())
+    single = pl.col("m1").is_null().all().alias("single")
+    table = rows.group_by(keys).agg(*sums, single).sort(keys)
+    none = pl.when(~pl.col("single")).then(pl.col("m1", "m2"))
+    return table.with_columns(none).drop("single").collect(engine="streaming")
+
+
+def exact_keys(scores: Floats) -> Ints:
+    """Return integers (n,) in the order of the scores, a different one for each."""
+    bits = (scores + 0.0).view(np.int64)
+    return np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits)
+
+
+def check_sums(table: pl.DataFrame, about: Mapping[str, Any], name: str) -> None:
+    """Raise DataError for counts that do not add up to the rows: a part is missing or changed."""
+    scored = [one["name"] for one in about["models"] if one["kind"] == "score"]
+    found = table.group_by("block", "model").agg(pl.col("n").sum()).rows()
+    sums = {(block, model): n for block, model, n in found}
+    wanted = {(PATTERNS, None), *((SCORES, model) for model in scored)}
+    wide = {len(about["models"])}
+    texts = table.filter(pl.col("block") == PATTERNS)["pattern"]
+    bits = texts.filter(texts != OTHER).str.len_bytes()
+    good = {*sums} == wanted and {*sums.values()} == {about["rows"]} and {*bits} <= wide
+    if not good or (table["n"] < 0).any():
+        what = "is not a complete file of counts: they do not add up"
+        raise DataError.new(what, "damaged-file", name, hint="count the table again")
+
+
+def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[str | None, Ints]:
+    """Return the rows of the whole table (None) and of each slice."""
+    columns = {name: table[short].to_list() for name, short in texts.items()}
+    found: dict[str | None, Ints] = {None: np.arange(len(table))}
+    return found | slice_rows(facets, columns)
+
+
+def score_counts_by_slice(
+    table: pl.DataFrame, facets: Any, texts: Mapping[str, str]
+) -> dict[str | None, ScoreCounts]:
+    """Return the scores, or buckets, of a model in the whole table and in each slice.
+
+    texts: the columns b0.. of the slices by name.
+    """
+    names = ("key", "truth", "n", "m1", "m2", "lo", "hi")
+    columns = (table[name].fill_null(0).to_numpy() for name in names)
+    key, truth, n, m1, m2, low, high = columns
+    bucketed, run = table["m1"].null_count() < len(table), table["pattern"].is_not_null()
+    if run.any():  # with the same ends they are one
+        ends_of = pl.format("{} {}", "key", pl.col("pattern").fill_null(""))
+        key = table.select(ends_of.rank("dense")).to_series().to_numpy()
+    _, place = np.unique(key, return_inverse=True)
+    lowest = np.full(place.max(initial=-1) + 1, np.inf)
+    np.minimum.at(lowest, place, low)
+    free = np.zeros(len(lowest), bool)
+    if run.any():
+        highest = np.full_like(lowest, -np.inf)
+        np.maximum.at(highest, place, high)
+        free[place[run.to_numpy()]] = True
+        middle = (lowest + highest) / 2
+        order = np.argsort(middle, kind="stable")
+        place, free, lowest = np.argsort(order)[place], free[order], _increasing(middle[order])
+
+    def counted(rows: Ints) -> ScoreCounts:
+        hit = truth[rows]
+        if not bucketed:
+            sides = np.where(hit, n[rows], 0), np.where(hit, 0, n[rows])
+            return ScoreCounts.from_scores(low[rows], *sides)
+        there, at = np.unique(place[rows], return_inverse=True)
+        found, side = np.zeros((3, 2, len(there)), np.int64), (~hit).astype(np.int64)
+        for into, one in zip(found, (n, m1, m2), strict=True):
+            np.add.at(into, (side, at), one[rows])
+        ends = np.full((2, len(there)), np.inf), np.full((2, len(there)), -np.inf)
+        np.minimum.at(ends[0], (side, at), low[rows])
+        np.maximum.at(ends[1], (side, at), high[rows])
+        held = Buckets.from_sums(found[1], found[2], *ends, free=free[there])
+        return ScoreCounts(lowest[there], found[0, 0], found[0, 1], buckets=held)
+
+    return {label: counted(rows) for label, rows in _slices(table, facets, texts).items()}
+
+
+def _increasing(x: Floats) -> Floats:
+    """Return ascending numbers, equal ones moved by a unit of the last place towards 1/2."""
+    x = x.copy()
+    while len(same := np.flatnonzero(x[1:] <= x[:-1])):
+        up = x[same] < 0.5
+        x[same[~up]] = np.nextafter(x[same[~up] + 1], -np.inf)
+        x[same[up] + 1] = np.nextafter(x[same[up]], np.inf)
+    return x
+
+
+def _bits_in_force(table: pl.DataFrame, files: Sequence[Any], asked: str | None) -> int | None:
+    """Return the bits of the buckets of added counts: the fewest of those of files and asked.
+
+    None for single scores.
+    """
+    if any(one["scores"] == RUNS for one in files):
+        return None
+    held = [parse_bits(one["scores"]) for one in files]
+    if asked == EXACT and any(held):
+        what = f"--scores {EXACT}, but counts hold buckets of scores"
+        raise UsageError.new(what, "needs-predictions", hint="count the tables again with it")
+    given = [] if asked is None else [parse_bits(asked)]
+    if some := [bits for bits in (*held, *given) if bits is not None]:
+        return min(some)
+    distinct = pl.col("key").n_unique()
+    most = table.filter(block=SCORES).group_by("model").agg(distinct)["key"].max()
+    return BITS if asked is None and isinstance(most, int) and most > MOST_DISTINCT else None
+
+
+def parse_bits(text: str) -> int | None:
+    """Return the bits of `buckets:M`; None of `exact`."""
+    return None if text in (EXACT, RUNS) else int(text.partition(":")[2] or BITS)
+
+
+def format_bits(bits: int | None) -> str:
+    """Return `exact`, or `buckets:M`."""
+    return EXACT if bits is None else f"buckets:{bits}"
