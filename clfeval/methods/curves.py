@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import acos, isfinite, nan
+from math import acos, isfinite
 from typing import Any, Literal
 
 import numpy as np
@@ -15,16 +15,18 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows
 from clfeval.document.rows import deferred_rows
 from clfeval.inference.distributions import simultaneous_level
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.odds import phi_delta
-from clfeval.methods.estimates import make_estimate, rows_from_columns
+from clfeval.methods.estimates import rows_from_columns
 from clfeval.methods.measurement.score_measures import (
     CONTRIBUTION_DIGITS,
     RowContributions,
     confusions_at,
+    estimate_score_measure,
     net_benefit_estimates,
-    score_auc_interval,
 )
+from clfeval.methods.options import IntervalSettings
 from clfeval.records import dataclass
 
 _FEW = 64  # points up to which the plain chain is faster than a pass
@@ -198,16 +200,19 @@ def curve_row(
 ) -> Row:
     """Return Gini, AUC, best point and break-even point of one curve, None with one class only."""
     values: list[Any] = [*[Estimate(None, reason="single_class")] * 2, *[None] * 5, 0]
+    bound: Row = {}
     if curve is not None:
-        area = score_auc_interval(curve.counts, level or 0.95)
-        low, high = (nan, nan) if level is None else (area.low, area.high)
-        auc = make_estimate(area.value, low, high)
-        gini = make_estimate(2 * area.value - 1, 2 * low - 1, 2 * high - 1)
+        gini, auc = (
+            estimate_score_measure(CATALOG[name], curve.counts, IntervalSettings(level), model)
+            for name in ("gini", "roc_auc")
+        )
         points, best = curve.points.thresholds, curve.best
         cut = points[best].item() if isfinite(points[best]) else None
         there = cut, curve.phi[best].item(), curve.delta[best].item()
-        values = [gini, auc, *there, *curve.break_even(), len(points)]
-    return {"slice": label, "model": model, **dict(zip(_CURVE_COLUMNS, values, strict=True))}
+        values = [gini.value, auc.value, *there, *curve.break_even(), len(points)]
+        bound = {} if auc.bound is None else {"bound": auc.bound}
+    named = dict(zip(_CURVE_COLUMNS, values, strict=True))
+    return {"slice": label, "model": model, **named, **bound}
 
 
 def point_rows(

@@ -148,6 +148,16 @@ def clipped_note(lost: Mapping[str, float], unit: float = 1) -> list[ResultNote]
     return [ResultNote("clipped", f"in {join_texts(each, 3)}, {text}")] if each else []
 
 
+def bucket_notes(counted: PredictionCounts, *, curves: bool = True) -> list[ResultNote]:
+    """Return a note on curves of scores that are counted in buckets."""
+    scored = any(model.kind != "label" for model in counted.models)
+    if not (curves and scored) or counted.bits is None:
+        return []
+    text = "scores are counted in buckets: curves have a point where each starts, and thresholds "
+    text += "are among these (--scores exact: one by one)"
+    return [ResultNote("score-buckets", text)]
+
+
 def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[ResultNote]:
     """Return warnings on exclusions, columns and ties; clusters: whether the command uses them."""
     said = cluster_notes(counted) if clusters else []

@@ -85,6 +85,7 @@ TABLES = (
         Column("best_delta", "number?", "largest δ"),
         Column("break_even_threshold", "cut?", "threshold at φ = 0"),
         Column("break_even_delta", "number?", "δ at φ = 0"), *cols("count", "points"),
+        *cols("number?", "bound", when="?"),
     ), f"{CLASSIFIERS}?"),
     Table("curve", (SLICE, MODEL, THRESHOLD, *CELLS[:2], *cols("part", "sensitivity specificity"),
                     *cols("number", "phi delta", more=BOUNDS)), f"{CLASSIFIERS}?"),

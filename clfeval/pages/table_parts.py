@@ -301,6 +301,7 @@ def measure_tables(
         return
     columns = "slice " * any(row["slice"] is not None for row in mine) + "model measure "
     columns += "estimator " * (len({row["estimator"] for row in mine}) > 1) + "value "
+    columns += "bound? " * any("bound" in row for row in mine)
     columns += "calibrated_mean? calibrated_high? p? " * any("p" in row for row in mine) + "method"
     whys: dict[str, dict[str, None]] = {}
     for row in mine[:MAX_ROWS]:

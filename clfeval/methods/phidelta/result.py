@@ -36,6 +36,7 @@ from clfeval.methods.phidelta.tables import (
     spread_rows,
 )
 from clfeval.methods.provenance import (
+    bucket_notes,
     build_parameters,
     build_signature,
     class_totals,
@@ -266,4 +267,9 @@ def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> l
     if options.curve:
         text = "the largest δ of a curve is chosen on these rows; expect less on new data"
         said.append(ResultNote("chosen-threshold", text))
-    return said + (counting_notes(sample.counted) if sample.counted is not None else [])
+    counted = sample.counted
+    return (
+        said
+        if counted is None
+        else [*said, *counting_notes(counted), *bucket_notes(counted, curves=options.curve)]
+    )

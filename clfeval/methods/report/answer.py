@@ -164,7 +164,7 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
     return said + counting_notes(sample.counted)
 
 
-def bucket_notes(rows: Sequence[Row], lead: str, about: Mapping[str, Any]) -> list[ResultNote]:
+def bound_notes(rows: Sequence[Row], lead: str, about: Mapping[str, Any]) -> list[ResultNote]:
     """Return a note on the largest bound of the leading measure, where scores are in buckets.
 
     about: the description of counts files.

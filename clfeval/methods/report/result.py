@@ -50,7 +50,7 @@ from clfeval.methods.provenance import (
     report_provenance,
 )
 from clfeval.methods.report.answer import (
-    bucket_notes,
+    bound_notes,
     report_answer,
     sample_notes,
     score_notes,
@@ -239,7 +239,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample, uncut)},
         answer=shorten_answer(answer),
         warnings=(
-            *sample_notes(sample), *bucket_notes(judged, lead, about),
+            *sample_notes(sample), *bound_notes(judged, lead, about),
             *score_notes(firsts, scored.lost, sample.positive),
             *(clipped_note(scored.lost) if wishes_logs else ()), *caveat_notes(asked),
         ),

@@ -22,6 +22,7 @@ from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.options import check_reference
 from clfeval.methods.other_prevalences import TunedModels
 from clfeval.methods.provenance import (
+    bucket_notes,
     build_parameters,
     build_signature,
     class_rows,
@@ -241,7 +242,8 @@ def tuning_notes(
     for code in (code for code, yes in others.items() if yes):
         yield ResultNote(code, _NOTES[code].format(**known))
     yield ResultNote("advice", _NOTES["advice"])
-    yield from counting_notes(given.counted) if given.counted else ()
+    if given.counted is not None:
+        yield from (*counting_notes(given.counted), *bucket_notes(given.counted))
 
 
 def _missing_class_notes(given: Sample) -> Iterator[ResultNote]:

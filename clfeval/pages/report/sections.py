@@ -140,7 +140,7 @@ def _score_distribution(result: Document, model: str) -> TableView:
 def _detail_tables(result: Document) -> Iterator[TableView]:
     yield from measure_tables(result, requested_rows(result), name="asked")
     yield from best_model_tables(result)
-    yield TableView("measures", "All measures", "model measure value method",
+    yield TableView("measures", "All measures", "model measure value bound? method",
                     result.whole("measures"), MAX_ROWS * 4)  # fmt: skip
     if confusion := result.whole("confusion"):
         yield TableView(
