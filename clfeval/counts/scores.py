@@ -9,7 +9,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints, cache_last_call
+from clfeval.arrays import Bools, Counts, Floats, Ints, running_sums
 from clfeval.counts.clusters_and_weights import (
     Owned,
     Owners,
@@ -173,7 +173,7 @@ class ScoreCounts(WeightedCounts):
     @property
     def running(self) -> Counts:
         """Number of rows of each class below each score, and of all rows: (2, m + 1)."""
-        return _running_sums(self.positives, self.negatives)
+        return running_sums(self.positives, self.negatives)
 
     def frozen(self) -> ScoreCounts:
         """Return the counts with read-only arrays."""
@@ -267,15 +267,6 @@ def group_starts(rows: Counts, most: int) -> Ints:
     ends = np.concatenate([np.linspace(1, total, most // 2), near, total - near])
     last = np.unique(np.searchsorted(above, np.clip(ends, 1, total)))
     return np.concatenate([[0], last[:-1] + 1])
-
-
-@cache_last_call
-def _running_sums(*parts: Counts) -> Counts:
-    kind = np.result_type(*parts)
-    found = np.zeros((len(parts), len(parts[0]) + 1), kind)
-    for row, part in zip(found, parts, strict=True):
-        np.cumsum(part, out=row[1:])
-    return found
 
 
 def count_model_scores(kept: EvaluatedRows, i: int) -> Mapping[str | None, ScoreCounts]:

@@ -53,9 +53,8 @@ class RocPoints:
 
 def roc_points(counts: ScoreCounts) -> RocPoints:
     """Return every point: infinity, then the m distinct scores downward; m + 1 of them."""
-    ends = (np.concatenate([n[:0].sum(keepdims=True), n[::-1].cumsum()])
-            for n in (counts.positives, counts.negatives))  # fmt: skip
-    return RocPoints(np.concatenate([[np.inf], counts.scores[::-1]]), *ends)
+    ends = (below[-1] - below[::-1] for below in counts.running)
+    return RocPoints(np.append(counts.scores, np.inf)[::-1], *ends)
 
 
 def candidate_points(counts: ScoreCounts) -> RocPoints:

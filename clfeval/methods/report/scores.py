@@ -17,6 +17,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows, cell_value
 from clfeval.document.rows import LazyRows, RowsBySlice, stack_rows
 from clfeval.inference.complement_sums import PowerSums, RankedPairs, RiskSums
+from clfeval.measures.probability import given_probabilities, loss_powers
 from clfeval.methods.curves import decision_rows, isotonic_rows
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.label_measures import effective_class_sizes
@@ -289,9 +290,6 @@ def negative_name(sample: Sample) -> str:
     return sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
 
 
-_BLOCK = 2**16  # scores per block, few enough to stay in the cache
-
-
 @dataclass(frozen=True, eq=False)
 class ComplementScores:
     """Scores of a model in all rows, to compute measures `held` of the rows outside a slice."""
@@ -341,22 +339,17 @@ class ComplementScores:
         sizes = self._once("sizes", lambda: [int(n.sum()) for n in totals])
         few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
         if one.name == "oe_ratio":
-            sums = self._once("risks", lambda: RiskSums.from_probabilities(whole.scores, *totals))
-            found = sums.complement(RiskSums.from_probabilities(part.scores, *sides), fewest=few)
+            risks, other = self._once("risks", lambda: _risk_sums(whole)), _risk_sums(part)
+            found = risks.complement(other, fewest=few)
             return found and influence_estimate(measure, found[0], found[1], level).value
         if loss is None:
             return None
-        # the mean of some of the scores, so that sums keep their digits
-        some = slice(None, None, max(1, len(whole.scores) // _BLOCK))
-        centre = self._once(
-            f"{one.name} mean",
-            lambda: measure.function(whole.scores[some], *(n[some] for n in totals)),
+        mean = self._once(
+            f"{one.name} mean", lambda: float(measure.function(whole.scores, *totals))
         )
-        every = self._once(one.name, lambda: _loss_powers(loss, whole, centre))
-        found = every.complement(_loss_powers(loss, part, centre), fewest=few)
-        return (
-            found and influence_estimate(measure, float(centre) + found[0], found[1], level).value
-        )
+        every = self._once(one.name, lambda: _power_sums(loss, whole, mean))
+        found = every.complement(_power_sums(loss, part, mean), fewest=few)
+        return found and influence_estimate(measure, mean + found[0], found[1], level).value
 
     def _anew(
         self, label: str, part: ScoreCounts, held: Sequence[RequestedMeasure]
@@ -377,11 +370,12 @@ class ComplementScores:
         return self._known[name]
 
 
-def _loss_powers(loss: Callable[..., Floats], counts: ScoreCounts, centre: float) -> PowerSums:
-    """Return the power sums of the losses of rows, by blocks that stay in the cache."""
-    blocks = (slice(i, i + _BLOCK) for i in range(0, len(counts.scores), _BLOCK))
-    return PowerSums.from_values(
-        (loss(counts.scores[part], y) - centre, n[part])
-        for part in blocks
-        for y, n in ((True, counts.positives), (False, counts.negatives))
-    )
+def _power_sums(loss: Callable[..., Floats], counts: ScoreCounts, centre: float) -> PowerSums:
+    parts = counts.scores, counts.positives, counts.negatives
+    return PowerSums(loss_powers(loss, parts, 1.0, -centre, -centre).sum(axis=0))
+
+
+def _risk_sums(counts: ScoreCounts) -> RiskSums:
+    parts = counts.scores, counts.positives, counts.negatives
+    sums = loss_powers(given_probabilities, parts, 1.0, 0.0, 0.0)
+    return RiskSums(sums.sum(axis=0), sums[0, :4])
