@@ -56,15 +56,15 @@ def sort_rows(x: Counts) -> tuple[Ints, Counts]:
 
     Sorts whole numbers of the first bits of each number and of its index, then what these leave.
     """
-    bits, code = len(x).bit_length(), x.copy()
+    bits, code = len(x).bit_length(), x
     if x.dtype != np.uint64:
         code = (np.asarray(x, np.float64) + 0.0).view(np.int64)  # -0.0 is 0.0
         if (code < 0).any():
             code ^= (code >> 63) & _ALL_BITS  # ascends as the numbers do
         code -= code.min(initial=_ALL_BITS)
         code = code.view(np.uint64)
-    code >>= np.uint64(max(0, int(code.max(initial=0)).bit_length() + bits - 63))
-    order = code.view(np.int64)
+    spare = np.uint64(max(0, int(code.max(initial=0)).bit_length() + bits - 63))
+    order = (code >> spare).view(np.int64)
     order <<= bits
     order |= np.arange(len(x))
     order.sort()
@@ -80,17 +80,20 @@ def cache_last_call(made: Callable[..., Floats]) -> Callable[..., Floats]:
     """Cache the last call of a function of read-only arrays, by thread; results are read-only."""
     last = threading.local()
 
+    def forget(_: Any = None) -> None:
+        last.held = (), None
+
     @wraps(made)
     def found(*given: Any) -> Floats:
         held, value = getattr(last, "held", ((), None))
         if value is not None and all(one() is two for one, two in zip(held, given, strict=True)):
             return np.asarray(value)
-        last.held = (), None  # frees the old value first: two at a time take too much memory
+        forget()  # frees the old value first: two at a time take too much memory
         value = made(*given)
         if all(callable(one) or (isinstance(one, np.ndarray) and not one.flags.writeable)
                for one in given):  # fmt: skip
             value.setflags(write=False)
-            last.held = tuple(map(ref, given)), value
+            last.held = tuple(ref(one, forget) for one in given), value
         return value
 
     return found

@@ -138,8 +138,8 @@ def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Above 1 the probabilities are too low, below 1 too high. Range 0..inf; NaN for 0/0.
     Source: Debray et al. 2017, BMJ 356:i6460, where 1 is best.
     """
-    expected = ((positives + negatives) * check_probabilities(scores)).sum(axis=-1)
-    return divide(class_totals(positives, negatives)[0], expected)
+    p, n = class_totals(positives, negatives)
+    return divide(p, (p + n) * mean_class_loss(given_probabilities, scores, positives, negatives))
 
 
 def oe_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:

@@ -62,8 +62,7 @@ def fit_line(x: Floats, positives: Counts, negatives: Counts) -> Floats:
         p, n = pos.sum(axis=1), neg.sum(axis=1)
         start = np.column_stack([np.log(p / n), np.zeros(len(p))])
         if len(x) > 2 * _BLOCKS:
-            near, hits, others = _block_sums(z, pos, neg)
-            start = _maximize_likelihood(near, hits, others, start)
+            start = _maximize_likelihood(*_block_sums(z, pos, neg), start)
             start = np.where(np.isfinite(start), start, 0.0)
         a, b = _maximize_likelihood(np.broadcast_to(z, pos.shape), pos, neg, start).T
         found[some] = np.column_stack([a - b * centre / unit, b / unit])
@@ -132,13 +131,11 @@ def fisher_information(
         w *= rest
         mu *= mu
         rest *= rest
-        squares = pos * rest
-        squares += neg * mu
+        squares = pos * rest + neg * mu
         mu *= mu
         rest *= rest
-        rest *= pos
-        rest += np.multiply(neg, mu, out=mu)
-        for row, one, most in zip(sums, (w, squares, rest), (3, 3, 5), strict=True):
+        fourths = pos * rest + neg * mu
+        for row, one, most in zip(sums, (w, squares, fourths), (3, 3, 5), strict=True):
             for k in range(most):
                 row[k] += one.sum()
                 one *= z
@@ -174,21 +171,20 @@ def _classes_overlap(x: Floats, pos: Floats, neg: Floats) -> Bools:
     return np.asarray((lows[0] < highs[1]) & (lows[1] < highs[0]))
 
 
-def _block_sums(z: Floats, pos: Floats, neg: Floats) -> Sequence[Floats]:
+def _block_sums(z: Floats, pos: Floats, neg: Floats) -> tuple[Floats, Floats, Floats]:
     """Return mean z, positives and negatives of each class in blocks of scores, (r, 2 blocks).
 
     Half of the blocks have as many scores each, half are as wide; with a mean of each class the
     fit differs from that of all scores by about the squared width of a block.
     """
-    half = _BLOCKS // 2
-    even = np.linspace(0, len(z), half, endpoint=False).astype(np.int64)
-    wide = np.searchsorted(z, np.linspace(z[0], z[-1], half, endpoint=False))
-    first = np.union1d(even, wide)
+    part = np.arange(_BLOCKS // 2) / (_BLOCKS // 2)
+    wide = np.searchsorted(z, z[0] + part * (z[-1] - z[0]))
+    first = np.union1d((part * len(z)).astype(np.int64), wide)
     p, n = (np.add.reduceat(part, first, axis=1) for part in (pos, neg))
     sums = (np.add.reduceat(part * z, first, axis=1) for part in (pos, neg))
     means = [one / np.maximum(rows, 1e-300) for one, rows in zip(sums, (p, n), strict=True)]
     none = np.zeros_like(p)
-    return tuple(np.hstack(pair) for pair in (means, (p, none), (none, n)))
+    return np.hstack(means), np.hstack((p, none)), np.hstack((none, n))
 
 
 def _maximize_likelihood(

@@ -28,10 +28,10 @@ def distinct_starts(scores: Counts) -> Ints:
 
 def sum_at_scores(scores: Counts, *counts: Counts) -> tuple[Counts, Counts, Any]:
     """Return the counts summed over equal scores, and the number type of the sums."""
-    first = distinct_starts(scores)
     pos, neg = map(np.asarray, counts)
     kind: Any = np.float64 if "f" in (pos.dtype.kind, neg.dtype.kind) else np.int64
-    if len(first) < len(scores):
+    if not (np.asarray(scores)[1:] > np.asarray(scores)[:-1]).all():
+        first = distinct_starts(scores)
         pos, neg = (np.add.reduceat(part, first, axis=-1, dtype=kind) for part in (pos, neg))
     return pos, neg, kind
 

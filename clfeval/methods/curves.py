@@ -242,10 +242,9 @@ def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
     1955, Annals of Mathematical Statistics 26:641; Fawcett and Niculescu-Mizil 2007, Machine
     Learning 68:97.
     """
-    points = roc_points(counts)
-    corners = upper_hull_vertices(points.tp, points.fp)
-    hits, false = np.diff(points.tp[corners])[::-1], np.diff(points.fp[corners])[::-1]
-    scores, ends = counts.scores, (len(counts.scores) - corners)[::-1]
+    scores, below = counts.scores, counts.running  # from below, which turns the curve around
+    ends = upper_hull_vertices(below[1], below[0])
+    hits, false = np.diff(below[:, ends])
     columns = {
         "from": scores[ends[:-1]].tolist(), "to": scores[ends[1:] - 1].tolist(),
         "rows": from_units(hits + false, counts.unit).tolist(),

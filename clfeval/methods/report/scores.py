@@ -207,8 +207,12 @@ def _of_model(
     inner: Sequence[RequestedMeasure],
 ) -> _ModelScoreResults:  # fmt: skip
     whole, place = every.ranked(j)
+    # cached log odds of this view are freed with it
+    scored = replace(whole.frozen(), scores=whole.scores[:])
     measures, beside = list[Row](), dict[Key, Complement]()
-    tables, baselines = Tables(), list[Row]()
+    tables, baselines, tests = Tables(), list[Row](), list[Row]()
+    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
+        tests = calibration_test_rows(model, scored, options.level, options.seed)
     cut, inside = sample.thresholds.get(model), dict[tuple[str, str], tuple[float, Floats]]()
     everybody = ComplementScores(
         model, whole, cut, by, use_default_intervals(options.interval_settings)
@@ -218,8 +222,9 @@ def _of_model(
         here, at = (whole, place) if label is None else every.slice_scores(whole, place, label)
         here = here.frozen()
         measures += score_measure_rows(
-            label, model, here, cut, asked if label is None else by, options.interval_settings
-        )
+            label, model, scored if label is None else here, cut, asked if label is None else by,
+            options.interval_settings,
+        )  # fmt: skip
         if label is None:
             tables += _curve_tables(label, model, here, options, sample)
         else:
@@ -236,15 +241,13 @@ def _of_model(
                 (table, label, model, cuts)
                 for table, cuts in threshold_tables(label, model, here, sample, options)
             ]
-    moved = {one.name: found for one in held
-             if (found := row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
     if options.dummies:
         baselines += score_baselines(model, whole, measures_with_baselines(asked),
                                      observed_values(measures), cut, options.seed,
                                      alike=every.independent_rows)  # fmt: skip
-    tests = list[Row]()
-    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
-        tests = calibration_test_rows(model, whole, options.level, options.seed)
+    del scored
+    moved = {one.name: found for one in held
+             if (found := row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
     return _ModelScoreResults(
         model, whole.digest(), measures, tables, tests, moved, beside, baselines, inside
     )
