@@ -97,7 +97,7 @@ class ScoredRows:
         place: Ints = np.empty(len(x), kind)
         place[order] = np.cumsum(is_new_score(ordered), dtype=kind) - 1
         n = None if self.weights is None else self.weights[order]
-        counts = ScoreCounts.from_rows(ordered, self.truth[order], n, self.unit)
+        counts = ScoreCounts.from_rows(ordered, self.truth.take(order), n, self.unit)
         return counts if self.independent_rows else self._owned(counts, place, self.truth), place
 
     def slice_scores(self, whole: ScoreCounts, place: Ints, label: str) -> tuple[ScoreCounts, Ints]:
@@ -201,8 +201,9 @@ def read_scored_rows(counted: PredictionCounts) -> ScoredRows:
     slices = slice_rows_of_tables(tables, columns.facets, columns.by)
     weights, owners = (None if one is None else one[order] for one in (weights, owners))
     slices = {label: np.sort(place[rows]) for label, rows in slices.items()}
-    ordered = tuple(one[order] for one in scores)
-    return ScoredRows(scored, ordered, truth[order], weights, slices, owners, kept.settled.unit)
+    ordered = tuple(one.take(order) for one in scores)  # less time than by [order]
+    truth = truth.take(order)
+    return ScoredRows(scored, ordered, truth, weights, slices, owners, kept.settled.unit)
 
 
 def concatenate_column(tables: Sequence[nw.DataFrame[Any]], name: str) -> Floats:

@@ -188,7 +188,7 @@ class ScoreCounts(WeightedCounts):
         for column, unit in zip((self.scores, self.positives, self.negatives), units, strict=True):
             for start in range(0, len(column), _PIECE):
                 piece = from_units(column[start : start + _PIECE], unit)
-                found.update(piece.astype("<f8").tobytes())
+                found.update(np.ascontiguousarray(piece, "<f8").data)
         if self.clusters is not None:
             found.update(self.clusters.digest().encode())
         return found.hexdigest()

@@ -128,7 +128,8 @@ def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts)
     """Return the influence on the intercept at slope 1: M (y - mu) / sum n mu (1 - mu)."""
     x, pos, neg = _finite_scores(scores, positives, negatives)
     a = fit_intercept(x, pos, neg)
-    found, ab = fisher_information(x, pos, neg, float(a), 1.0), np.array([a, 1.0])
+    found = fisher_information(x, pos, neg, float(a), 1.0, free=False)
+    ab = np.array([a, 1.0])
     return _line_influence(scores, positives, negatives, ab, found[0], 0.0, found)
 
 

@@ -112,12 +112,12 @@ def _bisect_intercept(x: Floats, pos: Floats, neg: Floats, odds: Floats) -> Floa
 
 
 def fisher_information(
-    x: Floats, positives: Counts, negatives: Counts, a: float, b: float
+    x: Floats, positives: Counts, negatives: Counts, a: float, b: float, *, free: bool = True
 ) -> Floats:
     """Return M / sum w, the mean of x by w, M / sum w (x - mean)², c, and sums over rows, (12,).
 
     w = n mu (1 - mu). c: a score near the middle. The sums are those of (y - mu)² (x - c)^k, k 0 to
-    2, and of (y - mu)⁴ (x - c)^k, k 0 to 4. NaN as a or b.
+    2, and of (y - mu)⁴ (x - c)^k, k 0 to 4; unless free only for k 0. NaN as a or b.
     """
     if np.isnan(a + b):
         return np.full(12, np.nan)
@@ -136,7 +136,7 @@ def fisher_information(
         rest *= rest
         fourths = pos * rest + neg * mu
         for row, one, most in zip(sums, (w, squares, fourths), (3, 3, 5), strict=True):
-            for k in range(most):
+            for k in range(most if free else 1):
                 row[k] += one.sum()
                 one *= z
     rows, mean = positives.sum() + negatives.sum(), divide(sums[0, 1], sums[0, 0])
