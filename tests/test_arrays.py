@@ -15,6 +15,7 @@ import pytest
 
 import clfeval
 from clfeval import UsageError
+from clfeval.arrays import sort_rows
 from tests.texts import check_text
 
 N = 90
@@ -204,3 +205,17 @@ def test_results_come_back_as_they_were_and_print_anywhere() -> None:
         ):  # fmt: skip
             assert back.to_json() == result.to_json()
             assert str(back) == str(result)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e300])
+@pytest.mark.parametrize("digits", [1, 17])
+def test_rows_are_sorted_with_their_indices(scale: float, digits: int) -> None:
+    rng = np.random.default_rng(1)
+    x = np.concatenate([np.round(rng.normal(size=5000), digits), 1 + rng.random(5000) * 1e-15])
+    for given in (x * scale, np.append(x, [np.inf, -np.inf, 0.0, -0.0]), x[:1], x[:0]):
+        order, ordered = sort_rows(given)
+        assert np.array_equal(ordered, np.sort(given))
+        assert np.array_equal(given[order], ordered)
+        assert np.array_equal(np.sort(order), np.arange(len(given)))
+    hashes = rng.integers(0, 2**64, 5000, np.uint64, endpoint=False)
+    assert np.array_equal(sort_rows(hashes)[0], np.argsort(hashes))

@@ -250,7 +250,9 @@ class RowWeights:
     def moments(self, weights: Floats | Influence) -> tuple[Floats, Floats]:
         """Return the products, and the kurtosis of each total for rows of equal weight, (w,)."""
         squares = self.squares
-        products, second, fourth = power_sums(weights, self.n, squares)
+        parts = 1 + isinstance(weights, Influence)  # of an Influence positives and negatives
+        each = (np.split(one, parts) for one in (self.n, squares))
+        products, second, fourth = power_sums(weights, *each)
         return products, divide(squares.sum() * fourth, second**2)
 
     def pairs(self, first: Bools) -> float:

@@ -9,7 +9,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Ints, cache_last_call
+from clfeval.arrays import Bools, Counts, Floats, Ints, running_sums
 from clfeval.counts.buckets import Buckets
 from clfeval.counts.clusters_and_weights import (
     Owned,
@@ -184,13 +184,13 @@ class ScoreCounts(WeightedCounts):
             self._known["points"] = ScoreCounts.from_scores(*points).frozen()
         return self._known["points"]
 
-    @property
-    def sums(self) -> Floats:
-        """The sum of the scores of each group of rows, (m,)."""
+    def sums(self, part: slice = slice(None)) -> Floats:
+        """Return the sum of the scores of each of some groups of rows."""
         if self.buckets is None:
-            return np.asarray((self.positives + self.negatives) * self.scores)
+            n = self.positives[part] + self.negatives[part]
+            return np.asarray(n * self.scores[part])
         n = np.array([self.positives, self.negatives])
-        return np.asarray((n * self.buckets.moments(n)[0]).sum(axis=0))
+        return np.asarray((n * self.buckets.moments(n)[0]).sum(axis=0)[part])
 
     @property
     def highest(self) -> Floats:
@@ -200,7 +200,7 @@ class ScoreCounts(WeightedCounts):
     @property
     def running(self) -> Counts:
         """Number of rows of each class below each score, and of all rows: (2, m + 1)."""
-        return _running_sums(self.positives, self.negatives)
+        return running_sums(self.positives, self.negatives)
 
     def frozen(self) -> ScoreCounts:
         """Return the counts with read-only arrays."""
@@ -215,7 +215,7 @@ class ScoreCounts(WeightedCounts):
         for column, unit in zip((self.scores, self.positives, self.negatives), units, strict=True):
             for start in range(0, len(column), _PIECE):
                 piece = from_units(column[start : start + _PIECE], unit)
-                found.update(piece.astype("<f8").tobytes())
+                found.update(np.ascontiguousarray(piece, "<f8").data)
         if self.clusters is not None:
             found.update(self.clusters.digest().encode())
         if self.buckets is not None:
@@ -304,15 +304,6 @@ def group_starts(rows: Counts, most: int) -> Ints:
     ends = np.concatenate([np.linspace(1, total, most // 2), near, total - near])
     last = np.unique(np.searchsorted(above, np.clip(ends, 1, total)))
     return np.concatenate([[0], last[:-1] + 1])
-
-
-@cache_last_call
-def _running_sums(*parts: Counts) -> Counts:
-    kind = np.result_type(*parts)
-    found = np.zeros((len(parts), len(parts[0]) + 1), kind)
-    for row, part in zip(found, parts, strict=True):
-        np.cumsum(part, out=row[1:])
-    return found
 
 
 def count_model_scores(kept: EvaluatedRows, i: int) -> Mapping[str | None, ScoreCounts]:

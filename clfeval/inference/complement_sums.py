@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
@@ -134,23 +132,9 @@ def _sum_of_products(*parts: Counts) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PowerSums:
-    """The number of rows, and the sums of the first four powers of their centred values."""
+    """The sums over rows of the powers 0 to 4 of centred values, (5,)."""
 
-    rows: float
-    sums: tuple[float, ...]
-
-    @classmethod
-    def from_values(cls, values: Iterable[tuple[Floats, Counts]]) -> PowerSums:
-        """Return the sums from pairs of centred values and the numbers of rows with each."""
-        rows, sums = 0.0, np.zeros(4)
-        for x, n in values:
-            squared, weighed = x * x, n * x
-            rows += float(n.sum())
-            products = [
-                _sum_of_products(weighed, *parts) for parts in ((x,), (squared,), (squared, x))
-            ]
-            sums += (weighed.sum(), *products)
-        return cls(rows, tuple(sums.tolist()))
+    sums: Floats
 
     def complement(
         self, part: PowerSums, *, fewest: float
@@ -159,13 +143,12 @@ class PowerSums:
 
         fewest: the rows of the smaller class. None where less than half of the rows are left.
         """
-        rows = self.rows - part.rows
-        if not 0 < self.rows <= 2 * rows:
+        rows, first, second, third, fourth = (self.sums - part.sums).tolist()
+        if not 0 < self.sums[0] <= 2 * rows:
             return None
-        first, second, third, fourth = (a - b for a, b in zip(self.sums, part.sums, strict=True))
         mean = first / rows
         around = second - rows * mean**2
-        squares = around if around > _DUST * self.sums[1] else 0.0
+        squares = around if around > _DUST * self.sums[2] else 0.0
         fourth += -4 * mean * third + 6 * mean**2 * second - 3 * rows * mean**4
         return mean, _mean_estimate(squares, fourth, rows, fewest)
 
@@ -176,16 +159,6 @@ class RiskSums:
 
     every: Floats
     positive: Floats
-
-    @classmethod
-    def from_probabilities(cls, scores: Floats, positives: Counts, negatives: Counts) -> RiskSums:
-        """Return the sums of probabilities, (m,), with the positives and negatives at each."""
-        powers = [np.ones_like(scores)]
-        for _ in range(4):
-            powers.append(powers[-1] * scores)
-        n, p = positives + negatives, positives
-        every, positive = ([_sum_of_products(part, one) for one in powers] for part in (n, p))
-        return cls(np.array(every), np.array(positive[:4]))
 
     def complement(
         self, part: RiskSums, *, fewest: float

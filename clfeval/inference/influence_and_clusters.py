@@ -7,12 +7,13 @@ the divisor of counts for intervals of independent rows.
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Bools, Floats, Influence, divide
+from clfeval.arrays import Bools, Counts, Floats, Influence, divide
 from clfeval.inference.distributions import critical_value, student_quantile
 from clfeval.records import dataclass
 
@@ -37,27 +38,29 @@ class SamplingUnits(Protocol):
 
 
 def power_sums(
-    values: Floats | Influence, counts: Floats, each: Floats
+    values: Floats | Influence, counts: Sequence[Counts], each: Sequence[Counts]
 ) -> tuple[Floats, Floats, Floats]:
     """Return the weighted sums over rows of f f', (k, k), of f² and of f⁴, (k,) each.
 
-    values (k, m), or the Influence on one measure: f; counts and each (m,): kinds of 0 counts are
-    ignored; each: the weights q.
+    values (k, m): f; counts and each, one (m,): kinds of 0 counts are ignored; each: the weights q.
+    Or values is the Influence on one measure; counts and each of positives and of negatives.
     """
     k = 1 if isinstance(values, Influence) else len(values)
-    m = values.m if isinstance(values, Influence) else len(counts)
     products, second, fourth = np.zeros((k, k)), np.zeros(k), np.zeros(k)
-    for first in range(0, len(counts), max(m, 1)):  # of an Influence the positives, the negatives
-        for start in range(first, first + m, _BLOCK):
-            part = slice(start, min(start + _BLOCK, first + m))
-            there = np.flatnonzero(counts[part] > 0)
+    if isinstance(values, Influence) and values.powers is not None and each is counts:
+        second[0], fourth[0] = values.powers()
+        return second[None], second, fourth
+    for y, of, weights in zip((True, False), counts, each, strict=False):
+        for start in range(0, len(of), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            there = np.flatnonzero(of[part] > 0)
             if not len(there):
                 continue
             if isinstance(values, Influence):
-                f = values.at(there + (start - first), not first)[None]
+                f = values.at(there + start, y)[None]
             else:
                 f = values[:, part][:, there]
-            n, squared = each[part][there], f * f
+            n, squared = weights[part][there], f * f
             weighed = n * squared
             sums = weighed.sum(axis=1)
             second += sums
@@ -92,7 +95,7 @@ class CovarianceEstimate:
 
 
 def influence_covariance(
-    f: ArrayLike | Influence, n: ArrayLike, *, fewest: float = np.inf,
+    f: ArrayLike | Influence, n: Any, *, fewest: float = np.inf,
     clusters: SamplingUnits | None = None,
 ) -> CovarianceEstimate:  # fmt: skip
     """Return the covariances of k measures from influence values of m kinds of rows.
@@ -103,18 +106,19 @@ def influence_covariance(
     m rows (or g, or clusters), and at most clusters (or g) - 1 and `fewest` - 1, where fewest is
     that of `smaller_class_size`.
 
-    Shapes: f (m,) or (k, m), or the Influence on one measure; n (m,), the rows of each kind, or
-    their weight; clusters: those of the rows, or their weights. ValueError where shapes differ.
+    Shapes: f (m,) or (k, m); n (m,), the rows of each kind, or their weight. Or f is the Influence
+    on one measure; n those of positives and of negatives, (m,) each. clusters: those of the rows,
+    or their weights. ValueError where shapes differ.
     Source: Hampel 1974, Journal of the American Statistical Association 69:383; clusters: Liang and
     Zeger 1986, Biometrika 73:13; weights: Binder 1983, International Statistical Review 51:279;
     Kish 1965, Survey Sampling, section 11.7; df: Satterthwaite 1946, Biometrics Bulletin 2:110.
     """
-    counts = np.asarray(n, np.float64)
     values = f if isinstance(f, Influence) else np.atleast_2d(np.asarray(f, np.float64))
-    kinds = (2 * f.m,) if isinstance(f, Influence) else np.shape(values)[1:]
-    if kinds != counts.shape:
+    counts = [np.asarray(one) for one in (n if isinstance(f, Influence) else [n])]
+    m = values.m if isinstance(values, Influence) else values.shape[1]
+    if any(one.shape != (m,) for one in counts):
         raise ValueError("influence values and counts differ in length")
-    total = float(counts.sum())
+    total = float(sum(one.sum() for one in counts))
     products, second, fourth = power_sums(values, counts, counts)
     covariance = mean_covariance(products, total, total)
     if clusters is None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from clfeval.arrays import Counts, Ints
+from clfeval.arrays import Counts, Ints, running_sums
 from clfeval.inference.distributions import critical_value, student_quantile, tail_probability
 from clfeval.inference.influence_and_clusters import (
     SamplingUnits,
@@ -23,7 +24,7 @@ BORDER = "exact bound at the border"
 TIED = "exact bound, all scores tied"
 TOO_FEW = "too few rows"
 CLUSTERED, WEIGHED = "DeLong by clusters, logit", "DeLong by weights, logit"
-_BLOCK = 2**14  # scores per block, few enough to stay in the cache
+_BLOCK = 2**15  # scores per block, few enough to stay in the cache
 _HALVINGS = 55  # a bracket of 1 is then narrower than the numbers next to 1 lie
 
 AreaLimits = tuple[float, float]
@@ -70,18 +71,22 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
     rows, others = int(pos.sum()), int(neg.sum())
     if not rows or not others:
         raise ValueError("ROC AUC needs a positive and a negative row")
-    # twice the negatives below and the positives above each score, ties once
-    below, above = np.cumsum(neg), np.cumsum(pos)
-    below *= 2
-    below -= neg
-    above *= -2
-    above += pos
-    above += 2 * rows
+    ends, blocks = running_sums(pos, neg), _blocks(pos)
+
+    def below(part: slice) -> Counts:  # twice the negatives below each score, ties once
+        return 2 * ends[1, :-1][part] + neg[part]
+
+    def above(part: slice) -> Counts:  # the same of the positives above it
+        return 2 * (rows - ends[0, :-1][part]) - pos[part]
+
     if 2 * rows * others < 2**63:  # twice the pairs fit a whole number of numpy
-        won: float = (pos * below).sum().item()
+        won: float = sum((pos[part] * below(part)).sum().item() for part in blocks)
         lost: float = 2 * rows * others - won
     else:
-        won, lost = ((pos * 1.0 * part).sum().item() for part in (below, 2 * others - below))
+        won, lost = (
+            math.fsum((pos[part] * 1.0 * of(part)).sum() for part in blocks)
+            for of in (below, lambda part: 2 * others - below(part))
+        )
     value = won / (won + lost)
     spread = (
         (_squared_deviations(pos, below, value, 2 * others),
@@ -199,8 +204,8 @@ def clustered_auc(
     parts = [h[0] * float(products[0, 0]), h[1] * float(products[1, 1])]
     both = math.sqrt(h[0] * h[1]) * float(products[0, 1])
     shared = float(sum_variance_factor((parts[0], parts[1]), (both,)))
-    least = [_squared_deviations(pos, below, plain.value) / (p - 1) / p,
-             _squared_deviations(neg, above, plain.value) / (n - 1) / n]  # fmt: skip
+    least = [_squared_deviations(pos, below.__getitem__, plain.value) / (p - 1) / p,
+             _squared_deviations(neg, above.__getitem__, plain.value) / (n - 1) / n]  # fmt: skip
     parts = [max(one, other) for one, other in zip(parts, least, strict=True)]
     whole, rest = sum(parts), 1 - plain.value
     df = whole**2 / sum(part**2 / (one - 1) for part, one in zip(parts, g, strict=True))
@@ -226,9 +231,16 @@ def _check_weights(weights: ArrayLike) -> Ints:
     return given.astype(np.int64)
 
 
-def _squared_deviations(weights: Ints, values: Counts, centre: float, unit: float = 1) -> float:
-    blocks = (slice(start, start + _BLOCK) for start in range(0, len(weights), _BLOCK))
-    return math.fsum((weights[part] * (values[part] / unit - centre) ** 2).sum() for part in blocks)
+def _blocks(weights: Ints) -> list[slice]:
+    return [slice(start, start + _BLOCK) for start in range(0, len(weights), _BLOCK)]
+
+
+def _squared_deviations(
+    weights: Ints, values: Callable[[slice], Counts], centre: float, unit: float = 1
+) -> float:
+    return math.fsum(
+        (weights[part] * (values(part) / unit - centre) ** 2).sum() for part in _blocks(weights)
+    )
 
 
 _EXACT = 2**14  # products of ranks whose sum fits 64 bits, up to 20 million values

@@ -26,7 +26,11 @@ from clfeval.measures.probability import (
     check_probabilities,
     class_totals,
     distinct_starts,
+    given_probabilities,
+    loss_influence,
+    mean_class_loss,
     sum_at_scores,
+    sum_of_powers,
 )
 from clfeval.measures.record import Measure
 
@@ -80,42 +84,53 @@ def slope_influence(scores: Counts, positives: Counts, negatives: Counts) -> Inf
     Source: Huber 1967, Fifth Berkeley Symposium 1:221.
     """
     counts, finite = (scores, positives, negatives), _finite_scores(scores, positives, negatives)
-    _, mean, steep = _sandwich(*finite).tolist()
-    return _line_influence(*counts, fit_line(*finite), -mean * steep, steep)
+    _, mean, steep = _sandwich(*finite)[:3].tolist()
+    return _line_influence(*counts, fit_line(*finite), -mean * steep, steep, _sandwich(*finite))
 
 
 def intercept_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept, M (y - mu) / sum w - mean times that on the slope."""
     counts, finite = (scores, positives, negatives), _finite_scores(scores, positives, negatives)
-    level, mean, steep = _sandwich(*finite).tolist()
-    return _line_influence(*counts, fit_line(*finite), level + mean**2 * steep, -mean * steep)
+    level, mean, steep = _sandwich(*finite)[:3].tolist()
+    line, c = fit_line(*finite), level + mean**2 * steep
+    return _line_influence(*counts, line, c, -mean * steep, _sandwich(*finite))
 
 
 def _line_influence(
-    scores: Counts, positives: Counts, negatives: Counts, ab: Floats, c: float, d: float
-) -> Influence:
-    """Return (y - mu) (c + d x), scaled to M rows, of rows with log odds; 0 for other rows."""
+    scores: Counts, positives: Counts, negatives: Counts, ab: Floats, c: float, d: float,
+    sums: Floats,
+) -> Influence:  # fmt: skip
+    """Return (y - mu) (c + d x), scaled to M rows, of rows with log odds; 0 for other rows.
+
+    sums: those of `fisher_information`.
+    """
     x, inner, (a, b) = log_odds(scores), log_odds_slice(scores), ab.tolist()
-    times = np.zeros(len(x))
     part = positives[inner].sum() + negatives[inner].sum()
-    times[inner] = divide(positives.sum() + negatives.sum(), part)
-    return Influence(
-        len(x), lambda at, y: (y - fitted_probabilities(x[at], a, b)) * (c + d * x[at]) * times[at]
-    )
+    times = float(divide(positives.sum() + negatives.sum(), part))
+    c, d = c * times, d * times
+
+    def each(at: Ints | slice, y: bool) -> Floats:
+        found = (y - fitted_probabilities(x[at], a, b)) * (c + d * x[at])
+        within = np.arange(len(x))[at] if isinstance(at, slice) else at
+        return np.asarray(found * ((within >= inner.start) & (within < inner.stop)))
+
+    at = c + d * float(sums[3])
+    powers = sum_of_powers(2, at, d, sums[4:7]), sum_of_powers(4, at, d, sums[7:])
+    return Influence(len(x), each, lambda: powers)
 
 
 @cache_last_call
 def _sandwich(x: Floats, positives: Counts, negatives: Counts) -> Floats:
-    a, b = fit_line(x, positives, negatives).tolist()
-    return np.array(fisher_information(x, positives, negatives, a, b))
+    return fisher_information(x, positives, negatives, *fit_line(x, positives, negatives).tolist())
 
 
 def in_the_large_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on the intercept at slope 1: M (y - mu) / sum n mu (1 - mu)."""
     x, pos, neg = _finite_scores(scores, positives, negatives)
     a = fit_intercept(x, pos, neg)
-    level, _, _ = fisher_information(x, pos, neg, float(a), 1.0)
-    return _line_influence(scores, positives, negatives, np.array([a, 1.0]), level, 0.0)
+    found = fisher_information(x, pos, neg, float(a), 1.0, free=False)
+    ab = np.array([a, 1.0])
+    return _line_influence(scores, positives, negatives, ab, found[0], 0.0, found)
 
 
 def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
@@ -124,18 +139,16 @@ def oe_ratio(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
     Above 1 the probabilities are too low, below 1 too high. Range 0..inf; NaN for 0/0.
     Source: Debray et al. 2017, BMJ 356:i6460, where 1 is best.
     """
-    expected = ((positives + negatives) * check_probabilities(scores)).sum(axis=-1)
-    return divide(class_totals(positives, negatives)[0], expected)
+    p, n = class_totals(positives, negatives)
+    return divide(p, (p + n) * mean_class_loss(given_probabilities, scores, positives, negatives))
 
 
 def oe_influence(scores: Counts, positives: Counts, negatives: Counts) -> Influence:
     """Return the influence on observed / expected, (y - O/E p) / mean p."""
-    p = check_probabilities(scores)
-    n = positives + negatives
-    ratio = oe_ratio(p, positives, negatives)
-    each = divide((n * p).sum(), n.sum())
+    counts = scores, positives, negatives
+    ratio, each = oe_ratio(*counts), mean_class_loss(given_probabilities, *counts)
     ratio = np.where(np.isfinite(ratio), ratio, np.nan)
-    return Influence(len(p), lambda at, y: divide(y - ratio * p[at], each))
+    return loss_influence(given_probabilities, counts, *divide([-ratio, 1, 0], each))
 
 
 def ece(scores: Counts, positives: Counts, negatives: Counts, bins: int = BINS) -> Floats:

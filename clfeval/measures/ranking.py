@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Influence, Ints, cache_last_call, divide
+from clfeval.arrays import Counts, Floats, Influence, Ints, cache_last_call, divide, running_sums
 from clfeval.measures.probability import (
     bounded_share,
     class_totals,
@@ -46,7 +46,7 @@ def roc_auc(scores: Counts, positives: Counts, negatives: Counts) -> Floats:
             for part in (neg, up_to - neg, rest)
         )
         return bounded_share(2 * less + tied, 2 * (less + tied + more))
-    up_to = neg.cumsum(axis=-1, dtype=kind)
+    up_to = running_sums(pos, neg)[1, 1:] if pos.ndim == 1 else neg.cumsum(axis=-1, dtype=kind)
     won = 2 * sum_of_products(pos, up_to, kind) - sum_of_products(pos, neg, kind)
     return bounded_share(won, pairs)
 
@@ -174,14 +174,13 @@ def roc_auc_influence(scores: Counts, positives: Counts, negatives: Counts) -> I
     pos, neg, _ = sum_at_scores(scores, positives, negatives)
     p, n = class_totals(pos, neg)
     area = roc_auc(scores, positives, negatives)
-    below = divide(neg.cumsum() - neg / 2, n)
-    above = divide(_from_above(pos) - pos / 2, p)
-    many = {True: divide(p + n, p), False: divide(p + n, n)}
-    place = None if len(below) == len(scores) else score_positions(scores)
+    ends, many = running_sums(pos, neg)[:, :-1], {True: divide(p + n, p), False: divide(p + n, n)}
+    place = None if len(pos) == len(scores) else score_positions(scores)
 
     def each(at: Ints | slice, y: bool) -> Floats:
-        shares = (below if y else above)[at if place is None else place[at]]
-        return np.asarray((shares - area) * many[y])
+        at = at if place is None else place[at]
+        beaten = ends[1][at] + neg[at] / 2 if y else p - ends[0][at] - pos[at] / 2
+        return np.asarray((divide(beaten, n if y else p) - area) * many[y])
 
     return Influence(len(scores), each)
 

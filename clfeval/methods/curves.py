@@ -55,9 +55,8 @@ class RocPoints:
 
 def roc_points(counts: ScoreCounts) -> RocPoints:
     """Return every point: infinity, then the m distinct scores downward; m + 1 of them."""
-    ends = (np.concatenate([n[:0].sum(keepdims=True), n[::-1].cumsum()])
-            for n in (counts.positives, counts.negatives))  # fmt: skip
-    return RocPoints(np.concatenate([[np.inf], counts.scores[::-1]]), *ends)
+    ends = (below[-1] - below[::-1] for below in counts.running)
+    return RocPoints(np.append(counts.scores, np.inf)[::-1], *ends)
 
 
 def candidate_points(counts: ScoreCounts) -> RocPoints:
@@ -248,10 +247,9 @@ def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
     1955, Annals of Mathematical Statistics 26:641; Fawcett and Niculescu-Mizil 2007, Machine
     Learning 68:97.
     """
-    points = roc_points(counts)
-    corners = upper_hull_vertices(points.tp, points.fp)
-    hits, false = np.diff(points.tp[corners])[::-1], np.diff(points.fp[corners])[::-1]
-    scores, ends = counts.scores, (len(counts.scores) - corners)[::-1]
+    scores, below = counts.scores, counts.running  # from below, which turns the curve around
+    ends = upper_hull_vertices(below[1], below[0])
+    hits, false = np.diff(below[:, ends])
     columns = {
         "from": scores[ends[:-1]].tolist(), "to": counts.highest[ends[1:] - 1].tolist(),
         "rows": from_units(hits + false, counts.unit).tolist(),

@@ -34,7 +34,7 @@ def in_buckets(tables: Sequence[Table], bits: int) -> list[ScoreCounts]:
     found = rows.to_native().group_by("i", "truth", "key").agg(
         n=pl.len(), m1=pl.col("d1").sum(), m2=pl.col("d2").sum(), lo=s.min(), hi=s.max()
     )  # fmt: skip
-    counted = found.collect()
+    counted = found.with_columns(pattern=pl.lit(None, pl.String)).collect()
     return [score_counts_by_slice(counted.filter(i=k), (), {})[None] for k in range(len(tables))]
 
 

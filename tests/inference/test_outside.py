@@ -76,14 +76,16 @@ def test_perfect_and_tied_scores_outside_have_the_bounds_of_the_border() -> None
         )  # fmt: skip
 
 
+def power_sums(x: np.ndarray, times: np.ndarray) -> PowerSums:
+    return PowerSums(np.array([(times * x**k).sum() for k in range(5)]))
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_the_mean_outside_is_that_of_its_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(10, 200))
     x, times, part = rng.random(n) ** 3, rng.integers(1, 4, n), rng.random(n) < 0.3
-    every, mine = (
-        PowerSums.from_values([(x[some] - 0.2, times[some])]) for some in (slice(None), part)
-    )
+    every, mine = (power_sums(x[some] - 0.2, times[some]) for some in (slice(None), part))
     found = every.complement(mine, fewest=5)
     if times[part].sum() * 2 > times.sum():
         assert found is None
@@ -100,8 +102,7 @@ def test_the_mean_outside_is_that_of_its_rows(seed: int) -> None:
 def test_losses_that_are_all_one_have_no_error() -> None:
     x, part = np.full(50, 0.25), np.arange(50) < 10
     x[:5] = 0.9  # only inside
-    every, mine = (PowerSums.from_values([(x[some] - 0.3, np.ones(some.sum()))])
-                   for some in (part | True, part))  # fmt: skip
+    every, mine = (power_sums(x[some] - 0.3, np.ones(some.sum())) for some in (part | True, part))
     found = every.complement(mine, fewest=5)
     assert found is not None
     assert (found[0] + 0.3, found[1].errors.tolist()) == (pytest.approx(0.25), [0.0])

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clfeval.measures.catalog import CATALOG
 from clfeval.measures.probability import (
     MIN_PROBABILITY,
     clipped_weight,
+    log_complement,
     log_losses,
     mean_loss,
     squared_errors,
@@ -64,3 +66,23 @@ def test_what_is_no_probability_is_refused(bad: float) -> None:
     for function in (squared_errors, log_losses):
         with pytest.raises(ValueError, match=r"\b0\b.*\b1\b"):
             function([0.5, bad], [True, False])
+
+
+def test_the_logarithm_of_the_complement_has_all_its_digits() -> None:
+    p = np.concatenate([10.0 ** -np.arange(18), np.linspace(0, 1, 999)[:-1], [1 - 2.0**-52]])[1:]
+    assert log_complement(p) == pytest.approx(np.log1p(-p), rel=4e-16, abs=0)
+
+
+@pytest.mark.parametrize("name", ["brier", "brier_skill", "log_loss", "mean_score", "oe_ratio",
+    "calibration_slope", "calibration_intercept", "calibration_in_the_large"])  # fmt: skip
+@pytest.mark.parametrize("rows", [40, 70_000])
+def test_the_powers_of_an_influence_are_those_of_its_values(name: str, rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    p = np.unique(np.concatenate([[0.0, 1.0], rng.random(rows)]))
+    counts = rng.integers(0, 3, (2, len(p)))
+    influence = CATALOG[name].influence
+    assert influence is not None
+    found = influence(p, *counts)
+    f, n = np.asarray(found), counts.ravel()
+    assert found.powers is not None
+    assert list(found.powers()) == pytest.approx([(n * f**k).sum() for k in (2, 4)], rel=1e-11)

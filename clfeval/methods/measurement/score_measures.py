@@ -8,7 +8,7 @@ from math import isnan, nan, sqrt
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats, Ints, cache_last_call, divide
+from clfeval.arrays import Counts, Floats, Ints, divide
 from clfeval.counts.clusters_and_weights import Owned, RowWeights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
@@ -74,10 +74,11 @@ def estimate_score_measure(
         return known
     error, found = nan, None
     if measure.influence is not None:
-        n, owned = _class_rows(counts.positives, counts.negatives), counts.clusters
-        found = influence_covariance(
-            measure.influence(*parts), n, fewest=smaller_class_size(n, owned), clusters=owned
-        )
+        owned, fewest = counts.clusters, float(min(parts[1].sum(), parts[2].sum()))
+        if owned is not None:
+            fewest = smaller_class_size(np.concatenate(parts[1:]), owned)
+        influence = measure.influence(*parts)
+        found = influence_covariance(influence, parts[1:], fewest=fewest, clusters=owned)
         error = float(found.errors[0])
     if wanted.level is None or measure.interval == "null":
         return MeasureEstimate(make_estimate(value), error, NONE)
@@ -116,11 +117,6 @@ def influence_estimate(
     low, high = (float(end[0]) for end in ends)
     method = NONE if isnan(low) else f"{INFLUENCE}, {measure.scale}"
     return MeasureEstimate(make_estimate(value, low, high), error, method)
-
-
-@cache_last_call
-def _class_rows(positives: Counts, negatives: Counts) -> Floats:
-    return np.concatenate([positives, negatives], dtype=np.float64)
 
 
 def delong_estimate(

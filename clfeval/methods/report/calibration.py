@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import inf, sqrt
 from typing import Any, Literal
 
@@ -56,11 +57,14 @@ def calibration_rows(
     first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
     last = np.searchsorted(below, np.append(below[starts[1:]], total)) - 1
     found = confusions_between(counts, first, last + 1)
+    bins = [slice(*ends) for ends in pairwise([*starts.tolist(), m])]
+    sums = [((counts.positives[one] + counts.negatives[one]) * counts.scores[one]).sum()
+            for one in bins]  # fmt: skip
     cells, rows = Cells.at_prevalence(found), found.tp + found.fp
     columns = {
         "bin": range(1, len(first) + 1), "from": counts.scores[first].tolist(),
         "to": counts.highest[last].tolist(), "rows": from_units(rows, counts.unit).tolist(),
-        "mean_score": (np.add.reduceat(counts.sums, starts) / rows).tolist(),
+        "mean_score": (sums / rows).tolist(),
     }  # fmt: skip
 
     def made() -> list[Row]:

@@ -42,7 +42,7 @@ from clfeval.methods.measurement.score_measures import describe_resampling, draw
 from clfeval.methods.options import IntervalSettings
 from clfeval.methods.report.multiclass_estimates import OVER_CLASSES, small_sample_factors
 
-_BLOCK = 2**16
+_BLOCK = 2**15
 
 Observed = Mapping[tuple[str, str], Estimate]
 
@@ -95,12 +95,14 @@ def row_score_influence(
         return None
     value, each = found
     by = small_sample_scales(asked, counts)
-    rows = np.empty(len(place))
-    for start in range(0, len(place), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        for y in (True, False):
-            some = np.flatnonzero(truth[part] == y)
-            rows[some + start] = each.at(place[part][some], y) * by[y]
+    rows, at_scores = np.empty(len(place)), np.empty(each.m)
+    for y in (True, False):
+        for start in range(0, each.m, _BLOCK):
+            at = np.arange(start, min(start + _BLOCK, each.m))
+            at_scores[start : start + _BLOCK] = each.at(at, y) * by[y]
+        for start in range(0, len(place), _BLOCK):
+            some = np.flatnonzero(truth[start : start + _BLOCK] == y) + start
+            rows[some] = at_scores.take(place.take(some))
     return value, rows
 
 

@@ -17,6 +17,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate, Row, Rows, cell_value
 from clfeval.document.rows import LazyRows, RowsBySlice, stack_rows
 from clfeval.inference.complement_sums import PowerSums, RankedPairs, RiskSums
+from clfeval.measures.probability import given_probabilities, loss_powers
 from clfeval.methods.curves import decision_rows, isotonic_rows
 from clfeval.methods.estimates import Design
 from clfeval.methods.measurement.joint_sums import group_influence, score_influence
@@ -212,8 +213,13 @@ def _of_model(
     inner: Sequence[RequestedMeasure],
 ) -> _ModelScoreResults:  # fmt: skip
     whole, place = every.ranked(j)
+    # cached log odds of this view are freed with it
+    scored = replace(whole.frozen(), scores=whole.scores[:])
     measures, beside = list[Row](), dict[Key, Complement]()
-    tables, baselines = Tables(), list[Row]()
+    tables, baselines, tests = Tables(), list[Row](), list[Row]()
+    runs = whole.buckets is not None and whole.buckets.free.any()
+    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1 and not runs:
+        tests = calibration_test_rows(model, scored.probabilities, options.level, options.seed)
     cut, inside = sample.thresholds.get(model), dict[tuple[str, str], tuple[float, Floats]]()
     everybody = ComplementScores(
         model, whole, cut, by, use_default_intervals(options.interval_settings)
@@ -223,8 +229,9 @@ def _of_model(
         here, at = (whole, place) if label is None else every.slice_scores(whole, place, label)
         here = here.frozen()
         measures += score_measure_rows(
-            label, model, here, cut, asked if label is None else by, options.interval_settings
-        )
+            label, model, scored if label is None else here, cut, asked if label is None else by,
+            options.interval_settings,
+        )  # fmt: skip
         if label is None:
             tables += _curve_tables(label, model, here, options, sample)
         else:
@@ -241,18 +248,16 @@ def _of_model(
                 (table, label, model, cuts)
                 for table, cuts in threshold_tables(label, model, here, sample, options)
             ]
-    moved = {one.name: found for one in held
-             if (found := group_influence(one, cut, whole) if isinstance(every, StoredScores)
-                 else row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
     if options.dummies:
         n = np.maximum(whole.positives + whole.negatives, 1)
-        means = whole if whole.buckets is None else replace(whole, scores=whole.sums / n)
+        means = whole if whole.buckets is None else replace(whole, scores=whole.sums() / n)
         baselines += score_baselines(model, means, measures_with_baselines(asked),
                                      observed_values(measures), cut, options.seed,
                                      alike=every.independent_rows)  # fmt: skip
-    tests = list[Row]()
-    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1 and tables:
-        tests = calibration_test_rows(model, whole.probabilities, options.level, options.seed)
+    del scored
+    moved = {one.name: found for one in held
+             if (found := group_influence(one, cut, whole) if isinstance(every, StoredScores)
+                 else row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
     return _ModelScoreResults(
         model, whole.digest(), measures, tables, tests, moved, beside, baselines, inside
     )
@@ -296,9 +301,6 @@ def _curve_tables(
 def negative_name(sample: Sample) -> str:
     """Return the name of the negative class, or `not` and the positive one."""
     return sample.negative[0] if len(sample.negative) == 1 else f"not {sample.positive}"
-
-
-_BLOCK = 2**16  # scores per block, few enough to stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,22 +354,17 @@ class ComplementScores:
         sizes = self._once("sizes", lambda: [int(n.sum()) for n in totals])
         few = min(size - int(some.sum()) for size, some in zip(sizes, sides, strict=True))
         if one.name == "oe_ratio":
-            sums = self._once("risks", lambda: RiskSums.from_probabilities(whole.scores, *totals))
-            found = sums.complement(RiskSums.from_probabilities(part.scores, *sides), fewest=few)
+            risks, other = self._once("risks", lambda: _risk_sums(whole)), _risk_sums(part)
+            found = risks.complement(other, fewest=few)
             return found and influence_estimate(measure, found[0], found[1], level).value
         if loss is None:
             return None
-        # the mean of some of the scores, so that sums keep their digits
-        some = slice(None, None, max(1, len(whole.scores) // _BLOCK))
-        centre = self._once(
-            f"{one.name} mean",
-            lambda: measure.function(whole.scores[some], *(n[some] for n in totals)),
+        mean = self._once(
+            f"{one.name} mean", lambda: float(measure.function(whole.scores, *totals))
         )
-        every = self._once(one.name, lambda: _loss_powers(loss, whole, centre))
-        found = every.complement(_loss_powers(loss, part, centre), fewest=few)
-        return (
-            found and influence_estimate(measure, float(centre) + found[0], found[1], level).value
-        )
+        every = self._once(one.name, lambda: _power_sums(loss, whole, mean))
+        found = every.complement(_power_sums(loss, part, mean), fewest=few)
+        return found and influence_estimate(measure, mean + found[0], found[1], level).value
 
     def _anew(
         self, label: str, part: ScoreCounts, held: Sequence[RequestedMeasure]
@@ -388,11 +385,12 @@ class ComplementScores:
         return self._known[name]
 
 
-def _loss_powers(loss: Callable[..., Floats], counts: ScoreCounts, centre: float) -> PowerSums:
-    """Return the power sums of the losses of rows, by blocks that stay in the cache."""
-    blocks = (slice(i, i + _BLOCK) for i in range(0, len(counts.scores), _BLOCK))
-    return PowerSums.from_values(
-        (loss(counts.scores[part], y) - centre, n[part])
-        for part in blocks
-        for y, n in ((True, counts.positives), (False, counts.negatives))
-    )
+def _power_sums(loss: Callable[..., Floats], counts: ScoreCounts, centre: float) -> PowerSums:
+    parts = counts.scores, counts.positives, counts.negatives
+    return PowerSums(loss_powers(loss, parts, 1.0, -centre, -centre).sum(axis=0))
+
+
+def _risk_sums(counts: ScoreCounts) -> RiskSums:
+    parts = counts.scores, counts.positives, counts.negatives
+    sums = loss_powers(given_probabilities, parts, 1.0, 0.0, 0.0)
+    return RiskSums(sums.sum(axis=0), sums[0, :4])
