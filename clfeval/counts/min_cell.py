@@ -43,7 +43,7 @@ def hide_small_cells(
     more = {"rows": shown, "min_cell": least, "scores": RUNS, "uncut": _ranges(found, about),
             "hidden": hidden if hidden == 0 or hidden >= least else None,
             "dropped": dropped if dropped >= least else 0}  # fmt: skip
-    return found, {**about, **more, "parts": []}
+    return found, {**{name: about[name] for name in about if name != "joint"}, **more, "parts": []}
 
 
 def _ranges(table: pl.DataFrame, about: Mapping[str, Any]) -> dict[str, list[float]]:

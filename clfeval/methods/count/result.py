@@ -29,6 +29,9 @@ def count_result(
     merged: the counts of all tables, for comparisons.
     """
     table, about = count_table(counted)
+    if options.min_cell is not None and counted.hides_cells:
+        what = "--min-cell: its small cells are hidden already"
+        raise UsageError.new(what, "bad-option", counted.name, hint="leave it out")
     if options.min_cell is not None:
         table, about = hide_small_cells(table, about, options.min_cell, counted.name)
     if options.joint == "pairs":
@@ -43,11 +46,13 @@ def count_result(
             "distinct_scores": mine["key"].n_unique() if len(mine) else None,
             "counts": len(mine),
         })  # fmt: skip
-    patterns = int((table["block"] == "patterns").sum())
-    text = f"{format_count(about['rows'], 'row')} of {format_count(len(rows), 'model')} are "
-    text += f"{format_count(len(table), 'count')}, {patterns:,} of them of combined predictions."
     whole, known = counted.patterns, about["parts"] if counted.stored is None else []
-    positives = whole.n[whole.truth].sum().item()
+    total, positives = whole.n.sum().item(), whole.n[whole.truth].sum().item()
+    patterns = int((table["block"] == "patterns").sum())
+    text = f"{format_count(total, 'row')} of {format_count(len(rows), 'model')} are "
+    text += f"{format_count(len(table), 'count')}, {patterns:,} of them of combined predictions."
+    if left_out := total - about["rows"]:
+        text += f" {format_count(left_out, 'row')} of small slices are left out."
     found = {"positive": counted.positive, "negative": list(counted.negative),
              "by": list(said.by)}  # fmt: skip
     cut = format_thresholds(counted.thresholds)
@@ -61,8 +66,8 @@ def count_result(
         ),
         inputs=counted.files,
         parameters=build_parameters("positive negative by missing", found, said),
-        summary={"rows": about["rows"], "positives": positives,
-                 "negatives": about["rows"] - positives, "models": len(rows),
+        summary={"rows": total, "positives": positives,
+                 "negatives": total - positives, "models": len(rows),
                  "counts": len(table), "patterns": patterns},
         tables={"models": rows},
         answer=(Answer("counted", text),),
