@@ -120,6 +120,7 @@ class Buckets:
         m2[:, place] -= part.m2
         return replace(self, m1=m1, m2=m2)
 
+    @np.errstate(all="ignore")  # of infinite scores
     def moments(self, n: Counts) -> tuple[Floats, Floats, Floats]:
         """Return mean and variance of the scores of each group, and the largest error of the mean.
 
@@ -130,7 +131,7 @@ class Buckets:
         mean = (self.m1 + rows / 2) / rows * unit
         spread = (self.m2 + rows) / rows * unit * self.unit - mean**2 + 4 * unit * self.unit
         mean = np.clip(np.where(self.mirrored, 1 - mean, mean), low, high)
-        most = (high - mean) * (mean - low)
+        most = np.nan_to_num((high - mean) * (mean - low))
         error = np.where(high > low, np.minimum(unit + np.spacing(mean), high - low), 0.0)
         return mean, np.clip(spread, 0.0, most), error
 

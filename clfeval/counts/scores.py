@@ -177,7 +177,8 @@ class ScoreCounts(WeightedCounts):
     @property
     def probabilities(self) -> ScoreCounts:
         """The counts for measures of probabilities: of buckets two scores for each class."""
-        if self.buckets is None:
+        x = self.scores
+        if self.buckets is None or not (len(x) and x[0] >= 0 and x[-1] <= 1):
             return self
         if "points" not in self._known:
             points = self.buckets.points(np.array([self.positives, self.negatives]))

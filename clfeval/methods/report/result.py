@@ -112,7 +112,12 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     if options.uses_thresholds:
         from clfeval.methods.report.threshold_rules import check_scores_available
 
-        check_scores_available(options, sample.thresholds, scored=has_scored_model(sample))
+        check_scores_available(
+            options,
+            sample.thresholds,
+            scored=has_scored_model(sample),
+            single=sample.counted is None or sample.counted.bits is None,
+        )
     asked = set_row_units(
         parse_measures(("default", *options.measure, *options.compared)), sample.counted
     )

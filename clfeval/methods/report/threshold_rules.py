@@ -334,9 +334,15 @@ def _format_threshold(cut: object) -> str:
 
 
 def check_scores_available(
-    options: ReportOptions, thresholds: Mapping[str, float | None], *, scored: bool
+    options: ReportOptions, thresholds: Mapping[str, float | None], *, scored: bool, single: bool
 ) -> None:
-    """Raise if thresholds are to be chosen without scores, or abstention has no threshold."""
+    """Raise if thresholds are to be chosen without scores, or abstention has no threshold.
+
+    single: scores are counted one by one, as abstention needs them.
+    """
+    if options.abstain and not single:
+        what = "--abstain needs every score, but scores are counted in buckets"
+        raise UsageError.new(what, "needs-scores", hint="add --scores exact")
     for flag, given in (("--best-threshold", options.best_threshold),
                         ("--abstain", options.abstain)):  # fmt: skip
         if given and not scored:
