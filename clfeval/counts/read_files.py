@@ -155,7 +155,7 @@ def _merge(
     rows = pl.concat([part.select(*keys, "n", "m1", "m2", "lo", "hi") for part in parts])
     table = _sum_counts(rows, keys)
     bits = _bits_in_force(table, files, asked)
-    if bits is not None:
+    if bits is not None and {parse_bits(one["scores"]) for one in files} != {bits}:
         table = fold_scores(table, bits, files[0]["thresholds"])
     kind = RUNS if any(one["scores"] == RUNS for one in files) else format_bits(bits)
     return table.select(*keys, "n", "m1", "m2", "lo", "hi"), kind

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 
 from tests.benchmarks.batching import batches
+from tests.benchmarks.buckets import count_buckets
 from tests.benchmarks.counting import ROWS, hundred_millions, millions
 from tests.benchmarks.curves import roc_curves
 from tests.benchmarks.feature_tables import PER_DOC
@@ -28,14 +29,14 @@ PACKAGES = ("clfeval", "polars", "duckdb", "scikit-learn", "numpy", "pandas", "s
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to P")
+    parser.add_argument("--only", metavar="A,C", help="topics to run; default all of A to Q")
     parser.add_argument(
         "--rows",
         type=int,
         default=ROWS,
         metavar="N",
-        help=f"rows of A, J and K, entries of G; B has ten times as many, O half of them, F and N "
-        f"a tenth; targets are for {ROWS:,}",
+        help=f"rows of A, J and K, entries of G; B and Q have ten times as many, O half of them, F "
+        f"and N a tenth; targets are for {ROWS:,}",
     )
     asked = parser.parse_args()
     rows: int = asked.rows
@@ -53,6 +54,7 @@ def main() -> int:
         "N": lambda: full_report(max(1, rows // 10)),
         "O": lambda: joins(max(1, rows // 2)),
         "P": batches,
+        "Q": lambda: count_buckets(10 * rows),
     }
     chosen = asked.only.upper().split(",") if asked.only else list(topics)
     unknown = sorted(set(chosen) - set(topics))
