@@ -22,6 +22,7 @@ from clfeval.errors import UsageError, bad_option, format_command_line
 from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.options.declaration import Command, as_list, changed_options
 from clfeval.tables.input import Input, split_path, table_paths
+from clfeval.tables.layouts.counts_file import COUNTS_FILE
 from clfeval.tables.prediction_files import open_predictions
 from clfeval.tables.source import holds_result
 
@@ -291,6 +292,9 @@ def count(
         counted, merged = _need_predictions(sample, "count"), None
         if options.against is not None:
             with open_predictions(options.against, Input(ranks=True)) as opened:
+                if opened.layout is not COUNTS_FILE:
+                    what = "--against needs added counts, a file of clfeval count"
+                    raise UsageError.new(what, "needs-predictions", opened.files[0].name)
                 merged = _need_predictions(read_sample(opened), "count")
         yield PreparedResult(
             lambda: count_result(counted, options, merged), sample.facts,

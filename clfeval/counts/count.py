@@ -33,7 +33,7 @@ from clfeval.counts.invalid_rows import (
     refuse_rows_without_run,
 )
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_error, weight_unit
-from clfeval.counts.read_files import StoredCounts, parse_bits, read_counts
+from clfeval.counts.read_files import EXACT, StoredCounts, parse_bits, read_counts
 from clfeval.counts.scores import ScoreCounts, TopRows, count_model_scores, find_top_rows
 from clfeval.counts.settings import (
     CountSettings,
@@ -194,10 +194,14 @@ class PredictionCounts:
         asked = self.roles.scores
         if self.stored is not None:
             return parse_bits(self.stored.about["scores"])
+        bits = None if asked is None else parse_bits(asked)
         if self.patterns.fractional or self.patterns.clusters is not None or self.multiclass:
+            if bits is not None:
+                what = "scores of clusters, sampling weights or more classes are not counted in "
+                raise bad_option(f"--scores {asked}: {what}buckets", "leave it out")
             return None
         if asked is not None:
-            return parse_bits(asked)
+            return bits
         many = self._once("many", partial(has_many_scores, self), lambda _: 1)
         return BITS if many else None
 
@@ -275,6 +279,8 @@ def count_predictions(
         raise bad_option("--top and --threshold cannot be combined")
     try:
         counted = _count_patterns(resolve_settings(opened), any_range=any_range or top is not None)
+        if counted.roles.scores not in (None, EXACT):
+            _ = counted.bits  # raises where buckets are impossible
         if top is None:
             return counted
         cuts, highest = find_top_rows(counted.kept, top, counted.patterns.rows)

@@ -22,7 +22,7 @@ class CountOptions:
     against: Annotated[
         Any,
         Opt("Added counts of all tables, of which this is one.", COUNTS, metavar="FILE",
-            accept=lambda _, given: given, needs=("joint", "belongs to --joint pairs")),
+            accept=lambda _, given: given),
     ] = None  # fmt: skip
     min_cell: Annotated[
         int | None,
@@ -31,7 +31,9 @@ class CountOptions:
     ] = None  # fmt: skip
 
     def check(self) -> None:
-        """Raise UsageError for options that exclude each other."""
+        """Raise UsageError for options that exclude or need each other."""
+        if self.against is not None and self.joint == "none":
+            raise bad_option("--against belongs to --joint pairs", "add --joint pairs")
         if self.min_cell is not None and self.joint != "none":
             raise bad_option("--joint pairs and --min-cell cannot be combined")
 

@@ -81,6 +81,9 @@ def _joint_sums(counted: PredictionCounts, merged: PredictionCounts) -> dict[str
     if counted.stored is not None:
         what = f"--joint pairs needs rows, but {counted.name} holds counts"
         raise UsageError.new(what, "needs-predictions", hint="give it where rows are counted")
+    if all(model.kind == "label" for model in counted.models):
+        what = "--joint pairs needs scores, but every model has labels only"
+        raise UsageError.new(what, "needs-scores", hint="leave it out: labels are compared anyway")
     (_, mine), (table, every) = count_table(counted), count_table(merged)
     own = mine["parts"] or [counts_digest(*count_table(counted))]
     if mine["parts"] and not {*mine["parts"]} <= {*every["parts"]}:
