@@ -14,26 +14,12 @@ from typing import Any, cast
 import clfeval
 from clfeval.api.commands import add_gate_measures, report
 from clfeval.api.questions import Offer, OnOpen
+from clfeval.compare.baseline import read as reading
 from clfeval.compare.baseline.changes import LEVEL, Baseline
-from clfeval.compare.baseline.read import (
-    EarlierResult,
-    HistoryBaseline,
-    baseline_kind,
-    is_history,
-    result_lines,
-    rows_by_label,
-)
 from clfeval.compare.change import Change, change_of_independent, shared_correlation
 from clfeval.compare.families import CALIBRATION
 from clfeval.compare.gates.limits import Gates
-from clfeval.compare.history.file import (
-    CODE,
-    AcceptedLabel,
-    HistoryEntry,
-    append_entries,
-    read_history,
-    series_key,
-)
+from clfeval.compare.history import file as history
 from clfeval.document import Document, ResultNote, Row, as_estimate
 from clfeval.errors import DataError, UsageError, bad_option, format_option, list_names, suggestion
 from clfeval.formatting import NAMESAKES
@@ -44,11 +30,15 @@ from clfeval.tables.columns import OpenedTable, Predictions
 from clfeval.tables.input import command_of
 
 
-def history_entries(result: Document, label: str, run: str | None = None) -> list[HistoryEntry]:
+def history_entries(
+    result: Document, label: str, run: str | None = None
+) -> list[history.HistoryEntry]:
     """Return a history line for each model of a result; run: of a batch. UsageError if none."""
-    entries: list[HistoryEntry] = [*result_lines(result, label, rows_by_label(result), run)]
+    entries: list[history.HistoryEntry] = [
+        *reading.result_lines(result, label, reading.rows_by_label(result), run)
+    ]
     if not entries:
-        raise UsageError.new("the result has no model to append", CODE)
+        raise UsageError.new("the result has no model to append", history.CODE)
     return entries
 
 
@@ -62,19 +52,19 @@ def history_trend(
     """
     from clfeval.compare.history.trend import trend_result
 
-    past = read_history(name)
+    past = history.read_history(name)
     there = dict.fromkeys(line.command for line in past.lines)
     command = command or next((one for one in ("report", *there) if one in there), "report")
     labels = past.labels(command)
     if label is not None and label not in labels:
         hint = suggestion(label, labels) or f"labels: {list_names(labels)}"
-        raise UsageError.new(f"--label: there is no label '{label}'", CODE, name, hint=hint)
+        raise UsageError.new(f"--label: there is no label '{label}'", history.CODE, name, hint=hint)
     if accept:
         chosen = label or labels[-1]
         now = [one for one in past.lines if (one.command, one.label) == (command, chosen)]
-        if not all(past.accepted.get(series_key(one)) == one for one in now):
-            append_entries(name, [AcceptedLabel(command, chosen)])
-            past = read_history(name)
+        if not all(past.accepted.get(history.series_key(one)) == one for one in now):
+            history.append_entries(name, [history.AcceptedLabel(command, chosen)])
+            past = history.read_history(name)
     elif label is not None:
         past = past.upto(command, label)
     return trend_result(past, command)
@@ -122,7 +112,7 @@ def compute_with_gates(
         on_open[0](one)
 
     given = add_gate_measures(command, table, given, gates)
-    truth = label is not None or is_history(gates.baseline)
+    truth = label is not None or reading.is_history(gates.baseline)
     result: Document = function.asked(table, given, hear, offer, truth=truth)
     if not gates.any and gates.baseline is None:
         return result
@@ -136,7 +126,7 @@ def compute_with_gates(
     read = heard[-1] if heard else None
     beside = table_baseline(function, table, given, gates, result, read, on_open[1])
     if isinstance(gates.baseline, (str, PathLike)):
-        past = HistoryBaseline(fspath(gates.baseline), run, label)
+        past = reading.HistoryBaseline(fspath(gates.baseline), run, label)
         gates = replace(gates, baseline=past)
     return evaluate_gates(result, gates, beside)
 
@@ -153,7 +143,7 @@ def table_baseline(
     independent rows, with a note on the reason. Raises what reading raises.
     """
     path = gates.baseline
-    if not isinstance(path, (str, PathLike)) or baseline_kind(path) != "table":
+    if not isinstance(path, (str, PathLike)) or reading.baseline_kind(path) != "table":
         return None
     if result.again:
         what = "--baseline names a table, but a saved result has no rows to compare"
@@ -191,8 +181,9 @@ def table_baseline(
             left = f"{there - rows:,} of {name} and {here - rows:,} of this table are left out"
             text = f"changes are paired on the {rows:,} shared rows: {left}"
             notes = (ResultNote("baseline-rows", text),) if here + there > 2 * rows else ()
+            earlier = reading.EarlierResult(before, name, notes)
             return Baseline.from_results(
-                result, EarlierResult(before, name, notes), but, how=f" on {rows:,} shared rows",
+                result, earlier, but, how=f" on {rows:,} shared rows",
                 shared=_changes(joined, (result, before), names),
                 changes=_newly_wrong(joined, names),
             )  # fmt: skip
@@ -204,7 +195,7 @@ def table_baseline(
             how = f" ({why}; not paired)"
             why += "; intervals and p-values account for these"
     text = f"rows of {name} and of this table are not paired: {why}"
-    earlier = EarlierResult(before, name, (ResultNote("baseline-unpaired", text),))
+    earlier = reading.EarlierResult(before, name, (ResultNote("baseline-unpaired", text),))
     return Baseline.from_results(result, earlier, but, how=how, shared=shared)
 
 
@@ -239,7 +230,7 @@ def _joined_report(
     None if they share no model.
     """
     models = [[one.name for one in read.columns.models] for read in reads]
-    cells = [rows_by_label(one) for one in (result, before)]
+    cells = [reading.rows_by_label(one) for one in (result, before)]
     both = [one for one in cells[0] if one in cells[1]]
     if not both:
         return None, {}
@@ -320,7 +311,7 @@ def _changes(
     """
     rows = joined.tables.get("comparisons", ())
     parts = dict.fromkeys(cast("str | None", row["slice"]) for row in rows)
-    cells = {part: [rows_by_label(one, part) for one in both] for part in parts}
+    cells = {part: [reading.rows_by_label(one, part) for one in both] for part in parts}
     level, found = both[0].parameters.get("level") or LEVEL, dict[SharedKey, Change]()
     for row in rows:
         model, part = names.get(str(row["model"]), ""), cast("str | None", row["slice"])

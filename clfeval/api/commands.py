@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from os import fspath
@@ -139,6 +139,11 @@ def _options_like_report(group: type[G], asked: ReportOptions, **more: Any) -> G
     return group(**known, **more)
 
 
+def _prepared_result(sample: Sample, compute: Callable[[], Document]) -> PreparedResult:
+    """Return the result that `compute` returns, with the facts and the truth of a sample."""
+    return PreparedResult(compute, sample.facts, partial(truth_digest, sample))
+
+
 @public_function
 def report(
     table: Any, said: Input, options: ReportOptions, on_open: OnOpen
@@ -184,7 +189,7 @@ def report(
             methods = {name: _RESULTS[name](sample, options) for name in options.methods}
             return replace(found, methods=methods)
 
-        yield PreparedResult(made, sample.facts, partial(truth_digest, sample))
+        yield _prepared_result(sample, made)
 
 
 @public_function
@@ -209,8 +214,7 @@ def mars(
         on_open(predictions)
         counted = count_predictions(predictions, top=options.top)
         sample = Sample.from_predictions(counted)
-        truth = partial(truth_digest, sample)
-        yield PreparedResult(lambda: mars_result(counted, options), sample.facts, truth)
+        yield _prepared_result(sample, lambda: mars_result(counted, options))
 
 
 @public_function
@@ -265,11 +269,7 @@ def phidelta(
     with open_predictions(table, roles, keep_counts=True) as predictions:
         on_open(predictions)
         sample = read_sample(predictions)
-        yield PreparedResult(
-            lambda: classifier_result(sample, plane, classifiers),
-            sample.facts,
-            partial(truth_digest, sample),
-        )
+        yield _prepared_result(sample, lambda: classifier_result(sample, plane, classifiers))
 
 
 @public_function
@@ -296,10 +296,7 @@ def count(
                     what = "--against needs added counts, a file of clfeval count"
                     raise UsageError.new(what, "needs-predictions", opened.files[0].name)
                 merged = _need_predictions(read_sample(opened), "count")
-        yield PreparedResult(
-            lambda: count_result(counted, options, merged), sample.facts,
-            partial(truth_digest, sample),
-        )  # fmt: skip
+        yield _prepared_result(sample, lambda: count_result(counted, options, merged))
 
 
 @public_function
@@ -351,6 +348,4 @@ def tune_jpt(
     with open_predictions(table, said, keep_counts=True) as predictions:
         on_open(predictions)
         sample = tuned.sample_from_table(read_sample(predictions))
-        yield PreparedResult(
-            lambda: tuned.tune_result(sample, options), sample.facts, partial(truth_digest, sample)
-        )
+        yield _prepared_result(sample, lambda: tuned.tune_result(sample, options))

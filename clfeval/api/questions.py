@@ -45,14 +45,11 @@ def dry_result(
         text = f"Resolve {format_count(len(parts), 'problem')} before {command.name} can run."
         said = Answer("ambiguous", text)
     return Document(
-        command=DRY_RUN,
-        signature=f"cmd:{DRY_RUN}|of:{command.name}|clfeval:{__version__}",
-        inputs=(),
-        parameters={"of": command.name, "offer": asked and asked.offer},
+        command=DRY_RUN, signature=f"cmd:{DRY_RUN}|of:{command.name}|clfeval:{__version__}",
+        inputs=(), parameters={"of": command.name, "offer": asked and asked.offer},
         summary={"ambiguities": len(parts)},
-        tables={"reading": reading, "ambiguities": doubts, "plan": plan},
-        answer=(said,),
-    )
+        tables={"reading": reading, "ambiguities": doubts, "plan": plan}, answer=(said,),
+    )  # fmt: skip
 
 
 def _question_problems(part: ClfevalError) -> Iterator[Row]:

@@ -18,27 +18,9 @@ from typer.core import TyperCommand, TyperOption
 from typer.main import get_command
 
 from clfeval import COMMANDS
-from clfeval.cli.help_and_completion import (
-    complete_class,
-    complete_column,
-    complete_explain,
-    complete_measure,
-    complete_metric,
-    complete_model,
-    complete_ranked,
-    complete_show,
-    explain_name,
-)
+from clfeval.cli import help_and_completion as completion
+from clfeval.cli import run
 from clfeval.cli.output import OUTPUT, Output, print_notes, print_result
-from clfeval.cli.run import (
-    BATCH,
-    EXAMPLE,
-    HISTORY_COMMAND,
-    run_batch,
-    run_command,
-    show_history,
-    write_example,
-)
 from clfeval.compare.gates.limits import GATES, Gates
 from clfeval.compare.history.file import HISTORY, HistoryOptions
 from clfeval.errors import UsageError, bad_option, format_command_line, say_which_have_it
@@ -56,22 +38,22 @@ RESULT_GROUPS = (Output, Gates, HistoryOptions)  # option groups on the result, 
 Does = Callable[[Command, Sequence[str], Mapping[str, Any]], None]
 # commands that read no table of predictions: declaration, function, option groups on the result
 OTHERS: Mapping[str, tuple[Command, Does, tuple[type, ...]]] = {
-    BATCH.name: (BATCH, run_batch, (Output,)),
-    HISTORY_COMMAND.name: (HISTORY_COMMAND, show_history, (Output,)),
-    EXAMPLE.name: (EXAMPLE, write_example, ()),
+    run.BATCH.name: (run.BATCH, run.run_batch, (Output,)),
+    run.HISTORY_COMMAND.name: (run.HISTORY_COMMAND, run.show_history, (Output,)),
+    run.EXAMPLE.name: (run.EXAMPLE, run.write_example, ()),
 }
 # panels of every command in order; its own are in place of the empty one
 PANELS = (READING, COLUMNS, "", INTERVALS, OUTPUT, GATES, HISTORY)
 # completion functions by kind of value, and the name of the value in help
 COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
     None: (None, None),
-    "column": (complete_column, "COLUMN"),
-    "model": (complete_model, "MODEL"),
-    "class": (complete_class, "LABEL"),
-    "metric": (complete_metric, "METRIC"),
-    "measure": (complete_measure, "MEASURE"),
-    "shown": (complete_show, "NAME"),
-    "ranked": (complete_ranked, "METRIC"),
+    "column": (completion.complete_column, "COLUMN"),
+    "model": (completion.complete_model, "MODEL"),
+    "class": (completion.complete_class, "LABEL"),
+    "metric": (completion.complete_metric, "METRIC"),
+    "measure": (completion.complete_measure, "MEASURE"),
+    "shown": (completion.complete_show, "NAME"),
+    "ranked": (completion.complete_ranked, "METRIC"),
 }
 HELP = 80  # columns of the short help
 SPELT = 24  # characters of choices that help lists next to the option
@@ -141,13 +123,9 @@ _HELP_ALL: Any = typer.Option(
     "--help-all", help="Show all options.", callback=_help_all, is_eager=True
 )
 _EXPLAIN: Any = typer.Option(
-    "--explain",
-    help="Explain a heading, measure or code; measures lists all.",
-    metavar="NAME",
-    callback=explain_name,
-    is_eager=True,
-    autocompletion=complete_explain,
-)
+    "--explain", help="Explain a heading, measure or code; measures lists all.", metavar="NAME",
+    callback=completion.explain_name, is_eager=True, autocompletion=completion.complete_explain,
+)  # fmt: skip
 EAGER = (  # options that print something and exit
     Parameter("help_all", KIND, default=False, annotation=Annotated[bool, _HELP_ALL]),
     Parameter("explain", KIND, default=None, annotation=Annotated[str | None, _EXPLAIN]),
@@ -205,7 +183,7 @@ def compute_command(command: Command, tables: Sequence[str], given: Mapping[str,
 
     others = [read[one.name] for one in options if one.opt.reads and read.get(one.name)]
     paths = [*(split_path(one)[1] for one in tables), *others]
-    run_command(command.name, paths, output, limits, computed, history=history, dry=dry)
+    run.run_command(command.name, paths, output, limits, computed, history=history, dry=dry)
 
 
 def command_line_with_fixes(
@@ -274,15 +252,11 @@ def _typer_parameter(option: Option) -> Parameter:
         helped = f"{helped} One of {', '.join(option.choices)}."
         words = option.field.rpartition("_")[2].upper()
     info = typer.Option(
-        *(opt.flags or (option.flag,)),
-        help=helped,
-        rich_help_panel=opt.panel,
+        *(opt.flags or (option.flag,)), help=helped, rich_help_panel=opt.panel,
         metavar=opt.metavar or words or word or TYPES.get(option.kinds[0], "TEXT"),
-        min=opt.least if ranged else None,
-        max=opt.most if ranged else None,
-        show_default=not option.repeated,
-        autocompletion=completes,
-    )
+        min=opt.least if ranged else None, max=opt.most if ranged else None,
+        show_default=not option.repeated, autocompletion=completes,
+    )  # fmt: skip
     return Parameter(option.name, KIND, default=default, annotation=Annotated[kind, info])
 
 

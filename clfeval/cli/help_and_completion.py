@@ -17,6 +17,7 @@ import typer
 
 from clfeval.cli.output import detect_screen, print_result
 from clfeval.errors import DataError, bad_option, suggestion
+from clfeval.pages.schema import HISTORY, SUITE, gateable_names, page_of
 from clfeval.tables.input import ColumnNames, Input, find_column, split_path
 
 if TYPE_CHECKING:
@@ -87,7 +88,6 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
     if name is None or ctx.resilient_parsing:
         return
     from clfeval.pages.explain import ALL, explain_page, explainable_names, find_terms
-    from clfeval.pages.schema import HISTORY, SUITE, page_of
 
     if name == MEASURES:
         from clfeval.methods.measurement.measure_rows import list_measures
@@ -185,16 +185,12 @@ def complete_class(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_metric(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the metrics a gate can limit, up to the equals sign."""
-    from clfeval.pages.schema import gateable_names, page_of
-
     metrics = gateable_names(page_of(str(ctx.info_name)))
     return _with_prefix((f"{name}=" for name in metrics), incomplete)
 
 
 def complete_show(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to tables and plots of the command's results."""
-    from clfeval.pages.schema import page_of
-
     return _with_prefix(page_of(str(ctx.info_name)).names, incomplete)
 
 
@@ -206,7 +202,6 @@ def complete_measure(ctx: typer.Context, incomplete: str) -> list[str]:
 def complete_explain(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete to the names the command can explain: columns, headings, measures, codes."""
     from clfeval.pages.explain import explainable_names
-    from clfeval.pages.schema import page_of
 
     return _with_prefix(explainable_names(page_of(str(ctx.info_name))), incomplete)
 

@@ -22,14 +22,7 @@ from clfeval.interrupt import CleanupState
 from clfeval.options.declaration import Opt
 from clfeval.output_files import open_scratch_file
 from clfeval.records import dataclass
-from clfeval.views.files import (
-    FORMATS,
-    PICTURES,
-    OutputRequest,
-    check_names,
-    render_format,
-    write_atomically,
-)
+from clfeval.views import files
 
 if TYPE_CHECKING:
     from clfeval.document import Document, Gate
@@ -41,7 +34,7 @@ ASCII_HANDLER = "clfeval.alike"
 # replacements for streams with few characters: signs of tables stay distinct
 ASCII_LETTERS = dict(zip("─│≈↑↓→–…δφ×█·", "-|~^v>-.dfx#.", strict=True))
 FALLBACK = 80  # columns of a terminal of unknown width
-READ = (".md", ".html", *PICTURES)  # files for readers
+READ = (".md", ".html", *files.PICTURES)  # files for readers
 PASTED = ("try: ", "{", "::")  # starts of lines for a shell or a program
 
 
@@ -100,11 +93,11 @@ class Screen:
     color: bool
 
 
-def requested_output(output: Output, command: str) -> OutputRequest:
+def requested_output(output: Output, command: str) -> files.OutputRequest:
     """Return the requested output of a result; UsageError for names the command lacks."""
-    check_names(command, output.show, "--show ")
+    files.check_names(command, output.show, "--show ")
     suffixes = {os.path.splitext(name)[1].lower() for name in output.save}
-    wanted = OutputRequest.from_options(command, output)
+    wanted = files.OutputRequest.from_options(command, output)
     if output.show and output.format == "json" and suffixes.isdisjoint((*READ, ".csv")):
         raise bad_option("JSON always has all tables; --show does not apply")
     if output.format == "csv" and output.show and (wanted.table is None or output.show[1:]):
@@ -113,11 +106,11 @@ def requested_output(output: Output, command: str) -> OutputRequest:
 
 
 def stdout_pieces(
-    result: Document, wanted: OutputRequest, output: Output, screen: Screen
+    result: Document, wanted: files.OutputRequest, output: Output, screen: Screen
 ) -> Iterator[str]:
     """Yield the pieces of text for standard output."""
     if output.format != "table":
-        yield from map(str, render_format(FORMATS[output.format], result, wanted))
+        yield from map(str, files.render_format(files.FORMATS[output.format], result, wanted))
         return
     from clfeval.views.terminal import as_text
 
@@ -321,7 +314,7 @@ def annotate(kind: str, findings: Sequence[Finding], *, dry: bool = False) -> No
     if kind == "github":
         print_notes(*github_lines(findings))
     elif kind == "gitlab" and not dry:
-        write_atomically(Path(REPORT), gitlab_report(findings))
+        files.write_atomically(Path(REPORT), gitlab_report(findings))
 
 
 def error_from_typer(error: BaseException, hints: Sequence[str]) -> ClfevalError | None:

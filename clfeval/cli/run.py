@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -352,12 +352,9 @@ def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> 
                 hint = "name another folder: clfeval example DIR"
                 raise UsageError.new(what, "output", f"{path}", hint=hint)
         for path, text in tables.items():
-            draft = Draft(path)
-            try:
+            with closing(Draft(path)) as draft:
                 draft.stream.write(text)
                 draft.replace_target(READABLE)
-            finally:
-                draft.close()
     except OSError as error:
         what = f"cannot write the example: {error.strerror}"
         raise UsageError.new(what, "output", f"{folder}") from None

@@ -113,11 +113,7 @@ class RowsBySlice(LazyRows):
         """Return the number of rows."""
         return len(self._every())
 
-    @overload
-    def __getitem__(self, index: int) -> LazyRow: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[LazyRow]: ...
-    def __getitem__(self, index: int | slice) -> LazyRow | Sequence[LazyRow]:
+    def __getitem__(self, index: Any) -> Any:
         """Return rows; those of the slices are not made for the first row."""
         first = index.stop - 1 if isinstance(index, slice) and index == slice(1) else index
         known = isinstance(first, int) and 0 <= first < len(self.first)

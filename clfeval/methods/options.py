@@ -39,32 +39,22 @@ def accept_level(flag: str, given: Any) -> float:
 
 Interval = Annotated[
     Literal["exact", "wilson", "jeffreys", "agresti-coull", "bootstrap", "none"],
-    Opt(
-        "Interval method: exact, wilson, jeffreys, bootstrap, none, ...",
-        INTERVALS, signed="ci", stated=True, metavar="METHOD",
-    ),
+    Opt("Interval method: exact, wilson, jeffreys, bootstrap, none, ...", INTERVALS, signed="ci",
+        stated=True, metavar="METHOD"),
 ]  # fmt: skip
 Level = Annotated[
     float,
-    Opt(
-        "Confidence level of intervals and tests; default 0.95.",
-        INTERVALS,
-        accept=accept_level,
-        above=0,
-        most=1 - 1e-9,
-        stated=True,
-    ),
-]
+    Opt("Confidence level of intervals and tests; default 0.95.", INTERVALS, accept=accept_level,
+        above=0, most=1 - 1e-9, stated=True),
+]  # fmt: skip
 Seed = Annotated[
     int,
     Opt("Seed of the random numbers.", INTERVALS, least=0, most=2**63, stated=True, shell=False),
 ]
 Totals = Annotated[
     Literal["random", "fixed"],
-    Opt(
-        "Class totals: random, or fixed by design (case-control sampling).",
-        INTERVALS, signed="totals", stated=True, shell=False,
-    ),
+    Opt("Class totals: random, or fixed by design (case-control sampling).", INTERVALS,
+        signed="totals", stated=True, shell=False),
 ]  # fmt: skip
 
 
@@ -148,11 +138,8 @@ class RunOptions:
 
     run: Annotated[
         str | None,
-        Opt(
-            "Column of runs (folds, seeds) to average over.",
-            RUNS, metavar="COLUMN", parse=parse_one_column, many=True, stated=True, signed="run",
-            completes="column",
-        ),
+        Opt("Column of runs (folds, seeds) to average over.", RUNS, metavar="COLUMN",
+            parse=parse_one_column, many=True, stated=True, signed="run", completes="column"),
     ] = None  # fmt: skip
     run_files: Annotated[
         bool, Opt("Treat each file as one run.", RUNS, stated=True, shell=False)
@@ -225,11 +212,9 @@ class PopulationOptions:
 
     prevalence: Annotated[
         tuple[str | float, ...],
-        Opt(
-            "Evaluate at this prevalence: 0.02, 1/50, 1:49.",
-            POPULATIONS, metavar="P", parse=parse_words, accept=_accept_populations,
-            takes=str | float | Sequence[str | float] | None,
-        ),
+        Opt("Evaluate at this prevalence: 0.02, 1/50, 1:49.", POPULATIONS, metavar="P",
+            parse=parse_words, accept=_accept_populations,
+            takes=str | float | Sequence[str | float] | None),
     ] = ()  # fmt: skip
 
     @property

@@ -15,8 +15,6 @@ _FLAG = rf"'[^']*'|(?P<flag>--[a-z]+(?:-[a-z]+)*)(?:[ =](?P<value>{WORD}))?"
 _BARE = r"(?!(?i:true|false|null|yes|no|on|off)$)[A-Za-z_][\w-]*"
 _METAVAR = r"[A-Z]+"
 _NUMBER = r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+"
-
-
 # unknown flags that users may type, with the options they mean
 MEANT = {
     "--labels": "--classes CLASS", "--odds": "--prevalence P:N", "--table": "--show NAME",

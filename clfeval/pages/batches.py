@@ -86,15 +86,9 @@ def batch_tables(result: Document, _: int) -> Iterator[TableView]:
 
 
 SUITE_PAGE = Page(
-    "suite",
-    BATCH_TABLES,
-    batch_headline,
-    batch_tables,
-    lambda _: (),
-    parts=("first",),
+    "suite", BATCH_TABLES, batch_headline, batch_tables, lambda _: (), parts=("first",),
     glossary=BATCH_GLOSSARY,
-)
-
+)  # fmt: skip
 
 READING = {"column": "column", "read as": "taken", "reason": "why"}
 DRY_RUN_TABLES = (
@@ -126,7 +120,6 @@ def dry_run_tables(result: Document, _: int) -> Iterator[TableView]:
 
 
 DRY_RUN_PAGE = Page("dry-run", DRY_RUN_TABLES, dry_run_headline, dry_run_tables, lambda _: ())
-
 
 LAST = 4  # last labels, always shown
 MOVES = 8  # changes that are shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from clfeval.document import Row, cell_value
 from clfeval.records import dataclass
 
 MOST_NAMED = 8  # curves of a chart: of more, only the first few have names
@@ -11,6 +12,12 @@ FEW_NAMED_CURVES = 3  # these
 Point = tuple[float, float]
 Span = tuple[float | None, float | None]
 Rank = Literal["asked", "main", "detail"]  # by an option; needed by every reader; the rest
+
+
+def row_point(row: Row, x: str, y: str) -> Point | None:
+    """Return the point of two columns of a row when both are defined."""
+    a, b = cell_value(row.get(x)), cell_value(row.get(y))
+    return None if a is None or b is None else (a, b)
 
 
 @dataclass(frozen=True, slots=True)

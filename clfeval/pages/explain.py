@@ -91,7 +91,8 @@ def page_terms(page: Page) -> list[Term]:
         known = {column.name for column in page.table(table).columns} if table else columns
         if name not in known and (entry not in SHARED or entry == _INTERVAL_WORD):
             found.append(Term(name, name, meaning, (table,) if table else ()))
-    return found + [Term(name, name, text) for name, text in name_meanings(page.command).items()]
+    shown = {**NAMES_BY_COMMAND.get(page.command, {}), **EVERYWHERE, **WORDS}
+    return found + [Term(name, name, text) for name, text in shown.items()]
 
 
 def find_terms(page: Page, asked: str) -> list[Term]:
@@ -333,8 +334,3 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "benefit": "plot: net benefit over the threshold probability",
     },
 }  # fmt: skip
-
-
-def name_meanings(command: str) -> Mapping[str, str]:
-    """Return the meanings of the `--show` names of a command, and of words on screens."""
-    return {**NAMES_BY_COMMAND.get(command, {}), **EVERYWHERE, **WORDS}

@@ -7,27 +7,9 @@ from functools import partial
 
 from clfeval.document import Cell, Document, Row, cell_value
 from clfeval.formatting import round_sum
+from clfeval.pages import table_parts as parts
 from clfeval.pages.chart import Axis, Chart, Point, Series
 from clfeval.pages.schema import SHARED, Column, Page, Source, Table, TableView, cols, is_present
-from clfeval.pages.table_parts import (
-    ABSENT,
-    CELLS,
-    MEASURED,
-    MEASURED_MEANINGS,
-    MODEL,
-    SLICE,
-    difference_tables,
-    evenly_spaced,
-    existing_tables,
-    format_amount,
-    format_cell,
-    format_class_counts,
-    format_exact,
-    join_names,
-    majority_class_note,
-    measure_tables,
-    threshold_note,
-)
 
 PAIRS = 10  # that are listed before the matrices
 MAX_ROWS = 20  # rows of a long table shown to a person; files get them all
@@ -58,24 +40,24 @@ CORRECTED = (
 )
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
 TABLES = (
-    Table("models", (SLICE, MODEL, *cols("cut?", "threshold"), *CELLS,
+    Table("models", (parts.SLICE, parts.MODEL, *cols("cut?", "threshold"), *parts.CELLS,
                      *cols("share", "accuracy"), Column("precision", "share", "PPV ↑"),
                      Column("recall", "share", "sensitivity ↑"), *ALONE), "", least=1),
-    Table("pairs", (SLICE, *REACH, Column("first_alone", "weight", "unique to first"),
+    Table("pairs", (parts.SLICE, *REACH, Column("first_alone", "weight", "unique to first"),
                     Column("second_alone", "weight", "unique to second"),
                     Column("p_value", "p?", "p")), ""),
-    Table("subsets", (SLICE, *REACH)),
-    Table("best", (SLICE, SIZE, GAIN, METHOD, *REACH, *CORRECTED)),
-    Table("max_effort", (SLICE, SIZE, METHOD, *REACH, *CORRECTED)),
+    Table("subsets", (parts.SLICE, *REACH)),
+    Table("best", (parts.SLICE, SIZE, GAIN, METHOD, *REACH, *CORRECTED)),
+    Table("max_effort", (parts.SLICE, SIZE, METHOD, *REACH, *CORRECTED)),
     Table("slices", (*cols("text", "slice"), *ROWS)),
-    Table("sweep", (SLICE, Column("threshold", "cut", when="sweep=threshold"),
-                    Column("top", "cut", "top rows", "sweep=top"), MODEL,
+    Table("sweep", (parts.SLICE, Column("threshold", "cut", when="sweep=threshold"),
+                    Column("top", "cut", "top rows", "sweep=top"), parts.MODEL,
                     Column("found", "weight", "detected by any"),
                     Column("hits", "weight", "detected"), *ALONE)),
-    Table("exclusive", (MODEL, Column("list", "text", among=("found", "missed")),
+    Table("exclusive", (parts.MODEL, Column("list", "text", among=("found", "missed")),
                         *cols("text", "file"), Column("id", "text", when="one"),
                         Column("row", "count", when="one"))),
-    MEASURED,
+    parts.MEASURED,
 )  # fmt: skip
 
 HEADS = {"covered": "detected", "effort": "flagged", "yield": "yield ↑"}
@@ -84,8 +66,8 @@ REACHED = ("corrected", "gain", "yield")  # their meanings are below
 
 def headline(result: Document) -> list[str]:
     """Return the headline: inputs, and the rows of each class."""
-    names = join_names([item.name for item in result.inputs])
-    return [f"MARS of {names}: {format_class_counts(result)}"]
+    names = parts.join_names([item.name for item in result.inputs])
+    return [f"MARS of {names}: {parts.format_class_counts(result)}"]
 
 
 def page_tables(result: Document, digits: int) -> Iterator[TableView]:
@@ -99,13 +81,13 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     if "subsets" in tables:
         columns = f"{who}models covered effort yield {scores}"
         yield part("subsets", "Subsets of models", columns, legend=REACHED, lead="yield")
-    yield from difference_tables(result)
+    yield from parts.difference_tables(result)
     if "exclusive" in tables:
         title = "Rows that one model alone detects or misses"
         yield part("exclusive", title, "model list file id? row?")
     if "sweep" in tables:
         yield from _sweep_tables(result, scores, digits)
-    yield from measure_tables(result)
+    yield from parts.measure_tables(result)
     if who:
         yield _slice_table(result)
     yield _main_table(result, found)
@@ -116,9 +98,8 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     rates = f"{who}model threshold? tp fp fn tn accuracy precision recall"
     part = partial(TableView, "models", more="--format csv")
     yield part("Unique detections and misses", f"{who}model {scores}", name="alone")
-    yield part(
-        f"Confusion counts and rates{aside}", rates, name="rates", note=majority_class_note(shares)
-    )
+    note = parts.majority_class_note(shares)
+    yield part(f"Confusion counts and rates{aside}", rates, name="rates", note=note)
     yield from _pair_tables(result, found, digits)
 
 
@@ -151,11 +132,12 @@ def _slice_table(result: Document) -> TableView:
     ]  # fmt: skip
     columns: dict[str, Source] = {
         "slice": "slice", "rows": "rows", f"{target}s": f"{target}s", "detected\nby any": "found",
-        "best\nmodel": lambda row: row["first"] or ABSENT, "detected": "hits",
+        "best\nmodel": lambda row: row["first"] or parts.ABSENT, "detected": "hits",
         **({"sensitivity ↑": "recall"} if target == "positive" else {}),
         "missed\nby all": "missed_by_all",
     }  # fmt: skip
-    note = f"{ABSENT} no {target} is detected in the slice; " * any(not row["hits"] for row in rows)
+    none = f"{parts.ABSENT} no {target} is detected in the slice; "
+    note = none * any(not row["hits"] for row in rows)
     note += "for each model in each slice, add --show rates"
     lead = "recall" if target == "positive" else "hits"
     return TableView("slices", "Slices", columns, rows, MAX_ROWS, note, rank="asked", lead=lead)
@@ -185,7 +167,7 @@ def _main_table(result: Document, found: str) -> TableView:
         found: f"{target}s only this model detects; unique misses: {alone}",
         "shine_through": "unique TP / detected by any model; Occlusion: unique misses / the same",
     }
-    title = f"Models{threshold_note(rows)} by {target}s detected"
+    title = f"Models{parts.threshold_note(rows)} by {target}s detected"
     return TableView(
         "models", title, columns, rows, rank="main", right=["flagged", "predicted\nnegative"],
         lead="recall" if positive else "shine_through", more="--format csv",
@@ -198,7 +180,7 @@ def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
 
     def expected(row: Row) -> str:  # on new data, with decimals
         found = cell_value(row["corrected"])
-        return ABSENT if found is None else format_amount(found, digits)
+        return parts.ABSENT if found is None else parts.format_amount(found, digits)
 
     for table, title, names in (
         ("best", "Best subset of each size", "size models covered corrected gain effort yield"),
@@ -210,7 +192,7 @@ def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
         columns["corrected"] = expected
         methods = list(dict.fromkeys(str(row["method"]) for row in rows[:MAX_ROWS]))
         several = len(methods) > 1
-        yield from existing_tables(result, TableView(
+        yield from parts.existing_tables(result, TableView(
             table, title, columns | ({"method": "method"} if several else {}), most=MAX_ROWS,
             note="" if several else "".join(f"search: {m.replace(':', ',')}" for m in methods),
             more=None if several else "", right=["corrected"], rank="asked", legend=REACHED,
@@ -221,16 +203,16 @@ def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableV
     """Yield tables of a few evenly spaced thresholds: a matrix per measure, then all columns."""
     rows, cut = result.whole("sweep"), result.parameters["sweep"]
     cuts = list(dict.fromkeys(row[cut] for row in rows))
-    some = evenly_spaced(cuts, SWEPT)
+    some = parts.evenly_spaced(cuts, SWEPT)
     kept = [one for one in cuts if one in some]
     here = [row for row in rows if row[cut] in some]
     note = "for all, add --format csv --show sweep" if len(kept) < len(cuts) else ""
-    heads, unit = {one: format_exact(one) for one in kept}, CUTS[cut]
+    heads, unit = {one: parts.format_exact(one) for one in kept}, CUTS[cut]
     for measure, title in MEASURES:
         cells: dict[str, dict[str, Cell]] = {}
         for row in here:
             mine = cells.setdefault(str(row["model"]), {"model": row["model"]})
-            mine[heads[row[cut]]] = format_cell(row[measure], digits)
+            mine[heads[row[cut]]] = parts.format_cell(row[measure], digits)
         arrow = "↓" if measure == "occlusion" else "↑"
         yield TableView(
             "sweep", f"{title} {arrow} at {len(kept)} of {len(cuts)} {unit}",
@@ -262,7 +244,7 @@ def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableVie
         for measure, title in MEASURES:
             cells = pair_cells(result, measure)
             rows = [
-                {"model": f"{i} {name}", **{head: format_cell(cell, digits)
+                {"model": f"{i} {name}", **{head: parts.format_cell(cell, digits)
                                             for head, cell in zip(heads, line, strict=True)}}
                 for i, (name, line) in enumerate(zip(models, cells, strict=True), start=1)
             ]  # fmt: skip
@@ -321,7 +303,7 @@ def _step_points(points: Sequence[Point], *, forward: bool) -> tuple[Point, ...]
 
 GLOSSARY: Mapping[str, str] = {
     **SHARED,
-    **MEASURED_MEANINGS,
+    **parts.MEASURED_MEANINGS,
     "exclusive_tp": "positives that only this model detects",
     "exclusive_tn": "negatives that only this model predicts negative",
     "exclusive_fn": "positives that only this model misses; with --occlusion any, those that it "

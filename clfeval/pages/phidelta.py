@@ -6,10 +6,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from math import isclose
 
-from clfeval.document import Cell, Document, Row, as_estimate
+from clfeval.document import Cell, Document, Row, as_estimate, cell_value
 from clfeval.measures import odds
 from clfeval.measures.odds import BOUNDARIES, CHANCE, LEAN, ORACLE
+from clfeval.pages.chart import Point, row_point
 from clfeval.pages.schema import SHARED, Column, Page, Source, Table, TableView, cols
 from clfeval.pages.table_parts import (
     CELLS,
@@ -110,8 +112,6 @@ TABLES = (
         *cols("number", "phi delta", more=BOUNDS), *TILTED_NUMBERS,
     )),
 )  # fmt: skip
-
-
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
 CSV = "--format csv"
 READINGS = ("worse than chance", "no better than chance", "informative", "near oracle")
@@ -307,6 +307,21 @@ def _feature_table(result: Document, name: str, title: str) -> TableView:
 def _true_where(row: Row) -> Cell:
     rule = row["rule"]
     return "" if rule is None else rule if rule == "soft" else f"{rule} {format_exact(row['cut'])}"
+
+
+def isometric_lines(
+    result: Document, odds: str, end: str
+) -> Iterator[tuple[str, float, tuple[tuple[Point, ...], ...]]]:
+    """Yield the measure, value and branches of lines of equal value; end: `_b` of tilted axes."""
+    found: dict[tuple[str, float], dict[str, list[Point]]] = {}
+    for row in result.tables.get("isometrics", ()):
+        at, value = row_point(row, f"phi{end}", f"delta{end}"), cell_value(row["value"])
+        here = str(row["odds"]) == odds or (isclose(float(str(row["prevalence"])), 0.5) and not end)
+        if at and value is not None and here:
+            branch = found.setdefault((str(row["measure"]), value), {})
+            branch.setdefault(str(row["branch"]), []).append(at)
+    for (name, value), branches in found.items():
+        yield name, value, tuple(map(tuple, branches.values()))
 
 
 _IN_FEATURES = {

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from math import isclose
 
 from clfeval.document import Document, Row, as_estimate, cell_value
 from clfeval.formatting import format_class_ratio, format_count, format_number, join_names
-from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series
+from clfeval.pages.chart import Axis, Chart, Guide, Note, Point, Series, row_point
 from clfeval.pages.intervals import heading_of, interval_words, intervals_of_models, sentence
 from clfeval.pages.mars import MEASURES, pair_cells
-from clfeval.pages.phidelta import CORNERS
+from clfeval.pages.phidelta import CORNERS, isometric_lines
 from clfeval.pages.report.pictures import pictures as report_pictures
 from clfeval.pages.schema import HISTORY, page_of
 from clfeval.pages.table_parts import format_cell
@@ -71,18 +70,13 @@ def _phidelta(result: Document) -> Iterator[Chart]:
         yield from intervals_of_models(result)
     corners: dict[str, dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
-        if at := _point(row, "phi_b", "delta_b"):
+        if at := row_point(row, "phi_b", "delta_b"):
             corners.setdefault(str(row["odds"]), {})[str(row["corner"])] = at
     even = [odds for odds in corners if odds == "1:1"] or ["1:1"]
     for odds in [*even, *(one for one in corners if one not in even)][:CLASS_RATIOS]:
         outline = [corners[odds][name] for name in CORNERS] if odds in corners else None
         chart = _diamond(result, odds, outline or [(0, 1), (1, 0), (0, -1), (-1, 0)])
         yield from (chart, *_enlarged(chart))
-
-
-def _point(row: Row, x: str, y: str) -> Point | None:
-    a, b = cell_value(row.get(x)), cell_value(row.get(y))
-    return None if a is None or b is None else (a, b)
 
 
 def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
@@ -95,7 +89,7 @@ def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
             Series("no information", ((outline[3], information),), letter=":"))  # fmt: skip
     reach = max(1.0, *(abs(x) for at in outline for x in at))
     dots, notes, extra = _dots(result, odds, balanced=balanced, features=features)
-    for name, value, points in _isometrics(result, odds, end):
+    for name, value, points in isometric_lines(result, odds, end):
         extra.append(Series(f"{name} {value:g}", points))
         notes.append(f"grey line: {name.replace('_', ' ')} = {value:g}")
     for corner, at in zip(CORNERS, outline, strict=True):
@@ -136,12 +130,12 @@ def _dots(
     if features:
         rows = list(result.tables.get("selected") or result.tables.get("features", ()))
         named = sorted(rows, key=lambda row: -abs(cell_value(row["delta"]) or 0.0))[:NAMED_FEATURES]
-        rest = [at for row in rows[:FEATURES] if (at := _point(row, "phi", "delta"))]
+        rest = [at for row in rows[:FEATURES] if (at := row_point(row, "phi", "delta"))]
         left = len(rows) - len(rest)
         notes = [f"{format_count(left, 'more feature')} not shown"] if left > 0 else []
         dots = [Series(str(row["feature"]), ((at,),), letter=letter)
                 for letter, row in zip("ABCDEFGH", named, strict=False)
-                if (at := _point(row, "phi", "delta"))]  # fmt: skip
+                if (at := row_point(row, "phi", "delta"))]  # fmt: skip
         return dots, notes, [Series("", (tuple(rest),), letter=".", shape="dots")]
     rows = list(result.whole("models"))
     if not balanced:
@@ -160,29 +154,14 @@ def _dots(
     if balanced:
         curves: dict[str, list[Point]] = {}
         for row in result.whole("curve"):
-            if at := _point(row, "phi", "delta"):
+            if at := row_point(row, "phi", "delta"):
                 curves.setdefault(str(row["model"]), []).append(at)
         extra += [Series(name, (tuple(points),)) for name, points in curves.items()]
         for row in result.tables.get("runs", ()):
-            if at := _point(row, "phi", "delta"):
+            if at := row_point(row, "phi", "delta"):
                 extra.append(Series(str(row["model"]), ((at,),), letter=".", shape="dots"))
     sure = any(one.shape == "ellipse" for one in extra)
     return dots, ["ellipses: confidence intervals of φ and δ"] * sure, extra
-
-
-def _isometrics(
-    result: Document, odds: str, end: str
-) -> Iterator[tuple[str, float, tuple[tuple[Point, ...], ...]]]:
-    """Yield lines of equal value of a measure, with its name and value."""
-    found: dict[tuple[str, float], dict[str, list[Point]]] = {}
-    for row in result.tables.get("isometrics", ()):
-        at, value = _point(row, f"phi{end}", f"delta{end}"), cell_value(row["value"])
-        here = str(row["odds"]) == odds or (isclose(float(str(row["prevalence"])), 0.5) and not end)
-        if at and value is not None and here:
-            branch = found.setdefault((str(row["measure"]), value), {})
-            branch.setdefault(str(row["branch"]), []).append(at)
-    for (name, value), branches in found.items():
-        yield name, value, tuple(map(tuple, branches.values()))
 
 
 def _tune_jpt(result: Document) -> Iterator[Chart]:

@@ -12,15 +12,8 @@ from json import dumps
 from typing import Any
 
 from clfeval.api.baseline import compute_with_gates
+from clfeval.compare.gates import limit_tests
 from clfeval.compare.gates.evaluate import still_best_gates
-from clfeval.compare.gates.limit_tests import (
-    DIFFERENCE_SUFFIX,
-    check_compared,
-    check_ranges,
-    match_metric,
-    match_models,
-    match_slices,
-)
 from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.compare.history.file import check_target
 from clfeval.document import Cell, Document, InputFile, Row
@@ -106,7 +99,7 @@ def check_without_table(run: Run, wrong: BatchErrors) -> None:
     for limit, (_, text) in zip(gates.limits, gates.written, strict=True):
         given = run.given[limit.kind.replace("-", "_")]
         given = dict(given.pairs()).get(text.rpartition("=")[0], given)  # limits may be a mapping
-        _collect_refusal(partial(check_ranges, [limit]), run, given, wrong)
+        _collect_refusal(partial(limit_tests.check_ranges, [limit]), run, given, wrong)
         _collect_refusal(partial(_check_limit, run, gates, limit), run, given, wrong)
     if gates.still_best and run.command != "report":
         models = partial(still_best_gates, _empty_result(run), gates.still_best)
@@ -124,10 +117,10 @@ def _empty_result(run: Run) -> Document:
 def _check_limit(run: Run, gates: Gates, limit: Limit) -> None:
     """Raise for a limit that needs a baseline the run lacks, or slices the table lacks."""
     if gates.baseline is None:
-        check_compared(limit)
+        limit_tests.check_compared(limit)
     sliced = any(run.options.get(name) for name in ("by", "run"))
     if limit.slices is not None and "by" in run.keys.options_by_name and not sliced:
-        match_slices(limit, ())
+        limit_tests.match_slices(limit, ())
 
 
 def _collect_refusal(
@@ -156,14 +149,16 @@ def check_limits_fit_table(run: Run, reading: Sequence[Row]) -> None:
     names = {column.name for table in page.tables for column in table.columns}
     names |= {*SUMMED, *as_list(run.options.get("measure"))}
     names |= {*CATALOG} if run.command == "report" else {column.name for column in page.summary}
-    cells: dict[str, Cell] = {name + end: 0.0 for name in names for end in ("", DIFFERENCE_SUFFIX)}
+    cells: dict[str, Cell] = {
+        name + end: 0.0 for name in names for end in ("", limit_tests.DIFFERENCE_SUFFIX)
+    }
     wrong = ErrorCollector()
     for limit in gates.limits:
         with wrong.going_on():
             if models and limit.model is not None and " at " not in limit.model:  # a population's
-                match_models(models, limit.model, limit.kind)
+                limit_tests.match_models(models, limit.model, limit.kind)
             if run.command != "mlcps" and ":" not in limit.metric:
-                match_metric(limit, cells, _empty_result(run))
+                limit_tests.match_metric(limit, cells, _empty_result(run))
     wrong.raise_problems()
 
 

@@ -49,10 +49,7 @@ def read_options(keys: RunKeys, given: Mapping[str, Node], wrong: BatchErrors) -
 
 def reword_for_yaml(error: ClfevalError, keys: RunKeys, given: Mapping[str, Node]) -> None:
     """Reword an error for a batch, with the place of its option."""
-    places = {
-        keys.options_by_name[name].name if name in keys.options_by_name else name: one.place
-        for name, one in given.items()
-    }
+    places = {keys.option_name(name): one.place for name, one in given.items()}
     others = (one for name in COMMANDS for one in run_keys(name, keys.output).options)
     reword_error(error, [*others, *keys.options], yaml_dialect(places.get))
 

@@ -33,14 +33,7 @@ from clfeval.pages.batches import (
 )
 from clfeval.pages.schema import SUITE
 from clfeval.records import dataclass, field, replace
-from clfeval.suite.plan import (
-    HistoryTarget,
-    Plan,
-    check_limits_fit_table,
-    keys_to_add,
-    read_run_table,
-    reword_for_run,
-)
+from clfeval.suite import plan as planning
 from clfeval.suite.run_options import RunLink
 from clfeval.suite.runs import Run, describe_input, display_path
 from clfeval.suite.schema import names_a_file
@@ -81,11 +74,6 @@ class RunOutcome:
         return next((path for path in self.wrote if path.lower().endswith(".html")), None)
 
     @property
-    def missed_gates(self) -> list[Gate]:
-        """The gates it missed."""
-        return [gate for gate in self.gates if gate.failed]
-
-    @property
     def warned(self) -> int:
         """Number of missed gates that only warn."""
         return sum(gate.state == "warned" for gate in self.gates)
@@ -93,7 +81,7 @@ class RunOutcome:
 
 def execute_runs(
     runs: Sequence[Run], *, dry: bool = False, fail_fast: bool = False, hear: Hear | None = None,
-    history: HistoryTarget | None = None, keep: bool = False,
+    history: planning.HistoryTarget | None = None, keep: bool = False,
 ) -> Iterator[RunOutcome]:  # fmt: skip
     """Yield the outcome of each run, in order, as soon as it is done.
 
@@ -140,7 +128,7 @@ def execute_runs(
 
 def _execute_run(
     run: Run, kept: Mapping[str, Document], saves: Collection[str],
-    seen: dict[str, Document] | None, hear: Hear | None, history: HistoryTarget | None,
+    seen: dict[str, Document] | None, hear: Hear | None, history: planning.HistoryTarget | None,
 ) -> tuple[RunOutcome, Document | None]:  # fmt: skip
     """Execute one run; saves: files of all runs; seen: cached dry results, in a dry run."""
     try:
@@ -148,7 +136,7 @@ def _execute_run(
             return _dry_run_outcome(run, saves, seen), None
         result, wrote, entries = _compute_run(run, kept, hear, history)
     except ClfevalError as error:
-        lines = tuple(reword_for_run(error, run).lines())
+        lines = tuple(planning.reword_for_run(error, run).lines())
         return RunOutcome(run, FAILED, error.exit_code, lines, fault=error), None
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
@@ -172,8 +160,9 @@ def _execute_run(
 
 
 def _compute_run(
-    run: Run, kept: Mapping[str, Document], hear: Hear | None, history: HistoryTarget | None
-) -> tuple[Document, Sequence[str], Sequence[HistoryEntry]]:
+    run: Run, kept: Mapping[str, Document], hear: Hear | None,
+    history: planning.HistoryTarget | None,
+) -> tuple[Document, Sequence[str], Sequence[HistoryEntry]]:  # fmt: skip
     """Compute, gate and save a run; return its result, names of files, and history lines."""
     gates = build_group(Gates, run.options)
     output: Any = build_group(run.keys.output, run.options)
@@ -196,7 +185,7 @@ def _compute_run(
     ) as files:  # fmt: skip
         result = compute_with_gates(
             run.keys.command, table, run.options, gates, (listen, lambda _: None),
-            partial(keys_to_add, run), label=label, run=run.name,
+            partial(planning.keys_to_add, run), label=label, run=run.name,
         )  # fmt: skip
         inputs = (replace(one, name=named) if one.name == FRAME else one for one in result.inputs)
         result = replace(result, inputs=tuple(inputs))
@@ -215,10 +204,10 @@ def _make_folder(path: str) -> None:
 
 def _dry_run_outcome(run: Run, saves: Collection[str], seen: dict[str, Document]) -> RunOutcome:
     """Return the outcome of a dry run, which reads the table; saves: files to be written."""
-    result = read_run_table(run, seen)
+    result = planning.read_run_table(run, seen)
     doubts = tuple(str(row["text"]) for row in result.tables["ambiguities"])
     if not doubts:
-        check_limits_fit_table(run, result.tables["reading"])
+        planning.check_limits_fit_table(run, result.tables["reading"])
     baseline, skips = run.options.get("baseline"), run.options.get("baseline_missing") == "skip"
     said: tuple[str, ...] = ()
     if baseline and not os.path.exists(baseline) and os.path.abspath(baseline) not in saves:
@@ -254,7 +243,7 @@ GATE_COLUMNS = "kind metric model slice limit limit_text value among severity st
 MAX_OUTCOME_LINES = 100  # lines of errors of one run, at most
 
 
-def suite_result(plan: Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Document:
+def suite_result(plan: planning.Plan, outcomes: Sequence[RunOutcome], *, dry: bool) -> Document:
     """Return the result of a batch.
 
     Tables: `answers` (run code text), `gates` (run, fields of the gate, and its text),
@@ -309,8 +298,8 @@ def _row(one: RunOutcome) -> Row:
     return {
         "run": one.run.name, "command": one.run.command, "input": describe_input(one.run) or None,
         "state": one.state, "code": int(one.code), "rows": one.rows, "gates": len(one.gates),
-        "missed": len(one.missed_gates), "warnings": one.warned, "answer": said or None,
-        "page": one.page,
+        "missed": sum(gate.failed for gate in one.gates), "warnings": one.warned,
+        "answer": said or None, "page": one.page,
     }  # fmt: skip
 
 
@@ -325,7 +314,7 @@ def _gates(one: RunOutcome) -> list[Row]:
     return rows
 
 
-def _files(one: RunOutcome, plan: Plan) -> list[Row]:
+def _files(one: RunOutcome, plan: planning.Plan) -> list[Row]:
     """Return rows of the files that a run would read and write."""
     run, history = one.run, plan.history
     reads = [describe_input(run)] if isinstance(run.input, RunLink) else []

@@ -17,15 +17,8 @@ from clfeval.errors import UsageError, list_names, suggestion
 from clfeval.options.declaration import READING, as_list, options_of
 from clfeval.output_files import target_path
 from clfeval.records import dataclass, replace
+from clfeval.suite import run_options
 from clfeval.suite.reading import BatchDeclaration, BatchErrors, Node
-from clfeval.suite.run_options import (
-    RunLink,
-    output_paths,
-    read_options,
-    resolve_path,
-    run_tables,
-    safe_file_name,
-)
 from clfeval.suite.schema import (
     LIMITS,
     RUN,
@@ -53,7 +46,7 @@ class Run:
     name: str
     group: str
     keys: RunKeys
-    input: tuple[str, ...] | RunLink | None
+    input: tuple[str, ...] | run_options.RunLink | None
     options: Mapping[str, Any]
     given: Mapping[str, Node]
     place: str
@@ -75,7 +68,7 @@ class Run:
     @property
     def required(self) -> str | None:
         """The name of the run whose table it reads, if any."""
-        return self.input.run if isinstance(self.input, RunLink) else None
+        return self.input.run if isinstance(self.input, run_options.RunLink) else None
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -89,12 +82,12 @@ class Run:
         """The patterns of `inputs`, which may match other files in a later run."""
         several = self.given.get("inputs", _NOTHING)
         texts = (one for one in as_list(several.value) if isinstance(one, str))
-        return tuple(split_path(resolve_path(several, one))[1] for one in texts)
+        return tuple(split_path(run_options.resolve_path(several, one))[1] for one in texts)
 
 
 def describe_input(run: Run) -> str:
     """Return the text on the input of a run: files relative to the YAML file, or by name."""
-    if isinstance(run.input, RunLink):
+    if isinstance(run.input, run_options.RunLink):
         return f"{run.input.run}: {run.input.table or 'its first table'}"
     shown = [display_path(run, split_path(path)[1]) for path in run.files]
     return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
@@ -160,7 +153,7 @@ def _options_by_name(
     """Return the nodes by the Python name of their options."""
     found: dict[str, Node] = {}
     for key, one in given.items():
-        name = keys.options_by_name[key].name if key in keys.options_by_name else key
+        name = keys.option_name(key)
         if name in found:
             before = found[name].path[-1]
             wrong.add_problem(
@@ -209,7 +202,7 @@ def _expand_run(
     home = os.path.dirname(source.file.name)
     for label, chosen in combinations(given, keys, wrong, room):
         mine = {**fixed, **chosen}
-        tables = [*run_tables(mine, keys, group, place, wrong)]
+        tables = [*run_options.run_tables(mine, keys, group, place, wrong)]
         if len(tables) > room:
             raise too_many_runs_error(place)
         room -= len(tables)
@@ -218,15 +211,15 @@ def _expand_run(
         if "baseline" in mine:
             mine |= _baseline_gates(mine.pop("baseline"), mine, wrong)
         # an invalid one stops the batch after all of it is read
-        options = read_options(keys, mine, wrong)
+        options = run_options.read_options(keys, mine, wrong)
         written = tuple(as_list(options.pop("save", ())))
         for stem, table in tables:
             label_ = ",".join(filter(None, (stem, label)))
             name = f"{group}[{label_}]" if label_ else group
-            save = output_paths(mine["save"], written, name, wrong) if written else ()
+            save = run_options.output_paths(mine["save"], written, name, wrong) if written else ()
             options_ = dict(options)
             if baseline := options.get("baseline"):
-                options_["baseline"] = baseline.replace("{name}", safe_file_name(name))
+                options_["baseline"] = baseline.replace("{name}", run_options.safe_file_name(name))
             yield Run(name, group, keys, table, options_, {**mine, **asked}, place, home, save)
 
 
@@ -295,8 +288,7 @@ def combinations(
         )
         return []
     for key, one in matrix.pairs():
-        name = key.replace("-", "_")
-        name = keys.options_by_name[name].name if name in keys.options_by_name else name
+        name = keys.option_name(key.replace("-", "_"))
         if name in RUN and name != "input":
             wrong.add_problem(one, f"a matrix cannot vary '{key}'")
         elif name not in keys.options_by_name and name != "input":
@@ -341,8 +333,7 @@ def _read_exclusions(
             continue
         rule = {}
         for key, value in one.pairs():
-            name = key.replace("-", "_")
-            name = keys.options_by_name[name].name if name in keys.options_by_name else name
+            name = keys.option_name(key.replace("-", "_"))
             if name not in axes:
                 what = f"exclude: the matrix has no '{key}'"
                 wrong.add_problem(

@@ -54,6 +54,10 @@ class RunKeys:
         by_name = {one.name: one for one in self.options}
         return {name: one for name, one in {**by_key, **by_name}.items() if name != "baseline"}
 
+    def option_name(self, key: str) -> str:
+        """Return the Python name of an option by any of its names; another key unchanged."""
+        return self.options_by_name[key].name if key in self.options_by_name else key
+
     def option(self, name: str) -> Option:
         """Return an option by name, including the baseline, which has its own key."""
         return self.options_by_name.get(name) or next(
@@ -142,17 +146,13 @@ def suite_schema(output: type) -> dict[str, Any]:
     }
     command = {"enum": [*COMMANDS, *(n.replace("-", "_") for n in COMMANDS if "-" in n)]}
     history = {"file": TEXT, "label": TEXT, "accept": {"type": "boolean"}}
-    link = _mapping(
-        {"run": TEXT, "table": TEXT},
-        "run",
-        description="A table of another run's result; by default the first.",
-    )
+    about = "A table of another run's result; by default the first."
+    link = _mapping({"run": TEXT, "table": TEXT}, "run", description=about)
     top = _mapping(
         {
             "version": {"const": VERSION},
             "set": {
-                "description": "Variables, used as ${name} in values.",
-                "type": "object",
+                "description": "Variables, used as ${name} in values.", "type": "object",
                 "additionalProperties": {"type": ["string", "number", "boolean"]},
             },
             "defaults": {"$ref": "#/$defs/defaults"},
@@ -161,28 +161,19 @@ def suite_schema(output: type) -> dict[str, Any]:
                 "anyOf": [TEXT, _mapping(history, "file")],
             },
             "runs": {
-                "description": "Runs, by name.",
-                "type": "object",
+                "description": "Runs, by name.", "type": "object",
                 "additionalProperties": {"$ref": "#/$defs/run"},
             },
         },
-        "version",
-        custom=True,
-        title="Batch file, run by: clfeval batch suite.yaml",
-    )
+        "version", custom=True, title="Batch file, run by: clfeval batch suite.yaml",
+    )  # fmt: skip
+    about = "Defaults for every run whose command has the option."
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": ID,
-        **top,
+        "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": ID, **top,
         "$defs": {
-            "defaults": _mapping(
-                {**defaults, "command": command},
-                custom=True,
-                description="Defaults for every run whose command has the option.",
-            ),
+            "defaults": _mapping({**defaults, "command": command}, custom=True, description=about),
             "run": {
-                "type": "object",
-                "properties": {"command": command},
+                "type": "object", "properties": {"command": command},
                 "allOf": [
                     {
                         "if": {
@@ -197,7 +188,7 @@ def suite_schema(output: type) -> dict[str, Any]:
             "input": {"anyOf": [*TEXTS["anyOf"], link]},
             **keys,
         },
-    }
+    }  # fmt: skip
 
 
 def _keys(command: str, output: type) -> dict[str, Any]:

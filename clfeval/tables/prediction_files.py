@@ -18,6 +18,7 @@ from clfeval.errors import (
     unknown_column_error,
 )
 from clfeval.records import replace
+from clfeval.tables import row_selection
 from clfeval.tables.align import (
     QUALIFIED_NAME,
     JoinedFile,
@@ -54,14 +55,6 @@ from clfeval.tables.invalid_cells import (
 )
 from clfeval.tables.layouts import long, wide
 from clfeval.tables.layouts.counts_file import are_counts_files, open_counts_files
-from clfeval.tables.row_selection import (
-    filter_columns,
-    filtered_rows,
-    find_bin_edges,
-    refuse_score_slices,
-    refuse_train_and_test,
-    run_files,
-)
 from clfeval.tables.scan import Reading, TableFile, check_names, file_of_frame, open_typed
 from clfeval.tables.source import FRAME, SourceFile, open_sources
 
@@ -87,7 +80,7 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
     named = {f"--{one}": (getattr(roles, one),) for one in alone} | {"--by": roles.by}
     used = {*chain(*named.values()), *roles.model, roles.run}
     ignored = match_names(file, columns, roles.ignore, what="column")
-    ignored += filter_columns(roles, peeks, (*used, *ignored))
+    ignored += row_selection.filter_columns(roles, peeks, (*used, *ignored))
     peeks = {name: column for name, column in peeks.items() if name not in ignored}
     refuse_ignored_columns(ignored, {**named, "--model": roles.model})
     for flag, name in ((flag, name) for flag, names in named.items() for name in names):
@@ -105,7 +98,7 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
                     raise bad_option(f"{flag} '{found.truth}' is the column of true labels",
                                      classes if flag == "--by" else None)  # fmt: skip
             for name in {*asked}:
-                refuse_score_slices(name, peeks.get(name))
+                row_selection.refuse_score_slices(name, peeks.get(name))
             if roles.decimal == ".":
                 numbers = [name for one in found.models for name in one.columns]
                 refuse_decimal_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
@@ -114,17 +107,11 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
                 n for n, one in peeks.items() if one.percent or (comma and not one.typed_number)
             ]
             return layout, replace(
-                found,
-                facets=facets,
-                weight=roles.weight,
-                run=roles.run,
-                cluster=roles.cluster,
-                null_values=roles.null_value,
-                fold=roles.fold_labels,
-                ignored=(*found.ignored, *ignored),
-                bits=_recoded_columns(found, peeks, roles),
+                found, facets=facets, weight=roles.weight, run=roles.run, cluster=roles.cluster,
+                null_values=roles.null_value, fold=roles.fold_labels,
+                ignored=(*found.ignored, *ignored), bits=_recoded_columns(found, peeks, roles),
                 written=frozenset(written),
-            )
+            )  # fmt: skip
     layout = next(layout for layout in LAYOUTS if layout.name == wanted)
     what = f"not a {wanted} table" if wanted != "probabilities" else "no class probabilities"
     what += f"; columns: {list_names(columns)}"
@@ -231,7 +218,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     # labels of one file are not stray columns next to scores of another
     sure = all(len({model.kind for model in part.columns.models}) <= 1 for part in parts)
     said = replace(asked, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
-    edges = find_bin_edges((table,), asked.by, table.columns, roles.null_value)
+    edges = row_selection.find_bin_edges((table,), asked.by, table.columns, roles.null_value)
     layout, columns = replace(layout, joined=True), replace(columns, edges=edges)
     return Predictions((table,), layout, columns, looks, said, how)
 
@@ -313,14 +300,14 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
                 raise bad_option(f"'{name}' must name one file, not {len(sources)}")
             stack.enter_context(converting_engine_errors(sources))
             files += [(name, open_source(source)) for source in sources]
-        named = filter_columns(roles)  # only files with all of them are filtered
+        named = row_selection.filter_columns(roles)  # only files with all of them are filtered
         has_them = [{*named} <= {*file.columns} for _, file in files]
         if not any(has_them):
             first = files[0][1]
             lacking = next(name for name in named if name not in first.columns)
             raise unknown_column_error(first.name, lacking, first.columns)
         files = [
-            (name, filtered_rows(file, roles.where if has else None))
+            (name, row_selection.filtered_rows(file, roles.where if has else None))
             for (name, file), has in zip(files, has_them, strict=True)
         ]
         whole = join_files(files, replace(roles, where=None))
@@ -349,13 +336,13 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     paths = table_paths(tables)
     refuse_named_tables(tables)
     if not paths:
-        yield (filtered_rows(file_of_frame(tables, FRAME), said.where),)
+        yield (row_selection.filtered_rows(file_of_frame(tables, FRAME), said.where),)
         return
     with open_sources(paths, said) as sources, converting_engine_errors(sources):
         files = tuple(map(open_source, sources))
         if not are_counts_files(files):
             check_same_columns(files)
-        yield tuple(filtered_rows(file, said.where) for file in files)
+        yield tuple(row_selection.filtered_rows(file, said.where) for file in files)
 
 
 @contextmanager
@@ -376,7 +363,7 @@ def open_predictions(
         if are_counts_files(files):
             yield open_counts_files(files, roles)
             return
-        files = run_files(files) if roles.run == FILE_NAME else files
+        files = row_selection.run_files(files) if roles.run == FILE_NAME else files
         found = _recognise_predictions(files, roles)
         expand = found.layout.expand
         if expand is not None and not keep_counts:
@@ -390,11 +377,11 @@ def open_predictions(
 def _recognise_predictions(files: tuple[TableFile, ...], roles: Input) -> Predictions:
     peeks = peek_columns(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
     if not roles.model:
-        refuse_train_and_test(files, peeks, roles)
+        row_selection.refuse_train_and_test(files, peeks, roles)
     try:
         layout, columns = recognise(files[0].name, peeks, roles)
     except DataError as error:
         raise with_delimiter_hint(files[0], error) from error
     peeks |= {name: peeks[name].in_bits(pair) for name, pair in columns.bits.items()}
-    edges = find_bin_edges(files, roles.by, files[0].columns, roles.null_value)
+    edges = row_selection.find_bin_edges(files, roles.by, files[0].columns, roles.null_value)
     return Predictions(files, layout, replace(columns, edges=edges), peeks, roles)

@@ -13,17 +13,7 @@ from clfeval.compare.baseline.read import rows_by_label
 from clfeval.document import Cell, Document, Estimate, cell_value, dumps, settings_of
 from clfeval.formatting import DIGITS, escape_control_characters, format_count
 from clfeval.pages.schema import TableView, certain_columns, holds_estimates, page_of
-from clfeval.views.table_layout import (
-    BEST,
-    GATE_SIGNS,
-    gates_to_show,
-    layout_table,
-    other_results,
-    result_headline,
-    reword_for_caller,
-    sort_tables,
-    undefined_reasons,
-)
+from clfeval.views import table_layout as layout
 
 ROWS = 60  # of a table, where its page does not say how many
 LONGEST = 64_000  # characters; a comment on GitHub has 65,536, and a bot adds some
@@ -75,17 +65,17 @@ def pieces_that_fit(pieces: Iterable[str], most: int = LONGEST) -> Iterator[str]
 
 
 def _document_pieces(result: Document, digits: int, names: Collection[str]) -> Iterator[str]:
-    page = sort_tables(result, names, digits)
-    first, *others = result_headline(result)
+    page = layout.sort_tables(result, names, digits)
+    first, *others = layout.result_headline(result)
     yield f"**{escape_markdown(first)}**\n\n"
     for sentence in result.answer:
         yield f"{escape_markdown(sentence.text)}\n\n"
     for line in others:
         yield f"- {escape_markdown(line)}\n"
     yield "\n"
-    gates, left_out = gates_to_show(result)
+    gates, left_out = layout.gates_to_show(result)
     for gate in gates:
-        yield f"- {GATE_SIGNS[gate.state]} {escape_markdown(str(gate))}\n"
+        yield f"- {layout.GATE_SIGNS[gate.state]} {escape_markdown(str(gate))}\n"
     if left_out:
         yield f"- {escape_markdown(left_out)}\n"
     for one in page.opened:
@@ -101,13 +91,13 @@ def _document_pieces(result: Document, digits: int, names: Collection[str]) -> I
         for one in page.folded:
             yield from _table_pieces(one, result, digits)
         yield CLOSED
-    for reason in undefined_reasons(result, (*page.opened, *page.folded)):
+    for reason in layout.undefined_reasons(result, (*page.opened, *page.folded)):
         yield f"\n{escape_markdown(reason)}\n"
     for warning in result.warnings:
         yield f"\n> {escape_markdown(warning.message)}\n"
     ticks = _backtick_fence(result.signature, 1)
     yield f"\n{ticks}{result.signature}{ticks}\n"
-    for _, other, shown in other_results(result, names):
+    for _, other, shown in layout.other_results(result, names):
         yield "\n"
         yield from _document_pieces(other, digits, shown)
 
@@ -115,7 +105,7 @@ def _document_pieces(result: Document, digits: int, names: Collection[str]) -> I
 def _table_pieces(
     one: TableView, result: Document, digits: int, *, wide: bool = True
 ) -> Iterator[str]:
-    part = layout_table(one, result, digits, wide=wide)
+    part = layout.layout_table(one, result, digits, wide=wide)
     title = f"\n{escape_markdown(part.title)}\n\n"
     if not part.rows:
         yield f"{title}none\n"
@@ -125,13 +115,13 @@ def _table_pieces(
     rows = [*zip_longest(part.rows, part.signs)]
     for row, sign in rows[:ROWS]:
         cells = [escape_markdown(cell).strip() for cell in row]
-        if sign == BEST:
+        if sign == layout.BEST:
             cells = [f"**{cell}**" if cell else "" for cell in cells]
         yield f"| {' | '.join(cells)} |\n"
     cut = ""
     if (left := len(rows) - ROWS) > 0:
         cut = f"{format_count(left, 'row')} not shown; for all, add --format csv --show {one.table}"
-    for line in filter(None, (reword_for_caller(result, cut), *part.legend, part.note)):
+    for line in filter(None, (layout.reword_for_caller(result, cut), *part.legend, part.note)):
         yield f"\n{escape_markdown(line)}\n"
 
 
@@ -151,11 +141,7 @@ def escape_markdown(text: str) -> str:
 
 
 COLUMN_SUFFIXES = ("", "_low", "_high", "_reason")  # of an estimate's columns
-
-
 TEXTS = ("text", "slice", "odds", "measure")  # kinds of columns
-
-
 _PLAIN = (float, str, int)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from clfeval.errors import UsageError, list_names, say_which_have_it, suggestion
 from clfeval.formatting import DIGITS
 from clfeval.options.syntax import accept_size
 from clfeval.output_files import Draft, ProtectedFiles, target_path
-from clfeval.pages.schema import SUITE
+from clfeval.pages.schema import SUITE, page_of
 from clfeval.records import dataclass, field
 
 
@@ -36,7 +36,7 @@ FORMATS = {
     "junit": FileFormat(".xml", "clfeval.views.ci:as_junit", lists_gates=True),
     "metrics": FileFormat(".metrics.json", "clfeval.views.documents:as_metrics"),
     "svg": FileFormat(".svg", "clfeval.views.svg.picture:as_svg", ("picture", "options")),
-    "png": FileFormat(".png", "clfeval.views.svg.png:as_png", ("picture", "options")),
+    "png": FileFormat(".png", "clfeval.views.svg.picture:as_png", ("picture", "options")),
     "counts": FileFormat(".counts.parquet", "clfeval.counts.files:as_counts_file"),
 }
 COUNTS = ".counts.parquet"
@@ -70,8 +70,6 @@ class OutputRequest:
     @classmethod
     def from_options(cls, command: str, output: Any) -> OutputRequest:
         """Return the request of options on output: of `show`, the first table is that of CSV."""
-        from clfeval.pages.schema import page_of
-
         names: tuple[str, ...] = output.show
         tables = {one.name for one in page_of(command).every} if names else {}
         table = next((name for name in names if name in tables), None)
@@ -87,8 +85,6 @@ def picture_named(
     In Python, where no option is named, that of `names` first. Raises UsageError where neither is
     a picture of the commands.
     """
-    from clfeval.pages.schema import page_of
-
     known = [*dict.fromkeys(name for one in commands for name in page_of(one).all_pictures)]
     stem, given = Path(target).stem, [name for name in names if name in known]
     wanted = given if not said and names else [stem] if stem in known else given
@@ -105,8 +101,6 @@ def picture_named(
 def check_names(command: str, names: Sequence[str], said: str = "") -> None:
     """Raise UsageError, naming the option `said`, for names unknown to the command's results."""
     if names:
-        from clfeval.pages.schema import page_of
-
         known = page_of(command).names
         for name in names:
             if name not in known:
@@ -178,7 +172,7 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
             what = f"{self._said}'{name}': only `count` writes counts"
             raise UsageError.new(what, "bad-suffix", hint=f"clfeval count TABLE --save {name}")
         if form.suffix == ".png":
-            from clfeval.views.svg.png import usable_font
+            from clfeval.views.svg.picture import usable_font
 
             usable_font(self._wanted.drawing.get("font"))
         if form.lists_gates and not gates:
@@ -245,12 +239,9 @@ def _default_file_mode() -> int:
 def write_atomically(path: Path, text: str) -> None:
     """Replace a file by a text, whole or not at all; raises UsageError."""
     try:
-        draft = Draft(path)
-        try:
+        with closing(Draft(path)) as draft:
             draft.stream.write(text)
             draft.replace_target(_default_file_mode())
-        finally:
-            draft.close()
     except OSError as error:
         raise UsageError.new(f"cannot write '{path}': {error.strerror}", "output") from error
 

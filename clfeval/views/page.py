@@ -19,18 +19,9 @@ from clfeval.pages.intervals import deciding_measure
 from clfeval.pages.pictures import pictures_of
 from clfeval.pages.schema import SUITE
 from clfeval.pages.table_parts import sort_by_column
-from clfeval.views.svg.colors import TONES, Colors, color_rules, shape_rules
+from clfeval.views import table_layout as layout
+from clfeval.views.svg.elements import TONES, Colors, color_rules, shape_rules
 from clfeval.views.svg.picture import draw_panel, picture_of, svg_element
-from clfeval.views.table_layout import (
-    BEST,
-    TextTable,
-    gates_to_show,
-    layout_table,
-    other_results,
-    result_headline,
-    sort_tables,
-    undefined_reasons,
-)
 from clfeval.views.terminal import SAYS
 
 HERE = Path(__file__).parent
@@ -42,21 +33,21 @@ SCOPE = ".clfeval"  # of the styles in a notebook
 
 def as_html(result: Document, *, digits: int = DIGITS, names: Collection[str] = ()) -> str:
     """Return one `<div>` for a notebook: answer, gates, main tables, picture; the rest folded."""
-    page = sort_tables(result, names, digits)
+    page = layout.sort_tables(result, names, digits)
     style = f"<style>{_asset('notebook.css')}</style>"
     out = [f'<div class="clfeval">{style}', *_answer(result)]
     out += _gates(result)
-    out += [_table(layout_table(one, result, digits, wide=page.wide)) for one in page.opened]
+    out += [_table(layout.layout_table(one, result, digits, wide=page.wide)) for one in page.opened]
     if pictures_of(result):
         out.append(picture_of(result, scope=SCOPE))
     shown = (*page.opened, *page.folded)
-    out += [f"<p>{escape(reason)}</p>" for reason in undefined_reasons(result, shown)]
+    out += [f"<p>{escape(reason)}</p>" for reason in layout.undefined_reasons(result, shown)]
     out += [f"<p>{escape(warning.message)}</p>" for warning in result.warnings]
     if page.folded:
-        more = (_table(layout_table(one, result, digits)) for one in page.folded)
+        more = (_table(layout.layout_table(one, result, digits)) for one in page.folded)
         out.append(_folded("More tables", "".join(more)))
     out.append(f"<p><code>{escape(result.signature)}</code></p></div>")
-    for _, other, shown_too in other_results(result, names):
+    for _, other, shown_too in layout.other_results(result, names):
         out.append(f"<hr>{as_html(other, digits=digits, names=shown_too)}")
     # here once for all texts: names may hold control characters
     return escape_control_characters("\n".join(out))
@@ -118,13 +109,13 @@ def _digest(text: str) -> str:
 
 
 def _answer(result: Document) -> list[str]:
-    first, *others = result_headline(result)
+    first, *others = layout.result_headline(result)
     said = [f'<p class="answer">{escape(sentence.text)}</p>' for sentence in result.answer]
     return [*said, f"<p>{escape(first)}</p>", *(f"<p>{escape(line)}</p>" for line in others)]
 
 
 def _gates(result: Document) -> list[str]:
-    gates, left_out = gates_to_show(result)
+    gates, left_out = layout.gates_to_show(result)
     if not gates and not left_out:
         return []
     lines = [f'<li class="{one.state}">{SAYS[one.state][0]}: {escape(str(one))}</li>'
@@ -137,14 +128,14 @@ def _sections(
     result: Document, digits: int, names: Collection[str], target: str, before: str = ""
 ) -> Iterator[tuple[str, str, str]]:
     """Yield id, title and content of the sections of a result and of those of other commands."""
-    page = sort_tables(result, names, digits)
+    page = layout.sort_tables(result, names, digits)
     which = f" of {result.command}" if before else ""
     tables = []
     for one in (*page.opened, *page.folded):
         first = one in page.opened
-        part = layout_table(one, result, digits, wide=page.wide or not first)
+        part = layout.layout_table(one, result, digits, wide=page.wide or not first)
         tables.append(_folded(part.title, _table(part, titled=False), opened=first))
-    reasons = [*undefined_reasons(result, (*page.opened, *page.folded)),
+    reasons = [*layout.undefined_reasons(result, (*page.opened, *page.folded)),
                *(warning.message for warning in result.warnings)]  # fmt: skip
     tables += [f"<p>{escape(reason)}</p>" for reason in reasons]
     gates = _gates(result)
@@ -163,7 +154,7 @@ def _sections(
         yield f"{before}pictures", f"Pictures{which}", pictures
     yield f"{before}tables", f"Tables{which}", "\n".join(tables)
     yield f"{before}method", f"How it was computed{which}", _method(result)
-    for command, other, shown in other_results(result, names):
+    for command, other, shown in layout.other_results(result, names):
         answer = "".join(f'<p class="answer">{escape(one.text)}</p>' for one in other.answer)
         sections = [*_sections(other, digits, shown, target, f"{command}-")]
         (key, title, text), *rest = sections
@@ -201,8 +192,10 @@ def _runs(result: Document, digits: int, target: str) -> str:
             continue
         content = [f"<p>{escape(str(row['answer'] or ''))}</p>"]
         if one := result.runs.get(name):
-            view = sort_tables(one, (), digits)
-            tables = (layout_table(each, one, digits, wide=view.wide) for each in view.opened)
+            view = layout.sort_tables(one, (), digits)
+            tables = (
+                layout.layout_table(each, one, digits, wide=view.wide) for each in view.opened
+            )
             pictures = _pictures(one, sliders=False)
             content = [*_answer(one), *_gates(one), *map(_table, tables), pictures]
         parts.append(_folded(f"{name}: {row['state']}", "".join(content)))
@@ -295,7 +288,7 @@ def _folded(title: str, content: str, *, opened: bool = False) -> str:
     return f"<details{state}><summary>{escape(title)}</summary>{content}</details>"
 
 
-def _table(part: TextTable, *, titled: bool = True) -> str:
+def _table(part: layout.TextTable, *, titled: bool = True) -> str:
     title = f"<h3>{escape(part.title)}</h3>" if titled else ""
     if not part.rows:
         return f"{title}<p>none</p>"
@@ -310,7 +303,7 @@ def _table(part: TextTable, *, titled: bool = True) -> str:
 
     head = f"<thead><tr>{cells('th', part.headings)}</tr></thead>"
     body = "".join(
-        f"<tr{' class=best' if sign == BEST else ''}>{cells('td', row)}</tr>"
+        f"<tr{' class=best' if sign == layout.BEST else ''}>{cells('td', row)}</tr>"
         for row, sign in zip_longest(part.rows, part.signs)
     )
     note = "".join(f"<p>{escape(line)}</p>" for line in filter(None, (*part.legend, part.note)))

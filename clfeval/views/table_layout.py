@@ -11,6 +11,7 @@ from clfeval.document import Cell, Document, Estimate, Gate, GateState, Row
 from clfeval.errors import UsageError, list_names
 from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
 from clfeval.options.syntax import reword_for_python
+from clfeval.pages import table_parts as parts
 from clfeval.pages.chart import Rank
 from clfeval.pages.schema import (
     ALL,
@@ -26,17 +27,6 @@ from clfeval.pages.schema import (
     TableView,
     comparison_rows,
     page_of,
-)
-from clfeval.pages.table_parts import (
-    ABSENT,
-    INFINITE,
-    REASONS,
-    column_heading,
-    column_title,
-    format_cell,
-    format_exact,
-    format_interval,
-    independence_note,
 )
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import command_of
@@ -178,7 +168,7 @@ def check_available(result: Document, names: Collection[str]) -> None:
 def _group_names(result: Document) -> Iterator[str]:
     """Yield the names of groups that this result has: intervals, plots."""
     first = next(iter(result.tables.values()), ())
-    if any(format_interval(cell) for row in first[:1] for cell in row.values()):
+    if any(parts.format_interval(cell) for row in first[:1] for cell in row.values()):
         yield INTERVALS
     if any(_plot_names(result)):
         yield PLOTS
@@ -210,9 +200,9 @@ def layout_table(
             values = [value or page.whole for value in values]
         column = declared.get(source) if isinstance(source, str) else None
         if column is not None and column.kind.rstrip("?") in EXACT:
-            texts = tuple(map(format_exact, values))
+            texts = tuple(map(parts.format_exact, values))
         else:
-            texts = tuple(format_cell(value, digits, write) for value in values)
+            texts = tuple(parts.format_cell(value, digits, write) for value in values)
         numeric = head in shown.right or not any(isinstance(v, (str, list)) for v in values)
         at_cut = column is not None and column.kind == "cut"
         strip = TextColumn(head.strip(), texts, numeric, cut=at_cut)
@@ -220,7 +210,7 @@ def layout_table(
         strips.append(replace(strip, words=reword_for_caller(result, words)))
         if len(strips) == 1 and signs:
             strips.append(TextColumn("", signs, numeric=False))
-        intervals = tuple(format_interval(value, digits, write) for value in values)
+        intervals = tuple(parts.format_interval(value, digits, write) for value in values)
         if any(intervals) and (wide or shown.lead in ("", source)):
             between = shown.between or f"{result.parameters['level'] * 100:g}{INTERVAL}"
             strips.append(TextColumn(between, intervals, numeric=True))
@@ -232,7 +222,7 @@ def layout_table(
         notes = [f"{format_count(left, 'row')} not shown", f"for all, add {more}" if more else ""]
     note = "; ".join(filter(None, (*notes, shown.note)))
     sure = any(strip.heading.endswith(INTERVAL) for strip in strips)
-    taken = independence_note(result) if sure and shown.rank == "main" else ""
+    taken = parts.independence_note(result) if sure and shown.rank == "main" else ""
     main = shown.rank != "detail" and bool(shown.lead) and not wide
     title, note = reword_for_caller(result, shown.title), reword_for_caller(result, note)
     return TextTable(title, tuple(strips), note, main, kept, signs, taken)
@@ -265,7 +255,7 @@ def _shown_columns(
         for name in shown.columns.split()
         if not name.endswith("?") or any(row.get(name[:-1]) is not None for row in rows)
     )
-    return [(column_heading(declared.get(name, name)), name) for name in names]
+    return [(parts.column_heading(declared.get(name, name)), name) for name in names]
 
 
 def visible_notes(result: Document, opened: Sequence[TableView]) -> list[str]:
@@ -308,7 +298,7 @@ def undefined_reasons(result: Document, shown: Sequence[TableView]) -> list[str]
     struck: dict[str, dict[str, set[Cell]]] = {}
     beta, page = result.parameters.get("beta"), page_of(result.command)
     for name in ("models", "pairs", "ranges", "agreement", "thresholds"):
-        known = {*INFINITE, *struck}  # a reason given for the first table is not repeated
+        known = {*parts.INFINITE, *struck}  # a reason given for the first table is not repeated
         for one in shown:
             if one.table != name:
                 continue
@@ -323,18 +313,18 @@ def undefined_reasons(result: Document, shown: Sequence[TableView]) -> list[str]
                 for column, cell in row.items():
                     reason = cell.reason if isinstance(cell, Estimate) else None
                     if reason and reason not in known and (column in columns or ALL in columns):
-                        title = column_title(column, beta, page.column(column, name))
+                        title = parts.column_title(column, beta, page.column(column, name))
                         who = None if name != "models" or row.get("slice") else row.get("model")
                         struck.setdefault(reason, {}).setdefault(title, set()).add(who)
     said = []
     for reason, titles in struck.items():
-        words = REASONS.get(reason, reason.replace("_", " "))
+        words = parts.REASONS.get(reason, reason.replace("_", " "))
         models, *others = titles.values()
         same = None not in models and all(models == one for one in others)
         of = f" for {join_names(sorted(map(str, models)))}" if same and len(models) < FEW else ""
         verb = "is" if len(titles) == 1 else "are"
         what = f"{join_words([*titles], most=len(titles))} {verb} " * (len(struck) > 1 or not of)
-        said.append(f"{ABSENT} {what}undefined{of}: {words}")
+        said.append(f"{parts.ABSENT} {what}undefined{of}: {words}")
     return said
 
 

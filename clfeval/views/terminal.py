@@ -19,22 +19,9 @@ from clfeval.document import Document, short_answer
 from clfeval.formatting import DIGITS, printable
 from clfeval.pages.chart import Point
 from clfeval.pages.schema import page_of
+from clfeval.views import table_layout as layout
 from clfeval.views.canvas import shorten_names_apart
-from clfeval.views.table_layout import (
-    BEST,
-    INTERVAL,
-    TextColumn,
-    TextTable,
-    gates_to_show,
-    layout_table,
-    more_table_names,
-    other_results,
-    result_headline,
-    reword_for_caller,
-    sort_tables,
-    undefined_reasons,
-    visible_notes,
-)
+from clfeval.views.table_layout import TextColumn, TextTable
 
 TICKS = 4  # steps of an axis, about
 TENTHS = 5  # the same where its ends are given
@@ -95,32 +82,33 @@ def as_text(
     page the answer's first sentence is repeated at the end.
     """
     out = StringIO()
-    page = sort_tables(result, names, digits)
+    page = layout.sort_tables(result, names, digits)
     console = _new_console(out, width or PIPE, color=color)
 
     def write(*lines: str, style: str = "") -> None:
         for line in lines:
             console.print(_safe_text(line, style=style))
 
-    first, *others = result_headline(result)
+    first, *others = layout.result_headline(result)
     write(first, style="bold")
     write(*(sentence.text for sentence in result.answer))
     write(*others, style="dim")
     for one in page.opened:
-        _print_section(out, layout_table(one, result, digits, wide=page.wide), width, color=color)
-    write(*undefined_reasons(result, page.opened), style="dim")
+        part = layout.layout_table(one, result, digits, wide=page.wide)
+        _print_section(out, part, width, color=color)
+    write(*layout.undefined_reasons(result, page.opened), style="dim")
     if plots:
         out.write(f"\n{plots}")
-    write(*(f"note: {text}" for text in visible_notes(result, page.opened)), style="dim")
-    gates, left_out = gates_to_show(result)
+    write(*(f"note: {text}" for text in layout.visible_notes(result, page.opened)), style="dim")
+    gates, left_out = layout.gates_to_show(result)
     for gate in gates:
         says, style = SAYS[gate.state]
         write(f"{says}: {gate}", style=style)
-    beyond = reword_for_caller(result, page_of(result.command).beyond(result))
-    also = ", ".join(more_table_names(result, page, names))
+    beyond = layout.reword_for_caller(result, page_of(result.command).beyond(result))
+    also = ", ".join(layout.more_table_names(result, page, names))
     more = also and f"more tables: {also} ({offer})"
     write(*filter(None, (left_out, beyond, more)), style="dim")
-    for command, other, shown in other_results(result, names):
+    for command, other, shown in layout.other_results(result, names):
         offer = f"clfeval {COMMANDS_AS_TYPED.get(command, command)} --show NAME"
         offer = f"result.methods['{command}'].show(NAME)" if result.python else offer
         told = as_text(other, width=width, color=color, digits=digits, names=shown, offer=offer)
@@ -162,7 +150,7 @@ def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: 
             )  # fmt: skip
         rows = zip(*(strip.cells for strip in strips), strict=True)
         for row, sign in zip_longest(rows, part.signs, fillvalue=""):
-            table.add_row(*map(_safe_text, row), style="bold" if sign == BEST else None)
+            table.add_row(*map(_safe_text, row), style="bold" if sign == layout.BEST else None)
         console.print(table)
     for line in filter(None, (*part.legend, part.note)):
         for piece in _safe_text(line).wrap(prose, max(prose.width - len(INDENT), 1)):
@@ -280,7 +268,7 @@ def _stack_intervals(part: TextTable) -> TextTable:
     """Return a table with each interval under its value instead of next to it."""
     strips: list[TextColumn] = []
     for strip in part.strips:
-        if strips and strip.heading.endswith(INTERVAL):
+        if strips and strip.heading.endswith(layout.INTERVAL):
             over = strips.pop()
             pairs = zip((over.heading, *over.cells), (strip.heading, *strip.cells), strict=True)
             heading, *cells = ("\n".join(pair) for pair in pairs)

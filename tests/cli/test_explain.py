@@ -25,7 +25,7 @@ from clfeval.pages.explain import (
     page_terms,
 )
 from clfeval.pages.schema import COMMON, HISTORY, SHARED, page_of
-from clfeval.views import terminal
+from clfeval.views import table_layout
 from clfeval.views.table_layout import TextTable, layout_table
 from tests.cli.golden import CALLS, ROOT
 from tests.cli.golden import COMMANDS as SCREENS
@@ -56,7 +56,7 @@ def headings(file: str) -> frozenset[tuple[str, str]]:
         found.update((shown.table, strip.heading) for strip in part.strips)  # type: ignore[attr-defined]
         return part
 
-    with mock.patch.object(terminal, "layout_table", kept), contextlib.chdir(ROOT):
+    with mock.patch.object(table_layout, "layout_table", kept), contextlib.chdir(ROOT):
         if file in CALLS:
             terminal_text(CALLS[file].result(), ("all",), width=None, digits=DIGITS)
         else:

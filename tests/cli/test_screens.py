@@ -121,7 +121,7 @@ def shown(command: str, path: Path, options: Sequence[str], environment: dict[st
         name, file, _, positive, *_ = words
         function = getattr(clfeval, name)
         RESULTS[command] = function(ROOT / file, positive=positive, **IN_PYTHON[command])
-    with contextlib.chdir(ROOT), mock.patch("clfeval.cli.command.run_command", known):
+    with contextlib.chdir(ROOT), mock.patch("clfeval.cli.run.run_command", known):
         return run([*words, "--quiet", *options], b"", environment)
 
 

@@ -23,9 +23,16 @@ from clfeval.formatting import format_number
 from clfeval.pages.chart import Axis, Chart
 from clfeval.pages.pictures import pictures_of
 from clfeval.pages.schema import page_of
-from clfeval.views.svg import png
-from clfeval.views.svg.colors import COLORED, Colors
-from clfeval.views.svg.elements import PixelScale, axis_ticks, curve_pixels, path, thin
+from clfeval.views.svg import picture as svg_picture
+from clfeval.views.svg.elements import (
+    COLORED,
+    Colors,
+    PixelScale,
+    axis_ticks,
+    curve_pixels,
+    path,
+    thin,
+)
 from clfeval.views.svg.picture import picture_of, pictures_by_name
 from tests.views.pages import FIXTURES, RESULTS, hostile_table, many_models
 
@@ -264,8 +271,8 @@ def test_png_has_its_text_or_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
     found.save(tmp_path / "roc.png", size=(400, 300), font=fonts[0])
     found.save(tmp_path / "again.png", picture="roc", size=(400, 300), font=fonts[0])
     assert (tmp_path / "roc.png").read_bytes() == (tmp_path / "again.png").read_bytes()
-    assert png.font_family(str(fonts[0])) == "DejaVu Sans"
-    monkeypatch.setattr(png, "FAMILIES", ("No Such Family",))
+    assert svg_picture.font_family(str(fonts[0])) == "DejaVu Sans"
+    monkeypatch.setattr(svg_picture, "FAMILIES", ("No Such Family",))
     with pytest.raises(UsageError, match="there is no font") as caught:
         found.save(tmp_path / "no.png", picture="roc")
     assert "font" in str(caught.value.hint)

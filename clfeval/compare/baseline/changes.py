@@ -7,15 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from clfeval.compare.baseline.read import (
-    EarlierResult,
-    Labelled,
-    better_direction,
-    check_comparable,
-    rows_by_label,
-    subject_name,
-    tested_measures,
-)
+from clfeval.compare.baseline import read
 from clfeval.compare.change import (
     BETTER,
     CHANGED,
@@ -173,15 +165,15 @@ class Baseline:
 
     @classmethod
     def from_results(
-        cls, result: Document, earlier: EarlierResult, but: Collection[str] = (), **more: Any
+        cls, result: Document, earlier: read.EarlierResult, but: Collection[str] = (), **more: Any
     ) -> Baseline:
         """Compare a result with an earlier one; UsageError where settings but `but` differ.
 
         A missing model and a new one with identical numbers are treated as one.
         """
         before, name, known = earlier
-        notes = [*check_comparable(result, before, but)]
-        was, is_ = rows_by_label(before), rows_by_label(result)
+        notes = [*read.check_comparable(result, before, but)]
+        was, is_ = read.rows_by_label(before), read.rows_by_label(result)
         gone, new = [one for one in was if one not in is_], [one for one in is_ if one not in was]
         names: dict[str, str] = {}
         for label in new:
@@ -204,7 +196,7 @@ class Baseline:
 
     def change(self, label: str, metric: str, now: Cell, part: str | None = None) -> Change:
         """Return the change of a value from the baseline; part: of a slice."""
-        row = rows_by_label(self.before, part).get(self.names.get(label, label), {})
+        row = read.rows_by_label(self.before, part).get(self.names.get(label, label), {})
         return self._change((label, metric, part), row, now)
 
     def _change(self, key: tuple[str, str, str | None], row: Row, now: Cell) -> Change:
@@ -220,14 +212,14 @@ class Baseline:
         """Return the baseline's models with a measure, that match a pattern and are not `here`."""
         kept = {self.names.get(one, one) for one in here}
         return [
-            one for one, row in rows_by_label(self.before, part).items()
+            one for one, row in read.rows_by_label(self.before, part).items()
             if one not in kept and not {*row}.isdisjoint(equivalent_names(metric))
-            and (model is None or fnmatchcase(subject_name(row), model))
+            and (model is None or fnmatchcase(read.subject_name(row), model))
         ]  # fmt: skip
 
     def with_changes(self, result: Document) -> Document:
         """Return the result with its changes as rows of `comparisons`, sentences and notes."""
-        before, now = rows_by_label(self.before), rows_by_label(result)
+        before, now = read.rows_by_label(self.before), read.rows_by_label(result)
         rows = self._rows(before, now, result.command)
         tables = {**result.tables, COMPARISONS: [*result.tables.get(COMPARISONS, ()), *rows]}
         if self.changes:
@@ -260,7 +252,7 @@ class Baseline:
         return replace(result, tables=tables, answer=(*said, *result.answer),
                        warnings=tuple(dict.fromkeys((*result.warnings, *self.notes))))  # fmt: skip
 
-    def _rows(self, before: Labelled, now: Labelled, command: str) -> list[Row]:
+    def _rows(self, before: read.Labelled, now: read.Labelled, command: str) -> list[Row]:
         """Return a row for each measure of each model, old and new, the worst change first."""
         was = {self.names.get(one, one) for one in now}
         found: dict[ChangeKey, Change] = {}
@@ -282,14 +274,14 @@ def change_rows(
     is compared with, and the level of its intervals. Order: measures of the first screen, then
     worse ones, then the largest changes.
     """
-    screen = tested_measures(command)
+    screen = read.tested_measures(command)
     tested = [key for key in changes if key[1] in screen]
     judged = dict(zip(tested, adjusted_fdr([changes[key] for key in tested]), strict=True))
     rows = []
     for (model, metric), change in {**changes, **judged}.items():
         name, level = side(model)
         rows.append(comparison_row(against, metric, model, name, change, level,
-                                   best=better_direction(command, metric)))  # fmt: skip
+                                   best=read.better_direction(command, metric)))  # fmt: skip
 
     def severity(row: Row) -> tuple[bool, int, float]:
         d, verdict, size = as_estimate(row["difference"]), row["verdict"], 0.0

@@ -6,7 +6,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from errno import EACCES
 from hashlib import sha256
 from importlib import import_module
@@ -310,14 +310,11 @@ def append_entries(name: str, entries: Iterable[HistoryEntry]) -> int:
     try:
         with _lock_file(path) as handle:
             old = _check_last_line(path.read_bytes(), name)
-            draft = Draft(path)
-            try:
+            with closing(Draft(path)) as draft:
                 draft.stream.buffer.write(old + "".join(texts).encode())
                 draft.stream.flush()
                 os.fsync(draft.stream.fileno())
                 draft.replace_target(stat.S_IMODE(os.fstat(handle).st_mode))
-            finally:
-                draft.close()
             _sync_folder(path.parent)
     except OSError as error:
         raise UsageError.new(f"cannot append to '{name}': {error.strerror}", "output") from error

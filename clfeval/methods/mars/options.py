@@ -6,17 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from clfeval.errors import UsageError, bad_option, unknown_model_error
-from clfeval.methods.options import (
-    INTERVALS,
-    Interval,
-    IntervalOptions,
-    Level,
-    check_measures,
-    check_reference,
-    margin_option,
-    measure_option,
-    reference_option,
-)
+from clfeval.methods import options as shared
 from clfeval.options.declaration import Command, Opt, as_list, to_mapping
 from clfeval.options.syntax import parse_count_or_all, parse_groups
 from clfeval.records import dataclass, field
@@ -32,7 +22,7 @@ def _accept_groups(flag: str, given: Any) -> dict[str, tuple[str, ...]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class MarsOptions(IntervalOptions):
+class MarsOptions(shared.IntervalOptions):
     """Options of MARS: target class, occlusion rule, tables and intervals."""
 
     occlusion: Annotated[
@@ -46,11 +36,8 @@ class MarsOptions(IntervalOptions):
     ] = "positive"
     group: Annotated[
         Mapping[str, tuple[str, ...]],
-        Opt(
-            "Treat several models as one; repeat.",
-            ANALYSIS, metavar="NAME=A,B", parse=parse_groups, accept=_accept_groups,
-            takes=Mapping[str, Sequence[str]] | None,
-        ),
+        Opt("Treat several models as one; repeat.", ANALYSIS, metavar="NAME=A,B",
+            parse=parse_groups, accept=_accept_groups, takes=Mapping[str, Sequence[str]] | None),
     ] = field(default_factory=dict)  # fmt: skip
     subsets: Annotated[
         int | Literal["all"] | None,
@@ -81,28 +68,27 @@ class MarsOptions(IntervalOptions):
         int | Literal["all"] | None,
         Opt("Number of thresholds a sweep lists; default at most 2000.", ANALYSIS, metavar="N|all",
             parse=parse_count_or_all, least=1,
-            needs=("sweep", "is the number of thresholds of a sweep"),
-            shell=False),
+            needs=("sweep", "is the number of thresholds of a sweep"), shell=False),
     ] = None  # fmt: skip
     list: Annotated[
         tuple[Literal["found", "missed"], ...],
         Opt("List rows that only one model detects, or misses.", ANALYSIS,
             metavar="found|missed"),
     ] = ()  # fmt: skip
-    measure: Annotated[tuple[str, ...], measure_option(ANALYSIS)] = ()
-    reference: Annotated[str | None, reference_option()] = None
-    margin: Annotated[Mapping[str, float], margin_option()] = field(default_factory=dict)
-    interval: Interval = "exact"
-    level: Level = 0.95
+    measure: Annotated[tuple[str, ...], shared.measure_option(ANALYSIS)] = ()
+    reference: Annotated[str | None, shared.reference_option()] = None
+    margin: Annotated[Mapping[str, float], shared.margin_option()] = field(default_factory=dict)
+    interval: shared.Interval = "exact"
+    level: shared.Level = 0.95
     seed: Annotated[
         int, Opt("Seed of the random numbers of cross-validation and bootstrap.",
-                 INTERVALS, least=0, most=2**63, shell=False)
+                 shared.INTERVALS, least=0, most=2**63, shell=False)
     ] = 0  # fmt: skip
 
     def check(self) -> None:
         """Raise UsageError for a group without members, and for unknown measures."""
-        check_measures(self.measure)
-        check_reference(self.reference, self.confidence, self.margin, COMPARED)
+        shared.check_measures(self.measure)
+        shared.check_reference(self.reference, self.confidence, self.margin, COMPARED)
         for name, members in self.group.items():
             if not members:
                 raise bad_option(f"--group {name} names no models")

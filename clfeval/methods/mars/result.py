@@ -13,20 +13,13 @@ from clfeval.counts.patterns import PatternCounts, from_units
 from clfeval.counts.sample import Sample
 from clfeval.document import Document, ResultNote, Rows
 from clfeval.errors import unknown_model_error
+from clfeval.methods import provenance
 from clfeval.methods.comparison_answer import comparison_rows
 from clfeval.methods.mars import best_subsets
 from clfeval.methods.mars.answer import MEASURE, mars_answer
 from clfeval.methods.mars.options import COMPARED, MarsOptions
 from clfeval.methods.mars.tables import mars_tables, sweep_table
 from clfeval.methods.options import IntervalSettings
-from clfeval.methods.provenance import (
-    build_parameters,
-    build_signature,
-    cluster_summary,
-    counting_notes,
-    format_thresholds,
-    prefix_threshold,
-)
 
 
 def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
@@ -56,7 +49,8 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
             groups=options.group,
         )  # fmt: skip
     said = counted.roles
-    totals = summarize_detections(counted.patterns, options) | cluster_summary(counted.patterns)
+    totals = summarize_detections(counted.patterns, options)
+    totals |= provenance.cluster_summary(counted.patterns)
     groups = {name: list(members) for name, members in options.group.items()}
     together = counted.grouped(options.group, options.target)
     seen = together.patterns.targets(options.target)
@@ -81,12 +75,12 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
     first, *others = mars_answer(seen, tables, options)
     return Document(
         command="mars",
-        signature=build_signature(
+        signature=provenance.build_signature(
             "cmd target rule pos cut group miss weight cluster ci folds measures seed",
             {
                 "cmd": "mars", "target": options.target, "rule": options.occlusion,
                 "pos": counted.positive,
-                "cut": f"top {options.top}" if options.top else format_thresholds(
+                "cut": f"top {options.top}" if options.top else provenance.format_thresholds(
                     counted.thresholds),
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
                 "miss": said.missing, "weight": "yes" if said.weight else None,
@@ -98,7 +92,7 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
             said, options, files=counted.files, statistics=statistics,
         ),
         inputs=counted.files,
-        parameters=build_parameters(
+        parameters=provenance.build_parameters(
             "positive negative target occlusion level interval independence missing top sweep "
             "groups by cluster measure",
             {
@@ -108,7 +102,7 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
             said, options, weighed=counted.patterns.fractional,
         ),
         summary={**totals, "rule": options.occlusion, "target": options.target},
-        answer=(prefix_threshold(first, counted.thresholds), *others),
+        answer=(provenance.prefix_threshold(first, counted.thresholds), *others),
         tables=tables,
         warnings=(*warnings, *_warnings(counted, options, tables, totals), *notes),
     )  # fmt: skip
@@ -159,4 +153,4 @@ def _warnings(
     if options.sweep is not None and counted.patterns.clusters is not None:
         why = "fractional weights" if counted.patterns.fractional else "clustered rows"
         yield ResultNote("sweep-unsure", f"a sweep has no confidence intervals for {why}")
-    yield from counting_notes(counted)
+    yield from provenance.counting_notes(counted)

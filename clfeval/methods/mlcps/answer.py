@@ -22,21 +22,7 @@ from clfeval.formatting import (
 from clfeval.measures.catalog import CATALOG, equivalence_formula, match_measure
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.comparison_answer import reference_answers
-from clfeval.methods.measurement.requested_measures import (
-    AT_RISK,
-    NEEDS,
-    NET_BENEFIT,
-    ORDINAL,
-    SETS,
-    AvailableMeasures,
-    find_measure_by_name,
-    format_measure_name,
-    measure_arguments,
-    parse_measure_settings,
-    parse_measures,
-    refuse_measure,
-    suggest_measure,
-)
+from clfeval.methods.measurement import requested_measures as requested
 
 FLAG = "--metric"
 DEFAULT = ("sensitivity", "specificity", "precision", "npv")
@@ -46,18 +32,22 @@ _DUPLICATE_MEASURES = ("f_beta", "delta_b", "mutual_information_u")
 
 def _is_computable(measure: Measure) -> bool:
     """Return whether a measure needs predictions of two classes only, and is best high or low."""
-    made = measure.of is not None and measure.needs in NEEDS["all"] and measure.id != NET_BENEFIT
+    made = (
+        measure.of is not None
+        and measure.needs in requested.NEEDS["all"]
+        and measure.id != requested.NET_BENEFIT
+    )
     return made and measure.best in ("max", "min")
 
 
-MLCPS_MEASURES = AvailableMeasures(
+MLCPS_MEASURES = requested.AvailableMeasures(
     "mlcps",
     [
         one.id
         for one in CATALOG.values()
         if _is_computable(one) and one.id not in _DUPLICATE_MEASURES[1:]
     ],
-    [name for name in SETS if name != ORDINAL],
+    [name for name in requested.SETS if name != requested.ORDINAL],
 )
 MEASURED = tuple(  # without a parameter
     one
@@ -72,8 +62,8 @@ def measure_by_id(name: str) -> Measure:
     """Return a measure by its id and parameters, as `parse_measure_names` writes them."""
     text, _, settings = name.partition(":")
     measure = CATALOG[text]
-    given = parse_measure_settings(name, settings, measure) if settings else {}
-    return measure.with_settings(**measure_arguments(measure, given))
+    given = requested.parse_measure_settings(name, settings, measure) if settings else {}
+    return measure.with_settings(**requested.measure_arguments(measure, given))
 
 
 def measures_needing(names: Sequence[str], *needs: str) -> list[str]:
@@ -89,10 +79,10 @@ def parse_measure_names(names: Sequence[str]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for text in names:
         key, members = text.strip().casefold(), list[str]()
-        if key not in SETS:
+        if key not in requested.SETS:
             found[_parse_measure_name(text)] = None
             continue
-        for one in parse_measures((key,), FLAG) if key != "default" else ():
+        for one in requested.parse_measures((key,), FLAG) if key != "default" else ():
             known = one.name in MEASURED and (one.measure.low, one.measure.high) == (0, 1)
             if known and not any(equivalence_formula(other, one.name) for other in members):
                 members.append(one.name)
@@ -105,13 +95,13 @@ def parse_measure_names(names: Sequence[str]) -> tuple[str, ...]:
 
 def _parse_measure_name(text: str) -> str:
     name, _, settings = text.strip().partition(":")
-    refuse_measure(name, FLAG)
-    measure = find_measure_by_name(name)
+    requested.refuse_measure(name, FLAG)
+    measure = requested.find_measure_by_name(name)
     if measure is None:
-        hint = suggest_measure(text, MLCPS_MEASURES, FLAG)
+        hint = requested.suggest_measure(text, MLCPS_MEASURES, FLAG)
         raise UsageError.new(f"{FLAG}: '{name}' is not a measure", "unknown-measure", hint=hint)
-    if measure.id == NET_BENEFIT and settings:
-        measure = CATALOG[AT_RISK]
+    if measure.id == requested.NET_BENEFIT and settings:
+        measure = CATALOG[requested.AT_RISK]
     # for a parameter
     asks = measure.id in MLCPS_MEASURES.ids and measure.id not in (*MEASURED, *_DUPLICATE_MEASURES)
     known = None if settings or asks else match_measure(name, MEASURED)
@@ -119,13 +109,15 @@ def _parse_measure_name(text: str) -> str:
         measure = CATALOG[known]
     elif not _is_computable(measure):
         hint = "for the available measures: clfeval mlcps --explain measures"
-        if measure.id == NET_BENEFIT:
-            hint = f"give a threshold probability, for example {AT_RISK}:t=0.1"
-        elif measure.needs in NEEDS["all"]:
+        if measure.id == requested.NET_BENEFIT:
+            hint = f"give a threshold probability, for example {requested.AT_RISK}:t=0.1"
+        elif measure.needs in requested.NEEDS["all"]:
             hint = "neither higher nor lower values of it are better"
         what = f"{FLAG}: {measure.id} is not available in mlcps"
         raise UsageError.new(what, "unknown-measure", hint=hint)
-    return format_measure_name(measure, parse_measure_settings(text, settings, measure, flag=FLAG))
+    return requested.format_measure_name(
+        measure, requested.parse_measure_settings(text, settings, measure, flag=FLAG)
+    )
 
 
 FEW = 4  # models that are named where one of them is first

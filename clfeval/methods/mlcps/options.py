@@ -8,15 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, TypeVar
 
 from clfeval.errors import bad_option
-from clfeval.methods.options import (
-    INTERVALS,
-    Interval,
-    Level,
-    Seed,
-    accept_table,
-    margin_option,
-    reference_option,
-)
+from clfeval.methods import options as shared
 from clfeval.options import syntax
 from clfeval.options.declaration import READING, Command, Opt, to_float, to_float_pair, to_mapping
 from clfeval.records import dataclass, field, replace
@@ -83,10 +75,8 @@ class MlcpsOptions:
 
     source: Annotated[
         Literal["metrics", "predictions"],
-        Opt(
-            "Content of the table: metrics, or predictions.",
-            READING, flags=("--from",), signed="from",
-        ),
+        Opt("Content of the table: metrics, or predictions.", READING, flags=("--from",),
+            signed="from"),
     ] = "metrics"  # fmt: skip
     transpose: Annotated[bool, Opt("Read columns as models and rows as metrics.", READING)] = False
     metric: Annotated[
@@ -95,76 +85,53 @@ class MlcpsOptions:
     ] = ()  # fmt: skip
     weight: Annotated[
         Mapping[str, float],
-        Opt(
-            "Weight of a metric, default 1; repeat.",
-            SCORE, flags=("--metric-weight",), metavar="METRIC=W",
-            parse=syntax.parse_weights, accept=_accept_weights,
-            takes=Mapping[str, float] | Path | None,
-        ),
+        Opt("Weight of a metric, default 1; repeat.", SCORE, flags=("--metric-weight",),
+            metavar="METRIC=W", parse=syntax.parse_weights, accept=_accept_weights,
+            takes=Mapping[str, float] | Path | None),
     ] = field(default_factory=dict)  # fmt: skip
     zero_weight: Annotated[
         Literal["drop", "ray"],
-        Opt(
-            "Drop a metric of weight 0, or keep its ray as the R package does.",
-            SCORE, stated=True, shell=False,
-        ),
+        Opt("Drop a metric of weight 0, or keep its ray as the R package does.", SCORE, stated=True,
+            shell=False),
     ] = "drop"  # fmt: skip
     direction: Annotated[
         Mapping[str, Direction],
-        Opt(
-            "Direction of a metric: max or min is better.",
-            SCORE, metavar="METRIC=max|min", parse=syntax.parse_directions,
-            accept=_accept_directions,
-            takes=Mapping[str, Direction] | None,
-        ),
+        Opt("Direction of a metric: max or min is better.", SCORE, metavar="METRIC=max|min",
+            parse=syntax.parse_directions, accept=_accept_directions,
+            takes=Mapping[str, Direction] | None),
     ] = field(default_factory=dict)  # fmt: skip
     rescale: Annotated[
         Mapping[str, tuple[float, float]],
-        Opt(
-            "Rescale a metric from range A:B to 0 to 1; repeat.",
-            SCORE, metavar="METRIC=A:B", parse=syntax.parse_ranges, accept=_accept_ranges,
-            write=syntax.format_range, takes=Mapping[str, Sequence[float]] | None,
-        ),
+        Opt("Rescale a metric from range A:B to 0 to 1; repeat.", SCORE, metavar="METRIC=A:B",
+            parse=syntax.parse_ranges, accept=_accept_ranges, write=syntax.format_range,
+            takes=Mapping[str, Sequence[float]] | None),
     ] = field(default_factory=dict)  # fmt: skip
     desirability: Annotated[
         tuple[Any, ...],
-        Opt(
-            "Rank by desirability, defined in a YAML file.",
-            SCORE, metavar="FILE.yaml", many=False, accept=_accept_goals,
-            takes=Mapping[str, Any] | Path | None,
-        ),
+        Opt("Rank by desirability, defined in a YAML file.", SCORE, metavar="FILE.yaml", many=False,
+            accept=_accept_goals, takes=Mapping[str, Any] | Path | None),
     ] = ()  # fmt: skip
     weight_sensitivity: Annotated[bool, Opt("Rank under random weights.", FIRM)] = False
     draws: Annotated[
         int | None,
-        Opt(
-            "Number of random weights; default 10,000.",
-            FIRM, least=100, most=1_000_000, shell=False,
-            needs=("weight_sensitivity", "sets the number of random weights"),
-        ),
+        Opt("Number of random weights; default 10,000.", FIRM, least=100, most=1_000_000,
+            shell=False, needs=("weight_sensitivity", "sets the number of random weights")),
     ] = None  # fmt: skip
     compare: Annotated[
         Any,
-        Opt(
-            "Compare ranks with a second table of the models.",
-            FIRM, metavar="OTHER", accept=accept_table, reads=True,
-        ),
+        Opt("Compare ranks with a second table of the models.", FIRM, metavar="OTHER",
+            accept=shared.accept_table, reads=True),
     ] = None  # fmt: skip
-    reference: Annotated[str | None, reference_option()] = None
-    margin: Annotated[Mapping[str, float], margin_option()] = field(default_factory=dict)
-    interval: Interval = "exact"
-    level: Level = 0.95
+    reference: Annotated[str | None, shared.reference_option()] = None
+    margin: Annotated[Mapping[str, float], shared.margin_option()] = field(default_factory=dict)
+    interval: shared.Interval = "exact"
+    level: shared.Level = 0.95
     resamples: Annotated[
         int | None,
-        Opt(
-            "Number of bootstrap resamples; default 1000, fewer for many rows.",
-            INTERVALS,
-            least=100,
-            most=10**6,
-            shell=False,
-        ),
-    ] = None
-    seed: Seed = 0
+        Opt("Number of bootstrap resamples; default 1000, fewer for many rows.", shared.INTERVALS,
+            least=100, most=10**6, shell=False),
+    ] = None  # fmt: skip
+    seed: shared.Seed = 0
 
     @property
     def random_weights(self) -> int | None:
@@ -231,17 +198,13 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
     "standard input; of predictions, several files of one schema, or a quoted glob; "
     "with --join NAME=FILE, one file per model.",
     words={
-        "missing": {
-            "help": "Stop at missing values (error), or drop their models (drop)."
-        },
+        "missing": {"help": "Stop at missing values (error), or drop their models (drop)."},
         "model": {
             "help": "Model to rank, by name or quoted glob; repeat. Default: all.",
             "completes": None,
         },
         "ignore": {"help": "Column or metric to leave out, by name or quoted glob; repeat."},
-        "id": {
-            "help": "Column of model names; default model, classifier, ..."
-        },
+        "id": {"help": "Column of model names; default model, classifier, ..."},
         "truth": {"help": "Column of true classes, for --from predictions.", "panel": PREDICTIONS},
         "positive": {"help": "Positive class.", "panel": PREDICTIONS, "completes": None},
         "classes": {"panel": PREDICTIONS},

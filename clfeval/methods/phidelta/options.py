@@ -8,21 +8,7 @@ from numbers import Number
 from typing import Annotated, Any, Literal, SupportsFloat
 
 from clfeval.errors import UsageError, bad_option, suggestion
-from clfeval.methods.options import (
-    Interval,
-    IntervalOptions,
-    Level,
-    PopulationOptions,
-    RunOptions,
-    Totals,
-    accept_table,
-    check_measures,
-    check_reference,
-    curve_points_option,
-    margin_option,
-    measure_option,
-    reference_option,
-)
+from clfeval.methods import options as shared
 from clfeval.options import syntax
 from clfeval.options.declaration import Command, Opt, as_list, changed_options, to_float, to_mapping
 from clfeval.records import dataclass, field
@@ -73,43 +59,41 @@ def _accept_cut(flag: str, given: Any) -> CutChoice | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class PlaneOptions(IntervalOptions, PopulationOptions):
+class PlaneOptions(shared.IntervalOptions, shared.PopulationOptions):
     """Options of classifiers and features: intervals, populations, lines of equal measure."""
 
     isometrics: Annotated[
         Mapping[str, tuple[float, ...]],
-        Opt(
-            "Draw lines on which a measure, such as precision, is constant.",
-            PLANE, metavar="MEASURE=V,V", accept=_accept_isometrics,
-            takes=Mapping[str, Sequence[float]] | None, stated=True, shell=False,
-        ),
+        Opt("Draw lines on which a measure, such as precision, is constant.", PLANE,
+            metavar="MEASURE=V,V", accept=_accept_isometrics,
+            takes=Mapping[str, Sequence[float]] | None, stated=True, shell=False),
     ] = field(default_factory=dict)  # fmt: skip
-    interval: Interval = "exact"
-    level: Level = 0.95
+    interval: shared.Interval = "exact"
+    level: shared.Level = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ClassifierOptions(RunOptions):
+class ClassifierOptions(shared.RunOptions):
     """Options of classifiers."""
 
-    reference: Annotated[str | None, reference_option()] = None
+    reference: Annotated[str | None, shared.reference_option()] = None
     curve: Annotated[
         bool, Opt("Evaluate every threshold: ROC curve, Gini, largest δ.", CLASSIFIERS)
     ] = False
-    points: Annotated[int | Literal["all"] | None, curve_points_option(CLASSIFIERS)] = None
-    margin: Annotated[Mapping[str, float], margin_option()] = field(default_factory=dict)
-    measure: Annotated[tuple[str, ...], measure_option(CLASSIFIERS)] = ()
-    totals: Totals = "random"
+    points: Annotated[int | Literal["all"] | None, shared.curve_points_option(CLASSIFIERS)] = None
+    margin: Annotated[Mapping[str, float], shared.margin_option()] = field(default_factory=dict)
+    measure: Annotated[tuple[str, ...], shared.measure_option(CLASSIFIERS)] = ()
+    totals: shared.Totals = "random"
 
     def check(self) -> None:
         """Raise UsageError for unknown measures."""
-        check_measures(self.measure)
+        shared.check_measures(self.measure)
 
     def check_together(self) -> None:
         """Raise UsageError for options of classifiers that exclude each other."""
         if self.points is not None and not self.curve:
             raise bad_option("--points is the number of points of a curve: add --curve")
-        check_reference(None, None, self.margin, COMPARED)
+        shared.check_reference(None, None, self.margin, COMPARED)
         if self.margin and self.runs:
             raise bad_option("--margin is for differences on the same rows: omit --margin or --run")
         self.check_runs()
@@ -126,27 +110,19 @@ class FeatureOptions:
     features: Annotated[bool, Opt("Evaluate columns as features, not as models.", FEATURES)] = False
     feature: Annotated[
         tuple[str, ...],
-        Opt(
-            "Feature by name or quoted glob; repeat. Default: all.",
-            FEATURES,
-            completes="column",
-            shell=False,
-        ),
-    ] = ()
+        Opt("Feature by name or quoted glob; repeat. Default: all.", FEATURES, completes="column",
+            shell=False),
+    ] = ()  # fmt: skip
     truth_table: Annotated[
         Any,
-        Opt(
-            "Table with the class of each row of a sparse table.",
-            FEATURES, metavar="FILE", accept=accept_table, reads=True, shell=False,
-        ),
+        Opt("Table with the class of each row of a sparse table.", FEATURES, metavar="FILE",
+            accept=shared.accept_table, reads=True, shell=False),
     ] = None  # fmt: skip
     cut: Annotated[
         CutChoice | None,
-        Opt(
-            "Cut point of numeric features: median, mean, best, soft or a number.",
-            FEATURES, metavar="RULE|NUMBER", parse=syntax.parse_number_or_word,
-            accept=_accept_cut, stated=True,
-        ),
+        Opt("Cut point of numeric features: median, mean, best, soft or a number.", FEATURES,
+            metavar="RULE|NUMBER", parse=syntax.parse_number_or_word, accept=_accept_cut,
+            stated=True),
     ] = None  # fmt: skip
     select: Annotated[
         int | Literal["all"] | None,

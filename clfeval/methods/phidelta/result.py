@@ -12,6 +12,7 @@ from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Document, ResultNote, Row, Rows
 from clfeval.errors import UsageError, bad_option, unknown_model_error
 from clfeval.measures.record import BALANCED
+from clfeval.methods import provenance
 from clfeval.methods.comparison_answer import SEED, comparison_rows, slice_comparison_rows
 from clfeval.methods.curves import PhiDeltaCurve, curve_row, point_rows
 from clfeval.methods.estimates import Design
@@ -34,16 +35,6 @@ from clfeval.methods.phidelta.tables import (
     run_rows,
     run_values,
     spread_rows,
-)
-from clfeval.methods.provenance import (
-    bucket_notes,
-    build_parameters,
-    build_signature,
-    class_totals,
-    counting_notes,
-    format_thresholds,
-    name_interval_methods,
-    prefix_threshold,
 )
 
 # interval method of each kind of measure
@@ -98,7 +89,10 @@ def plane_parameters(plane: PlaneOptions) -> dict[str, Any]:
     """Return the parameters of classifiers and features in their resolved form."""
     methods = INTERVAL_METHODS if plane.confidence is not None else {}
     places = [{"prevalence": one.prevalence, "odds": one.odds} for one in plane.populations]
-    return {"interval_methods": name_interval_methods(methods, plane.interval), "targets": places}
+    return {
+        "interval_methods": provenance.name_interval_methods(methods, plane.interval),
+        "targets": places,
+    }
 
 
 def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOptions) -> Document:
@@ -135,7 +129,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         statistics.append(scores)
     found = plane_parameters(plane)
     if level is not None:
-        counted = name_interval_methods(AS_COUNTED[options.totals], plane.interval)
+        counted = provenance.name_interval_methods(AS_COUNTED[options.totals], plane.interval)
         found["interval_methods"] |= counted
     if plane.interval == "bootstrap":
         found["interval_methods"] |= {"phi, delta, measures ending in _u": "percentile bootstrap"}
@@ -146,7 +140,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         answer = classifier_answer(
             tables, sample.patterns.get(None), level, options.reference, options.margin.get("delta")
         )
-    summary, said = class_totals(sample), sample.roles
+    summary, said = provenance.class_totals(sample), sample.roles
     if sample.runs:
         summary["runs"] = len(sample.runs)
     by = said.by if said.run is None else ()
@@ -165,11 +159,11 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
     tables |= plane_tables(plane)
     return Document(
         command="phidelta",
-        signature=build_signature(
+        signature=provenance.build_signature(
             "cmd pos cut miss weight by run ref margin odds totals ci measures",
             {
                 "cmd": "phidelta", "pos": sample.positive,
-                "cut": format_thresholds(sample.thresholds),
+                "cut": provenance.format_thresholds(sample.thresholds),
                 "miss": said.missing, "weight": "yes" if said.weight else None, "by": ",".join(by),
                 "run": "file" if options.run_files else options.run,
                 "odds": ",".join(one.odds for one in plane.populations), "ci": plane.signed,
@@ -178,7 +172,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             said, plane, options, files=sample.files, statistics=together,
         ),
         inputs=sample.files,
-        parameters=build_parameters(
+        parameters=provenance.build_parameters(
             "mode positive negative level interval totals interval_methods targets isometrics "
             "missing by run run_files reference margin measure",
             {
@@ -189,7 +183,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         ),
         summary=summary,
         tables=tables,
-        answer=(prefix_threshold(first, sample.thresholds), *others),
+        answer=(provenance.prefix_threshold(first, sample.thresholds), *others),
         warnings=(
             *_warnings(sample, options, summary["odds"]),
             *notes,
@@ -268,8 +262,7 @@ def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> l
         text = "the largest δ of a curve is chosen on these rows; expect less on new data"
         said.append(ResultNote("chosen-threshold", text))
     counted = sample.counted
-    return (
-        said
-        if counted is None
-        else [*said, *counting_notes(counted), *bucket_notes(counted, curves=options.curve)]
-    )
+    return said if counted is None else [
+        *said, *provenance.counting_notes(counted),
+        *provenance.bucket_notes(counted, curves=options.curve),
+    ]  # fmt: skip

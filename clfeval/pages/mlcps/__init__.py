@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from clfeval.document import Document, Row, cell_value
+from clfeval.document import Document
 from clfeval.formatting import format_count, quote_if_ambiguous
-from clfeval.pages.chart import Axis, Chart, Note, Point, Series
+from clfeval.pages.chart import Axis, Chart, Note, Series, row_point
 from clfeval.pages.mlcps.sections import BestModels, format_range, page_tables
 from clfeval.pages.schema import SHARED, Column, Json, Page, Table, cols
 from clfeval.pages.table_parts import MODEL, format_cell, join_names, majority_class_note
@@ -120,13 +120,15 @@ def page_charts(result: Document) -> Iterator[Chart]:
         )  # fmt: skip
     series = [
         Series(str(row["model"]), ((at,),), letter=letter)
-        for letter, row in zip(LETTERS, best.rows, strict=False) if (at := _score_point(row))
+        for letter, row in zip(LETTERS, best.rows, strict=False)
+        if (at := row_point(row, "mlcps", "sd"))
     ]  # fmt: skip
     if len(series) > 1:  # dots beyond the letters
         table = result.tables["models"]
         more = len(table) - len(best.rows)
         step = -(-more // DOTS) or 1
-        dots = (_score_point(table[i]) for i in (range(0, len(table), step) if more else ()))
+        some = range(0, len(table), step) if more else ()
+        dots = (row_point(table[i], "mlcps", "sd") for i in some)
         sample = f", 1 in {step} shown" if step > 1 else ""
         series.append(Series("", (tuple(at for at in dots if at),), letter=DOT))
         yield Chart(
@@ -141,11 +143,6 @@ def _ray_values(best: BestModels) -> Iterator[tuple[float, ...]]:
     """Yield the rays of each model before weighting, in the order of the metrics."""
     for rows in best.of_table("profile"):
         yield tuple(d for row in rows if isinstance(d := row["d"], float))
-
-
-def _score_point(row: Row) -> Point | None:
-    x, y = cell_value(row.get("mlcps")), cell_value(row.get("sd"))
-    return None if x is None or y is None else (x, y)
 
 
 NAMES_WIDTH = 130  # characters of names of metrics on top, about

@@ -8,7 +8,7 @@ from dataclasses import replace
 from clfeval.document import Document, Row, cell_value
 from clfeval.document.rows import column_values, rows_where
 from clfeval.formatting import format_count
-from clfeval.pages.chart import Axis, Chart, Note, Point, Series
+from clfeval.pages.chart import Axis, Chart, Note, Point, Series, row_point
 from clfeval.pages.report.requested_tables import MEANINGS, RATE_MEANINGS, RULES
 from clfeval.pages.report.sections import page_tables
 from clfeval.pages.schema import SHARED, Column, Page, Table, cols
@@ -312,8 +312,7 @@ def _by_model(rows: Sequence[Row], names: Collection[str]) -> dict[str, list[Row
 
 
 def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
-    pairs = ((cell_value(row[x]), cell_value(row[y])) for row in rows)
-    return tuple((a, b) for a, b in pairs if a is not None and b is not None)
+    return tuple(at for row in rows if (at := row_point(row, x, y)))
 
 
 def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:

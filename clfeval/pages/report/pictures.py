@@ -18,17 +18,8 @@ from clfeval.formatting import (
     with_interval,
 )
 from clfeval.measures.catalog import CATALOG
+from clfeval.pages import intervals
 from clfeval.pages.chart import Axis, Chart, Guide, Note, Series, Span
-from clfeval.pages.intervals import (
-    best_sentence,
-    deciding_measure,
-    interval_row,
-    interval_words,
-    intervals_of_models,
-    leading_models,
-    sentence,
-    title_of,
-)
 from clfeval.pages.report import SHARE_RANGE, page_charts
 from clfeval.pages.schema import comparison_rows
 from clfeval.pages.table_parts import sort_by_column
@@ -43,10 +34,10 @@ FOLDED = ("pr", "gain", "lift", "risk")  # among other pictures, below the first
 
 def pictures(result: Document) -> Iterator[Chart]:
     """Yield the charts of a report in reading order."""
-    yield from intervals_of_models(result)
+    yield from intervals.intervals_of_models(result)
     yield from differences(result)
     yield from _all_pairs(result)
-    shown = leading_models(result, PANELS)
+    shown = intervals.leading_models(result, PANELS)
     yield from _calibration(result, shown)
     yield from _score_histograms(result, shown)
     charts = {chart.name: chart for chart in page_charts(result) if chart.name != "calibration"}
@@ -67,7 +58,7 @@ def differences(result: Document) -> Iterator[Chart]:
             if as_estimate(row["difference_adjusted"]).value is not None]  # fmt: skip
     given = str(result.parameters.get("reference"))
     measures = list(dict.fromkeys(str(row["measure"]) for row in rows))
-    lead = deciding_measure(result)
+    lead = intervals.deciding_measure(result)
     asked = {*result.parameters.get("margin", ()), *result.parameters.get("measure", ()), lead}
     for measure in sorted(asked & {*measures}, key=[lead, *measures].index)[:MEASURES]:
         here = [row for row in rows if row["measure"] == measure]
@@ -82,20 +73,21 @@ def differences(result: Document) -> Iterator[Chart]:
         for row in here:
             name = f"{row['model']} − {row['reference']}" if several else str(row["model"])
             verdict = f" {row['verdict']}" if row["verdict"] else ""
-            series.append(interval_row(name, row["difference_adjusted"], verdict))
+            series.append(intervals.interval_row(name, row["difference_adjusted"], verdict))
         to = f"to {describe_reference(str(here[0]['reference']), given)}"
         to = "between models" if several else to
-        found = sentence(result, "compared", "significantly-worse", "equivalent")
+        found = intervals.sentence(result, "compared", "significantly-worse", "equivalent")
+        title = intervals.title_of(measure)
         yield Chart(
-            "intervals", f"Difference in {title_of(measure)} {to}, simultaneous intervals",
-            Axis(f"difference in {title_of(measure)}"), series=tuple(series), guides=tuple(guides),
-            name="differences", rank="main", finding=found or best_sentence(result),
+            "intervals", f"Difference in {title} {to}, simultaneous intervals",
+            Axis(f"difference in {title}"), series=tuple(series), guides=tuple(guides),
+            name="differences", rank="main", finding=found or intervals.best_sentence(result),
         )  # fmt: skip
 
 
 def _all_pairs(result: Document) -> Iterator[Chart]:
     """Yield the matrix of differences of all pairs, row minus column; significant ones shaded."""
-    lead, level = deciding_measure(result), result.parameters.get("level") or 0.95
+    lead, level = intervals.deciding_measure(result), result.parameters.get("level") or 0.95
     found = [row for row in comparison_rows(result, "reference") if row["measure"] == lead]
     if len({row["reference"] for row in found}) < 2:
         return
@@ -107,15 +99,16 @@ def _all_pairs(result: Document) -> Iterator[Chart]:
         sure = 1.0 if p is not None and p < 1 - level else 0.0
         cells[str(row["model"]), str(row["reference"])] = value, sure
         cells[str(row["reference"]), str(row["model"])] = None if value is None else -value, sure
+    compared = intervals.sentence(result, "compared")
     series = tuple(
         Series(a, values=tuple(cells.get((a, b), (None, 0.0))[0] for b in names),
                spans=tuple((cells.get((a, b), (None, 0.0))[1], None) for b in names))
         for a in names
     )  # fmt: skip
     yield Chart(
-        "cells", f"Differences in {title_of(lead)}: row minus column", series=series,
+        "cells", f"Differences in {intervals.title_of(lead)}: row minus column", series=series,
         names=tuple(names), x=Axis("shaded: significant, adjusted for all pairs"), name="pairs",
-        rank="main", finding=sentence(result, "compared") or best_sentence(result),
+        rank="main", finding=compared or intervals.best_sentence(result),
     )  # fmt: skip
 
 
@@ -209,7 +202,7 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
         finding = f"The area under the curve of {who} is {_interval_text(result, row['roc_auc'])}."
     elif chart.name == "pr":
         moving = ("sensitivity", "ppv", "")
-        precision, hits = (interval_words(as_estimate(row.get(name)))
+        precision, hits = (intervals.interval_words(as_estimate(row.get(name)))
                            for name in ("precision", "sensitivity"))  # fmt: skip
         finding = f"At its threshold {who} has precision {precision}, sensitivity {hits}."
         finding = finding if row.get("threshold") is not None else f"{who} has no threshold."
@@ -224,7 +217,7 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
         if not any(row["helps"] is not None for row in rows):
             finding = "Differences from treat-all and treat-none are not tested."
     elif chart.name == "risk":
-        finding = sentence(result, "abstention")
+        finding = intervals.sentence(result, "abstention")
     else:  # of a point of the curve near a tenth of the rows
         shares = [[cell_value(one[key]) or 0.0 for key in ("flagged", "sensitivity")]
                   for one in rows_of_model(result, "curves", best)]  # fmt: skip
@@ -327,7 +320,7 @@ def _slices(result: Document) -> Iterator[Chart]:
     every = result.tables.get("slices", ())
     if not every:
         return
-    model, lead = str(every[0]["model"]), deciding_measure(result)
+    model, lead = str(every[0]["model"]), intervals.deciding_measure(result)
     names = [name for name, cell in every[0].items() if isinstance(cell, Estimate)]
     measure = lead if lead in names else names[0]
     rows = [row for row in every if row["model"] == model]
@@ -342,9 +335,9 @@ def _slices(result: Document) -> Iterator[Chart]:
     series = []
     for row in rows[:SLICES]:
         more = f", {format_count(cell_value(row['rows']) or 0, 'row')}{' ▼' * is_worse(row)}"
-        series.append(interval_row(str(row["slice"]), row[measure], more))
+        series.append(intervals.interval_row(str(row["slice"]), row[measure], more))
     value = cell_value(rows_of_model(result, "models", model)[0].get(measure))
-    worse, title = [str(row["slice"]) for row in rows if is_worse(row)], title_of(measure)
+    worse, title = [str(row["slice"]) for row in rows if is_worse(row)], intervals.title_of(measure)
     finding = f"{quote_if_ambiguous(model)} is significantly worse in {title} in "
     finding += f"{join_names(worse)}." if worse else "no slice."
     if all(row["q"] is None for row in rows):

@@ -9,13 +9,7 @@ from math import inf
 from clfeval.document import Document, Row, as_estimate, cell_value
 from clfeval.document.rows import rows_where
 from clfeval.formatting import format_count, printable, quote_if_ambiguous
-from clfeval.pages.report.requested_tables import (
-    best_model_tables,
-    comparison_tables,
-    order_by_rule,
-    slice_tables,
-    threshold_tables,
-)
+from clfeval.pages.report import requested_tables
 from clfeval.pages.schema import Source, TableView
 from clfeval.pages.table_parts import (
     AT_PREVALENCE,
@@ -53,15 +47,17 @@ OF_LABELS: Mapping[str, Source] = {
 def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order."""
     if result.parameters["positive"] is None:
-        yield from comparison_tables(result)
+        yield from requested_tables.comparison_tables(result)
         yield from class_tables(result)
-        yield from slice_tables(result)
-        yield from best_model_tables(result)
+        yield from requested_tables.slice_tables(result)
+        yield from requested_tables.best_model_tables(result)
         return
-    yield from threshold_tables(result)
+    yield from requested_tables.threshold_tables(result)
     if values := result.whole(AT_PREVALENCE):
-        yield prevalence_table(order_by_rule(result, values, "balanced_accuracy"), "asked")
-    yield from comparison_tables(result)
+        yield prevalence_table(
+            requested_tables.order_by_rule(result, values, "balanced_accuracy"), "asked"
+        )
+    yield from requested_tables.comparison_tables(result)
     models = result.whole("models")
     aucs = [as_estimate(row["roc_auc"]) for row in models if "roc_auc" in row]
     if any(auc.reason != "needs_scores" for auc in aucs):
@@ -81,7 +77,7 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         yield TableView("models", "Confusion matrices", counts, rows[:MAX_ROWS], total=len(rows),
                         rank="main", note=note, more="--format csv", name="errors", whole=True,
                         places=())  # fmt: skip
-    yield from slice_tables(result)
+    yield from requested_tables.slice_tables(result)
     yield from _detail_tables(result)
 
 
@@ -139,7 +135,7 @@ def _score_distribution(result: Document, model: str) -> TableView:
 
 def _detail_tables(result: Document) -> Iterator[TableView]:
     yield from measure_tables(result, requested_rows(result), name="asked")
-    yield from best_model_tables(result)
+    yield from requested_tables.best_model_tables(result)
     yield TableView("measures", "All measures", "model measure value bound? method",
                     result.whole("measures"), MAX_ROWS * 4)  # fmt: skip
     if confusion := result.whole("confusion"):

@@ -26,6 +26,7 @@ from clfeval.pages.table_parts import (
     join_names,
     prevalence_table,
 )
+from clfeval.pages.tune_jpt import sections
 from clfeval.pages.tune_jpt.main_table import (
     TableContext,
     format_odds,
@@ -34,12 +35,6 @@ from clfeval.pages.tune_jpt.main_table import (
     leading_order,
     main_table,
     slice_table,
-)
-from clfeval.pages.tune_jpt.sections import (
-    detail_tables,
-    expected_count_tables,
-    format_crossing_interval,
-    range_tables,
 )
 
 POPULATIONS = ("sample", "1:1", "target", "sweep")
@@ -107,8 +102,6 @@ TABLES = (
         Column("failed", "count", more={"description": "simulations in which it is undefined"}),
     )),
 )  # fmt: skip
-
-
 CROSSINGS = 4  # with a mark each
 FEW = 3  # measures with a plot each
 FACTOR = 100  # a measure without upper end that varies more has a log axis
@@ -205,7 +198,8 @@ def _crossings(
             continue
         x = _log10_odds(share)
         marks.append(Mark(str(len(marks) + 1), x, height_at(drawn[names[0]], x)))
-        at = f"{format_prevalence(share)} {format_crossing_interval(row['crossing'])}".rstrip()
+        limits = sections.format_crossing_interval(row["crossing"])
+        at = f"{format_prevalence(share)} {limits}".rstrip()
         words = f"at prevalence {at}, class ratio {format_odds(row)}"
         key.append(Note(f"{marks[-1].letter} {{}} = {{}} {words}", names))
     if left := len(found) - len(marks):
@@ -274,14 +268,14 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     look, rows = TableContext(result), result.whole(AT_PREVALENCE)
     main = main_table(look)
     predictive = [one.code for one in result.answer[:1]] == ["at-prevalence"]
-    yield from expected_count_tables(look, [str(row["model"]) for row in main.rows or ()])
-    yield from range_tables(look, [name for name in (main.lead, "ppv") if name])
+    yield from sections.expected_count_tables(look, [str(row["model"]) for row in main.rows or ()])
+    yield from sections.range_tables(look, [name for name in (main.lead, "ppv") if name])
     yield from difference_tables(result)
     yield from slice_table(look, main)
     if rows:
         yield prevalence_table(rows, "main" if predictive else "detail")
     yield main if look.requested_measures or not predictive else replace(main, rank="detail")
-    yield from detail_tables(look, digits)
+    yield from sections.detail_tables(look, digits)
 
 
 GLOSSARY: Mapping[str, str] = {

@@ -15,6 +15,7 @@ from clfeval.errors import (
     list_names,
 )
 from clfeval.records import dataclass, replace
+from clfeval.tables import invalid_cells as checks
 from clfeval.tables.column_guesses import known_labels
 from clfeval.tables.columns import (
     KEY,
@@ -30,17 +31,6 @@ from clfeval.tables.columns import (
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.frames import Frame, concatenate_frames, is_missing, natural_sort_key, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
-from clfeval.tables.invalid_cells import (
-    PLACE,
-    Check,
-    Suspicion,
-    bad_weight,
-    column_as_text,
-    escape_braces,
-    missing_cell,
-    missing_value,
-    prediction_checks,
-)
 from clfeval.tables.layouts import wide
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
@@ -177,47 +167,45 @@ def _differs(constant: int) -> nw.Expr:
 
 
 def row_checks(
-    columns: Columns, suspicion: Suspicion, frames: Sequence[pl.LazyFrame]
-) -> list[tuple[pl.LazyFrame, list[Check]]]:
+    columns: Columns, suspicion: checks.Suspicion, frames: Sequence[pl.LazyFrame]
+) -> list[tuple[pl.LazyFrame, list[checks.Check]]]:
     """Return the checks of all files together, as an observation may have rows in several."""
     model, names = pl.col(columns.naming), [one.name for one in columns.models]
     frame = pl.concat(frames).filter(model.is_in(names) | model.is_null())
     labels = {one.kind for one in columns.models} == {"label"}
-    row_id, place = columns.row[0], pl.col(PLACE)
+    row_id, place = columns.row[0], pl.col(checks.PLACE)
     known = pl.col(row_id).is_not_null()
     first = place.first().over(pl.struct(*columns.row, columns.naming))
     what = "'{value}' already has a prediction for this id in {extra}"
-    wanted = [Check(columns.naming, "duplicate-row", what, (place != first) & known, first)]
+    wanted = [checks.Check(columns.naming, "duplicate-row", what, (place != first) & known, first)]
     for name in columns.constants:  # they are the same in all rows of an id
-        text, truth = column_as_text(name), name == columns.truth
+        text, truth = checks.column_as_text(name), name == columns.truth
         value = text if truth else text.fill_null("")
         first = (text.drop_nulls() if truth else value).first().over(columns.row)
         code = "conflicting-truth" if truth else "conflicting-value"
         what = "'{value}' differs from '{extra}' in an earlier row of this id"
-        wanted.append(Check(name, code, what, (value != first) & known, first))
-    wanted += [missing_value(str(columns.id)), missing_value(columns.naming)]
+        wanted.append(checks.Check(name, code, what, (value != first) & known, first))
+    wanted += [checks.missing_value(str(columns.id)), checks.missing_value(columns.naming)]
     told = (columns.run, columns.cluster)
-    wanted += [missing_cell(one, frame) for one in told if one is not None]
-    wanted += [missing_value(columns.truth)] if suspicion.strict else []
-    wanted += prediction_checks(columns.answer, columns, suspicion, number=not labels)
+    wanted += [checks.missing_cell(one, frame) for one in told if one is not None]
+    wanted += [checks.missing_value(columns.truth)] if suspicion.strict else []
+    wanted += checks.prediction_checks(columns.answer, columns, suspicion, number=not labels)
     if suspicion.weights and columns.weight:
-        wanted.append(bad_weight(columns.weight, columns.written))
+        wanted.append(checks.bad_weight(columns.weight, columns.written))
     for name in names if suspicion.wrong else ():  # at the first row of the id
         bad = (place == place.first().over(columns.row)) & known
         bad &= ~(model == name).any().over(columns.row)
-        what = f"id '{{extra}}' has no row for model '{escape_braces(name)}'"
-        wanted.append(Check(columns.naming, "unequal-ids", what, bad, column_as_text(row_id)))
+        what = f"id '{{extra}}' has no row for model '{checks.escape_braces(name)}'"
+        wanted.append(
+            checks.Check(columns.naming, "unequal-ids", what, bad, checks.column_as_text(row_id))
+        )
     return [(frame, wanted)]
 
 
 LAYOUT = Layout(
-    name="long",
-    needs="id, model, prediction, truth",
-    recognise=recognise,
-    rows=scan_rows,
-    checks=row_checks,
-    models=list_models,
-)
+    name="long", needs="id, model, prediction, truth", recognise=recognise, rows=scan_rows,
+    checks=row_checks, models=list_models,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

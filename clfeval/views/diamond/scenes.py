@@ -9,8 +9,8 @@ from math import isclose
 
 from clfeval.document import Cell, Document, Estimate, Row, Rows, cell_value
 from clfeval.formatting import printable
-from clfeval.pages.chart import Point
-from clfeval.pages.phidelta import CORNERS
+from clfeval.pages.chart import Point, row_point
+from clfeval.pages.phidelta import CORNERS, isometric_lines
 from clfeval.pages.table_parts import REASONS, format_cell, format_exact, sort_by_column
 from clfeval.records import dataclass, replace
 from clfeval.views.canvas import MARKERS, NAME, TIE, KeyEntry, shorten_name
@@ -87,7 +87,7 @@ def scenes(result: Document) -> tuple[Iterator[Scene], int]:
     """Return a scene for each population, equal classes first, and the number left out."""
     corners: dict[tuple[float, str], dict[str, Point]] = {}
     for row in result.tables.get("corners", ()):
-        at, prevalence = defined_point(row["phi_b"], row["delta_b"]), cell_value(row["prevalence"])
+        at, prevalence = row_point(row, "phi_b", "delta_b"), cell_value(row["prevalence"])
         if at and prevalence is not None and not isclose(prevalence, 0.5):
             corners.setdefault((prevalence, str(row["odds"])), {})[str(row["corner"])] = at
     others = [
@@ -111,21 +111,12 @@ def isometric_contours(
     result: Document, population: Diamond, chars: str = DOTTED
 ) -> tuple[Contour, ...]:
     """Return the lines of equal value for a population, dotted differently by measure."""
-    suffix = "" if population.balanced else "_b"
-    found: dict[tuple[str, float], dict[Cell, list[Point]]] = {}
-    for row in result.tables.get("isometrics", ()):
-        value = cell_value(row["value"])
-        at = defined_point(row[f"phi{suffix}"], row[f"delta{suffix}"])
-        here = isclose(cell_value(row["prevalence"]) or 0.0, population.prevalence)
-        if here and value is not None and at:
-            branches = found.setdefault((str(row["measure"]), value), {})
-            branches.setdefault(str(row["branch"]), []).append(at)
-    measures = list(dict.fromkeys(measure for measure, _ in found))
+    found = [*isometric_lines(result, population.odds, "" if population.balanced else "_b")]
+    measures = list(dict.fromkeys(measure for measure, _, _ in found))
     return tuple(
-        Contour(chars[measures.index(measure) % len(chars)], measure.replace("_", " "), value,
-                tuple(map(tuple, branches.values())))
-        for (measure, value), branches in found.items()
-    )  # fmt: skip
+        Contour(chars[measures.index(name) % len(chars)], name.replace("_", " "), value, branches)
+        for name, value, branches in found
+    )
 
 
 def marker_of_index(index: int) -> str:
@@ -282,7 +273,7 @@ def _region_corners(rows: Sequence[Row], population: Diamond) -> tuple[tuple[Poi
 def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene]:
     """Yield the diagrams of many features, the most extreme ones marked and named."""
     rows = features_to_draw(result)
-    drawn = [(row, at) for row in rows if (at := defined_point(row["phi"], row["delta"]))]
+    drawn = [(row, at) for row in rows if (at := row_point(row, "phi", "delta"))]
     points = [at for _, at in drawn]
     roles = Counter(str(row["role"]) for row, _ in drawn if row["role"])
     far: dict[int, tuple[str, str]] = {}
@@ -305,11 +296,8 @@ def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene
         numbers = {i: tuple(map(format_cell, at)) for i, at in there.items()}
         entries = tuple(KeyEntry(char, name, (*numbers[i], why)) for char, name, why, i in named)
         yield Scene(
-            population,
-            tuple(Dot(char, there[i]) for char, _, _, i in named),
+            population, tuple(Dot(char, there[i]) for char, _, _, i in named),
             lines=isometric_contours(result, population, SHADED),
             density=tuple(map(population.move, points)),
-            headings=("feature", *population.symbols, ""),
-            entries=entries,
-            notes=tuple(notes),
-        )
+            headings=("feature", *population.symbols, ""), entries=entries, notes=tuple(notes),
+        )  # fmt: skip

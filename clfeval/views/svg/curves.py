@@ -12,7 +12,6 @@ from clfeval.arrays import Floats
 from clfeval.formatting import format_count, printable
 from clfeval.pages.chart import Chart, Point, Series
 from clfeval.views.svg import elements as svg
-from clfeval.views.svg.colors import COLORED, Colors
 
 STRIP = 34  # pixels of the bars below an axis
 WIDEST = 150  # pixels of labels beside curves, at most
@@ -22,11 +21,11 @@ REFERENCES = (":", "-")  # letters of lines with which curves are compared
 PLACES = [i / 24 for i in range(1, 24)]  # of the width, where a letter may be on a curve
 
 
-def draw_curves(chart: Chart, colors: Colors, width: float, height: float) -> Iterator[str]:
+def draw_curves(chart: Chart, colors: svg.Colors, width: float, height: float) -> Iterator[str]:
     """Yield the elements of a chart of curves or points, in a box with its corner at 0, 0."""
     drawn = [one for one in chart.series if any(one.parts)]
     curves = [one for one in drawn if one.letter not in REFERENCES]
-    named = [one for one in curves if colors.color_of(one.name)][:COLORED]
+    named = [one for one in curves if colors.color_of(one.name)][: svg.COLORED]
     wide = max((svg.text_width(one.name) for one in named), default=0)
     behind = [one for one in chart.extra if one.shape != "area"]
     points = [*chain.from_iterable(chain.from_iterable(one.parts) for one in (*drawn, *behind))]
@@ -55,7 +54,7 @@ def draw_curves(chart: Chart, colors: Colors, width: float, height: float) -> It
     most = max((abs(y) for one in chart.below for _, y in one.parts[0]), default=0.0) or 1.0
     strip = svg.PixelScale(-most, most, bottom + STRIP + 2, bottom + 2)
     for one in chart.below:  # bars below the axis, of one series up, of the other down
-        yield from _shape(one, Colors(), across, strip)
+        yield from _shape(one, svg.Colors(), across, strip)
     straight = [*_guides(chart, across, up)]
     for one in drawn:
         if one not in curves:
@@ -98,8 +97,9 @@ def _frame(
 
 
 def _shape(
-    one: Series, colors: Colors, across: svg.PixelScale, up: svg.PixelScale, *, dots: bool = False
-) -> Iterator[str]:
+    one: Series, colors: svg.Colors, across: svg.PixelScale, up: svg.PixelScale, *,
+    dots: bool = False,
+) -> Iterator[str]:  # fmt: skip
     """Yield the elements of one series."""
     n = colors.color_of(one.name)
     if dots or one.shape == "dots":
@@ -196,7 +196,7 @@ def _marks(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterator
 
 
 def _labels(
-    named: Sequence[Series], colors: Colors, across: svg.PixelScale, up: svg.PixelScale,
+    named: Sequence[Series], colors: svg.Colors, across: svg.PixelScale, up: svg.PixelScale,
     marks: Sequence[Point], *, dots: bool,
 ) -> Iterator[str]:  # fmt: skip
     """Yield the names of curves beside their ends or, where these meet, letters on the curves."""

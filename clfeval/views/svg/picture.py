@@ -1,9 +1,12 @@
-"""Pictures of a result as SVG: the charts of one name are the panels of one picture."""
+"""Pictures of a result as SVG and PNG: the charts of one name are the panels of one picture."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from clfeval.document import Document
@@ -13,16 +16,8 @@ from clfeval.pages.chart import Chart
 from clfeval.pages.pictures import pictures_of
 from clfeval.pages.schema import page_of
 from clfeval.views.svg import elements as svg
-from clfeval.views.svg.colors import Colors, color_rules, shape_rules
+from clfeval.views.svg import rows
 from clfeval.views.svg.curves import draw_curves
-from clfeval.views.svg.rows import (
-    draw_matrix,
-    draw_radars,
-    draw_rows,
-    matrix_height,
-    radars_height,
-    rows_height,
-)
 
 SIZE = (480, 360)  # pixels of a panel
 ACROSS = 2  # panels in a line of a file
@@ -30,21 +25,20 @@ XMLNS = 'xmlns="http://www.w3.org/2000/svg" '
 CAPTION = 14  # pixels of one of its lines
 NEEDS = {"slices": "add --by", "risk": "add --abstain", "pairs": "add --reference all-pairs",
          "differences": "add --reference"}  # fmt: skip
-DRAW: Mapping[str, Callable[[Chart, Colors, float, float], Iterator[str]]] = {
-    "lines": draw_curves, "points": draw_curves, "intervals": draw_rows, "bars": draw_rows,
-    "cells": draw_matrix, "profile": draw_matrix, "radar": draw_radars,
+DRAW: Mapping[str, Callable[[Chart, svg.Colors, float, float], Iterator[str]]] = {
+    "lines": draw_curves, "points": draw_curves, "intervals": rows.draw_rows,
+    "bars": rows.draw_rows, "cells": rows.draw_matrix, "profile": rows.draw_matrix,
+    "radar": rows.draw_radars,
 }  # fmt: skip
 # the heights that follow from the number of rows, where none is asked for
 HEIGHTS: Mapping[str, Callable[[Chart], float]] = {
-    "intervals": rows_height, "bars": rows_height, "cells": matrix_height,
-    "profile": matrix_height, "radar": radars_height,
+    "intervals": rows.rows_height, "bars": rows.rows_height, "cells": rows.matrix_height,
+    "profile": rows.matrix_height, "radar": rows.radars_height,
 }  # fmt: skip
-
-
 Panel = tuple[str, float, float]  # elements of SVG, and their width and height in pixels
 
 
-def draw_panel(chart: Chart, colors: Colors, size: tuple[float, float] = SIZE) -> Panel:
+def draw_panel(chart: Chart, colors: svg.Colors, size: tuple[float, float] = SIZE) -> Panel:
     """Return a chart drawn as wide as `size`; the height of charts of rows follows from these."""
     width, height = size
     title = svg.fold(chart.title, width - 12, svg.FONT + 1.5)
@@ -121,13 +115,13 @@ def picture_of(
         hint = hint or f"there are {list_names([*found], 40)}"
         raise UsageError.new(f"no picture '{name}' in this result", "unknown-table", hint=hint)
     one, shown = found[name]
-    colors, columns = Colors.from_result(one), min(len(shown), ACROSS)
+    colors, columns = svg.Colors.from_result(one), min(len(shown), ACROSS)
     text, lines = default_caption(one) if caption is None else caption, -(-len(shown) // columns)
     width, height = size or (SIZE[0] * columns, SIZE[1] * lines)
     if size:  # of the whole picture, with what is below the panels
         height -= 4 + 6 * lines + CAPTION * len(caption_lines(text, width))
     panels = [draw_panel(chart, colors, (width / columns, height / lines)) for chart in shown]
-    style = f"<style>{shape_rules(scope)}{color_rules(0, scope)}</style>"
+    style = f"<style>{svg.shape_rules(scope)}{svg.color_rules(0, scope)}</style>"
     finding = " ".join(dict.fromkeys(chart.finding for chart in shown))
     return svg_element(panels, shown[0].title, finding, style=style, caption=text, across=columns,
                        alone=not scope)  # fmt: skip
@@ -142,5 +136,62 @@ def as_svg(result: Document, *, picture: str, options: Mapping[str, Any]) -> str
 def default_caption(result: Document) -> str:
     """Return what a picture is about where it stands alone: files, rows, and the settings."""
     files = ", ".join(one.name for one in result.inputs)
-    rows = sum(one.rows for one in result.inputs)
-    return f"{result.command} of {files}, {rows:,} rows; clfeval {result.version}"
+    size = sum(one.rows for one in result.inputs)
+    return f"{result.command} of {files}, {size:,} rows; clfeval {result.version}"
+
+
+# of files .png, which resvg draws; never without its text: a font is looked for first
+FAMILIES = ("DejaVu Sans", "Liberation Sans", "Arial", "Helvetica", "Noto Sans")
+HINT = "install one, such as DejaVu Sans, name a file (font, in Python and batches), or save .svg"
+ZOOM = 2  # pixels of a file to one of the picture, where no size is given
+LETTER = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">{}</svg>'
+FAMILY, WINDOWS = 1, 3  # of the records of a font's table of names
+
+
+def as_png(result: Document, *, picture: str, options: Mapping[str, Any]) -> bytes:
+    """Return one picture as PNG; options: size, caption, font. Raises UsageError."""
+    family, draw = usable_font(options.get("font"))
+    size = options.get("size")
+    text = picture_of(result, picture, size=size, caption=options.get("caption"))
+    text = text.replace("'DejaVu Sans','Liberation Sans'", f"'{family}'", 1)
+    return bytes(draw(svg_string=text, zoom=1 if size else ZOOM))
+
+
+def usable_font(font: str | None) -> tuple[str, Callable[..., Any]]:
+    """Return the family of a font that draws a letter, and a function that draws with it.
+
+    font: a file; else one of the system. Raises UsageError where the extra `png` is not installed,
+    or no font draws a letter.
+    """
+    try:
+        from resvg_py import svg_to_bytes
+    except ImportError as error:
+        hint = "pip install 'clfeval[png]', or save .svg"
+        raise UsageError.new("a .png file needs resvg-py", "no-library", hint=hint) from error
+    known: dict[str, Any] = {"font_files": [font], "skip_system_fonts": True} if font else {}
+    draw = partial(svg_to_bytes, **known)
+    for family in [font_family(font)] if font else FAMILIES:
+        text = f"<text x='2' y='16' font-family='{escape(family)}'>M</text>"
+        drawn, blank = (draw(svg_string=LETTER.format(one)) for one in (text, ""))
+        if bytes(drawn) != bytes(blank):
+            return family, draw
+    what = f"'{font}' draws no letters" if font else "there is no font for a .png file"
+    raise UsageError.new(what, "no-font", hint=HINT)
+
+
+def font_family(path: str) -> str:
+    """Return the name of the family of a TrueType or OpenType font; UsageError if it is none."""
+    try:
+        data = Path(path).read_bytes()
+        tables = (struct.unpack_from(">4s4xII", data, 12 + 16 * i) for i in range(data[5]))
+        start = next(offset for tag, offset, _ in tables if tag == b"name")
+        count, texts = struct.unpack_from(">HH", data, start + 2)
+        for i in range(count):
+            platform, _, _, name, length, at = struct.unpack_from(">6H", data, start + 6 + 12 * i)
+            if (platform, name) == (WINDOWS, FAMILY):
+                begin = start + texts + at
+                return data[begin : begin + length].decode("utf-16-be").replace("'", "")
+    except (OSError, IndexError, StopIteration, struct.error, UnicodeDecodeError) as error:
+        what = f"cannot read the font '{path}'"
+        raise UsageError.new(what, "no-font", hint="give a .ttf or .otf file") from error
+    raise UsageError.new(f"the font '{path}' has no name", "no-font", hint="give another")

@@ -12,7 +12,6 @@ from clfeval.formatting import format_count, format_number, printable
 from clfeval.pages.chart import Chart
 from clfeval.views.canvas import shorten_names_apart
 from clfeval.views.svg import elements as svg
-from clfeval.views.svg.colors import Colors
 
 ROW = 23  # pixels
 PLOT = 90  # pixels between names and words, at least
@@ -31,7 +30,7 @@ def rows_height(chart: Chart) -> float:
     return ROW * shown + 62 + 14 * notes
 
 
-def draw_rows(chart: Chart, colors: Colors, width: float, _height: float) -> Iterator[str]:
+def draw_rows(chart: Chart, colors: svg.Colors, width: float, _height: float) -> Iterator[str]:
     """Yield a line for each series: its name, a value with its interval or a bar, its words."""
     shown = chart.series[:MOST_ROWS]
     names = [printable(one.name) for one in shown]
@@ -113,7 +112,7 @@ def _cell_size(rows: int) -> float:
     return 24 if rows <= NUMBERED else max(4.0, 400 / rows)
 
 
-def draw_matrix(chart: Chart, _colors: Colors, width: float, _height: float) -> Iterator[str]:
+def draw_matrix(chart: Chart, _colors: svg.Colors, width: float, _height: float) -> Iterator[str]:
     """Yield squares shaded by their values, with numbers where there are few; negative ones red."""
     shown = chart.series
     columns = len(shown[0].values) if shown else 0
@@ -174,7 +173,7 @@ def _numbered_names(chart: Chart) -> list[str]:
     return svg.fold(text, 470, svg.FONT - 2, apart="   ")
 
 
-def draw_radars(chart: Chart, colors: Colors, width: float, _height: float) -> Iterator[str]:
+def draw_radars(chart: Chart, colors: svg.Colors, width: float, _height: float) -> Iterator[str]:
     """Yield a polygon for each series: rays of the lengths of the weights, filled to the values."""
     each = width / max(len(chart.series), 1)
     for i, one in enumerate(chart.series):
