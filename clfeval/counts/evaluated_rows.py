@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts import patterns
 from clfeval.counts.clusters_and_weights import merge_equal_rows
 from clfeval.counts.group_rows import (
     lacks_score,
@@ -17,16 +18,6 @@ from clfeval.counts.group_rows import (
     predicts_positive,
     score_column,
     score_columns,
-)
-from clfeval.counts.patterns import (
-    WeightedCounts,
-    common_unit,
-    from_units,
-    group_members,
-    in_units,
-    merge_member_votes,
-    order_by_name,
-    stack_arrays,
 )
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError
@@ -156,7 +147,7 @@ class EvaluatedRows:
         columns = settled.columns
         picked = {"w": nw.lit(1.0)}
         if columns.weight is not None:
-            picked["w"] = in_units(nw.col(columns.weight), settled.unit)
+            picked["w"] = patterns.in_units(nw.col(columns.weight), settled.unit)
         if labels or shares is not None:
             picked["y"] = nw.col(columns.truth)
         if key:
@@ -253,7 +244,7 @@ def cluster_numbers(tables: Sequence[nw.DataFrame[Any]]) -> Ints:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JointCounts(WeightedCounts):
+class JointCounts(patterns.WeightedCounts):
     """The sufficient statistic of several models evaluated together: m distinct rows of a table.
 
     truth (m,) and votes (m, k) are True for the positive class; scores (m, k) are NaN in the
@@ -275,7 +266,7 @@ class JointCounts(WeightedCounts):
         unit: float = 1,
     ) -> JointCounts:  # fmt: skip
         """Merge equal rows, and sort them."""
-        places = order_by_name(models)
+        places = patterns.order_by_name(models)
         keys: list[Any] = [truth, *(votes[:, i] for i in places)]
         if scores is not None:  # NaN fills whole columns, which do not distinguish rows
             keys += [scores[:, i] for i in places if not np.isnan(scores[:, i]).all()]
@@ -287,20 +278,22 @@ class JointCounts(WeightedCounts):
         """Add the counts of other rows of the same models."""
         if self.models != other.models or (self.scores is None) != (other.scores is None):
             raise ValueError(f"different models: {self.models} and {other.models}")
-        truth, votes, n = stack_arrays(self, other, "truth", "votes", "n")
-        scores = None if self.scores is None else stack_arrays(self, other, "scores")[0]
-        return JointCounts.from_rows(self.models, truth, votes, scores, n, common_unit(self, other))
+        truth, votes, n = patterns.stack_arrays(self, other, "truth", "votes", "n")
+        scores = None if self.scores is None else patterns.stack_arrays(self, other, "scores")[0]
+        return JointCounts.from_rows(
+            self.models, truth, votes, scores, n, patterns.common_unit(self, other)
+        )
 
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of rows and columns."""
-        places = order_by_name(self.models)
+        places = patterns.order_by_name(self.models)
         found = sha256(repr([self.models[i] for i in places]).encode("utf-8", "surrogatepass"))
         found.update(np.packbits(self.truth).tobytes())
         for i in places:
             found.update(np.packbits(self.votes[:, i]).tobytes())
             if self.scores is not None:
                 found.update(self.scores[:, i].astype("<f8").tobytes())
-        n = from_units(self.n, self.unit)
+        n = patterns.from_units(self.n, self.unit)
         found.update(n.astype(f"<{n.dtype.kind}8").tobytes())
         return found.hexdigest()
 
@@ -309,7 +302,7 @@ def joint_counts(kept: EvaluatedRows) -> JointCounts:
     """Count the distinct rows of the whole table, with scores of all models: one more pass."""
     models = tuple(model.name for model in kept.settled.columns.models)
     scored = [i for i, model in enumerate(kept.settled.columns.models) if model.kind != "label"]
-    places = order_by_name(models)
+    places = patterns.order_by_name(models)
     keys = ["t", *(f"v{i}" for i in places), *(f"s{i}" for i in places if i in scored)]
     rows = concatenate_frames(kept.frames(votes=True, scores=scored))
     table = collect(rows.group_by(*keys).agg(nw.col("w").sum()).sort(*keys))
@@ -341,7 +334,7 @@ def list_exclusive(
     settled = kept.settled
     key = "row" if settled.columns.id is None else "id"
     models = [model.name for model in settled.columns.models]
-    together = group_members(models, groups)
+    together = patterns.group_members(models, groups)
     others = len(together) - 1
     listed = {(model, kind): list[dict[str, Any]]() for model in together for kind in kinds}
     frames = kept.frames(votes=True, key=True, target=target)
@@ -349,7 +342,7 @@ def list_exclusive(
         table = collect(frame)
         votes = np.column_stack([table[f"v{i}"].to_numpy() for i in range(len(models))])
         keys, hits = table["key"].to_numpy(), votes == (target == "positive")
-        hits = merge_member_votes(hits, together)
+        hits = patterns.merge_member_votes(hits, together)
         finders = hits.sum(axis=1)
         enough = finders == others if rule == "all" else finders > 0
         for j, model in enumerate(together):

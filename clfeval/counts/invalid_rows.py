@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools, Ints
-from clfeval.counts.ambiguous_columns import (
-    refuse_binary_predictions,
-    refuse_complements,
-    refuse_probability_sums,
-    refuse_shared_threshold,
-    refuse_stray_columns,
-    refuse_text_columns,
-    refuse_unbounded_scores,
-)
+from clfeval.counts import ambiguous_columns
 from clfeval.counts.ambiguous_labels import (
     refuse_disjoint_labels,
     refuse_mixed_predictions,
@@ -142,7 +134,7 @@ def refuse_invalid_rows(
     known = sorted(known_labels(classes, settled.roles), key=natural_sort_key)
     refuse_mixed_predictions(settled, known)
     refuse_multilabel_cells(settled, classes, unknown.values())
-    refuse_text_columns(settled, known, unknown)
+    ambiguous_columns.refuse_text_columns(settled, known, unknown)
     refuse_disjoint_labels(settled, known, unknown)
     suspicion = Suspicion(known, unknown, settled.roles.missing == "error", wrong, weights)
     parts = [numbered_rows(file, settled.columns.null_values) for file in settled.files]
@@ -277,9 +269,9 @@ def refuse_invalid_patterns(
 ) -> None:
     """Raise all problems of the rows, named in a second pass if needed."""
     grouped, name, columns = judged.grouped, settled.name, settled.columns
-    refuse_stray_columns(settled, grouped.votes, judged.unbounded)
-    refuse_binary_predictions(settled, judged.classes)
-    refuse_complements(settled)
+    ambiguous_columns.refuse_stray_columns(settled, grouped.votes, judged.unbounded)
+    ambiguous_columns.refuse_binary_predictions(settled, judged.classes)
+    ambiguous_columns.refuse_complements(settled)
     settled.refuse_similar_labels(judged.rows, judged.unknown)
     owners, evaluated = grouped.clusters, np.flatnonzero(~judged.missing)
     lost = owners is not None and any(owners[i] is None for i in evaluated.tolist())
@@ -292,10 +284,10 @@ def refuse_invalid_patterns(
         )
         if has_errors:
             raise DataError.new("invalid values in unknown rows", "bad-values", name)
-    refuse_unbounded_scores(settled, judged.unbounded, any_range=any_range)
+    ambiguous_columns.refuse_unbounded_scores(settled, judged.unbounded, any_range=any_range)
     if not any_range:
-        refuse_shared_threshold(settled, grouped.ranges)
-    refuse_probability_sums(settled, judged.classes, grouped.off)
+        ambiguous_columns.refuse_shared_threshold(settled, grouped.ranges)
+    ambiguous_columns.refuse_probability_sums(settled, judged.classes, grouped.off)
     if not grouped.n[evaluated].sum() > 0:
         hint = HEADER_ONLY
         if grouped.rows.sum() > judged.blank or columns.weight:

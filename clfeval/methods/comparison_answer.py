@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from clfeval.compare import families
 from clfeval.compare.change import (
     BETTER,
     EQUIVALENT,
@@ -13,17 +14,6 @@ from clfeval.compare.change import (
     WORSE,
     Change,
     comparison_row,
-)
-from clfeval.compare.families import (
-    ALL_PAIRS,
-    BEST,
-    POWER,
-    BestSet,
-    adjusted_family,
-    best_set,
-    family_pairs,
-    reference_rows,
-    slice_reference_rows,
 )
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.patterns import PatternCounts, from_units
@@ -61,16 +51,18 @@ def comparison_rows(
         values = [as_estimate(found[name] or Estimate(value))
                   for name, value in zip(one.models, one.values.tolist(), strict=True)]  # fmt: skip
         if level is None:
-            for i, j in family_pairs(reference, one.models):
+            for i, j in families.family_pairs(reference, one.models):
                 old, new = (Estimate(float(one.values[at])) for at in (j, i))
                 d, names = Estimate(float(one.values[i] - one.values[j])), one.models
                 change = Change(old, new, d, paired=True)
                 yield comparison_row("reference", metric, names[i], names[j], change, 0.95)
             continue
-        family = adjusted_family(one, family_pairs(reference, one.models), level=level, seed=SEED)
+        family = families.adjusted_family(
+            one, families.family_pairs(reference, one.models), level=level, seed=SEED
+        )
         size = float(from_units(patterns[None].n.sum(), patterns[None].unit))
         if family is not None:
-            yield from reference_rows(family, values, size, reference,
+            yield from families.reference_rows(family, values, size, reference,
                                       margin=margins.get(metric))  # fmt: skip
     if level is not None:
         yield from slice_comparison_rows(patterns, reference, level, margins, metrics)
@@ -86,17 +78,19 @@ def slice_comparison_rows(
                        if (one := _paired_estimates(part, metric)) is not None}
               for metric in metrics}  # fmt: skip
     sizes = {label: enough_rows(part) for label, part in each.items()}
-    yield from slice_reference_rows(inside, {}, sizes, reference, level=level, seed=SEED,
+    yield from families.slice_reference_rows(inside, {}, sizes, reference, level=level, seed=SEED,
                                     margins=margins)  # fmt: skip
 
 
-def tied_with_best(patterns: PatternCounts, level: float) -> BestSet | None:
+def tied_with_best(patterns: PatternCounts, level: float) -> families.BestSet | None:
     """Return the models tied with the one of largest delta, adjusted for all pairs of models."""
     one = _paired_estimates(patterns, "delta")
     if one is None:
         return None
-    family = adjusted_family(one, family_pairs(None, one.models), level=level, seed=SEED)
-    return best_set(family, one, seed=SEED)
+    family = families.adjusted_family(
+        one, families.family_pairs(None, one.models), level=level, seed=SEED
+    )
+    return families.best_set(family, one, seed=SEED)
 
 
 def _paired_estimates(patterns: PatternCounts, metric: str) -> PairedEstimates | None:
@@ -159,11 +153,11 @@ def reference_answers(
     title = CATALOG[name].title if name in CATALOG else {"mlcps": "MLcps"}.get(name, name)
     title += f" at prevalence {prevalence}" if prevalence else ""
     to = describe_reference(str(mine[0]["reference"]), reference)
-    point = [] if at is None or (reference == ALL_PAIRS and len(mine) > 1) else [
+    point = [] if at is None or (reference == families.ALL_PAIRS and len(mine) > 1) else [
         *_operating_point(rows, to, level, at)]  # fmt: skip
     if len(mine) == 1 and mine[0]["verdict"] == UNDECIDED and any(one.models for one in point):
         yield point.pop()  # significant results come first
-    if reference == ALL_PAIRS and len(mine) > 1:
+    if reference == families.ALL_PAIRS and len(mine) > 1:
         told = sum(row["verdict"] in (BETTER, WORSE) for row in mine)
         differ = "differs" if told == 1 else "differ"
         text = f"{told:,} of {format_count(len(mine), 'pair')} of models {differ} significantly in "
@@ -171,7 +165,7 @@ def reference_answers(
     elif len(mine) == 1:
         yield _one_model(mine[0], to, title, margin, level)
     else:
-        yield _several_models(mine, to, title, margin, chosen=reference == BEST)
+        yield _several_models(mine, to, title, margin, chosen=reference == families.BEST)
     yield from point
     if instead is not None:
         other = [row for row in rows if row["measure"] == "net_benefit" and row["slice"] is None]
@@ -210,7 +204,7 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         text = f"{model} is not significantly different from {to} {size}."
         if isinstance(row["detectable"], float):
             text = f"{text[:-1]}; a difference of {format_number(row['detectable'])} would be "
-            text += f"detected with power {POWER:g}."
+            text += f"detected with power {families.POWER:g}."
     return Answer("compared", text, (str(row["model"]),), str(row["measure"]), d.value, d.low,
                   d.high)  # fmt: skip
 

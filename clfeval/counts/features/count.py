@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts, Floats
-from clfeval.counts.features.cuts import (
-    BinaryFeature,
-    ClassCounts,
-    Cut,
-    FeatureCounts,
-    Rule,
-    count_classes,
-    raise_problems,
-    refuse_single_class,
-    split_feature,
-)
+from clfeval.counts.features import cuts
 from clfeval.counts.features.wide import count_wide, refuse_infinite
 from clfeval.counts.invalid_rows import check_ids
 from clfeval.counts.scores import ScoreCounts
@@ -55,8 +45,8 @@ class CountedFeatures:
     features, empty for all; entries: rows are those with an entry.
     """
 
-    counts: FeatureCounts
-    classes: ClassCounts
+    counts: cuts.FeatureCounts
+    classes: cuts.ClassCounts
     files: tuple[InputFile, ...]
     roles: Input
     wanted: tuple[str, ...]
@@ -74,7 +64,7 @@ class CountedFeatures:
         }  # fmt: skip
 
 
-def count_features(table: FeatureTable, cut: Cut | None) -> CountedFeatures:
+def count_features(table: FeatureTable, cut: cuts.Cut | None) -> CountedFeatures:
     """Count every feature, numeric ones at threshold `cut`; DataError for invalid rows."""
     others = table.classes.files if table.classes else ()
     files, nameless, sparse = [*table.files, *others], 0, table.layout == "long"
@@ -109,7 +99,9 @@ ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "
 CUTS_BY_VALUE = ("median", "mean", "best", "soft")
 
 
-def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, ClassCounts, int]:
+def count_sparse(
+    table: FeatureTable, cut: cuts.Cut | None
+) -> tuple[cuts.FeatureCounts, cuts.ClassCounts, int]:
     """Return the counts of features and classes, and the number of entries without row or feature.
 
     Missing entries are 0. Without `cut` a feature is true where not 0, or where it has an entry.
@@ -126,10 +118,10 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, C
         named = entries.filter(~nw.col(ROW).is_null())
         low = nw.col(CLASS).min().alias("low")  # the classes of a row should agree
         owners = collect(named.group_by(ROW).agg(nw.col(CLASS).max(), low)).lazy()
-        classes = count_classes(name, [owners], CLASS, table.roles, column=table.truth)
+        classes = cuts.count_classes(name, [owners], CLASS, table.roles, column=table.truth)
         if collect(owners.select((nw.col("low") != nw.col(CLASS)).sum())).item():
             check_sparse_rows(table)
-        refuse_single_class(name, classes, str(table.truth))
+        cuts.refuse_single_class(name, classes, str(table.truth))
         gaps = collect(entries.select(nw.col(CLASS).is_null().sum())).item()
         if strict and gaps:
             check_sparse_rows(table)
@@ -144,7 +136,7 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, C
         known = pl.concat(texts).collect().to_series().implode()
         what, bad = "row '{value}' has no class", ~row.is_in(known) & row.is_not_null()
         check = Check(table.row, "unknown-row", what, bad)
-        raise_problems(table.files, [check], table.roles.null_value)
+        cuts.raise_problems(table.files, [check], table.roles.null_value)
     absent = grouped[FEATURE].is_null()
     nameless = int(grouped.filter(absent)["entries"].sum() + grouped["rowless"].sum())
     pairs: pl.LazyFrame = plain.select(ROW, FEATURE).drop_nulls().to_native()
@@ -163,18 +155,18 @@ def count_sparse(table: FeatureTable, cut: Cut | None) -> tuple[FeatureCounts, C
     return counts, classes, nameless
 
 
-def _classes_apart(table: FeatureTable, apart: ClassTable) -> tuple[ClassCounts, Frame]:
+def _classes_apart(table: FeatureTable, apart: ClassTable) -> tuple[cuts.ClassCounts, Frame]:
     """Count the classes in a separate table; return also its ROW and CLASS, without blank lines."""
     owners = _without_blank(_read_columns(apart.files, {ROW: apart.row, CLASS: apart.truth}, table))
     file = apart.files[0].name
-    counted = count_classes(file, [owners], CLASS, table.roles, column=apart.truth)
+    counted = cuts.count_classes(file, [owners], CLASS, table.roles, column=apart.truth)
     check_ids(apart.files, apart.row, table.roles.null_value)
     if table.roles.missing == "error":
         nameless = collect(owners.select(nw.col(ROW).is_null().sum())).item()
         if nameless or sum(counted.missing):
             checks = [missing_value(name) for name in (apart.row, apart.truth)]
-            raise_problems(apart.files, checks, table.roles.null_value)
-    refuse_single_class(file, counted, apart.truth)
+            cuts.raise_problems(apart.files, checks, table.roles.null_value)
+    cuts.refuse_single_class(file, counted, apart.truth)
     return counted, owners
 
 
@@ -208,12 +200,12 @@ def _with_owners(entries: Frame, owners: Frame) -> Frame:
     return entries.join(owners.with_columns(nw.lit(1).alias(KNOWN)), on=ROW, how="left")
 
 
-def _keys(cut: Cut | None) -> list[str]:
+def _keys(cut: cuts.Cut | None) -> list[str]:
     """Return the columns entries are grouped by, with values if the threshold depends on them."""
     return [FEATURE, VALUE] if cut in CUTS_BY_VALUE else [FEATURE]
 
 
-def _check_cut(table: FeatureTable, cut: Cut | None) -> None:
+def _check_cut(table: FeatureTable, cut: cuts.Cut | None) -> None:
     if cut is not None and table.value is None:
         what = "--cut needs numbers, and the sparse table has no value column"
         hint = "omit --cut, or add a third column named value"
@@ -225,7 +217,7 @@ def _check_cut(table: FeatureTable, cut: Cut | None) -> None:
 
 
 def _sum_entries(
-    entries: Frame, classes: ClassCounts, table: FeatureTable, cut: Cut | None
+    entries: Frame, classes: cuts.ClassCounts, table: FeatureTable, cut: cuts.Cut | None
 ) -> nw.DataFrame[Any]:
     """Sum the entries of each feature (and value): n and tp where it is true, gaps where unknown.
 
@@ -255,8 +247,8 @@ def _sum_entries(
 
 
 def _counts(
-    grouped: nw.DataFrame[Any], classes: ClassCounts, table: FeatureTable, cut: Cut | None
-) -> FeatureCounts:
+    grouped: nw.DataFrame[Any], classes: cuts.ClassCounts, table: FeatureTable, cut: cuts.Cut | None
+) -> cuts.FeatureCounts:
     """Convert the sums, ordered by feature and value, into counts of each feature."""
     tp, n, gaps, gap_tp = (
         grouped[name].to_numpy().astype(np.int64) for name in ("tp", "n", "gap", "gap_tp")
@@ -266,22 +258,22 @@ def _counts(
     missing, missing_tp = (np.add.reduceat(part, starts) for part in (gaps, gap_tp))
     positives = classes.positives - missing_tp
     negatives = classes.negatives - (missing - missing_tp)
-    done: Iterable[BinaryFeature]
+    done: Iterable[cuts.BinaryFeature]
     if cut in CUTS_BY_VALUE and cut is not None:
         values = grouped[VALUE].to_numpy().astype(np.float64)
         refuse_infinite(values[n > 0], cut, table.files[0].name, str(table.value))
         columns = (np.split(part, starts[1:]) for part in (values, tp, n - tp))
         # without features there is one empty part
         shown = zip(*columns, zip(positives, negatives, strict=True), strict=False)
-        done = (split_feature(_with_zeros(*one), cut) for one in shown)
+        done = (cuts.split_feature(_with_zeros(*one), cut) for one in shown)
     else:
-        rule: Rule | None = ">=" if isinstance(cut, float) else None
+        rule: cuts.Rule | None = ">=" if isinstance(cut, float) else None
         place = cut if isinstance(cut, float) else np.nan
         pairs = zip(tp.tolist(), n.tolist(), strict=True)
-        done = (BinaryFeature(place, rule, hits, count - hits) for hits, count in pairs)
+        done = (cuts.BinaryFeature(place, rule, hits, count - hits) for hits, count in pairs)
     texts = (str(as_text(name)) for name in feature[starts].to_list())
     features = zip(texts, done, positives, negatives, missing, strict=True)
-    return FeatureCounts.from_features(
+    return cuts.FeatureCounts.from_features(
         (text, table.feature, "term", *rest) for text, *rest in features
     )
 
@@ -317,4 +309,4 @@ def check_sparse_rows(table: FeatureTable) -> None:
         what = "'{value}' where an earlier entry of this row has '{extra}'"
         bad = (truth != known) & pl.col(row).is_not_null()
         checks.append(Check(table.truth, "conflicting-truth", what, bad, known))
-    raise_problems(table.files, checks, table.roles.null_value)
+    cuts.raise_problems(table.files, checks, table.roles.null_value)

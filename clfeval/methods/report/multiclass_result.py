@@ -39,17 +39,10 @@ from clfeval.methods.provenance import (
     counting_notes,
     report_provenance,
 )
+from clfeval.methods.report import comparisons, slice_tests
 from clfeval.methods.report.answer import report_answer, slice_tested_models
 from clfeval.methods.report.baselines import class_baselines, measures_with_baselines
 from clfeval.methods.report.calibration import adjust_calibration_tests, calibration_test_rows
-from clfeval.methods.report.comparisons import (
-    ESTIMATORS,
-    check_reference,
-    compare_models,
-    compared_measures,
-    observed_values,
-    slice_label_estimates,
-)
 from clfeval.methods.report.model_estimates import (
     class_bootstrap_estimates,
     class_label_estimates,
@@ -61,17 +54,6 @@ from clfeval.methods.report.multiclass_estimates import (
     multiclass_probability_rows,
 )
 from clfeval.methods.report.options import ReportOptions, numbers_by_measure
-from clfeval.methods.report.slice_tests import (
-    Complement,
-    Key,
-    SliceEstimates,
-    SliceSize,
-    complement_estimates,
-    multiclass_slice_sizes,
-    slice_test_measures,
-    slice_values,
-    use_default_intervals,
-)
 
 # as the table `models` has them: of probabilities, of labels; f1 is the mean over classes
 OF_PROBABILITIES = ("roc_auc", "brier", "log_loss", "overconfidence", "top_k_accuracy")
@@ -91,15 +73,18 @@ def multiclass_result(
     _refuse_two_class_options(counted, options)
     every = counted.labels()
     whole, digests = every[None], [every[None].digest()]
-    check_reference(whole.models, options, same_rows=True)
+    comparisons.check_reference(whole.models, options, same_rows=True)
     lead = _lead_measure(whole, counted)
-    held = compared_measures(asked, lead, options)
+    held = comparisons.compared_measures(asked, lead, options)
     metrics: dict[tuple[str | None, str], list[Row]] = {}
-    by, sizes = slice_test_measures(asked, several=True), dict[str, tuple[SliceSize, SliceSize]]()
+    by, sizes = (
+        slice_tests.slice_test_measures(asked, several=True),
+        dict[str, tuple[slice_tests.SliceSize, slice_tests.SliceSize]](),
+    )
     for label, patterns in every.items():
         if label is not None:
             left = subtract_part(whole, patterns, "truth", "votes")
-            sizes[label] = multiclass_slice_sizes(whole, patterns, left)
+            sizes[label] = slice_tests.multiclass_slice_sizes(whole, patterns, left)
         for row in multiclass_label_rows(label, patterns, asked, options.interval_settings):
             metrics.setdefault((label, str(row["model"])), []).append(row)
     tests, lost = list[Row](), dict[str, float]()
@@ -121,9 +106,9 @@ def multiclass_result(
 
     def rest_of(
         models: Collection[str], labels: Iterable[str], without: Sequence[str]
-    ) -> dict[Key, Complement]:
+    ) -> dict[slice_tests.Key, slice_tests.Complement]:
         """Return the measures of the rows outside a slice and some other slices."""
-        found, wanted = list[Row](), use_default_intervals(options.interval_settings)
+        found, wanted = list[Row](), slice_tests.use_default_intervals(options.interval_settings)
         for label in labels:
             part = reduce(add, [every[one] for one in (label, *without)])
             left = subtract_part(whole, part, "truth", "votes")
@@ -135,7 +120,9 @@ def multiclass_result(
                     found += multiclass_probability_rows(label, name, less, by, wanted)
         # the worst case of correlation where clusters are in several slices
         rho = -1.0 if any(size.spans for size, _ in sizes.values()) else 0.0
-        return {key: replace(one, rho=rho) for key, one in complement_estimates(found, {})}
+        return {
+            key: replace(one, rho=rho) for key, one in slice_tests.complement_estimates(found, {})
+        }
 
     order = {one.name: place for place, one in enumerate(asked)}
     rows = fill_optional_columns([
@@ -149,7 +136,7 @@ def multiclass_result(
         estimates |= class_bootstrap_estimates(
             counted,
             held,
-            observed_values(rows),
+            comparisons.observed_values(rows),
             whole,
             options.reference,
             options.interval_settings,
@@ -160,7 +147,7 @@ def multiclass_result(
         found = parse_multiclass_measures((text,), counted.order, ordered=counted.ordered)
         return [one.name for one in found if one.by == "name"]
 
-    best, found = compare_models(estimates, held, rows, whole, called, options, counted)
+    best, found = comparisons.compare_models(estimates, held, rows, whole, called, options, counted)
     compared_rows, tested = found.get("comparisons", []), best.get(lead)
     scored = OF_PROBABILITIES if any(row["measure"] == "roc_auc" for row in rows) else ()
     models = model_rows(
@@ -180,13 +167,13 @@ def multiclass_result(
     )  # fmt: skip
     told = list[Answer]()
     if sizes:
-        found_slices, more_rows, told = SliceEstimates(
-            slice_values(rows), by, sizes, options.confidence, sample.facets
+        found_slices, more_rows, told = slice_tests.SliceEstimates(
+            slice_tests.slice_values(rows), by, sizes, options.confidence, sample.facets
         ).results(
             slice_tested_models(firsts, lead, options.reference, sample.roles.model),
             rest_of(whole.models, sizes, ()),
             lambda model, labels, without: rest_of([model], labels, without), {}, estimates,
-            slice_label_estimates(every, held, lead, options, class_label_estimates),
+            comparisons.slice_label_estimates(every, held, lead, options, class_label_estimates),
             numbers_by_measure(options.margin, called), options,
         )  # fmt: skip
         tables |= found_slices
@@ -194,7 +181,7 @@ def multiclass_result(
     if options.dummies:
         held_up = measures_with_baselines(asked)
         tables["baselines"] = sorted(
-            class_baselines(whole, held_up, observed_values(rows), options.seed),
+            class_baselines(whole, held_up, comparisons.observed_values(rows), options.seed),
             key=lambda row: [one.name for one in held_up].index(str(row["measure"])),
         )
     return Document(
@@ -255,7 +242,7 @@ def model_rows(
     found: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in metrics:
         mine = found.setdefault((row["slice"], row["model"]), {})
-        if row["estimator"] in ESTIMATORS:
+        if row["estimator"] in comparisons.ESTIMATORS:
             mine[str(row["measure"])] = row["value"]
     none, ties = Estimate(None, reason="needs_scores"), {} if tested is None else tested.ties
     return [

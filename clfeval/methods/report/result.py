@@ -49,6 +49,7 @@ from clfeval.methods.provenance import (
     prefix_threshold,
     report_provenance,
 )
+from clfeval.methods.report import comparisons
 from clfeval.methods.report.answer import (
     bound_notes,
     report_answer,
@@ -60,16 +61,6 @@ from clfeval.methods.report.baselines import (
     dummy_baselines,
     label_baselines,
     measures_with_baselines,
-)
-from clfeval.methods.report.comparisons import (
-    average_over_runs,
-    check_reference,
-    compare_models,
-    compared_measures,
-    observed_values,
-    runs_as_slices,
-    slice_label_estimates,
-    with_bounds,
 )
 from clfeval.methods.report.heterogeneity import heterogeneity_rows
 from clfeval.methods.report.model_estimates import identical_columns
@@ -95,9 +86,9 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
     if options.runs:
         from clfeval.methods.measurement.run_means import Runs
 
-        each, runs = runs_as_slices(options, sample), Runs.from_sample(sample)
+        each, runs = comparisons.runs_as_slices(options, sample), Runs.from_sample(sample)
         within = replace(options, reference=runs.reference(options.reference))
-        return average_over_runs(each, _report(each, within), runs, options)
+        return comparisons.average_over_runs(each, _report(each, within), runs, options)
     return _report(sample, options)
 
 
@@ -108,7 +99,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     if sample.counted is not None and sample.counted.multiclass:
         return multiclass_result(sample, sample.counted, options)
     patterns = None if hidden else sample.patterns.get(None)
-    check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
+    comparisons.check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     if options.uses_thresholds:
         from clfeval.methods.report.threshold_rules import check_scores_available
 
@@ -124,7 +115,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     counts, counted, scored = sample.slices[None], sample.counted, ScoreResults()
     uncut = {} if counted is None else counted.uncut
     lead = LEAD_OF_SCORES if has_scored_model(sample) else LEAD_OF_LABELS
-    held = [one for one in compared_measures(asked, lead, options)
+    held = [one for one in comparisons.compared_measures(asked, lead, options)
             if not takes_scores(one) or counted is None or counted.compares_scores]  # fmt: skip
     rows = label_measure_rows(sample, asked, options.interval_settings) + unscored_model_rows(
         sample, asked
@@ -156,11 +147,11 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             estimates.get(lead), "models", counts.models):  # fmt: skip
         by, instead = LEAD_OF_LABELS, lead
         estimates |= _net_benefit(sample)
-    best, found = compare_models(
+    best, found = comparisons.compare_models(
         estimates, held, judged, patterns, _measure_table_names, options, counted, uncut
     )
     tested, compared_rows = best.get(lead), found.pop("comparisons", [])
-    compared_rows = with_bounds(compared_rows, estimates)
+    compared_rows = comparisons.with_bounds(compared_rows, estimates)
     firsts, told = _model_rows(sample, whole_table_rows(judged), tested), list[Answer]()
     if instead is not None and NET_BENEFIT in estimates:  # of labels, as the reference has
         one = estimates[NET_BENEFIT]
@@ -188,7 +179,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         of_models = slice_tested_models(firsts, lead, options.reference, sample.roles.model)
         positives = {label: one.display_units("positives").max().item()
                      for label, one in sample.slices.items() if label is not None}  # fmt: skip
-        inside = slice_label_estimates(
+        inside = comparisons.slice_label_estimates(
             sample.patterns, held, lead, options, partial(label_estimates, without=uncut)
         )
         found_slices, more_rows, told = SliceEstimates(
@@ -260,7 +251,7 @@ def _baseline_rows(
 ) -> list[Row]:
     """Return the rows of baselines in the order of measures, constant predictions last."""
     counts, patterns = sample.slices[None], sample.patterns.get(None)
-    held, values = measures_with_baselines(asked), observed_values(judged)
+    held, values = measures_with_baselines(asked), comparisons.observed_values(judged)
     alike = not counts.fractional and (patterns is None or patterns.clusters is None)
     cuts = {*sample.thresholds.values()}
     constant = [one for one in held if one.name != NET_BENEFIT or len(cuts) == 1]

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from clfeval import formatting
 from clfeval.document import Cell, Document, Estimate, Row, as_estimate, comparable_rows, sort_value
 from clfeval.document.rows import RowsBySlice, rows_where
-from clfeval.formatting import (
-    format_class_ratio,
-    format_close,
-    format_count,
-    format_share,
-    quote_if_ambiguous,
-)
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.pages.schema import Sign, Source, TableView
@@ -117,7 +111,7 @@ class TableContext:
         rows: Sequence[Row] | None = None, **more: Any,
     ) -> TableView:  # fmt: skip
         """Return a view of rows of a table, with more digits where they are close to 0 or 1."""
-        return TableView(table, title, columns, rows, **{"write": format_close, **more})
+        return TableView(table, title, columns, rows, **{"write": formatting.format_close, **more})
 
     def swept(self, table: str) -> Sequence[Row]:
         """Return the rows of a table that are of swept odds: they are of no slice."""
@@ -134,18 +128,18 @@ def format_population(row: Row) -> str:
 
 def format_odds(row: Row) -> str:
     """Return the odds as text; a sample without one of the classes has none."""
-    return ABSENT if row["odds"] is None else format_class_ratio(row["odds"])
+    return ABSENT if row["odds"] is None else formatting.format_class_ratio(row["odds"])
 
 
 def format_prevalence(share: Cell) -> str:
     """Return a prevalence as text, with three digits or as it was given."""
-    return format_share(share) if isinstance(share, float) else format_exact(share)
+    return formatting.format_share(share) if isinstance(share, float) else format_exact(share)
 
 
 def format_some_names(names: Sequence[str]) -> str:
     """Return the names of some models, and the number of the rest."""
     left = len(names) - FEW
-    return ", ".join(map(quote_if_ambiguous, names[:FEW])) + (
+    return ", ".join(map(formatting.quote_if_ambiguous, names[:FEW])) + (
         f" and {left} more" if left > 0 else ""
     )
 
@@ -187,7 +181,7 @@ def main_table(look: TableContext) -> TableView:
     words = {lead: f"per row; {describe_costs(look.result)}"} if staked else {}
     alone = majority_class_note([row["prevalence"] for row in rows])
     if stakes_of := look.result.parameters.get("cost"):
-        t = format_share(OutcomeCosts(**stakes_of).probability)
+        t = formatting.format_share(OutcomeCosts(**stakes_of).probability)
         words.setdefault("net_benefit", f"(TP - FP × t / (1 - t)) / rows, t = {t} (from the costs)")
     words["tar"] = "; ".join(filter(None, ["accuracy", alone]))
     columns: dict[str, Source] = {
@@ -262,7 +256,7 @@ def slice_table(look: TableContext, main: TableView) -> Iterator[TableView]:
 def _tied_count(row: Row) -> str:
     """Return the number of models of a slice that are tied with its best one."""
     undecided = row["tied"] if isinstance(row["tied"], list) else []
-    return "none" if row["winner"] is not None else format_count(len(undecided), "other")
+    return "none" if row["winner"] is not None else formatting.format_count(len(undecided), "other")
 
 
 def leading_order(result: Document) -> Mapping[str, int]:

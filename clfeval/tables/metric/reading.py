@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table_error
+from clfeval.tables import invalid_cells
 from clfeval.tables.csv import (
     ENCODING_HINT,
     compute_fingerprint,
@@ -22,13 +23,6 @@ from clfeval.tables.csv import (
 )
 from clfeval.tables.frames import engine_errors, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, table_paths
-from clfeval.tables.invalid_cells import (
-    ROW,
-    converting_engine_errors,
-    read_head,
-    title_error,
-    with_delimiter,
-)
 from clfeval.tables.layouts.counts_file import refuse_counts
 from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
 from clfeval.tables.row_selection import filtered_rows
@@ -39,7 +33,7 @@ from clfeval.tables.source import BINARY, FRAME, SourceFile, open_sources
 def read_grid(table: Any, said: Input) -> Grid:
     """Read one path, or a data frame; null values become None, blank records are skipped."""
     if paths := table_paths(table):
-        with open_sources(paths, said) as sources, converting_engine_errors(sources):
+        with open_sources(paths, said) as sources, invalid_cells.converting_engine_errors(sources):
             refuse_counts(sources, "add --from predictions")
             if len(sources) != 1:
                 raise UsageError.new("more than one metric table; give one", "several-tables")
@@ -59,11 +53,11 @@ def read_grid(table: Any, said: Input) -> Grid:
     if said.where is None:
         return grid
     texts = pl.DataFrame({name: grid.texts(i) for i, name in enumerate(grid.columns)})
-    frame = texts.with_columns(pl.Series(ROW, grid.rows)).lazy()
+    frame = texts.with_columns(pl.Series(invalid_cells.ROW, grid.rows)).lazy()
     file = TableFile(grid.name, grid.columns, native=nw.from_native(frame), numbered=True)
     taken = filtered_rows(file, said.where).native
     assert taken is not None
-    rows = {*taken.collect()[ROW].to_list()}
+    rows = {*taken.collect()[invalid_cells.ROW].to_list()}
     return grid.taking([i for i, row in enumerate(grid.rows) if row in rows])
 
 
@@ -90,7 +84,7 @@ def _of_file(source: SourceFile, id_column: str | None) -> Grid:
 
 def _of_text(source: SourceFile, *, plain: bool) -> Grid:
     """Read delimited text; plain: it is UTF-8 without NUL and without carriage returns."""
-    source, head = read_head(source)
+    source, head = invalid_cells.read_head(source)
     other = other_delimiter(source, head.columns)
     records = list(read_records(source)) if plain else []
     if {len(record) for _, record in records} != {len(head.columns)}:  # blank lines, or ragged rows
@@ -98,8 +92,8 @@ def _of_text(source: SourceFile, *, plain: bool) -> Grid:
             inspect_structure(source, head.columns)
         except DataError as error:
             if other is not None:
-                raise with_delimiter(error, other, head.columns) from error
-            raise title_error(source) or error from error
+                raise invalid_cells.with_delimiter(error, other, head.columns) from error
+            raise invalid_cells.title_error(source) or error from error
         records = list(read_records(source))
     body = [(row, record) for row, record in records if record and row > head.header_row]
     cells = tuple([record[i] for _, record in body] for i in range(len(head.columns)))
