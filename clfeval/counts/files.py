@@ -14,7 +14,7 @@ from clfeval.counts.evaluated_rows import EvaluatedRows
 from clfeval.counts.read_files import (
     PATTERNS,
     SCORES,
-    counts_digest,
+    digests,
     exact_keys,
     format_bits,
     score_counts_by_slice,
@@ -23,8 +23,6 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import UsageError
 from clfeval.tables.frames import as_text, collect, concatenate_frames, is_missing, nw, pl
 from clfeval.tables.layouts.counts_file import METADATA, SCHEMA
-
-FEWEST = 50  # rows of a table that is not another one by chance
 
 
 def as_counts_file(result: Any) -> bytes:
@@ -54,8 +52,7 @@ def count_table(counted: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
     frames += [_score_frame(counted, i, names) for i in scored]
     table, about = pl.concat(frames), _describe(counted)
     table = table.sort([name for name in table.columns if name not in ("n", "lo", "hi")])
-    few = about["rows"] < FEWEST
-    return table, {**about, "parts": [] if few else [counts_digest(table, about)]}
+    return table, {**about, "parts": digests(table, about)}
 
 
 def _describe(counted: Any) -> dict[str, Any]:
@@ -70,7 +67,7 @@ def _describe(counted: Any) -> dict[str, Any]:
         "edges": {name: list(edges) for name, edges in columns.edges.items()},
         "missing": counted.roles.missing, "threshold": [*counted.roles.threshold.items()],
         "scores": format_bits(counted.bits), "rows": counted.patterns.n.sum().item(),
-        "dropped": sum(file.dropped for file in counted.files),
+        "dropped": sum(file.dropped for file in counted.files), "joint": {},
     }  # fmt: skip
 
 

@@ -9,7 +9,15 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.counts.buckets import BITS, FIXED, Buckets
-from clfeval.counts.read_files import OTHER, PATTERNS, RUNS, SCORES, exact_keys, fold_scores
+from clfeval.counts.read_files import (
+    OTHER,
+    PATTERNS,
+    RUNS,
+    SCORES,
+    digests,
+    exact_keys,
+    fold_scores,
+)
 from clfeval.errors import DataError
 from clfeval.tables.frames import pl
 
@@ -43,7 +51,8 @@ def hide_small_cells(
     more = {"rows": shown, "min_cell": least, "scores": RUNS, "uncut": _ranges(found, about),
             "hidden": hidden if hidden == 0 or hidden >= least else None,
             "dropped": dropped if dropped >= least else 0}  # fmt: skip
-    return found, {**{name: about[name] for name in about if name != "joint"}, **more, "parts": []}
+    about = {**about, **more, "joint": {}}
+    return found, {**about, "parts": digests(found, about)}
 
 
 def _ranges(table: pl.DataFrame, about: Mapping[str, Any]) -> dict[str, list[float]]:

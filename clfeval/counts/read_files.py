@@ -26,6 +26,7 @@ PATTERNS, SCORES = "patterns", "scores"  # blocks
 RUNS = "runs"  # of scores, in the description of a file: buckets joined to hide small cells
 OTHER = "(other)"  # combinations of labels that are too rare to be counted alone
 EXACT = "exact"
+FEWEST = 50  # rows of a table that is not another one by chance
 COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, besides the slices
 
 
@@ -57,9 +58,9 @@ class StoredCounts:
 def read_counts(opened: Predictions) -> dict[str, Any]:
     """Read counts files, and add their counts; return the fields of `PredictionCounts`."""
     roles, columns = opened.roles, opened.columns
-    about: dict[str, Any] = dict(read_description(opened.files[0]) or {})
-    others = [read_description(file) or {} for file in opened.files[1:]]
-    for more in others:
+    told = [read_description(file) or {} for file in opened.files]
+    about: dict[str, Any] = {**told[0], "uncut": {**told[0]["uncut"]}}
+    for more in told[1:]:
         about["classes"] = sorted({*about["classes"], *more["classes"]}, key=natural_sort_key)
         about["parts"] = sorted([*about["parts"], *more["parts"]])
         for name, (low, high) in more["uncut"].items():
@@ -68,14 +69,12 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
         about |= {name: about[name] + more[name] for name in ("rows", "dropped")}
     parts = [file.native.to_native() for file in opened.files if file.native is not None]
     by = [f"b{j}" for j in range(len({name for facet in about["facets"] for name in facet}))]
-    table, about["scores"] = _merge(parts, by, [about, *others], roles.scores)
-    joint = _merge_joint_sums([about, *others])
-    if hides := [one for one in (about, *others) if "min_cell" in one]:
+    table, about["scores"] = _merge(parts, by, told, roles.scores)
+    if hides := [one for one in told if "min_cell" in one]:
         left_out = [one["hidden"] for one in hides]
         about |= {"min_cell": min(one["min_cell"] for one in hides),
                   "hidden": None if None in left_out else sum(left_out)}  # fmt: skip
-    about.pop("joint", None)
-    about |= {"joint": joint} if joint else {}
+    about["joint"] = joint = _merge_joint_sums(told)
     usable = joint["sums"] if joint and joint["against"] == counts_digest(table, about) else {}
     names = [f"b{j}" for j in range(len(columns.by))]
     if columns.by == (FILE,) and not about["facets"]:
@@ -83,10 +82,9 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
         stems = [file.display_name.removesuffix(SUFFIX) for file in opened.files]
         if len({*stems}) < len(stems):  # in folders
             stems = [file.name.removesuffix(SUFFIX) for file in opened.files]
-        parts = [
-            part.with_columns(b0=pl.lit(stem)) for part, stem in zip(parts, stems, strict=True)
-        ]
-        table, _ = _merge(parts, names, [about, *others], roles.scores)
+        parts = [part.with_columns(b0=pl.lit(stem))
+                 for part, stem in zip(parts, stems, strict=True)]  # fmt: skip
+        table, _ = _merge(parts, names, told, roles.scores)
     texts = dict(zip(columns.by, names, strict=True))
     check_sums(table, about, opened.files[0].name)
     patterns = table.filter(block=PATTERNS)
@@ -113,10 +111,9 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
     scores: dict[int, Mapping[str | None, ScoreCounts]] = {}
     for i, model in enumerate(columns.models):
         if model.kind != "label":
-            mine = table.filter((pl.col("block") == SCORES) & (pl.col("model") == model.name))
+            mine = table.filter(block=SCORES, model=model.name)
             scores[i] = score_counts_by_slice(mine, columns.facets, texts)
     tasks = start_fingerprints(opened.files)
-    told = [read_description(file) or {} for file in opened.files]
     files = tuple(input_file(file, task, one["rows"], one["dropped"])
                   for file, task, one in zip(opened.files, tasks, told, strict=True))  # fmt: skip
     thresholds = {name: np.inf if cut is None else cut for name, cut in about["thresholds"].items()}
@@ -147,6 +144,11 @@ def counts_digest(table: pl.DataFrame, about: Mapping[str, Any]) -> str:
     return found.hexdigest()
 
 
+def digests(table: pl.DataFrame, about: Mapping[str, Any]) -> list[str]:
+    """Return the digest of counts as a list, empty for so few rows that others may be equal."""
+    return [counts_digest(table, about)] if about["rows"] >= FEWEST else []
+
+
 def _merge(
     parts: Sequence[pl.LazyFrame], by: Sequence[str], files: Sequence[Any], asked: str | None
 ) -> tuple[pl.DataFrame, str]:
@@ -173,10 +175,9 @@ def fold_scores(table: pl.DataFrame, bits: int, thresholds: Mapping[str, float |
     """Return counts with all scores in buckets, from single scores or smaller buckets."""
     keys = [name for name in table.columns if name not in ("n", "m1", "m2", "lo", "hi")]
     parts = [table.filter(pl.col("block") != SCORES)]
-    for name, rows in (
-        table.filter(pl.col("block") == SCORES).partition_by("model", as_dict=True).items()
-    ):
-        made = with_buckets(nw.from_native(rows.lazy()), "lo", bits, thresholds[str(name[0])])
+    for rows in table.filter(block=SCORES).partition_by("model"):
+        cut = thresholds[rows["model"][0]]
+        made = with_buckets(nw.from_native(rows.lazy()), "lo", bits, cut)
         terms = {f"m{i}": pl.coalesce(f"m{i}", pl.col(f"d{i}") * pl.col("n")) for i in (1, 2)}
         parts.append(made.to_native().with_columns(**terms).select(table.columns).collect())
     return _sum_counts(pl.concat(parts).lazy(), keys)
@@ -227,8 +228,7 @@ def score_counts_by_slice(
     texts: the columns b0.. of the slices by name.
     """
     names = ("key", "truth", "n", "m1", "m2", "lo", "hi")
-    columns = (table[name].fill_null(0).to_numpy() for name in names)
-    key, truth, n, m1, m2, low, high = columns
+    key, truth, n, m1, m2, low, high = (table[name].fill_null(0).to_numpy() for name in names)
     bucketed, run = table["m1"].null_count() < len(table), table["pattern"].is_not_null()
     if run.any():  # with the same ends they are one
         ends_of = pl.format("{} {}", "key", pl.col("pattern").fill_null(""))
