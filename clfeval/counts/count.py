@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from clfeval.counts import settings
 from clfeval.counts.buckets import BITS
 from clfeval.counts.classes import (
     ClassPatterns,
@@ -35,16 +36,6 @@ from clfeval.counts.invalid_rows import (
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_error, weight_unit
 from clfeval.counts.read_files import EXACT, StoredCounts, parse_bits, read_counts
 from clfeval.counts.scores import ScoreCounts, TopRows, count_model_scores, find_top_rows
-from clfeval.counts.settings import (
-    CountSettings,
-    check_structure,
-    convert_read_error,
-    input_file,
-    is_multiclass,
-    raw_values_of,
-    resolve_settings,
-    with_label_thresholds,
-)
 from clfeval.document import InputFile
 from clfeval.errors import bad_option
 from clfeval.records import dataclass, field, replace
@@ -91,7 +82,7 @@ class PredictionCounts:
 
     @classmethod
     def from_patterns(
-        cls, judged: PatternCheck, settled: CountSettings, top: TopRows | None = None
+        cls, judged: PatternCheck, settled: settings.CountSettings, top: TopRows | None = None
     ) -> PredictionCounts:
         """Build from checked patterns."""
         grouped, models, positive = judged.grouped, settled.columns.models, settled.positive
@@ -101,8 +92,8 @@ class PredictionCounts:
             rows = grouped.rows * (grouped.origin == index)
             evaluated, lost = int(rows[~judged.missing].sum()), int(rows[out].sum()) + file.lost
             first, *others = file.files  # rows of several files are counted in the first
-            files += (input_file(first, next(tasks), evaluated, lost),)
-            files += tuple(input_file(one, next(tasks), 0) for one in others)
+            files += (settings.input_file(first, next(tasks), evaluated, lost),)
+            files += tuple(settings.input_file(one, next(tasks), 0) for one in others)
         order = class_order(judged, settled)
         uncut = judged.unbounded if settled.roles.ranks else {}
         thresholds: dict[str, float | None] = dict.fromkeys(model.name for model in models)
@@ -111,8 +102,10 @@ class PredictionCounts:
             if model.kind != "label" and model.name not in uncut and np.isfinite(cut):
                 thresholds[model.name] = cut
         votes = zip(models, grouped.votes, strict=True)
-        labels = tuple(raw_values_of(v, positive) if m.kind == "label" else () for m, v in votes)
-        truth, complete = raw_values_of(grouped.truth, positive), not judged.missing.any()
+        labels = tuple(
+            settings.raw_values_of(v, positive) if m.kind == "label" else () for m, v in votes
+        )
+        truth, complete = settings.raw_values_of(grouped.truth, positive), not judged.missing.any()
         rows_in_all = sum(file.rows for file in files)
         kept = EvaluatedRows(settled, grouped.mode, truth, labels, complete, rows_in_all)
         return cls(
@@ -145,7 +138,7 @@ class PredictionCounts:
     @property
     def multiclass(self) -> bool:
         """True if more than two classes are evaluated, without a positive one."""
-        return is_multiclass(self.classes, self.roles, self.models)
+        return settings.is_multiclass(self.classes, self.roles, self.models)
 
     @property
     def ordered(self) -> bool:
@@ -278,7 +271,9 @@ def count_predictions(
     if top is not None and opened.roles.threshold:
         raise bad_option("--top and --threshold cannot be combined")
     try:
-        counted = _count_patterns(resolve_settings(opened), any_range=any_range or top is not None)
+        counted = _count_patterns(
+            settings.resolve_settings(opened), any_range=any_range or top is not None
+        )
         if counted.roles.scores not in (None, EXACT):
             _ = counted.bits  # raises where buckets are impossible
         if top is None:
@@ -288,19 +283,19 @@ def count_predictions(
         settled = replace(settled, thresholds={**settled.thresholds, **cuts})
         return _count_patterns(settled, any_range=True, top=highest)
     except engine_errors() as error:
-        raise convert_read_error(opened.files, error) from error
+        raise settings.convert_read_error(opened.files, error) from error
 
 
 def _count_patterns(
-    settled: CountSettings, *, any_range: bool, top: TopRows | None = None
+    settled: settings.CountSettings, *, any_range: bool, top: TopRows | None = None
 ) -> PredictionCounts:
     if settled.strange:
-        check_structure(settled.files, settled.tasks)
+        settings.check_structure(settled.files, settled.tasks)
         settled.refuse_similar_labels(dict.fromkeys(settled.classes, 0), settled.strange)
         refuse_invalid_rows(settled, settled.classes, settled.strange)
     while True:
         if settled.related is None:
-            settled = with_label_thresholds(settled)
+            settled = settings.with_label_thresholds(settled)
         grouped = group_rows(settled)  # the one pass
         judged = check_patterns(grouped, settled)
         better = corrected_settings(judged, settled)

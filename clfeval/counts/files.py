@@ -9,16 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from clfeval.counts import read_files
 from clfeval.counts.buckets import MOST_DISTINCT, with_buckets
 from clfeval.counts.evaluated_rows import EvaluatedRows
-from clfeval.counts.read_files import (
-    PATTERNS,
-    SCORES,
-    digests,
-    exact_keys,
-    format_bits,
-    score_counts_by_slice,
-)
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import UsageError
 from clfeval.tables.frames import as_text, collect, concatenate_frames, is_missing, nw, pl
@@ -52,7 +45,7 @@ def count_table(counted: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
     frames += [_score_frame(counted, i, names) for i in scored]
     table, about = pl.concat(frames), _describe(counted)
     table = table.sort([name for name in table.columns if name not in ("n", "lo", "hi")])
-    return table, {**about, "parts": digests(table, about)}
+    return table, {**about, "parts": read_files.digests(table, about)}
 
 
 def _describe(counted: Any) -> dict[str, Any]:
@@ -66,7 +59,7 @@ def _describe(counted: Any) -> dict[str, Any]:
         "facets": [list(names) for names in columns.facets], "by": list(counted.roles.by),
         "edges": {name: list(edges) for name, edges in columns.edges.items()},
         "missing": counted.roles.missing, "threshold": [*counted.roles.threshold.items()],
-        "scores": format_bits(counted.bits), "rows": counted.patterns.n.sum().item(),
+        "scores": read_files.format_bits(counted.bits), "rows": counted.patterns.n.sum().item(),
         "dropped": sum(file.dropped for file in counted.files), "joint": {},
     }  # fmt: skip
 
@@ -82,7 +75,7 @@ def _pattern_frame(counted: Any, by: Sequence[str]) -> pl.DataFrame:
         table = nw.from_native(pl.DataFrame({"t": whole.truth, "w": whole.n, **columns}))
     bits = np.column_stack([table[name].to_numpy().astype(bool) for name in votes])
     patterns = ["".join("01"[bit] for bit in row) for row in bits.tolist()]
-    return _frame(PATTERNS, table, by, table["t"], table["w"], pattern=patterns)
+    return _frame(read_files.PATTERNS, table, by, table["t"], table["w"], pattern=patterns)
 
 
 def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
@@ -92,8 +85,8 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     if counted.bits is None:
         table = collect(rows.group_by("t", f"s{i}", *by).agg(nw.col("w").sum()))
         scores = table[f"s{i}"].to_numpy()
-        return _frame(SCORES, table, by, table["t"], table["w"], model=model,
-                      key=exact_keys(scores), lo=scores, hi=scores)  # fmt: skip
+        return _frame(read_files.SCORES, table, by, table["t"], table["w"], model=model,
+                      key=read_files.exact_keys(scores), lo=scores, hi=scores)  # fmt: skip
     rows = with_buckets(rows, f"s{i}", counted.bits, counted.thresholds[model])
     n = nw.col("w").cast(nw.Int64)
     if counted.kept.settled.columns.weight is not None:
@@ -102,7 +95,7 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     table = collect(rows.group_by("t", "key", *by).agg(*sums))
     given = {name: table[name].to_numpy() for name in ("key", "lo", "hi")}
     given |= {f"m{i}": table[f"d{i}"].to_numpy() for i in (1, 2)}
-    return _frame(SCORES, table, by, table["t"], table["w"], model=model, **given)
+    return _frame(read_files.SCORES, table, by, table["t"], table["w"], model=model, **given)
 
 
 def has_many_scores(counted: Any) -> bool:
@@ -148,4 +141,6 @@ def bucketed_scores(counted: Any, i: int) -> dict[str | None, ScoreCounts]:
     columns = counted.kept.settled.columns
     names = [f"b{j}" for j in range(len(columns.by))]
     table = _score_frame(counted, i, names)
-    return score_counts_by_slice(table, columns.facets, dict(zip(columns.by, names, strict=True)))
+    return read_files.score_counts_by_slice(
+        table, columns.facets, dict(zip(columns.by, names, strict=True))
+    )

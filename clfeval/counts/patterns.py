@@ -11,12 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clfeval.arrays import MOST, Bools, Counts, Floats, Ints, Number
-from clfeval.counts.clusters_and_weights import (
-    Owned,
-    Owners,
-    concatenate_statistics,
-    merge_equal_rows,
-)
+from clfeval.counts import clusters_and_weights
 from clfeval.records import dataclass, replace
 from clfeval.tables.frames import Frame, collect, nw
 from clfeval.tables.layouts.long import CountsRow
@@ -125,7 +120,7 @@ def add_statistics(
     if names != others:
         which = f": {names[0]} and {others[0]}" if len(given) == 1 else ""
         raise ValueError(f"different {', or different '.join(given)}{which}")
-    parts, n, owners = concatenate_statistics(one, other, *columns)
+    parts, n, owners = clusters_and_weights.concatenate_statistics(one, other, *columns)
     return build(*names, *parts, n, common_unit(one, other), owners=owners)
 
 
@@ -151,16 +146,16 @@ class PatternCounts(WeightedCounts):
     votes: Bools
     n: Counts
     unit: float = 1
-    clusters: Owned | None = None
+    clusters: clusters_and_weights.Owned | None = None
 
     @classmethod
     def from_votes(
         cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts, unit: float = 1, *,
-        owners: Owners | None = None,
+        owners: clusters_and_weights.Owners | None = None,
     ) -> PatternCounts:  # fmt: skip
         """Merge equal patterns, drop those of count 0 and sort; owners: as in `clusters`."""
         packed = np.packbits(np.column_stack([truth, votes]), axis=1)
-        first, total, clusters = merge_equal_rows([*packed.T], n, owners)
+        first, total, clusters = clusters_and_weights.merge_equal_rows([*packed.T], n, owners)
         return cls(tuple(models), truth[first], votes[first], total, unit, clusters)
 
     def __add__(self, other: PatternCounts) -> PatternCounts:
@@ -259,7 +254,7 @@ class TargetCounts(WeightedCounts):
     alarms: Bools
     alarm_n: Counts
     unit: float = 1
-    clusters: Owned | None = None
+    clusters: clusters_and_weights.Owned | None = None
 
 
 CELLS = ("tp", "fp", "fn", "tn")

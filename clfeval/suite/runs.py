@@ -17,17 +17,8 @@ from clfeval.errors import UsageError, list_names, suggestion
 from clfeval.options.declaration import READING, as_list, options_of
 from clfeval.output_files import target_path
 from clfeval.records import dataclass, replace
-from clfeval.suite import run_options
+from clfeval.suite import run_options, schema
 from clfeval.suite.reading import BatchDeclaration, BatchErrors, Node
-from clfeval.suite.schema import (
-    LIMITS,
-    RUN,
-    RunKeys,
-    all_run_keys,
-    names_a_file,
-    report_unknown_key,
-    run_keys,
-)
 from clfeval.tables.input import Input, split_path
 from clfeval.tables.source import display_name
 
@@ -45,7 +36,7 @@ class Run:
 
     name: str
     group: str
-    keys: RunKeys
+    keys: schema.RunKeys
     input: tuple[str, ...] | run_options.RunLink | None
     options: Mapping[str, Any]
     given: Mapping[str, Node]
@@ -73,7 +64,9 @@ class Run:
     @property
     def reads(self) -> tuple[str, ...]:
         """Every file it reads, by name or pattern: table, others, baseline."""
-        given = [self.options.get(one.name) for one in self.keys.options if names_a_file(one)]
+        given = [
+            self.options.get(one.name) for one in self.keys.options if schema.names_a_file(one)
+        ]
         others = [one for value in given for one in as_list(value) if isinstance(one, str)]
         return (*(split_path(path)[1] for path in self.files), *others)
 
@@ -110,10 +103,10 @@ def build_runs(sheet: BatchDeclaration, output: type, wrong: BatchErrors) -> lis
         if keys is None:
             continue
         named = _options_by_name(own, keys, wrong)
-        for key in own.keys() - keys.options_by_name.keys() - {*RUN}:
-            report_unknown_key(own[key], key, keys, wrong)
+        for key in own.keys() - keys.options_by_name.keys() - {*schema.RUN}:
+            schema.report_unknown_key(own[key], key, keys, wrong)
         known = _defaults(sheet, keys, named, wrong)
-        own_gates = [name for name in known if name in LIMITS and name in named]
+        own_gates = [name for name in known if name in schema.LIMITS and name in named]
         lost = tuple(name.replace("_", "-") for name in own_gates if named[name].value != [])
         room = MOST - len(found)
         found += (
@@ -126,14 +119,14 @@ def build_runs(sheet: BatchDeclaration, output: type, wrong: BatchErrors) -> lis
 
 def _keys(
     group: str, own: Mapping[str, Node], sheet: BatchDeclaration, output: type, wrong: BatchErrors
-) -> RunKeys | None:
+) -> schema.RunKeys | None:
     """Return the keys of a run's command; None, with an error reported, for an unknown one."""
     command = own.get("command") or sheet.defaults.get("command")
-    known = all_run_keys(output)
+    known = schema.all_run_keys(output)
     if command is not None:
         word = command.value.replace("_", "-") if isinstance(command.value, str) else None
         if word in COMMANDS:
-            return run_keys(word, output)
+            return schema.run_keys(word, output)
         hint = suggestion(word or "", COMMANDS) or f"use one of {', '.join(COMMANDS)}"
         wrong.add_problem(command, f"command: no command {command.value!r:.60}", hint)
     else:
@@ -142,13 +135,13 @@ def _keys(
         hint = f"add command: NAME, one of {', '.join(COMMANDS)}"
         wrong.add_problem(file.place("runs", group), f"run '{group}' has no command", hint)
     for key, one in own.items():
-        if key not in known and key not in RUN:
-            report_unknown_key(one, key, known, wrong)
+        if key not in known and key not in schema.RUN:
+            schema.report_unknown_key(one, key, known, wrong)
     return None
 
 
 def _options_by_name(
-    given: Mapping[str, Node], keys: RunKeys, wrong: BatchErrors
+    given: Mapping[str, Node], keys: schema.RunKeys, wrong: BatchErrors
 ) -> dict[str, Node]:
     """Return the nodes by the Python name of their options."""
     found: dict[str, Node] = {}
@@ -159,22 +152,24 @@ def _options_by_name(
             wrong.add_problem(
                 one, f"'{one.path[-1]}' and '{before}' are the same option", "keep one"
             )
-        elif name in keys.options_by_name or name in RUN:
+        elif name in keys.options_by_name or name in schema.RUN:
             found[name] = one
     return found
 
 
 def _defaults(
-    sheet: BatchDeclaration, keys: RunKeys, own: Mapping[str, Node], wrong: BatchErrors
+    sheet: BatchDeclaration, keys: schema.RunKeys, own: Mapping[str, Node], wrong: BatchErrors
 ) -> dict[str, Node]:
     """Return the defaults that apply to a run; column roles apply to predictions only."""
-    known = all_run_keys(keys.output)
+    known = schema.all_run_keys(keys.output)
     for key, one in sheet.defaults.items():
-        if key not in known and key not in RUN:
-            report_unknown_key(one, key, known, wrong)
+        if key not in known and key not in schema.RUN:
+            schema.report_unknown_key(one, key, known, wrong)
         elif key in ("inputs", "matrix", "exclude"):
             wrong.add_problem(one, f"'{key}' belongs to a run and cannot be a default")
-    usable = {k: v for k, v in sheet.defaults.items() if k in keys.options_by_name or k in RUN[:2]}
+    usable = {
+        k: v for k, v in sheet.defaults.items() if k in keys.options_by_name or k in schema.RUN[:2]
+    }
     usable |= {k: v for k, v in sheet.defaults.items() if k == "baseline"}
     found = _options_by_name(usable, keys, wrong)
     if "inputs" in own:
@@ -192,7 +187,7 @@ def _defaults(
 
 
 def _expand_run(
-    group: str, given: Mapping[str, Node], keys: RunKeys, wrong: BatchErrors, room: int
+    group: str, given: Mapping[str, Node], keys: schema.RunKeys, wrong: BatchErrors, room: int
 ) -> Iterator[Run]:
     """Yield a run for each combination of a matrix, and for each file of `inputs`."""
     fixed = {k: v for k, v in given.items() if k not in ("command", "matrix", "exclude")}
@@ -273,7 +268,7 @@ def _check_names(runs: Sequence[Run], wrong: BatchErrors) -> None:
 
 
 def combinations(
-    given: Mapping[str, Node], keys: RunKeys, wrong: BatchErrors, room: int
+    given: Mapping[str, Node], keys: schema.RunKeys, wrong: BatchErrors, room: int
 ) -> list[tuple[str, dict[str, Node]]]:
     """Return the combinations of a matrix, with labels; a single empty one without a matrix."""
     if "matrix" not in given:
@@ -289,10 +284,10 @@ def combinations(
         return []
     for key, one in matrix.pairs():
         name = keys.option_name(key.replace("-", "_"))
-        if name in RUN and name != "input":
+        if name in schema.RUN and name != "input":
             wrong.add_problem(one, f"a matrix cannot vary '{key}'")
         elif name not in keys.options_by_name and name != "input":
-            report_unknown_key(one, name, keys, wrong)
+            schema.report_unknown_key(one, name, keys, wrong)
         elif name in axes:
             wrong.add_problem(
                 one, f"{key}: this option is given twice", "keep one list of its values"
@@ -317,7 +312,7 @@ def combinations(
 
 
 def _read_exclusions(
-    given: Node | None, axes: Mapping[str, Sequence[Node]], keys: RunKeys, wrong: BatchErrors
+    given: Node | None, axes: Mapping[str, Sequence[Node]], keys: schema.RunKeys, wrong: BatchErrors
 ) -> list[dict[str, Node]]:
     """Return the combinations to exclude."""
     if given is None:

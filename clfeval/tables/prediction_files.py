@@ -18,7 +18,7 @@ from clfeval.errors import (
     unknown_column_error,
 )
 from clfeval.records import replace
-from clfeval.tables import row_selection
+from clfeval.tables import invalid_cells, row_selection
 from clfeval.tables.align import (
     QUALIFIED_NAME,
     JoinedFile,
@@ -47,12 +47,6 @@ from clfeval.tables.input import (
     split_path,
     table_paths,
 )
-from clfeval.tables.invalid_cells import (
-    check_same_columns,
-    converting_engine_errors,
-    read_head,
-    with_delimiter_hint,
-)
 from clfeval.tables.layouts import long, wide
 from clfeval.tables.layouts.counts_file import are_counts_files, open_counts_files
 from clfeval.tables.scan import Reading, TableFile, check_names, file_of_frame, open_typed
@@ -66,7 +60,7 @@ def open_source(source: SourceFile) -> TableFile:
     """Open a source as a table, with its header if it is text."""
     if not source.text:
         return open_typed(source)
-    source, head = read_head(source)
+    source, head = invalid_cells.read_head(source)
     check_names(source.name, head.columns, row=head.header_row)
     return TableFile(source.name, head.columns, source, head=head)
 
@@ -263,7 +257,7 @@ def _recognise_part(
         elif lent:
             columns = replace(columns, truth="")
     except DataError as error:
-        raise with_delimiter_hint(file, error) from error
+        raise invalid_cells.with_delimiter_hint(file, error) from error
     if layout.gathers or layout.expand is not None:
         what = f"a {layout.name} table; --join needs one row per id and one column per model"
         hint = None
@@ -298,7 +292,7 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
             sources = stack.enter_context(open_sources(paths, roles))
             if name is not None and len(sources) > 1:
                 raise bad_option(f"'{name}' must name one file, not {len(sources)}")
-            stack.enter_context(converting_engine_errors(sources))
+            stack.enter_context(invalid_cells.converting_engine_errors(sources))
             files += [(name, open_source(source)) for source in sources]
         named = row_selection.filter_columns(roles)  # only files with all of them are filtered
         has_them = [{*named} <= {*file.columns} for _, file in files]
@@ -338,10 +332,10 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     if not paths:
         yield (row_selection.filtered_rows(file_of_frame(tables, FRAME), said.where),)
         return
-    with open_sources(paths, said) as sources, converting_engine_errors(sources):
+    with open_sources(paths, said) as sources, invalid_cells.converting_engine_errors(sources):
         files = tuple(map(open_source, sources))
         if not are_counts_files(files):
-            check_same_columns(files)
+            invalid_cells.check_same_columns(files)
         yield tuple(row_selection.filtered_rows(file, said.where) for file in files)
 
 
@@ -381,7 +375,7 @@ def _recognise_predictions(files: tuple[TableFile, ...], roles: Input) -> Predic
     try:
         layout, columns = recognise(files[0].name, peeks, roles)
     except DataError as error:
-        raise with_delimiter_hint(files[0], error) from error
+        raise invalid_cells.with_delimiter_hint(files[0], error) from error
     peeks |= {name: peeks[name].in_bits(pair) for name, pair in columns.bits.items()}
     edges = row_selection.find_bin_edges(files, roles.by, files[0].columns, roles.null_value)
     return Predictions(files, layout, replace(columns, edges=edges), peeks, roles)

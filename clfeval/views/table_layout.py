@@ -11,23 +11,9 @@ from clfeval.document import Cell, Document, Estimate, Gate, GateState, Row
 from clfeval.errors import UsageError, list_names
 from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
 from clfeval.options.syntax import reword_for_python
+from clfeval.pages import schema as schema
 from clfeval.pages import table_parts as parts
 from clfeval.pages.chart import Rank
-from clfeval.pages.schema import (
-    ALL,
-    BASELINE,
-    CHANGES,
-    GATE_CODES,
-    INTERVALS,
-    MOST_CHANGES,
-    PLOTS,
-    SUITE,
-    Column,
-    Source,
-    TableView,
-    comparison_rows,
-    page_of,
-)
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import command_of
 
@@ -42,7 +28,7 @@ GATE_SIGNS: Mapping[GateState, str] = {
     "met": "✅", "missed": "❌", "undefined": "❌", "warned": "⚠️", "skipped": "⏭️",
 }  # fmt: skip
 RANKS = get_args(Rank)
-EVERYWHERE = {ALL, INTERVALS}  # names that apply to the tables of every command
+EVERYWHERE = {schema.ALL, schema.INTERVALS}  # names that apply to the tables of every command
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +88,16 @@ class TextTable:
 class PageTables:
     """The open and the folded tables of a page; wide: with the intervals of all open estimates."""
 
-    opened: tuple[TableView, ...]
-    folded: tuple[TableView, ...]
+    opened: tuple[schema.TableView, ...]
+    folded: tuple[schema.TableView, ...]
     wide: bool
 
 
 def result_headline(result: Document) -> list[str]:
     """Return the headline of a result, in the words of the shell or of Python."""
-    return [reword_for_caller(result, line) for line in page_of(result.command).headline(result)]
+    return [
+        reword_for_caller(result, line) for line in schema.page_of(result.command).headline(result)
+    ]
 
 
 def reword_for_caller(result: Document, text: str) -> str:
@@ -121,24 +109,24 @@ def reword_for_caller(result: Document, text: str) -> str:
 
 def sort_tables(result: Document, names: Collection[str] = (), digits: int = DIGITS) -> PageTables:
     """Return the tables sorted: those requested by option or name, the main one, details."""
-    page, wide = page_of(result.command), not EVERYWHERE.isdisjoint(names)
-    all_of_them = not {BASELINE, ALL}.isdisjoint(names)
+    page, wide = schema.page_of(result.command), not EVERYWHERE.isdisjoint(names)
+    all_of_them = not {schema.BASELINE, schema.ALL}.isdisjoint(names)
     shown = [*baseline_tables(result, every=all_of_them), *page.shown(result, digits)]
     there = {one.name or one.table for one in shown}
     # tables for which the page has no view, with all their columns
-    shown += [TableView(name, name, " ".join(next(iter(result.tables[name]), ())))
+    shown += [schema.TableView(name, name, " ".join(next(iter(result.tables[name]), ())))
               for name in names if name in {*result.tables} - there]  # fmt: skip
     every = [
         replace(one, rank="asked") if (one.name or one.table) in names else one for one in shown
     ]
     every.sort(key=lambda one: RANKS.index(one.rank))
-    opened = [one for one in every if one.rank != "detail" or ALL in names]
+    opened = [one for one in every if one.rank != "detail" or schema.ALL in names]
     return PageTables(tuple(opened), tuple(every[len(opened) :]), wide)
 
 
 def more_table_names(result: Document, page: PageTables, names: Collection[str]) -> list[str]:
     """Return the names of further tables that can be requested."""
-    if ALL in names:
+    if schema.ALL in names:
         return []
     folded = (one.name or one.table for one in page.folded)
     return [*dict.fromkeys((*folded, *(one for one in _group_names(result) if one not in names)))]
@@ -146,10 +134,10 @@ def more_table_names(result: Document, page: PageTables, names: Collection[str])
 
 def check_available(result: Document, names: Collection[str]) -> None:
     """Raise UsageError for names of which this result has nothing, though another may."""
-    if {*names} <= {*result.tables, ALL}:
+    if {*names} <= {*result.tables, schema.ALL}:
         return
-    page = page_of(result.command)
-    there = {*result.tables, *_group_names(result), *_plot_names(result), ALL}
+    page = schema.page_of(result.command)
+    there = {*result.tables, *_group_names(result), *_plot_names(result), schema.ALL}
     shown = (*baseline_tables(result, every=True), *page.shown(result, DIGITS))
     there |= {one.name or one.table for one in shown}
     for name in names:
@@ -169,23 +157,23 @@ def _group_names(result: Document) -> Iterator[str]:
     """Yield the names of groups that this result has: intervals, plots."""
     first = next(iter(result.tables.values()), ())
     if any(parts.format_interval(cell) for row in first[:1] for cell in row.values()):
-        yield INTERVALS
+        yield schema.INTERVALS
     if any(_plot_names(result)):
-        yield PLOTS
+        yield schema.PLOTS
 
 
 def _plot_names(result: Document) -> Iterator[str]:
     """Yield the names of the plots of this result; the diamond, not a chart, is always one."""
-    page = page_of(result.command)
+    page = schema.page_of(result.command)
     yield from (chart.name for chart in page.charts(result))
     yield from page.plots if page.command == "phidelta" else ()
 
 
 def layout_table(
-    shown: TableView, result: Document, digits: int = DIGITS, *, wide: bool = True
+    shown: schema.TableView, result: Document, digits: int = DIGITS, *, wide: bool = True
 ) -> TextTable:
     """Return the laid out columns of a table, with intervals, if `wide` of all estimates."""
-    page = page_of(result.command)
+    page = schema.page_of(result.command)
     declared = {column.name: column for column in page.table(shown.table).columns}
     every = result.tables.get(shown.table, ()) if shown.rows is None else shown.rows
     rows = every[: shown.most]
@@ -228,7 +216,7 @@ def layout_table(
     return TextTable(title, tuple(strips), note, main, kept, signs, taken)
 
 
-def _row_signs(shown: TableView, result: Document, rows: Sequence[Row]) -> tuple[str, ...]:
+def _row_signs(shown: schema.TableView, result: Document, rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the signs of the models that the answer names as the best or as tied with it."""
     if shown.places is not None:
         placed = tuple({"best": BEST, "equal": EQUAL, "": ""}[one] for one in shown.places)
@@ -237,7 +225,7 @@ def _row_signs(shown: TableView, result: Document, rows: Sequence[Row]) -> tuple
         return ()
     tied = (one for one in result.answer if one.code == "not-significantly-different")
     names = dict.fromkeys((name for one in tied for name in one.models), EQUAL)
-    said = [one for one in result.answer if one.code not in GATE_CODES]
+    said = [one for one in result.answer if one.code not in schema.GATE_CODES]
     names |= dict.fromkeys((name for one in said[:1] for name in one.models), BEST)
     columns = shown.columns.split() if isinstance(shown.columns, str) else shown.columns.values()
     first = next(column for column in columns if isinstance(column, str))
@@ -246,8 +234,8 @@ def _row_signs(shown: TableView, result: Document, rows: Sequence[Row]) -> tuple
 
 
 def _shown_columns(
-    shown: TableView, declared: dict[str, Column], rows: Sequence[Row]
-) -> list[tuple[str, Source]]:
+    shown: schema.TableView, declared: dict[str, schema.Column], rows: Sequence[Row]
+) -> list[tuple[str, schema.Source]]:
     if not isinstance(shown.columns, str):
         return list(shown.columns.items())
     names = (
@@ -258,9 +246,9 @@ def _shown_columns(
     return [(parts.column_heading(declared.get(name, name)), name) for name in names]
 
 
-def visible_notes(result: Document, opened: Sequence[TableView]) -> list[str]:
+def visible_notes(result: Document, opened: Sequence[schema.TableView]) -> list[str]:
     """Return the notes, without those on tables that are not open."""
-    aside, names = page_of(result.command).aside, {one.name or one.table for one in opened}
+    aside, names = schema.page_of(result.command).aside, {one.name or one.table for one in opened}
     return [
         warning.message
         for warning in result.warnings
@@ -280,7 +268,7 @@ def other_results(
 
 def gates_to_show(result: Document) -> tuple[list[Gate], str]:
     """Return the gates to show, missed ones first, and a note on those left out."""
-    of_runs = result.command == SUITE
+    of_runs = result.command == schema.SUITE
     gates = [gate for gate in result.gates if gate.state != "met" or not of_runs]
     gates.sort(key=lambda gate: not gate.failed)
     if len(gates) <= GATES:
@@ -293,16 +281,19 @@ def gates_to_show(result: Document) -> tuple[list[Gate], str]:
     )
 
 
-def undefined_reasons(result: Document, shown: Sequence[TableView]) -> list[str]:
+def undefined_reasons(result: Document, shown: Sequence[schema.TableView]) -> list[str]:
     """Return explanations of dashes: which measures are undefined, of which models, and why."""
     struck: dict[str, dict[str, set[Cell]]] = {}
-    beta, page = result.parameters.get("beta"), page_of(result.command)
+    beta, page = result.parameters.get("beta"), schema.page_of(result.command)
     for name in ("models", "pairs", "ranges", "agreement", "thresholds"):
         known = {*parts.INFINITE, *struck}  # a reason given for the first table is not repeated
         for one in shown:
             if one.table != name:
                 continue
-            rows, columns = result.tables.get(name, ()), {ALL}  # all, where cells are rearranged
+            rows, columns = (
+                result.tables.get(name, ()),
+                {schema.ALL},
+            )  # all, where cells are rearranged
             if isinstance(one.columns, str):
                 columns = set(one.columns.replace("?", "").split())
             elif one.lead:
@@ -312,7 +303,11 @@ def undefined_reasons(result: Document, shown: Sequence[TableView]) -> list[str]
             for row in islice(here, EXPLAINED):
                 for column, cell in row.items():
                     reason = cell.reason if isinstance(cell, Estimate) else None
-                    if reason and reason not in known and (column in columns or ALL in columns):
+                    if (
+                        reason
+                        and reason not in known
+                        and (column in columns or schema.ALL in columns)
+                    ):
                         title = parts.column_title(column, beta, page.column(column, name))
                         who = None if name != "models" or row.get("slice") else row.get("model")
                         struck.setdefault(reason, {}).setdefault(title, set()).add(who)
@@ -328,12 +323,12 @@ def undefined_reasons(result: Document, shown: Sequence[TableView]) -> list[str]
     return said
 
 
-def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
+def baseline_tables(result: Document, *, every: bool) -> list[schema.TableView]:
     """Return tables of changes tested together or limited, worst first; none without baseline.
 
     every: all of them, else the first.
     """
-    found = comparison_rows(result, BASELINE)
+    found = schema.comparison_rows(result, schema.BASELINE)
     if not found:
         return []
     limited = {gate.measure for gate in result.gates}
@@ -341,21 +336,21 @@ def baseline_tables(result: Document, *, every: bool) -> list[TableView]:
     paired = {bool(row["paired"]) for row in rows}
     pairing = "" if False not in paired else " or, where not paired, on independent samples"
     shown = [
-        TableView(
+        schema.TableView(
             "comparisons", "Change since the baseline", {
                 "model": "model", "measure": "measure", "old": "old", "new": "new",
                 "change": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
             }, rows or found, None if every else 15,
             "p: adjusted (Benjamini-Hochberg) over these measures and models; –: not adjusted",
-            rank="asked", lead="difference", whole=True, name=BASELINE, total=len(found),
+            rank="asked", lead="difference", whole=True, name=schema.BASELINE, total=len(found),
             more="--show baseline; all measures: --format csv --show comparisons",
             words={"change": f"new - old, on the same rows{pairing}"} if True in paired else {},
         )
     ]  # fmt: skip
-    if result.tables.get(CHANGES):
-        shown.append(TableView(
-            CHANGES, "Rows predicted correctly before, incorrectly now",
+    if result.tables.get(schema.CHANGES):
+        shown.append(schema.TableView(
+            schema.CHANGES, "Rows predicted correctly before, incorrectly now",
             "model id truth before after", most=10, rank="asked", lead="model",
-            note=f"at most {MOST_CHANGES} rows per model",
+            note=f"at most {schema.MOST_CHANGES} rows per model",
         ))  # fmt: skip
     return shown

@@ -8,29 +8,10 @@ from os import fspath
 from os.path import basename
 from typing import cast
 
+from clfeval.compare.baseline import read
 from clfeval.compare.baseline.changes import LEVEL, Baseline
-from clfeval.compare.baseline.read import (
-    EarlierResult,
-    better_direction,
-    read_baseline,
-    slice_names,
-)
 from clfeval.compare.change import change_of_independent
-from clfeval.compare.gates.limit_tests import (
-    GateDraft,
-    change_gate,
-    check_compared,
-    check_limit,
-    drop_gate,
-    is_number,
-    match_metric,
-    match_models,
-    match_slices,
-    slack,
-    slice_gaps,
-    slice_rows,
-    value_gate,
-)
+from clfeval.compare.gates import limit_tests
 from clfeval.compare.gates.limits import Gates, Limit
 from clfeval.document import Answer, Cell, Document, Estimate, Gate, ResultNote, Row, shorten_answer
 from clfeval.errors import DataError, ErrorCollector, UsageError
@@ -50,7 +31,7 @@ def evaluate_gates(result: Document, gates: Gates, beside: Baseline | None = Non
         return result
     limits = gates.limits
     if beside is None and gates.baseline is not None:
-        found = read_baseline(gates.baseline, result)
+        found = read.read_baseline(gates.baseline, result)
         beside = None if found is None else Baseline.from_results(result, found)
     if beside is not None or gates.baseline is None:
         return evaluate_limits(result, limits, beside, gates)
@@ -69,10 +50,10 @@ def evaluate_limits(
     """Return the result with one Gate for each limit and model it applies to."""
     gates, limits = Gates() if gates is None else gates, list(limits)
     beside = baseline if not isinstance(baseline, Document) else (
-        Baseline.from_results(result, EarlierResult(baseline, "the baseline")))  # fmt: skip
+        Baseline.from_results(result, read.EarlierResult(baseline, "the baseline")))  # fmt: skip
     result = _remove_gate_answers(result, compared=beside is not None)
     looked, found, wrong = _GateRows(result, beside, gates), list[Gate](), ErrorCollector()
-    targets = list[GateDraft]()
+    targets = list[limit_tests.GateDraft]()
     for limit in limits:
         with wrong.going_on():
             targets.append(looked.target(limit))
@@ -84,7 +65,7 @@ def evaluate_limits(
         shares = [one.limit.limit for one in same if one.limit.share]
         with wrong.going_on():
             found += looked.evaluate_limit(replace(target, shares=shares))
-    known = slice_names(result)
+    known = read.slice_names(result)
     parts = [str(part) for part in dict.fromkeys(gate.slice for gate in found) if part in known]
     paired = list[float]()
     if beside is not None and any(one.limit.compares for one in targets):
@@ -139,37 +120,37 @@ class _GateRows:
 
     def __init__(self, result: Document, beside: Baseline | None, gates: Gates) -> None:
         self.result, self.beside, self.gates = result, beside, gates
-        self.whole = slice_rows(result, None)
+        self.whole = limit_tests.slice_rows(result, None)
         self.cells = {name: cell for row in self.whole.values() for name, cell in row.items()}
         self.cells |= result.summary
         self.slices: dict[str, Mapping[str, Row]] = {}
 
-    def target(self, limit: Limit) -> GateDraft:
+    def target(self, limit: Limit) -> limit_tests.GateDraft:
         """Return a limit with its measure, models and slices; UsageError where one is missing."""
-        metric = match_metric(limit, self.cells, self.result)
-        check_limit(limit, metric)
+        metric = limit_tests.match_metric(limit, self.cells, self.result)
+        limit_tests.check_limit(limit, metric)
         if self.beside is None:
-            check_compared(limit)
+            limit_tests.check_compared(limit)
         slices = None
         if limit.slices is not None and not limit.is_gap:
-            known = slice_names(self.result)
+            known = read.slice_names(self.result)
             if self.beside is not None and limit.compares and not limit.any:
-                known = list(dict.fromkeys([*known, *slice_names(self.beside.before)]))
-            slices = tuple(match_slices(limit, known))
-        return GateDraft(
+                known = list(dict.fromkeys([*known, *read.slice_names(self.beside.before)]))
+            slices = tuple(limit_tests.match_slices(limit, known))
+        return limit_tests.GateDraft(
             limit, metric, tuple(self._rows_of_limit(limit, metric, self.whole, None)[0]), slices,
-            better_direction(self.result.command, metric), self.gates.severity(limit.kind),
+            read.better_direction(self.result.command, metric), self.gates.severity(limit.kind),
             significant=self.gates.significant,
             level=self.result.parameters.get("level") or LEVEL,
         )  # fmt: skip
 
-    def evaluate_limit(self, asked: GateDraft) -> list[Gate]:
+    def evaluate_limit(self, asked: limit_tests.GateDraft) -> list[Gate]:
         """Return the gates of one limit: of each model, or the best of them by its worst slice."""
         limit, metric = asked.limit, asked.metric
         if limit.is_gap:
-            wanted = match_models(self.whole, limit.model, limit.kind)
-            gaps = slice_gaps(self.result, limit, metric)
-            found = [value_gate(asked, *gap) for gap in gaps if gap[0] in wanted]
+            wanted = limit_tests.match_models(self.whole, limit.model, limit.kind)
+            gaps = limit_tests.slice_gaps(self.result, limit, metric)
+            found = [limit_tests.value_gate(asked, *gap) for gap in gaps if gap[0] in wanted]
         elif metric in self.result.summary and limit.model is None and limit.slices is None:
             value, where = self.result.summary[metric], (asked, None, None)
             if not isinstance(value, (int, float)):
@@ -179,25 +160,29 @@ class _GateRows:
                 raise UsageError.new(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
             if limit.kind == "max-drop" and self.beside is not None:
                 old, level = self.beside.before.summary.get(metric), self.beside.level
-                found = [drop_gate(*where, change_of_independent(old, value, level=level))]
+                found = [
+                    limit_tests.drop_gate(*where, change_of_independent(old, value, level=level))
+                ]
             else:
-                found = [value_gate(*where, value)]
+                found = [limit_tests.value_gate(*where, value)]
         elif asked.slices is None:
             found = self._rows(asked, self.whole, None)
         else:
             found = []
             for part in asked.slices:
                 if part not in self.slices:
-                    self.slices[part] = slice_rows(self.result, part)
+                    self.slices[part] = limit_tests.slice_rows(self.result, part)
                 found += self._rows(asked, self.slices[part], part)
         if not limit.any:
             return found
         worst: dict[str | None, Gate] = {}
         for gate in found:
-            worst[gate.model] = min(worst.get(gate.model, gate), gate, key=slack)
-        return [replace(max(worst.values(), key=slack), among=len(worst))]
+            worst[gate.model] = min(worst.get(gate.model, gate), gate, key=limit_tests.slack)
+        return [replace(max(worst.values(), key=limit_tests.slack), among=len(worst))]
 
-    def _rows(self, asked: GateDraft, rows: Mapping[str, Row], part: str | None) -> list[Gate]:
+    def _rows(
+        self, asked: limit_tests.GateDraft, rows: Mapping[str, Row], part: str | None
+    ) -> list[Gate]:
         limit, metric = asked.limit, asked.metric
         rows, names = self._rows_of_limit(limit, metric, rows, part)
         gone = [replace(asked.gate(model, part), reason="gone") for model in names]
@@ -210,14 +195,17 @@ class _GateRows:
             what = f"--{limit.kind}: {whose} has no '{metric}'"
             raise UsageError.new(what, "bad-gate", hint="remove this gate, or name another measure")
         cells = [row[metric] for row in rows.values()]
-        cell = next(filter(is_number, cells), cells[0])
-        if not is_number(cell):
+        cell = next(filter(limit_tests.is_number, cells), cells[0])
+        if not limit_tests.is_number(cell):
             raise UsageError.new(f"--{limit.kind}: '{metric}' is not a number", "bad-gate")
         if limit.part != "value" and not isinstance(cell, Estimate):
             raise UsageError.new(f"'{metric}' is a count and has no .{limit.part}", "bad-gate")
         if self.beside is None or not limit.compares:
-            return [value_gate(asked, model, part, row[metric]) for model, row in rows.items()]
-        judge_one = drop_gate if limit.kind == "max-drop" else change_gate
+            return [
+                limit_tests.value_gate(asked, model, part, row[metric])
+                for model, row in rows.items()
+            ]
+        judge_one = limit_tests.drop_gate if limit.kind == "max-drop" else limit_tests.change_gate
         found = [judge_one(asked, model, part, self.beside.change(model, metric, row[metric], part))
                  for model, row in rows.items()]  # fmt: skip
         return [*found, *gone]
@@ -230,14 +218,16 @@ class _GateRows:
         if self.beside is not None and limit.compares and not limit.any:
             gone = self.beside.gone(metric, limit.model, part, rows)
         try:
-            return match_models(rows, limit.model, limit.kind), gone
+            return limit_tests.match_models(rows, limit.model, limit.kind), gone
         except UsageError:
             if gone:
                 return {}, gone
             raise
 
 
-def _direction_warnings(looked: _GateRows, targets: Sequence[GateDraft]) -> Iterator[ResultNote]:
+def _direction_warnings(
+    looked: _GateRows, targets: Sequence[limit_tests.GateDraft]
+) -> Iterator[ResultNote]:
     """Yield warnings on limits that fail better values, unless both ends have one; UsageError."""
     page = page_of(looked.result.command)
     for target in targets:
@@ -308,14 +298,14 @@ def still_best_gates(result: Document, models: Sequence[str]) -> Iterator[Gate]:
         hint = "use report with several models and without --interval none"
         what = "--still-best: the models of this result are not ranked with intervals"
         raise UsageError.new(what, "bad-gate", hint=hint)
-    rows: Mapping[str, Row] = slice_rows(result, None)
+    rows: Mapping[str, Row] = limit_tests.slice_rows(result, None)
     for text in models:
         which, colon, model = text.partition(":")
         few = bool(colon) and which in ("any", "all") and text not in rows
         lead = str(best[0]["measure"])
         may = {row["model"]: row["tied"] for row in best if row["measure"] == lead}
         found = []
-        for name in match_models(rows, model if few else text, "still-best"):
+        for name in limit_tests.match_models(rows, model if few else text, "still-best"):
             tied = may.get(name)
             value, reason = (float(tied), None) if isinstance(tied, bool) else (None, "undefined")
             found.append(Gate("still-best", lead, name, 1.0, value, tied is True, reason))

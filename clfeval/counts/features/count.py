@@ -8,16 +8,11 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts, Floats
+from clfeval.counts import settings
 from clfeval.counts.features import cuts
 from clfeval.counts.features.wide import count_wide, refuse_infinite
 from clfeval.counts.invalid_rows import check_ids
 from clfeval.counts.scores import ScoreCounts
-from clfeval.counts.settings import (
-    check_structure,
-    convert_read_error,
-    input_file,
-    start_fingerprints,
-)
 from clfeval.document import InputFile
 from clfeval.errors import HEADER_ONLY, DataError, UsageError
 from clfeval.records import dataclass
@@ -68,17 +63,17 @@ def count_features(table: FeatureTable, cut: cuts.Cut | None) -> CountedFeatures
     """Count every feature, numeric ones at threshold `cut`; DataError for invalid rows."""
     others = table.classes.files if table.classes else ()
     files, nameless, sparse = [*table.files, *others], 0, table.layout == "long"
-    tasks = start_fingerprints(files)
+    tasks = settings.start_fingerprints(files)
     try:
         if sparse:
-            check_structure(files, tasks)
+            settings.check_structure(files, tasks)
             counts, classes, nameless = count_sparse(table, cut)
         else:
             counts, classes = count_wide(table, "median" if cut is None else cut, tasks)
     except engine_errors() as error:
         if sparse:
             check_sparse_rows(table)
-        raise convert_read_error(files, error) from error
+        raise settings.convert_read_error(files, error) from error
     # rows with a class, file by file; for files read together counted in the first
     given = zip(classes.rows, classes.missing, strict=True)
     counted, blank_rows, first = [], 0, len(table.files) if others else 0
@@ -86,7 +81,7 @@ def count_features(table: FeatureTable, cut: cuts.Cut | None) -> CountedFeatures
         rows, lacking = next(given, (0, 0)) if place >= first else (0, 0)
         blank = count_blank(file) if lacking else 0
         blank_rows += blank
-        counted.append(input_file(file, task, rows, max(lacking - blank, 0)))
+        counted.append(settings.input_file(file, task, rows, max(lacking - blank, 0)))
     return CountedFeatures(
         counts, classes, tuple(counted), table.roles, table.wanted, blank_rows, nameless,
         entries=sparse and table.classes is None,

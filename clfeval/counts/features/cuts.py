@@ -10,16 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from clfeval.arrays import Bools, Counts, Floats, Ints
+from clfeval.counts import patterns
 from clfeval.counts.ambiguous_labels import refuse_similar_labels
 from clfeval.counts.group_rows import weight_sums
 from clfeval.counts.invalid_rows import HINTS, raise_found_problems
-from clfeval.counts.patterns import (
-    WeightedCounts,
-    common_unit,
-    from_units,
-    safe_for_products,
-    weight_unit,
-)
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import raw_values_of, resolve_positive
 from clfeval.errors import HEADER_ONLY, DataError, quote_name
@@ -70,7 +64,7 @@ def cross_fitted_counts(positives: Counts, negatives: Counts) -> tuple[float, fl
 
 def best_threshold_index(positives: Counts, negatives: Counts) -> int:
     """Return the index of the best threshold; integers are compared exactly, without division."""
-    positives, negatives, p, n = safe_for_products(
+    positives, negatives, p, n = patterns.safe_for_products(
         positives, negatives, positives.sum(), negatives.sum()
     )
     tp, fp = positives[::-1].cumsum()[::-1], negatives[::-1].cumsum()[::-1]
@@ -80,7 +74,7 @@ def best_threshold_index(positives: Counts, negatives: Counts) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassCounts(WeightedCounts):
+class ClassCounts(patterns.WeightedCounts):
     """Rows by class, in units; values: raw values of the positive class in each frame.
 
     missing: rows without a class; bad_weights: rows with an invalid weight.
@@ -103,7 +97,7 @@ class ClassCounts(WeightedCounts):
         added = ("values", "positives", "negatives", "rows", "missing", "bad_weights")
         sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in added}
         classes = tuple(sorted({*self.classes, *other.classes}, key=natural_sort_key))
-        return replace(self, classes=classes, unit=common_unit(self, other), **sums)
+        return replace(self, classes=classes, unit=patterns.common_unit(self, other), **sums)
 
     def is_positive(self, truth: str, frame: int = 0) -> nw.Expr:
         """Return 1 for positive rows and 0 for negative ones of a frame."""
@@ -120,7 +114,7 @@ def count_classes(
     fractions = any(row.get("y") for row in found) or roles.sampling_weights
     if fractions and not any(row["x"] for row in found):
         # features are summed as floats, which are exact up to 2**53
-        unit = weight_unit(frames, str(roles.weight), most=2**53)
+        unit = patterns.weight_unit(frames, str(roles.weight), most=2**53)
         tables = _by_class(frames, truth, roles.weight, unit)
         found = [row for table in tables for row in table]
     classes = tuple(sorted(distinct_texts(row["t"] for row in found), key=natural_sort_key))
@@ -342,7 +336,7 @@ class FeatureCounts:
         if not alike or not np.array_equal(self.cuts, other.cuts, equal_nan=True):
             raise ValueError("the features or their thresholds differ")
         sums = {name: getattr(self, name) + getattr(other, name) for name in _ARRAYS[1:]}
-        return replace(self, **sums, unit=common_unit(self, other))
+        return replace(self, **sums, unit=patterns.common_unit(self, other))
 
     def take(self, order: Ints) -> FeatureCounts:
         """Return the features at these positions, in this order."""
@@ -355,7 +349,9 @@ class FeatureCounts:
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of features."""
         columns = (self.tp, self.fp, self.positives, self.negatives)
-        numbers = zip(*(from_units(column, self.unit).tolist() for column in columns), strict=True)
+        numbers = zip(
+            *(patterns.from_units(column, self.unit).tolist() for column in columns), strict=True
+        )
         features = zip(self.names, self.cuts.tolist(), self.rules, numbers, strict=True)
         lines = sorted(
             f"{name!r} {cut!r} {rule} {' '.join(map(repr, row))}"

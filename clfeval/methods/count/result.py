@@ -11,14 +11,9 @@ from clfeval.counts.read_files import counts_digest
 from clfeval.document import Answer, Document, Row
 from clfeval.errors import DataError, UsageError
 from clfeval.formatting import format_count
+from clfeval.methods import provenance
 from clfeval.methods.count.options import CountOptions
 from clfeval.methods.measurement.joint_sums import sums_of_table
-from clfeval.methods.provenance import (
-    build_parameters,
-    build_signature,
-    counting_notes,
-    format_thresholds,
-)
 
 
 def count_result(
@@ -55,23 +50,23 @@ def count_result(
         text += f" {format_count(left_out, 'row')} of small slices are left out."
     found = {"positive": counted.positive, "negative": list(counted.negative),
              "by": list(said.by)}  # fmt: skip
-    cut = format_thresholds(counted.thresholds)
+    cut = provenance.format_thresholds(counted.thresholds)
     return Document(
         command="count",
-        signature=build_signature(
+        signature=provenance.build_signature(
             "cmd pos cut by miss", {"cmd": "count", "pos": counted.positive, "cut": cut,
                                     "by": ",".join(found["by"]), "miss": said.missing},
             said, files=counted.files,
             statistics=known[0] if known else counts_digest(table, about),
         ),
         inputs=counted.files,
-        parameters=build_parameters("positive negative by missing", found, said),
+        parameters=provenance.build_parameters("positive negative by missing", found, said),
         summary={"rows": total, "positives": positives,
                  "negatives": total - positives, "models": len(rows),
                  "counts": len(table), "patterns": patterns},
         tables={"models": rows},
         answer=(Answer("counted", text),),
-        warnings=tuple(counting_notes(counted)),
+        warnings=tuple(provenance.counting_notes(counted)),
         counted={"table": table, "about": about},
     )  # fmt: skip
 

@@ -13,14 +13,8 @@ from clfeval.counts.patterns import ConfusionCounts, PatternCounts, order_by_nam
 from clfeval.document import InputFile, ResultNote
 from clfeval.errors import DataError, Problem, UsageError, list_names
 from clfeval.formatting import format_count
+from clfeval.inference import resampling
 from clfeval.inference.rank_statistics import delong_auc
-from clfeval.inference.resampling import (
-    MASS,
-    dirichlet_counts,
-    prior_error_patterns,
-    random_stream,
-    resampled_counts,
-)
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.probability import clipped_weight, mean_loss
@@ -343,13 +337,15 @@ def add_unseen_rows(joint: JointCounts, rng: np.random.Generator) -> JointCounts
     Their scores are those of rows of their own class, or of the other where the model errs.
     """
     # by name, so that the order of models is irrelevant
-    wrong = prior_error_patterns(len(joint.models))[:, np.argsort(order_by_name(joint.models))]
+    wrong = resampling.prior_error_patterns(len(joint.models))[
+        :, np.argsort(order_by_name(joint.models))
+    ]
     parts = [(joint.truth, joint.votes, joint.scores, joint.n.astype(np.float64))]
     for positive in (True, False):
         if not (joint.truth == positive).any():
             continue
         scores = None if joint.scores is None else _unseen_scores(joint, wrong, positive, rng)
-        each = np.full(len(wrong), MASS / len(wrong))
+        each = np.full(len(wrong), resampling.MASS / len(wrong))
         parts.append((np.full(len(wrong), positive), wrong ^ positive, scores, each))
     truth, votes, n = (np.concatenate([one[i] for one in parts]) for i in (0, 1, 3))
     found = [one[2] for one in parts if one[2] is not None]
@@ -383,11 +379,11 @@ def bootstrap_replicates(
     seed: int, why: Sequence[str],
 ) -> Floats:  # fmt: skip
     """Return the measures of bootstrap samples, (resamples, k, n), smoothed if `why`."""
-    rng = random_stream(seed, "mlcps")
+    rng = resampling.random_stream(seed, "mlcps")
     rows = add_unseen_rows(joint, rng) if why else joint
     draws: Iterable[Counts] = (
-        dirichlet_counts(rows.n, rows.truth, resamples=resamples, rng=rng)
+        resampling.dirichlet_counts(rows.n, rows.truth, resamples=resamples, rng=rng)
         if why
-        else resampled_counts(rows.n, resamples=resamples, rng=rng)
+        else resampling.resampled_counts(rows.n, resamples=resamples, rng=rng)
     )
     return np.concatenate([*map(measured_by(rows), draws)])

@@ -23,19 +23,13 @@ from clfeval.inference.distributions import student_quantile
 from clfeval.inference.resampling import percentile_limits
 from clfeval.measures.multiclass_table import average_influence, class_average
 from clfeval.measures.probability import distinct_starts
+from clfeval.methods.measurement import label_measures
 from clfeval.methods.measurement.joint_sums import (
     GroupInfluence,
     joint_sums,
     score_influence,
     small_sample_scales,
     stored_sums,
-)
-from clfeval.methods.measurement.label_measures import (
-    class_sizes,
-    effective_class_sizes,
-    estimates_from_influence,
-    make_paired_estimates,
-    smallest_class_size,
 )
 from clfeval.methods.measurement.requested_measures import AT_RISK, NET_BENEFIT, RequestedMeasure
 from clfeval.methods.measurement.score_measures import describe_resampling, draw_resamples
@@ -83,7 +77,9 @@ def score_estimates(
     else:
         known = errors_of_rows(each, weights, owners, sampling=sampling, fewest=least, flips=flips)
     sizes = sizes if steps.shape[1] else np.zeros(0)
-    return make_paired_estimates(asked, names, np.array(values), known, least, (steps, sizes))
+    return label_measures.make_paired_estimates(
+        asked, names, np.array(values), known, least, (steps, sizes)
+    )
 
 
 def row_score_influence(
@@ -168,10 +164,10 @@ def class_label_estimates(
     wider = np.ones(c)
     if form.of is None or asked.measure.id in OVER_CLASSES:
         wider = small_sample_factors(patterns)
-    row = float(patterns.n.sum() / class_sizes(patterns, c).sum())
+    row = float(patterns.n.sum() / label_measures.class_sizes(patterns, c).sum())
     f = np.array([influence(tables[i] + row / c) for i in some]).reshape(len(some), c, c)
     shares = patterns.tables[0].sum(axis=1) / patterns.n.sum()
-    return estimates_from_influence(asked, patterns, some, values[some],
+    return label_measures.estimates_from_influence(asked, patterns, some, values[some],
                                     moved * wider[patterns.truth],
                                f.max(axis=2) - f.min(axis=2), shares, row)  # fmt: skip
 
@@ -202,7 +198,7 @@ def probability_estimates(
                 moved[one.name][model.name] = value, each
     if first is None:
         return {}
-    sizes = effective_class_sizes(patterns, len(patterns.classes))
+    sizes = label_measures.effective_class_sizes(patterns, len(patterns.classes))
     return {
         one.name: paired for one in held
         if (paired := score_estimates(first.weights, first.owners, one, moved[one.name],
@@ -230,7 +226,7 @@ def bootstrap_estimates(
         return _draw_differences(pair, kinds, sides, wanted)
 
     return _estimates_from_draws(
-        some, names, values, reference, smallest_class_size(patterns), wanted,
+        some, names, values, reference, label_measures.smallest_class_size(patterns), wanted,
         lambda pairs: every.map_parts(drawn, pairs),
     )  # fmt: skip
 
@@ -257,7 +253,7 @@ def class_bootstrap_estimates(
         sides = [_of_classes(rows.p[kinds.first], truth, some) for rows in (one, other)]
         return _draw_differences(pair, kinds, sides, wanted)
 
-    least = smallest_class_size(patterns, len(patterns.classes))
+    least = label_measures.smallest_class_size(patterns, len(patterns.classes))
     return _estimates_from_draws(
         some, [*at], values, reference, least, wanted, lambda pairs: map(drawn, pairs)
     )

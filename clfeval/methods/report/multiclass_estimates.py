@@ -17,12 +17,7 @@ from clfeval.document import Row
 from clfeval.inference.influence_and_clusters import confidence_limits, influence_covariance
 from clfeval.inference.proportions import MIN_ERRORS_FROM_END, NAMED_SHARES, SHARE_LIMITS
 from clfeval.inference.rank_statistics import auc_score_limits
-from clfeval.measures.multiclass_table import (
-    Average,
-    average_influence,
-    class_average,
-    one_vs_rest_tables,
-)
+from clfeval.measures import multiclass_table
 from clfeval.measures.record import Measure, Multiclass
 from clfeval.methods.estimates import Limits, make_estimate
 from clfeval.methods.measurement import label_measures
@@ -140,11 +135,11 @@ def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMe
         yield ModelMeasure(one.name, CLASSES, measure, why, form.of, form.influence, value, moved,
                        share)  # fmt: skip
         return
-    for by in get_args(Average):
+    for by in get_args(multiclass_table.Average):
         if by == "micro" and measure.id in POOLED_ALIKE:
             continue
-        of = partial(class_average, measure, by=by)
-        influence = partial(average_influence, measure, by=by)
+        of = partial(multiclass_table.class_average, measure, by=by)
+        influence = partial(multiclass_table.average_influence, measure, by=by)
         share = None
         if by != "macro" and measure.id in ("sensitivity", "recall"):  # the accuracy
             share = np.trace(n), n.sum()
@@ -297,7 +292,7 @@ def _each_class(
     wanted: IntervalSettings, name: str,
 ) -> dict[str, list[MeasureEstimate]]:  # fmt: skip
     """Return measures of each class against the rest, by name, one estimate per class."""
-    each, size = one_vs_rest_tables(table), len(patterns.classes)
+    each, size = multiclass_table.one_vs_rest_tables(table), len(patterns.classes)
     sums, many, again = None, 0.0, list[TableResampler | None]([None] * size)
     if (owned := patterns.clusters) is not None:
         known = [

@@ -25,6 +25,7 @@ from clfeval.document import (
 from clfeval.document.rows import RowsBySlice
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
+from clfeval.methods import provenance
 from clfeval.methods.comparison_answer import OperatingPoint, comparison_answers, explain_untested
 from clfeval.methods.measurement.label_measures import label_estimates
 from clfeval.methods.measurement.measure_rows import (
@@ -42,12 +43,6 @@ from clfeval.methods.measurement.requested_measures import (
     RequestedMeasure,
     parse_measures,
     set_row_units,
-)
-from clfeval.methods.provenance import (
-    class_totals,
-    clipped_note,
-    prefix_threshold,
-    report_provenance,
 )
 from clfeval.methods.report import comparisons
 from clfeval.methods.report.answer import (
@@ -204,7 +199,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         untested=explain_untested(options, same_rows=patterns is not None, stored=stored),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
-        first = prefix_threshold(first, sample.thresholds)
+        first = provenance.prefix_threshold(first, sample.thresholds)
     cuts: tuple[Answer, ...] = ()
     if options.populations:
         from clfeval.methods.report.thresholds import prevalence_table
@@ -230,14 +225,14 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     if compared_rows:
         tables["comparisons"] = compared_rows
     return Document(
-        **report_provenance(sample, options, digests, weighed=counts.fractional),
-        summary={**class_totals(sample), "models": len(counts.models)},
+        **provenance.report_provenance(sample, options, digests, weighed=counts.fractional),
+        summary={**provenance.class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample, uncut)},
         answer=shorten_answer(answer),
         warnings=(
             *sample_notes(sample), *bound_notes(judged, lead, about),
             *score_notes(firsts, scored.lost, sample.positive),
-            *(clipped_note(scored.lost) if wishes_logs else ()), *caveat_notes(asked),
+            *(provenance.clipped_note(scored.lost) if wishes_logs else ()), *caveat_notes(asked),
         ),
     )  # fmt: skip
 
@@ -270,7 +265,7 @@ def _measure_table_names(text: str) -> Iterator[str]:
 
 def _make_operating_point(sample: Sample) -> OperatingPoint:
     """Return the threshold in force of all models, and the class totals."""
-    totals, cuts = class_totals(sample), {*sample.thresholds.values()} - {None}
+    totals, cuts = provenance.class_totals(sample), {*sample.thresholds.values()} - {None}
     where = "At the thresholds in force" if cuts else "By their labels"
     if len(cuts) == 1:
         where = f"At threshold {next(iter(cuts)):g}"

@@ -12,15 +12,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table_error
-from clfeval.tables import invalid_cells
-from clfeval.tables.csv import (
-    ENCODING_HINT,
-    compute_fingerprint,
-    inspect_structure,
-    other_delimiter,
-    read_records,
-    refuse_utf16,
-)
+from clfeval.tables import csv, invalid_cells
 from clfeval.tables.frames import engine_errors, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, table_paths
 from clfeval.tables.layouts.counts_file import refuse_counts
@@ -62,7 +54,7 @@ def read_grid(table: Any, said: Input) -> Grid:
 
 
 def _of_file(source: SourceFile, id_column: str | None) -> Grid:
-    found = compute_fingerprint(source)
+    found = csv.compute_fingerprint(source)
     if source.format in BINARY:
         try:
             grid = replace(_of_frame(open_typed(source).native), name=source.name)
@@ -72,29 +64,31 @@ def _of_file(source: SourceFile, id_column: str | None) -> Grid:
         grid = _of_text(source, plain=not (found.damaged or found.returns))
     else:
         data = source.path.read_bytes()
-        refuse_utf16(source, data)
+        csv.refuse_utf16(source, data)
         try:
             grid = _of_json(data.decode("utf-8-sig"), source.name, id_column)
         except UnicodeDecodeError as error:
             row = data.count(b"\n", 0, error.start) + 1
             what = "not UTF-8"
-            raise DataError.new(what, "not-utf8", source.name, row, hint=ENCODING_HINT) from error
+            raise DataError.new(
+                what, "not-utf8", source.name, row, hint=csv.ENCODING_HINT
+            ) from error
     return replace(grid, display=source.display, sha256=found.sha256)
 
 
 def _of_text(source: SourceFile, *, plain: bool) -> Grid:
     """Read delimited text; plain: it is UTF-8 without NUL and without carriage returns."""
     source, head = invalid_cells.read_head(source)
-    other = other_delimiter(source, head.columns)
-    records = list(read_records(source)) if plain else []
+    other = csv.other_delimiter(source, head.columns)
+    records = list(csv.read_records(source)) if plain else []
     if {len(record) for _, record in records} != {len(head.columns)}:  # blank lines, or ragged rows
         try:
-            inspect_structure(source, head.columns)
+            csv.inspect_structure(source, head.columns)
         except DataError as error:
             if other is not None:
                 raise invalid_cells.with_delimiter(error, other, head.columns) from error
             raise invalid_cells.title_error(source) or error from error
-        records = list(read_records(source))
+        records = list(csv.read_records(source))
     body = [(row, record) for row, record in records if record and row > head.header_row]
     cells = tuple([record[i] for _, record in body] for i in range(len(head.columns)))
     rows = [row for row, _ in body]
