@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import floor, log10
+from math import ceil, floor, log10
 
 DIGITS, MOST_DIGITS = 3, 15  # decimal places shown, and at most
 FINEST = 9  # decimal places, at most
@@ -177,3 +177,9 @@ def format_deciding_digits(value: float, limit: float) -> str:
         if isinstance(value, float) and abs(near - value) <= abs(value - limit) / 2:
             return repr(near)
     return repr(value)
+
+
+def format_bound(bound: float) -> str:
+    """Write a bound above 0 with one digit, rounded up."""
+    power = 10.0 ** floor(log10(bound))
+    return f"{ceil(bound / power * (1 - 1e-12)) * power:.1g}"

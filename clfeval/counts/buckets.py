@@ -63,7 +63,7 @@ class Buckets:
 
     low, high: the lowest and highest score, infinite without rows. m1, m2: sums of distances from
     0, or from 1 where `mirrored` (m,), and of their squares, in units of `unit` (m,) / 2**31, each
-    term rounded down. free (m,): runs of buckets, which may overlap others and the threshold.
+    term rounded down.
     """
 
     low: Floats
@@ -72,21 +72,15 @@ class Buckets:
     m2: Ints
     unit: Floats
     mirrored: Bools
-    free: Bools
 
     @classmethod
-    def from_sums(
-        cls, m1: Ints, m2: Ints, low: Floats, high: Floats, free: Bools | None = None
-    ) -> Buckets:
-        """Build from the sums of buckets, which tell the unit by any of their scores; of runs it
-        is 1.
-        """
+    def from_sums(cls, m1: Ints, m2: Ints, low: Floats, high: Floats) -> Buckets:
+        """Build from the sums of buckets, which tell the unit by any of their scores."""
         some = np.minimum(*low)
-        free = np.zeros(len(some), bool) if free is None else free
-        mirrored = (some >= 0.5) & (some <= 1) & ~free
+        mirrored = (some >= 0.5) & (some <= 1)
         _, exponent = np.frexp(np.where(mirrored, 1 - some, some))
-        unit = np.where(free, 1.0, np.ldexp(1.0, np.maximum(exponent, 1 - OCTAVES)))
-        return cls(low, high, m1, m2, unit, mirrored, free)
+        unit = np.ldexp(1.0, np.maximum(exponent, 1 - OCTAVES))
+        return cls(low, high, m1, m2, unit, mirrored)
 
     def __add__(self, other: Buckets) -> Buckets:
         """Return the groups of both, one after the other."""
@@ -96,7 +90,7 @@ class Buckets:
     @property
     def parts(self) -> tuple[Any, ...]:
         """All arrays, whose last axis is that of the groups."""
-        return self.low, self.high, self.m1, self.m2, self.unit, self.mirrored, self.free
+        return self.low, self.high, self.m1, self.m2, self.unit, self.mirrored
 
     def digest(self) -> str:
         """Return the sha256 of what is known."""

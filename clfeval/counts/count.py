@@ -188,20 +188,17 @@ class PredictionCounts:
         if self.stored is not None:
             return parse_bits(self.stored.about["scores"])
         bits = None if asked is None else parse_bits(asked)
-        if self.patterns.fractional or self.patterns.clusters is not None or self.multiclass:
+        labels = all(model.kind == "label" for model in self.models)
+        owned = self.patterns.fractional or self.patterns.clusters is not None
+        if owned or labels or self.multiclass:
             if bits is not None:
-                what = "scores of clusters, sampling weights or more classes are not counted in "
-                raise bad_option(f"--scores {asked}: {what}buckets", "leave it out")
+                what = "buckets are for scores of two classes, without clusters or sampling weights"
+                raise bad_option(f"--scores {asked}: {what}", "leave it out")
             return None
         if asked is not None:
             return bits
         many = self._once("many", partial(has_many_scores, self), lambda _: 1)
         return BITS if many else None
-
-    @property
-    def hides_cells(self) -> bool:
-        """True if small cells are hidden, so that labels and scores are known within bounds."""
-        return self.stored is not None and "min_cell" in self.stored.about
 
     @property
     def compares_scores(self) -> bool:

@@ -23,8 +23,6 @@ from clfeval.tables.layouts.counts_file import FILE, read_description
 
 SUFFIX = ".counts.parquet"
 PATTERNS, SCORES = "patterns", "scores"  # blocks
-RUNS = "runs"  # of scores, in the description of a file: buckets joined to hide small cells
-OTHER = "(other)"  # combinations of labels that are too rare to be counted alone
 EXACT = "exact"
 FEWEST = 50  # rows of a table that is not another one by chance
 COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, besides the slices
@@ -44,23 +42,21 @@ class StoredCounts:
     """The merged counts of files: the scores of each model by slice, and the file they make.
 
     joint: sums over the rows of each part by measure, for comparisons of scores; empty where they
-    were not made for just these counts. hidden: positives and negatives of each slice whose labels
-    are not known, as they are of rare combinations.
+    were not made for just these counts.
     """
 
     scores: Mapping[int, Mapping[str | None, ScoreCounts]]
     table: pl.DataFrame
     about: Mapping[str, Any]
-    joint: Mapping[str, Any]
-    hidden: Mapping[str | None, tuple[int, int]]
+    joint: Sequence[Any]
 
 
 def read_counts(opened: Predictions) -> dict[str, Any]:
     """Read counts files, and add their counts; return the fields of `PredictionCounts`."""
     roles, columns = opened.roles, opened.columns
-    told = [read_description(file) or {} for file in opened.files]
-    about: dict[str, Any] = {**told[0], "uncut": {**told[0]["uncut"]}}
-    for more in told[1:]:
+    abouts = [read_description(file) or {} for file in opened.files]
+    about: dict[str, Any] = {**abouts[0], "uncut": {**abouts[0]["uncut"]}}
+    for more in abouts[1:]:
         about["classes"] = sorted({*about["classes"], *more["classes"]}, key=natural_sort_key)
         about["parts"] = sorted([*about["parts"], *more["parts"]])
         for name, (low, high) in more["uncut"].items():
@@ -69,13 +65,9 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
         about |= {name: about[name] + more[name] for name in ("rows", "dropped")}
     parts = [file.native.to_native() for file in opened.files if file.native is not None]
     by = [f"b{j}" for j in range(len({name for facet in about["facets"] for name in facet}))]
-    table, about["scores"] = _merge(parts, by, told, roles.scores)
-    if hides := [one for one in told if "min_cell" in one]:
-        left_out = [one["hidden"] for one in hides]
-        about |= {"min_cell": min(one["min_cell"] for one in hides),
-                  "hidden": None if None in left_out else sum(left_out)}  # fmt: skip
-    about["joint"] = joint = _merge_joint_sums(told)
-    usable = joint["sums"] if joint and joint["against"] == counts_digest(table, about) else {}
+    table, about["scores"] = _merge(parts, by, abouts, roles.scores)
+    about["joint"] = joint = _merge_joint_sums(abouts)
+    usable = joint["sums"] if joint and joint["against"] == counts_digest(table, about) else []
     names = [f"b{j}" for j in range(len(columns.by))]
     if columns.by == (FILE,) and not about["facets"]:
         about |= {"facets": [[FILE]], "by": [FILE]}
@@ -84,22 +76,10 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
             stems = [file.name.removesuffix(SUFFIX) for file in opened.files]
         parts = [part.with_columns(b0=pl.lit(stem))
                  for part, stem in zip(parts, stems, strict=True)]  # fmt: skip
-        table, _ = _merge(parts, names, told, roles.scores)
+        table, _ = _merge(parts, names, abouts, roles.scores)
     texts = dict(zip(columns.by, names, strict=True))
     check_sums(table, about, opened.files[0].name)
     patterns = table.filter(block=PATTERNS)
-    rare, k = patterns.filter(pattern=OTHER), len(columns.models)
-    hidden = {
-        label: (int(part.filter("truth")["n"].sum()), int(part.filter(~pl.col("truth"))["n"].sum()))
-        for label, rows in _slices(rare, columns.facets, texts).items() for part in [rare[rows]]
-    }  # fmt: skip
-    if len(rare):  # half of them, predicted negative by every model, and half positive
-        half = pl.col("n") // 2
-        patterns = pl.concat([
-            patterns.filter(pl.col("pattern") != OTHER),
-            rare.with_columns(pattern=pl.lit("0" * k), n=half),
-            rare.with_columns(pattern=pl.lit("1" * k), n=pl.col("n") - half),
-        ])  # fmt: skip
     votes = np.array([list(text) for text in patterns["pattern"].to_list()], "U1") == "1"
     votes = votes.reshape(len(patterns), len(columns.models))
     truth, n = patterns["truth"].to_numpy(), patterns["n"].to_numpy()
@@ -115,7 +95,7 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
             scores[i] = score_counts_by_slice(mine, columns.facets, texts)
     tasks = start_fingerprints(opened.files)
     files = tuple(input_file(file, task, one["rows"], one["dropped"])
-                  for file, task, one in zip(opened.files, tasks, told, strict=True))  # fmt: skip
+                  for file, task, one in zip(opened.files, tasks, abouts, strict=True))  # fmt: skip
     thresholds = {name: np.inf if cut is None else cut for name, cut in about["thresholds"].items()}
     seen = {name: ColumnPeek(frozenset(about["classes"])) for name in (columns.truth, *models)}
     settled = CountSettings(columns, about["positive"], thresholds, roles, opened.layout,
@@ -128,7 +108,7 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
         "models": columns.models, "thresholds": about["thresholds"], "ties": {}, "blank_rows": 0,
         "reread": (), "roles": roles, "kept": kept,
         "uncut": {name: tuple(ends) for name, ends in about["uncut"].items()},
-        "stored": StoredCounts(scores, table, about, usable, hidden if len(rare) else {}),
+        "stored": StoredCounts(scores, table, about, usable),
     }  # fmt: skip
 
 
@@ -159,8 +139,7 @@ def _merge(
     bits = _bits_in_force(table, files, asked)
     if bits is not None and {parse_bits(one["scores"]) for one in files} != {bits}:
         table = fold_scores(table, bits, files[0]["thresholds"])
-    kind = RUNS if any(one["scores"] == RUNS for one in files) else format_bits(bits)
-    return table.select(*keys, "n", "m1", "m2", "lo", "hi"), kind
+    return table.select(*keys, "n", "m1", "m2", "lo", "hi"), format_bits(bits)
 
 
 def _merge_joint_sums(files: Sequence[Any]) -> dict[str, Any]:
@@ -168,7 +147,8 @@ def _merge_joint_sums(files: Sequence[Any]) -> dict[str, Any]:
     held = [one.get("joint") or {"against": None} for one in files]
     if None in (every := {one["against"] for one in held}) or len(every) > 1:
         return {}
-    return {"against": every.pop(), "sums": {k: v for one in held for k, v in one["sums"].items()}}
+    sums = sorted((part for one in held for part in one["sums"]), key=json.dumps)
+    return {"against": every.pop(), "sums": sums}
 
 
 def fold_scores(table: pl.DataFrame, bits: int, thresholds: Mapping[str, float | None]) -> Any:
@@ -205,8 +185,7 @@ def check_sums(table: pl.DataFrame, about: Mapping[str, Any], name: str) -> None
     sums = {(block, model): n for block, model, n in found}
     wanted = {(PATTERNS, None), *((SCORES, model) for model in scored)}
     wide = {len(about["models"])}
-    texts = table.filter(pl.col("block") == PATTERNS)["pattern"]
-    bits = texts.filter(texts != OTHER).str.len_bytes()
+    bits = table.filter(block=PATTERNS)["pattern"].str.len_bytes()
     good = {*sums} == wanted and {*sums.values()} == {about["rows"]} and {*bits} <= wide
     if not good or (table["n"] < 0).any():
         what = "is not a complete file of counts: they do not add up"
@@ -229,21 +208,10 @@ def score_counts_by_slice(
     """
     names = ("key", "truth", "n", "m1", "m2", "lo", "hi")
     key, truth, n, m1, m2, low, high = (table[name].fill_null(0).to_numpy() for name in names)
-    bucketed, run = table["m1"].null_count() < len(table), table["pattern"].is_not_null()
-    if run.any():  # with the same ends they are one
-        ends_of = pl.format("{} {}", "key", pl.col("pattern").fill_null(""))
-        key = table.select(ends_of.rank("dense")).to_series().to_numpy()
+    bucketed = table["m1"].null_count() < len(table)
     _, place = np.unique(key, return_inverse=True)
     lowest = np.full(place.max(initial=-1) + 1, np.inf)
     np.minimum.at(lowest, place, low)
-    free = np.zeros(len(lowest), bool)
-    if run.any():
-        highest = np.full_like(lowest, -np.inf)
-        np.maximum.at(highest, place, high)
-        free[place[run.to_numpy()]] = True
-        middle = (lowest + highest) / 2
-        order = np.argsort(middle, kind="stable")
-        place, free, lowest = np.argsort(order)[place], free[order], _increasing(middle[order])
 
     def counted(rows: Ints) -> ScoreCounts:
         hit = truth[rows]
@@ -257,20 +225,10 @@ def score_counts_by_slice(
         ends = np.full((2, len(there)), np.inf), np.full((2, len(there)), -np.inf)
         np.minimum.at(ends[0], (side, at), low[rows])
         np.maximum.at(ends[1], (side, at), high[rows])
-        held = Buckets.from_sums(found[1], found[2], *ends, free=free[there])
+        held = Buckets.from_sums(found[1], found[2], *ends)
         return ScoreCounts(lowest[there], found[0, 0], found[0, 1], buckets=held)
 
     return {label: counted(rows) for label, rows in _slices(table, facets, texts).items()}
-
-
-def _increasing(x: Floats) -> Floats:
-    """Return ascending numbers, equal ones moved by a unit of the last place towards 1/2."""
-    x = x.copy()
-    while len(same := np.flatnonzero(x[1:] <= x[:-1])):
-        up = x[same] < 0.5
-        x[same[~up]] = np.nextafter(x[same[~up] + 1], -np.inf)
-        x[same[up] + 1] = np.nextafter(x[same[up]], np.inf)
-    return x
 
 
 def _bits_in_force(table: pl.DataFrame, files: Sequence[Any], asked: str | None) -> int | None:
@@ -278,8 +236,6 @@ def _bits_in_force(table: pl.DataFrame, files: Sequence[Any], asked: str | None)
 
     None for single scores.
     """
-    if any(one["scores"] == RUNS for one in files):
-        return None
     held = [parse_bits(one["scores"]) for one in files]
     if asked == EXACT and any(held):
         what = f"--scores {EXACT}, but counts hold buckets of scores"
@@ -294,7 +250,7 @@ def _bits_in_force(table: pl.DataFrame, files: Sequence[Any], asked: str | None)
 
 def parse_bits(text: str) -> int | None:
     """Return the bits of `buckets:M`; None of `exact`."""
-    return None if text in (EXACT, RUNS) else int(text.partition(":")[2] or BITS)
+    return None if text == EXACT else int(text.partition(":")[2] or BITS)
 
 
 def format_bits(bits: int | None) -> str:

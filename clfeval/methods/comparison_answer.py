@@ -131,8 +131,8 @@ def explain_untested(options: ReportOptions, *, same_rows: bool, stored: bool = 
     """
     if stored and options.confidence is not None:
         return (
-            "No comparison of scores: counts show which rows scores share only with "
-            "clfeval count --joint pairs."
+            "No comparison of scores: counts show which rows scores share only where all files "
+            "are of clfeval count --joint pairs, against just these counts."
         )
     if options.reference is not None or (same_rows and options.confidence is not None):
         return ""

@@ -168,7 +168,6 @@ WARNINGS: Mapping[str, str] = {
     "flipped": "Metrics that are better when lower are scored as 1 minus their value.",
     "gate-turned": "A gate fails better values: its direction is probably wrong.",
     "gates-replaced": "The gates of a run replace those of the defaults.",
-    "hidden-cells": "Counts below --min-cell are hidden; the note says how near values are.",
     "impossible": "Observed outcomes had probability 0.",
     "infinite-scores": "No threshold can be chosen among infinite scores.",
     "labels-and-scores": "A label column and a score column form one model.",

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.counts.files import exact_keys
+from clfeval.counts.read_files import exact_keys
 from clfeval.tables.layouts.counts_file import METADATA
 from tests.thoroughness import examples
 
@@ -220,7 +220,7 @@ def test_scores_are_not_compared_and_it_is_said(tmp_path: Path) -> None:
     place = counts_of(table_of(np.random.default_rng(5), 300), tmp_path / "t.counts.parquet",
                       positive="yes")  # fmt: skip
     result = clfeval.report(place, reference="few")
-    assert "counts show which rows scores share only with" in str(result.answer)
+    assert "counts show which rows scores share only where" in str(result.answer)
     compared = {row["measure"] for row in result.tables["comparisons"]}
     assert "sensitivity" in compared
     assert "roc_auc" not in compared

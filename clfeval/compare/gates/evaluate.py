@@ -13,9 +13,19 @@ from clfeval.compare.baseline.changes import LEVEL, Baseline
 from clfeval.compare.change import change_of_independent
 from clfeval.compare.gates import limit_tests
 from clfeval.compare.gates.limits import Gates, Limit
-from clfeval.document import Answer, Cell, Document, Estimate, Gate, ResultNote, Row, shorten_answer
+from clfeval.document import (
+    Answer,
+    Cell,
+    Document,
+    Estimate,
+    Gate,
+    ResultNote,
+    Row,
+    cell_value,
+    shorten_answer,
+)
 from clfeval.errors import DataError, ErrorCollector, UsageError
-from clfeval.formatting import format_count
+from clfeval.formatting import format_bound, format_count
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.schema import BASELINE, CHANGES, COMPARISONS, GATE_CODES, page_of
 
@@ -76,7 +86,7 @@ def evaluate_limits(
     with wrong.going_on():
         found += still_best_gates(result, gates.still_best)
     wrong.raise_problems()
-    refuse_unknown_outcomes(result, found)
+    refuse_unknown_outcomes(result, found, None if beside is None else beside.before)
     warnings = (*result.warnings, *_direction_warnings(looked, targets))
     result = replace(result, gates=tuple(found), warnings=warnings)
     result = result if beside is None else beside.with_changes(result)
@@ -88,20 +98,32 @@ def evaluate_limits(
     return replace(result, answer=shorten_answer([*said, *result.answer]))
 
 
-def refuse_unknown_outcomes(result: Document, gates: Iterable[Gate]) -> None:
-    """Raise DataError for a limit that is nearer than the bound of a value from buckets."""
-    rows = [row for row in result.tables.get("measures", ()) if row.get("bound")]
-    bounds = {(row["slice"], row["model"], row["measure"]): row["bound"] for row in rows}
+def refuse_unknown_outcomes(
+    result: Document, gates: Iterable[Gate], before: Document | None = None
+) -> None:
+    """Raise DataError for a limit that is nearer than the bound of a value from buckets.
+
+    before: the baseline, whose values have bounds too.
+    """
+    mine, old = (_value_bounds(one) for one in (result, before))
     for gate in gates:
-        off = bounds.get((gate.slice, gate.model, gate.measure))
-        if off is None or gate.value is None or not isinstance(off, float):
-            continue
+        key = gate.slice, gate.model, gate.measure
+        changes = gate.kind == "max-drop" or ".change" in gate.metric
+        off = mine.get(key, 0.0) + (old.get(key, 0.0) if changes else 0.0)
         # limits of intervals are widened by the bound, and may be as far on the other side
-        if abs(gate.value - gate.limit) <= (off if gate.metric == gate.measure else 2 * off):
-            what = f"the limit of gate {gate.subject}, {gate.limit:g}, is within {off:.1g} of "
-            what += f"{gate.value:.9g}, which is as near as buckets of scores tell"
+        off *= 1 if gate.metric == gate.measure or changes else 2
+        if gate.value is not None and off and abs(gate.value - gate.limit) <= off:
+            what = f"the limit of gate {gate.subject}, {gate.limit:g}, is within "
+            what += f"{format_bound(off)} of {gate.value:.9g}, as near as buckets of scores tell"
             hint = "count scores one by one: add --scores exact"
             raise DataError.new(what, "gate-within-bound", hint=hint)
+
+
+def _value_bounds(result: Document | None) -> dict[tuple[Cell, ...], float]:
+    """Return the bounds of values from buckets above 0, by slice, model and measure."""
+    rows = () if result is None else result.tables.get("measures", ())
+    return {(row["slice"], row["model"], row["measure"]): off for row in rows
+            if (off := cell_value(row.get("bound")))}  # fmt: skip
 
 
 def _remove_gate_answers(result: Document, *, compared: bool) -> Document:

@@ -24,18 +24,11 @@ class CountOptions:
         Opt("Added counts of all tables, of which this is one.", COUNTS, metavar="FILE",
             accept=lambda _, given: given),
     ] = None  # fmt: skip
-    min_cell: Annotated[
-        int | None,
-        Opt("Hide counts below N: count near scores, and rare combinations, together.",
-            COUNTS, metavar="N", least=2, outside="is not a whole number of at least 2"),
-    ] = None  # fmt: skip
 
     def check(self) -> None:
         """Raise UsageError for options that exclude or need each other."""
         if self.against is not None and self.joint == "none":
             raise bad_option("--against belongs to --joint pairs", "add --joint pairs")
-        if self.min_cell is not None and self.joint != "none":
-            raise bad_option("--joint pairs and --min-cell cannot be combined")
 
 
 COUNT = Command(

@@ -6,7 +6,6 @@ from typing import Any
 
 from clfeval.counts.count import PredictionCounts
 from clfeval.counts.files import count_table
-from clfeval.counts.min_cell import hide_small_cells
 from clfeval.counts.read_files import counts_digest
 from clfeval.document import Answer, Document, Row
 from clfeval.errors import DataError, UsageError
@@ -14,6 +13,7 @@ from clfeval.formatting import format_count
 from clfeval.methods import provenance
 from clfeval.methods.count.options import CountOptions
 from clfeval.methods.measurement.joint_sums import sums_of_table
+from clfeval.tables.layouts.counts_file import refuse_unlike_counts
 
 
 def count_result(
@@ -24,11 +24,6 @@ def count_result(
     merged: the counts of all tables, for comparisons.
     """
     table, about = count_table(counted)
-    if options.min_cell is not None and counted.hides_cells:
-        what = "--min-cell: its small cells are hidden already"
-        raise UsageError.new(what, "bad-option", counted.name, hint="leave it out")
-    if options.min_cell is not None:
-        table, about = hide_small_cells(table, about, options.min_cell, counted.name)
     if options.joint == "pairs":
         about = {**about, "joint": _joint_sums(counted, merged or counted)}
     said = counted.kept.settled.roles
@@ -46,8 +41,6 @@ def count_result(
     patterns = int((table["block"] == "patterns").sum())
     text = f"{format_count(total, 'row')} of {format_count(len(rows), 'model')} are "
     text += f"{format_count(len(table), 'count')}, {patterns:,} of them of combined predictions."
-    if left_out := total - about["rows"]:
-        text += f" {format_count(left_out, 'row')} of small slices are left out."
     found = {"positive": counted.positive, "negative": list(counted.negative),
              "by": list(said.by)}  # fmt: skip
     cut = provenance.format_thresholds(counted.thresholds)
@@ -80,10 +73,9 @@ def _joint_sums(counted: PredictionCounts, merged: PredictionCounts) -> dict[str
         what = "--joint pairs needs scores, but every model has labels only"
         raise UsageError.new(what, "needs-scores", hint="leave it out: labels are compared anyway")
     (_, mine), (table, every) = count_table(counted), count_table(merged)
-    own = mine["parts"] or [counts_digest(*count_table(counted))]
-    if mine["parts"] and not {*mine["parts"]} <= {*every["parts"]}:
+    refuse_unlike_counts(mine, every, counted.name, merged.name)
+    if not {*mine["parts"]} <= {*every["parts"]}:
         what = f"its counts are not among those of {merged.name}"
         hint = "add its counts to the others first, counted with the same options"
         raise DataError.new(what, "unequal-counts", counted.name, hint=hint)
-    sums = sums_of_table(counted, merged)
-    return {"against": counts_digest(table, every), "sums": {own[0]: sums}}
+    return {"against": counts_digest(table, every), "sums": [sums_of_table(counted, merged)]}

@@ -8,11 +8,9 @@ import numpy as np
 
 from clfeval.arrays import Counts, Floats, divide
 from clfeval.counts.buckets import Buckets
-from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.document import Estimate
 from clfeval.measures.catalog import CATALOG
-from clfeval.measures.confusion import Confusion
 from clfeval.measures.logistic import log_odds
 from clfeval.measures.probability import MIN_PROBABILITY
 from clfeval.measures.record import Measure
@@ -40,7 +38,7 @@ def bounded_value(
     None where that is unknown.
     """
     assert counts.buckets is not None
-    held = _Grouped.from_counts(counts, counts.buckets)
+    held = _ScoreGroups.from_counts(counts, counts.buckets)
     if measure.id == "brier_uncertainty":
         return value, 0.0
     found = _bounds(measure, held)
@@ -51,31 +49,9 @@ def bounded_value(
     return value, max(high - value, value - low) + ROUNDING * abs(value)
 
 
-def with_hidden_cells(
-    known: MeasureEstimate, measure: Measure, counts: ConfusionCounts, hidden: tuple[int, int]
+def widen_limits(
+    known: MeasureEstimate, measure: Measure, value: float, off: float
 ) -> MeasureEstimate:
-    """Return an estimate with its bound where the labels of some rows are not known.
-
-    counts: a 2 x 2 table, which has half of the hidden positives and negatives predicted negative,
-    the others positive. The bound is reached where all are predicted alike, as measures rise or
-    fall along each rate.
-    """
-    value = known.value.value
-    if value is None or not any(hidden):
-        return known
-    tp, fp, fn, tn = (float(getattr(counts, name)[0]) for name in ("tp", "fp", "fn", "tn"))
-    ends = [(-(n - n // 2), n // 2) for n in hidden]
-    moved = np.array([(a, b) for a in ends[0] for b in ends[1]], np.float64).T
-    table = Confusion(tp + moved[0], fp + moved[1], fn - moved[0], tn - moved[1])
-    off = float(np.abs(np.asarray(measure.function(table)) - value).max())
-    return (
-        widened(known, measure, value, off)
-        if np.isfinite(off)
-        else MeasureEstimate.undefined("needs_exact_scores")
-    )
-
-
-def widened(known: MeasureEstimate, measure: Measure, value: float, off: float) -> MeasureEstimate:
     """Return an estimate with its bound, by which its limits are wider."""
     low, high = known.value.low, known.value.high
     if low is not None and high is not None:
@@ -84,7 +60,7 @@ def widened(known: MeasureEstimate, measure: Measure, value: float, off: float) 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Grouped:
+class _ScoreGroups:
     """Groups of scores: n, low, high, mean, spread (a variance, not below it), and error, (2, m).
 
     error, slack: the largest error of the mean, and of the spread.
@@ -100,7 +76,7 @@ class _Grouped:
     slack: Floats
 
     @classmethod
-    def from_counts(cls, counts: ScoreCounts, held: Buckets) -> _Grouped:
+    def from_counts(cls, counts: ScoreCounts, held: Buckets) -> _ScoreGroups:
         n = np.array([counts.positives, counts.negatives])
         mean, spread, error = held.moments(n)
         return cls(counts, n, held.low, held.high, mean, spread, error, 8 * error * held.unit)
@@ -127,7 +103,7 @@ class _Grouped:
         return bool((np.subtract(*at) != 0)[self.n > 0].any())
 
 
-def _bounds(measure: Measure, held: _Grouped) -> tuple[float, float] | None:
+def _bounds(measure: Measure, held: _ScoreGroups) -> tuple[float, float] | None:
     """Return the lowest and the highest value that the scores in the groups can have."""
     name, of = measure.id, measure.function
 
@@ -160,8 +136,8 @@ def _bounds(measure: Measure, held: _Grouped) -> tuple[float, float] | None:
         bins = getattr(of, "keywords", {}).get("bins", 10)
         if held.splits(np.arange(1, bins) / bins):
             return None
-        rows = held.n.sum() if name != "mce" else 1
-        off = 3 * float((held.n * held.error).sum() / rows)
+        each = held.error.max() if name == "mce" else (held.n * held.error).sum() / held.n.sum()
+        off = 3 * float(each)
         points = held.counts.probabilities
         value = float(of(points.scores, points.positives, points.negatives))
         return value - off, value + off
@@ -174,7 +150,7 @@ def _rates_apart(counts: ScoreCounts) -> Floats:
     return np.asarray(p / max(p[-1], 1) - n / max(n[-1], 1))
 
 
-def _precision_bounds(held: _Grouped, *, halves: bool) -> tuple[float, float]:
+def _precision_bounds(held: _ScoreGroups, *, halves: bool) -> tuple[float, float]:
     """Return the bounds of a mean precision over positives, of groups in a known order.
 
     Of the h-th positive the precision is h / (h + f), f negatives above it: as many as lie above
@@ -204,8 +180,8 @@ def _precision_bounds(held: _Grouped, *, halves: bool) -> tuple[float, float]:
     return float(least.sum() / k.sum()), float(top.sum() / k.sum())
 
 
-def _loss_bounds(measure: Measure, held: _Grouped) -> tuple[float, float]:
-    """Return the bounds of the mean of a loss that is convex in the score.
+def _loss_bounds(measure: Measure, held: _ScoreGroups) -> tuple[float, float]:
+    """Return the bounds of the mean of a loss that is convex in the score, within each group.
 
     With mean m and variance v of the scores of a group its mean loss is at least g(m) + c v / 2 and
     at most g(m) + C v / 2, c and C the least and the largest second derivative there; nor above the
@@ -225,16 +201,12 @@ def _loss_bounds(measure: Measure, held: _Grouped) -> tuple[float, float]:
         chord = (1 - share) * ends[0] + share * ends[1] + np.abs(sides - sides[::-1]).max(axis=0)
         over = np.minimum(sides.max(axis=0) + bent.max(axis=0) * spread / 2, chord)
         over = np.clip(over, ends.min(axis=0), ends.max(axis=0))
-        truth = (low, high) if y else (1 - high, 1 - low)
-        bends = (truth[0] < MIN_PROBABILITY) & (truth[1] > MIN_PROBABILITY)  # clipped in part
-        under = np.where(bends, ends.min(axis=0), np.minimum(under, over))
-        over = np.where(bends, ends.max(axis=0), over)
         total += [(n * under).sum(), (n * over).sum()]
     low, high = (total / held.n.sum()).tolist()
     return low, high
 
 
-def _line_bounds(name: str, held: _Grouped) -> tuple[float, float] | None:
+def _line_bounds(name: str, held: _ScoreGroups) -> tuple[float, float] | None:
     """Return the bounds of a coefficient of the logistic regression on the log odds.
 
     At the estimate g from points of the same moments the gradient of the true likelihood is within

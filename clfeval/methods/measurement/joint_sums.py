@@ -86,7 +86,7 @@ def sums_of_table(counted: PredictionCounts, merged: PredictionCounts) -> dict[s
 
     merged: the counts of all tables, by which the influence of a row is known.
     """
-    asked = set_row_units(parse_measures(("default",)), merged)
+    asked = set_row_units(parse_measures(("default", "all")), merged)
     scored = {model.name: i for i, model in enumerate(merged.models) if model.kind != "label"}
     of = {name: merged.scores(i)[None] for name, i in scored.items()}
     moved = {
@@ -107,7 +107,7 @@ def stored_sums(
 ) -> dict[str, DifferenceSums]:
     """Return the sums of counts files for each measure that they have for all of its models."""
     found = dict[str, DifferenceSums]()
-    for _, held in sorted(stored.joint.items()):
+    for held in stored.joint:
         for name in moved.keys() & held.keys():
             models = held[name]["models"]
             if not {*moved[name]} <= {*models} or not moved[name]:

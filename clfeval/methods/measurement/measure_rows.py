@@ -19,7 +19,6 @@ from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.estimates import concatenate_counts
 from clfeval.methods.measurement import label_measures, score_measures
-from clfeval.methods.measurement.bucket_bounds import with_hidden_cells
 from clfeval.methods.measurement.label_measures import (
     OF_KIND,
     MeasureEstimate,
@@ -171,16 +170,10 @@ def label_measure_rows(
         one.name: label_measures.estimate_label_measure(one, counts, sure, known) for one in some
     }
     rows, of_truth = list[Row](), ("prevalence", "no_information_rate")  # without a threshold
-    stored = None if sample.counted is None else sample.counted.stored
     for i, (label, model) in enumerate(who):
-        cells, unknown = counts.take([i]), (0, 0)
-        if stored is not None and stored.hidden:
-            unknown = stored.hidden.get(label, unknown)
-        for one, every in zip(some, found.values(), strict=True):
-            value = none if model in uncut and one.name not in of_truth else every[i]
-            if one.name not in of_truth:
-                value = with_hidden_cells(value, one.measure, cells, unknown)
-            rows.append(measure_row(label, model, one.name, value))
+        for name, every in found.items():
+            value = none if model in uncut and name not in of_truth else every[i]
+            rows.append(measure_row(label, model, name, value))
     return rows
 
 

@@ -32,7 +32,7 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, undefined_reason
 from clfeval.methods.estimates import RANDOM, Cells, Design, Limits, make_estimate
-from clfeval.methods.measurement.bucket_bounds import RISING, bounded_value, widened
+from clfeval.methods.measurement.bucket_bounds import RISING, bounded_value, widen_limits
 from clfeval.methods.measurement.label_measures import (
     BOOTSTRAP,
     INFLUENCE,
@@ -51,7 +51,9 @@ def estimate_score_measure(
     """Return a measure of scores, with limits by the requested or the default method."""
     if counts.buckets is not None:
         if (counts.buckets.low >= counts.buckets.high).all():  # single scores
-            known = estimate_score_measure(measure, counts.probabilities, wanted, name)
+            n = np.array([counts.positives, counts.negatives])
+            one = ScoreCounts.from_scores(*counts.buckets.points(n))
+            known = estimate_score_measure(measure, one, wanted, name)
             return known if known.value.value is None else known._replace(bound=0.0)
         ranks = measure.needs == "scores" or measure.id in RISING
         one = replace(counts if ranks else counts.probabilities, buckets=None)
@@ -100,7 +102,7 @@ def with_bound(known: MeasureEstimate, measure: Measure, counts: ScoreCounts) ->
     found = bounded_value(measure, counts, known.value.value)
     if found is None:
         return MeasureEstimate.undefined("needs_exact_scores")
-    return widened(known, measure, *found)
+    return widen_limits(known, measure, *found)
 
 
 def influence_estimate(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Any
 
 from clfeval.compare.change import BETTER, CHANGED, VERDICTS, WORSE
 from clfeval.compare.families import POWER, BestSet, detectable_difference
@@ -21,6 +20,7 @@ from clfeval.document import (
 from clfeval.document.rows import rows_where
 from clfeval.formatting import (
     describe_ties,
+    format_bound,
     format_count,
     format_exact,
     format_number,
@@ -164,23 +164,16 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
     return said + counting_notes(sample.counted)
 
 
-def bound_notes(rows: Sequence[Row], lead: str, about: Mapping[str, Any]) -> list[ResultNote]:
-    """Return a note on the largest bound of the leading measure, where scores are in buckets.
-
-    about: the description of counts files.
-    """
+def bound_notes(rows: Sequence[Row], lead: str) -> list[ResultNote]:
+    """Return a note on the largest bound of the leading measure, where scores are in buckets."""
     found = [cell_value(row.get("bound")) for row in rows if row["measure"] == lead]
-    known = [one for one in found if one is not None]
-    if not known:
+    most = max((one for one in found if one is not None), default=0.0)
+    if not most:
         return []
-    within = f"{CATALOG[lead].title} is known within {max(known):.1g}, and intervals are wider by "
-    if "min_cell" not in about:
-        text = f"scores are counted in buckets: {within}that (--scores exact: one by one)"
-        return [ResultNote("score-buckets", text)]
-    text = f"counts below {about['min_cell']} are hidden: {within}that"
-    left = about["hidden"] if about["hidden"] is not None else f"fewer than {about['min_cell']}"
-    more = f"; {left} rows of small slices are left out" if left else ""
-    return [ResultNote("hidden-cells", f"{text}{more}")]
+    text = f"scores are counted in buckets: {CATALOG[lead].title} is known within "
+    text += f"{format_bound(most)}, by which intervals are wider, and thresholds are where a "
+    text += "bucket starts (--scores exact: one by one)"
+    return [ResultNote("score-buckets", text)]
 
 
 MAX_LISTED = 6  # identical models, by name

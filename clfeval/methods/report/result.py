@@ -88,12 +88,9 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
 
 
 def _report(sample: Sample, options: ReportOptions) -> Document:
-    hidden = sample.counted is not None and sample.counted.hides_cells
-    held_in = None if sample.counted is None else sample.counted.stored
-    about = {} if held_in is None else held_in.about
     if sample.counted is not None and sample.counted.multiclass:
         return multiclass_result(sample, sample.counted, options)
-    patterns = None if hidden else sample.patterns.get(None)
+    patterns = sample.patterns.get(None)
     comparisons.check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     if options.uses_thresholds:
         from clfeval.methods.report.threshold_rules import check_scores_available
@@ -154,8 +151,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         firsts = [row if as_estimate(row[NET_BENEFIT]).value is not None else
                   {**row, NET_BENEFIT: Estimate(of_labels.get(str(row["model"])))}
                   for row in firsts]  # fmt: skip
-    groups = heterogeneity_rows(judged, sample.facets, options.confidence)
-    if len(sample.slices) > 1 and not hidden:
+    if len(sample.slices) > 1:
         of_slices, others = slice_test_measures(asked), slice_complements(sample)
         beside = scored.beside | dict(
             label_complement_estimates(sample, others, of_slices, options.interval_settings)
@@ -185,10 +181,9 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         )  # fmt: skip
         tables |= found_slices
         apart = not any(own.spans for own, _ in sizes.values())  # no cluster is in two groups
-        groups = groups if apart else []
+        if apart and (groups := heterogeneity_rows(judged, sample.facets, options.confidence)):
+            tables["heterogeneity"] = groups
         compared_rows += more_rows
-    if groups:
-        tables["heterogeneity"] = groups
     models = RowsBySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics)))
     first, *more = report_answer(
         firsts, lead, tested, whole_table_rows(tables.get("decision", ())), options.confidence,
@@ -230,7 +225,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample, uncut)},
         answer=shorten_answer(answer),
         warnings=(
-            *sample_notes(sample), *bound_notes(judged, lead, about),
+            *sample_notes(sample), *bound_notes(judged, lead),
             *score_notes(firsts, scored.lost, sample.positive),
             *(provenance.clipped_note(scored.lost) if wishes_logs else ()), *caveat_notes(asked),
         ),

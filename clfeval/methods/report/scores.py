@@ -217,8 +217,7 @@ def _of_model(
     scored = replace(whole.frozen(), scores=whole.scores[:])
     measures, beside = list[Row](), dict[Key, Complement]()
     tables, baselines, tests = Tables(), list[Row](), list[Row]()
-    runs = whole.buckets is not None and whole.buckets.free.any()
-    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1 and not runs:
+    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
         tests = calibration_test_rows(model, scored.probabilities, options.level, options.seed)
     cut, inside = sample.thresholds.get(model), dict[tuple[str, str], tuple[float, Floats]]()
     everybody = ComplementScores(
@@ -281,7 +280,7 @@ def _curve_tables(
     label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample
 ) -> Iterator[tuple[str, str | None, str, Rows]]:
     """Yield the curves of one model in one slice, with the names of their tables and the slice."""
-    if not len(here.scores) or (here.buckets is not None and here.buckets.free.any()):
+    if not len(here.scores):
         return
     level, design = options.confidence, Design(options.totals)
     classes = sample.positive, negative_name(sample)

@@ -96,19 +96,10 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
             what = f"--{name.replace('_', '-')} needs rows, but {files[0].name} holds counts"
             raise UsageError.new(what, "needs-predictions", hint="give it to clfeval count")
     found = [read_description(file) or {} for file in files]
-    if not roles.ranks and any("min_cell" in one for one in found):
-        what = "hides small cells (count --min-cell), so that only report and count read it"
-        hint = "count the table without --min-cell"
-        raise UsageError.new(what, "needs-predictions", files[0].name, hint=hint)
     first, about = files[0].name, found[0]
     counted: dict[str, str] = {}
     for file, one in zip(files, found, strict=True):
-        for key, what in ALIKE.items():
-            if one[key] != about[key]:
-                said = f"its {what}: {_format_values(one[key])}; in {first}: "
-                said += _format_values(about[key])
-                hint = "count both tables with the same options, such as --model and --kind"
-                raise DataError.new(said, "unequal-counts", file.name, hint=hint)
+        refuse_unlike_counts(one, about, file.name, first)
         mine, others = ({*each["classes"]} - {each["positive"]} for each in (one, about))
         if not (mine <= others or others <= mine):
             what = f"its classes are {_format_values(one['classes'])}, in {first} "
@@ -134,6 +125,18 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
     roles = replace(roles, by=(FILE,) if by_file else tuple(about["by"]), missing=about["missing"],
                     positive=about["positive"], threshold=dict(about["threshold"]))  # fmt: skip
     return Predictions(files, COUNTS_FILE, columns, {}, roles)
+
+
+def refuse_unlike_counts(
+    one: Mapping[str, Any], other: Mapping[str, Any], name: str, first: str
+) -> None:
+    """Raise DataError if two counts do not fit together, as of other models or thresholds."""
+    for key, what in ALIKE.items():
+        if one[key] != other[key]:
+            said = f"its {what}: {_format_values(one[key])}; in {first}: "
+            hint = "count both tables with the same options, such as --model and --kind"
+            said += _format_values(other[key])
+            raise DataError.new(said, "unequal-counts", name, hint=hint)
 
 
 def _format_values(value: Any) -> str:
