@@ -45,7 +45,9 @@ def with_buckets(frame: Frame, score: str, bits: int, cut: float | None) -> Fram
     key = nw.when(m == 0).then(0).otherwise(octave * 2**bits + place + 1)
     top = 2 * OCTAVES * 2**bits + 1
     nearest = (s * HUNDRED + 0.5).floor().clip(0, HUNDRED)
-    cells = (nearest - (s < nearest / HUNDRED).cast(nw.Float64)).cast(nw.Int64)
+    # polars divides by a constant by multiplying with its inverse, which is not exact
+    beyond = (s < nearest / (nearest * 0.0 + HUNDRED)).cast(nw.Float64)
+    cells = (nearest - beyond).cast(nw.Int64)
     if cut is not None:
         cells = cells + (s >= cut).cast(nw.Int64)
     above = nw.when(s >= 0.5).then(top - key).otherwise(key)

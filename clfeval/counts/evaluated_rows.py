@@ -274,6 +274,15 @@ class JointCounts(patterns.WeightedCounts):
         scores = None if scores is None else scores[first]
         return cls(models, truth[first], votes[first], scores, merged, unit)
 
+    def __add__(self, other: JointCounts) -> JointCounts:
+        """Add the counts of other rows of the same models."""
+        if self.models != other.models or (self.scores is None) != (other.scores is None):
+            raise ValueError(f"different models: {self.models} and {other.models}")
+        truth, votes, n = patterns.stack_arrays(self, other, "truth", "votes", "n")
+        scores = None if self.scores is None else patterns.stack_arrays(self, other, "scores")[0]
+        unit = patterns.common_unit(self, other)
+        return JointCounts.from_rows(self.models, truth, votes, scores, n, unit)
+
     def digest(self) -> str:
         """Return the sha256 of the counts, independent of the order of rows and columns."""
         places = patterns.order_by_name(self.models)

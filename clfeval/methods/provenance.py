@@ -154,7 +154,7 @@ def bucket_notes(counted: PredictionCounts, *, curves: bool = True) -> list[Resu
     if not (curves and scored) or counted.bits is None:
         return []
     text = "scores are counted in buckets: curves have a point where each starts, and thresholds "
-    text += "are among these (--scores exact: one by one)"
+    text += "are among these (clfeval report --scores exact: one by one, --with other methods)"
     return [ResultNote("score-buckets", text)]
 
 

@@ -112,8 +112,8 @@ class Input:
     ] = False
     scores: Annotated[
         str | None,
-        Opt("Count scores one by one (exact) or in buckets, buckets:M of 2^M per halving; default: "
-            "by their number.", READING, metavar="exact|buckets[:M]",
+        Opt("Count every score, or in buckets; default by their number.", READING,
+            metavar="exact|buckets[:M]",
             accept=_score_kind, signed="scores"),
     ] = None  # fmt: skip
     dry_run: Annotated[

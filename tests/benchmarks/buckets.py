@@ -44,7 +44,7 @@ for i in range(models):
             d=pl.when(small).then(pl.col("d") * 2.0**k).otherwise("d"),
             o=pl.when(small).then(pl.col("o") - k).otherwise("o"))
     near = (s * 100).round()
-    cell = (near - (s < near / 100)).cast(pl.Int64) + (s >= threshold)
+    cell = (near - (s < near / (near * 0 + 100))).cast(pl.Int64) + (s >= threshold)
     place = pl.col("o") * 1024 + ((pl.col("d") - 0.5) * 2048).floor().cast(pl.Int64)
     frame = frame.select(
         "truth", s, key=pl.when(s >= 0.5).then(-place).otherwise(place) * 256 + cell,

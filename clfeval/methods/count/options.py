@@ -44,7 +44,7 @@ COUNT = Command(
     examples="""clfeval count preds.parquet --save preds.counts.parquet
 clfeval count 'preds/*.parquet' --by site --save week.counts.parquet
 clfeval count a.counts.parquet b.counts.parquet --save both.counts.parquet
-clfeval count a.csv --joint pairs --against both.counts.parquet --save a2.counts.parquet
+clfeval count a.csv --joint pairs --save a.counts.parquet
 clfeval report a.counts.parquet b.counts.parquet""",
     brief="truth positive ignore threshold by show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too), or files of this command; - "
