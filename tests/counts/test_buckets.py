@@ -76,3 +76,18 @@ def test_bounds_hold_on_adversarial_scores(seed: int) -> None:
                 assert off <= found.bound + rounding, (one.id, k, bits, value, found)
                 known.add(one.id)
     assert known >= {*RISING, "ks", "brier", "log_loss", "calibration_slope", "ece", "oe_ratio"}
+
+
+def test_hundredths_start_buckets_whatever_the_other_rows() -> None:
+    """polars divides many rows by a constant in another way than a single one."""
+    hundredths = np.arange(101) / 100
+    below = np.nextafter(hundredths[1:], 0)
+
+    def keys(scores: np.ndarray) -> list[int]:
+        rows = with_buckets(nw.from_native(pl.LazyFrame({"s": scores})), "s", 10, None)
+        return rows.to_native().collect()["key"].to_list()
+
+    every = keys(np.concatenate([hundredths, below, np.linspace(0, 1, 5000)]))
+    assert not {*every[:101]} & {*every[101:201]}
+    for k in range(0, 101, 7):
+        assert keys(hundredths[k : k + 1]) == every[k : k + 1]
