@@ -164,15 +164,19 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
     return said + counting_notes(sample.counted)
 
 
-def bound_notes(rows: Sequence[Row], lead: str) -> list[ResultNote]:
-    """Return a note on the largest bound of the leading measure, where scores are in buckets."""
+def bound_notes(rows: Sequence[Row], lead: str, *, compared: bool) -> list[ResultNote]:
+    """Return a note on the largest bound of the leading measure, where scores are in buckets.
+
+    compared: models are compared in slices.
+    """
     found = [cell_value(row.get("bound")) for row in rows if row["measure"] == lead]
     most = max((one for one in found if one is not None), default=0.0)
     if not most:
         return []
     text = f"scores are counted in buckets: {CATALOG[lead].title} is known within "
     text += f"{format_bound(most)}, by which intervals are wider, and thresholds are where a "
-    text += "bucket starts (--scores exact: one by one)"
+    text += "bucket starts" + "; in slices only labels are compared" * compared
+    text += " (--scores exact: one by one)"
     return [ResultNote("score-buckets", text)]
 
 

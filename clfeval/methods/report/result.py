@@ -219,13 +219,14 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
               *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip
     if compared_rows:
         tables["comparisons"] = compared_rows
+    beside_slices = options.reference is not None and len(sample.slices) > 1
     return Document(
         **provenance.report_provenance(sample, options, digests, weighed=counts.fractional),
         summary={**provenance.class_totals(sample), "models": len(counts.models)},
         tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample, uncut)},
         answer=shorten_answer(answer),
         warnings=(
-            *sample_notes(sample), *bound_notes(judged, lead),
+            *sample_notes(sample), *bound_notes(judged, lead, compared=beside_slices),
             *score_notes(firsts, scored.lost, sample.positive),
             *(provenance.clipped_note(scored.lost) if wishes_logs else ()), *caveat_notes(asked),
         ),
