@@ -213,7 +213,10 @@ class PredictionCounts:
         count = partial(count_model_scores, self.kept, i)
         if self.bits is not None:
             count = partial(bucketed_scores, self, i)
-        return self._once(("scores", i), count, lambda found: len(found[None].scores))
+        buckets = self.bits is not None
+        return self._once(
+            ("scores", i), count, lambda found: len(found) if buckets else len(found[None].scores)
+        )
 
     def labels(self) -> Mapping[str | None, ClassPatterns]:
         """Return the labels of all models, for the whole table and every slice.

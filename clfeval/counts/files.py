@@ -81,17 +81,17 @@ def _pattern_frame(counted: Any, by: Sequence[str]) -> pl.DataFrame:
 def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     """Return a row for each combination of slice values, truth and score, or bucket, of a model."""
     rows, score = concatenate_frames(counted.kept.frames(scores=(i,), by=True)), nw.col(f"s{i}")
-    model = counted.models[i].name
+    model, weighted = counted.models[i].name, counted.kept.settled.columns.weight is not None
+    rows_of = nw.col("w").cast(nw.Int64).sum() if weighted else nw.len().alias("w")
     if counted.bits is None:
-        table = collect(rows.group_by("t", f"s{i}", *by).agg(nw.col("w").sum()))
+        table = collect(rows.group_by("t", f"s{i}", *by).agg(rows_of))
         scores = table[f"s{i}"].to_numpy()
         return _frame(read_files.SCORES, table, by, table["t"], table["w"], model=model,
                       key=read_files.exact_keys(scores), lo=scores, hi=scores)  # fmt: skip
     rows = with_buckets(rows, f"s{i}", counted.bits, counted.thresholds[model])
-    n = nw.col("w").cast(nw.Int64)
-    if counted.kept.settled.columns.weight is not None:
-        rows = rows.with_columns(nw.col("d1", "d2") * n)
-    sums = (n.sum(), nw.col("d1", "d2").sum(), score.min().alias("lo"), score.max().alias("hi"))
+    if weighted:
+        rows = rows.with_columns(nw.col("d1", "d2") * nw.col("w").cast(nw.Int64))
+    sums = (rows_of, nw.col("d1", "d2").sum(), score.min().alias("lo"), score.max().alias("hi"))
     table = collect(rows.group_by("t", "key", *by).agg(*sums))
     given = {name: table[name].to_numpy() for name in ("key", "lo", "hi")}
     given |= {f"m{i}": table[f"d{i}"].to_numpy() for i in (1, 2)}
@@ -105,7 +105,8 @@ def has_many_scores(counted: Any) -> bool:
         return False
     for i in (i for i, model in enumerate(counted.models) if model.kind != "label"):
         rows = concatenate_frames(kept.frames(scores=(i,))).select(nw.col(f"s{i}"))
-        for part in (rows.head(4 * MOST_DISTINCT), rows):
+        first = rows.head(4 * MOST_DISTINCT)
+        for part in (first, rows) if kept.rows > 4 * MOST_DISTINCT else (rows,):
             if collect(part.select(nw.all().n_unique())).item() > MOST_DISTINCT:
                 return True
     return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings, input_file, start_fingerprints
 from clfeval.errors import DataError, UsageError
 from clfeval.records import dataclass
-from clfeval.tables.columns import ColumnPeek, Predictions
+from clfeval.tables.columns import ColumnPeek, ModelColumns, Predictions
 from clfeval.tables.frames import natural_sort_key, nw, pl
 from clfeval.tables.layouts.counts_file import FILE, read_description
 
@@ -26,6 +27,7 @@ PATTERNS, SCORES = "patterns", "scores"  # blocks
 EXACT = "exact"
 FEWEST = 50  # rows of a table that is not another one by chance
 COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, besides the slices
+SUMMED = ("n", "m1", "m2", "lo", "hi")
 
 
 class StoredRows(EvaluatedRows):
@@ -78,7 +80,7 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
                  for part, stem in zip(parts, stems, strict=True)]  # fmt: skip
         table, _ = _merge(parts, names, abouts, roles.scores)
     texts = dict(zip(columns.by, names, strict=True))
-    check_sums(table, about, opened.files[0].name)
+    _check_sums(table, about, opened.files[0].name)
     patterns = table.filter(block=PATTERNS)
     votes = np.array([list(text) for text in patterns["pattern"].to_list()], "U1") == "1"
     votes = votes.reshape(len(patterns), len(columns.models))
@@ -88,11 +90,7 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
         label: PatternCounts.from_votes(models, truth[rows], votes[rows], n[rows])
         for label, rows in _slices(patterns, columns.facets, texts).items()
     }
-    scores: dict[int, Mapping[str | None, ScoreCounts]] = {}
-    for i, model in enumerate(columns.models):
-        if model.kind != "label":
-            mine = table.filter(block=SCORES, model=model.name)
-            scores[i] = score_counts_by_slice(mine, columns.facets, texts)
+    scores = scores_by_model(table, columns.models, columns.facets, texts)
     tasks = start_fingerprints(opened.files)
     files = tuple(input_file(file, task, one["rows"], one["dropped"])
                   for file, task, one in zip(opened.files, tasks, abouts, strict=True))  # fmt: skip
@@ -134,12 +132,12 @@ def _merge(
 ) -> tuple[pl.DataFrame, str]:
     """Return the added counts of files, and whether scores are single or in buckets."""
     keys = [*COUNTED[:1], *by, *COUNTED[1:]]
-    rows = pl.concat([part.select(*keys, "n", "m1", "m2", "lo", "hi") for part in parts])
-    table = _sum_counts(rows, keys)
+    rows = pl.concat([part.select(*keys, *SUMMED) for part in parts])
+    table = _sum_counts(rows, keys) if len(parts) > 1 else rows.collect().sort(keys)
     bits = _bits_in_force(table, files, asked)
     if bits is not None and {parse_bits(one["scores"]) for one in files} != {bits}:
-        table = fold_scores(table, bits, files[0]["thresholds"])
-    return table.select(*keys, "n", "m1", "m2", "lo", "hi"), format_bits(bits)
+        table = _fold_scores(table, bits, files[0]["thresholds"])
+    return table.select(*keys, *SUMMED), format_bits(bits)
 
 
 def _merge_joint_sums(files: Sequence[Any]) -> dict[str, Any]:
@@ -151,9 +149,9 @@ def _merge_joint_sums(files: Sequence[Any]) -> dict[str, Any]:
     return {"against": every.pop(), "sums": sums}
 
 
-def fold_scores(table: pl.DataFrame, bits: int, thresholds: Mapping[str, float | None]) -> Any:
+def _fold_scores(table: pl.DataFrame, bits: int, thresholds: Mapping[str, float | None]) -> Any:
     """Return counts with all scores in buckets, from single scores or smaller buckets."""
-    keys = [name for name in table.columns if name not in ("n", "m1", "m2", "lo", "hi")]
+    keys = [name for name in table.columns if name not in SUMMED]
     parts = [table.filter(pl.col("block") != SCORES)]
     for rows in table.filter(block=SCORES).partition_by("model"):
         cut = thresholds[rows["model"][0]]
@@ -165,7 +163,7 @@ def fold_scores(table: pl.DataFrame, bits: int, thresholds: Mapping[str, float |
 
 def _sum_counts(rows: pl.LazyFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Return counts with equal keys added, sorted."""
-    sums = (pl.col("n", "m1", "m2").sum(), pl.col("lo").min(), pl.col("hi").max())
+    sums = (pl.col(SUMMED[:3]).sum(), pl.col("lo").min(), pl.col("hi").max())
     single = pl.col("m1").is_null().all().alias("single")
     table = rows.group_by(keys).agg(*sums, single).sort(keys)
     none = pl.when(~pl.col("single")).then(pl.col("m1", "m2"))
@@ -178,7 +176,7 @@ def exact_keys(scores: Floats) -> Ints:
     return np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits)
 
 
-def check_sums(table: pl.DataFrame, about: Mapping[str, Any], name: str) -> None:
+def _check_sums(table: pl.DataFrame, about: Mapping[str, Any], name: str) -> None:
     """Raise DataError for counts that do not add up to the rows: a part is missing or changed."""
     scored = [one["name"] for one in about["models"] if one["kind"] == "score"]
     found = table.group_by("block", "model").agg(pl.col("n").sum()).rows()
@@ -199,6 +197,17 @@ def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[
     return found | slice_rows(facets, columns)
 
 
+def scores_by_model(
+    table: pl.DataFrame, models: Sequence[ModelColumns], facets: Any = (),
+    texts: Mapping[str, str] = MappingProxyType({}),
+) -> dict[int, Mapping[str | None, ScoreCounts]]:  # fmt: skip
+    """Return the scores, or buckets, of each model with scores, by its place among all."""
+    return {
+        i: score_counts_by_slice(table.filter(block=SCORES, model=model.name), facets, texts)
+        for i, model in enumerate(models) if model.kind != "label"
+    }  # fmt: skip
+
+
 def score_counts_by_slice(
     table: pl.DataFrame, facets: Any, texts: Mapping[str, str]
 ) -> dict[str | None, ScoreCounts]:
@@ -206,7 +215,7 @@ def score_counts_by_slice(
 
     texts: the columns b0.. of the slices by name.
     """
-    names = ("key", "truth", "n", "m1", "m2", "lo", "hi")
+    names = ("key", "truth", *SUMMED)
     key, truth, n, m1, m2, low, high = (table[name].fill_null(0).to_numpy() for name in names)
     bucketed = table["m1"].null_count() < len(table)
     _, place = np.unique(key, return_inverse=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from clfeval.counts.count import PredictionCounts
 from clfeval.counts.files import count_table
-from clfeval.counts.read_files import counts_digest
+from clfeval.counts.read_files import counts_digest, scores_by_model
 from clfeval.document import Answer, Document, Row
 from clfeval.errors import DataError, UsageError
 from clfeval.formatting import format_count
@@ -25,7 +25,7 @@ def count_result(
     """
     table, about = count_table(counted)
     if options.joint == "pairs":
-        about = {**about, "joint": _joint_sums(counted, merged or counted)}
+        about = {**about, "joint": _joint_sums(counted, merged, table, about)}
     said = counted.kept.settled.roles
     rows: list[Row] = []
     for model in counted.models:
@@ -64,18 +64,26 @@ def count_result(
     )  # fmt: skip
 
 
-def _joint_sums(counted: PredictionCounts, merged: PredictionCounts) -> dict[str, Any]:
-    """Return what compares scores of models in a table; DataError if `merged` does not count it."""
+def _joint_sums(
+    counted: PredictionCounts, merged: PredictionCounts | None, table: Any, about: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what compares scores of models in a table; DataError if `merged` does not count it.
+
+    table, about: the counts of the table itself.
+    """
     if counted.stored is not None:
         what = f"--joint pairs needs rows, but {counted.name} holds counts"
         raise UsageError.new(what, "needs-predictions", hint="give it where rows are counted")
     if all(model.kind == "label" for model in counted.models):
         what = "--joint pairs needs scores, but every model has labels only"
         raise UsageError.new(what, "needs-scores", hint="leave it out: labels are compared anyway")
-    (_, mine), (table, every) = count_table(counted), count_table(merged)
-    refuse_unlike_counts(mine, every, counted.name, merged.name)
-    if not {*mine["parts"]} <= {*every["parts"]}:
-        what = f"its counts are not among those of {merged.name}"
-        hint = "add its counts to the others first, counted with the same options"
-        raise DataError.new(what, "unequal-counts", counted.name, hint=hint)
-    return {"against": counts_digest(table, every), "sums": [sums_of_table(counted, merged)]}
+    every, described = (table, about) if merged is None else count_table(merged)
+    if merged is not None:
+        refuse_unlike_counts(about, described, counted.name, merged.name)
+        if not {*about["parts"]} <= {*described["parts"]}:
+            what = f"its counts are not among those of {merged.name}"
+            hint = "add its counts to the others first, counted with the same options"
+            raise DataError.new(what, "unequal-counts", counted.name, hint=hint)
+    scores = {i: found[None] for i, found in scores_by_model(every, counted.models).items()}
+    sums = sums_of_table(counted, merged or counted, scores)
+    return {"against": counts_digest(every, described), "sums": [sums]}

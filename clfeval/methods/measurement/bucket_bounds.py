@@ -164,7 +164,7 @@ def _precision_bounds(held: _ScoreGroups, *, halves: bool) -> tuple[float, float
     low, high = (one[:, ::-1] for one in (held.low, held.high))
     a, b = k.cumsum() - k, f.cumsum() - f
     with np.errstate(invalid="ignore"):
-        worst = b + np.where(high[1] < low[0], 0.0, f)  # surely below every positive
+        worst = b + np.where(high[1] < low[0], 0.0, f)
         best = b + np.where(low[1] >= high[0], f, 0.0)
         top = k * np.divide(a + k, a + k + best, out=np.zeros_like(k), where=k > 0)
         if halves:

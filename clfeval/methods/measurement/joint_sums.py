@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Bools, Counts, Floats, Influence
+from clfeval.arrays import Bools, Counts, Floats, Influence, count_up_to
 from clfeval.compare.change import DifferenceSums
 from clfeval.counts.count import PredictionCounts
 from clfeval.counts.evaluated_rows import EvaluatedRows
@@ -81,20 +81,22 @@ def group_influence(
     return (value, each * [[by[True]], [by[False]]]) if isfinite(value) else None
 
 
-def sums_of_table(counted: PredictionCounts, merged: PredictionCounts) -> dict[str, Any]:
+def sums_of_table(
+    counted: PredictionCounts, merged: PredictionCounts, scores: Mapping[int, ScoreCounts]
+) -> dict[str, Any]:
     """Return the sums over the rows of a table for its counts file, by measure.
 
-    merged: the counts of all tables, by which the influence of a row is known.
+    merged: the counts of all tables, with their scores by model, by which the influence of a row is
+    known.
     """
     asked = set_row_units(parse_measures(("default", "all")), merged)
-    scored = {model.name: i for i, model in enumerate(merged.models) if model.kind != "label"}
-    of = {name: merged.scores(i)[None] for name, i in scored.items()}
+    of = {merged.models[i].name: found for i, found in scores.items()}
     moved = {
         one.name: {name: found for name, counts in of.items()
                    if (found := group_influence(one, merged.thresholds[name], counts))}
         for one in asked if takes_scores(one)
     }  # fmt: skip
-    grids = {name: (i, of[name].scores) for name, i in scored.items()}
+    grids = {merged.models[i].name: (i, found.scores) for i, found in scores.items()}
     return {
         name: {"models": [*moved[name]], "mass": found.mass,
                **{key: getattr(found, key).tolist() for key in SUMS}}
@@ -133,7 +135,7 @@ def joint_sums(
     found = dict[str, DifferenceSums]()
     for truth, n, scores in _blocks(kept, [i for i, _ in models.values()]):
         at = {
-            name: np.searchsorted(grid, one, side="right") - 1
+            name: count_up_to(grid, one) - 1
             for (name, (_, grid)), one in zip(models.items(), scores, strict=True)
         }
         side = (~truth).astype(np.intp)

@@ -58,8 +58,7 @@ def calibration_rows(
     last = np.searchsorted(below, np.append(below[starts[1:]], total)) - 1
     found = confusions_between(counts, first, last + 1)
     bins = [slice(*ends) for ends in pairwise([*starts.tolist(), m])]
-    sums = [((counts.positives[one] + counts.negatives[one]) * counts.scores[one]).sum()
-            for one in bins]  # fmt: skip
+    sums = [counts.sums(one).sum() for one in bins]
     cells, rows = Cells.at_prevalence(found), found.tp + found.fp
     columns = {
         "bin": range(1, len(first) + 1), "from": counts.scores[first].tolist(),

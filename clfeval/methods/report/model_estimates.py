@@ -112,18 +112,22 @@ def group_estimates(
     """
     names = {counted.models[i].name: (i, every.ranked(j)[0].scores)
              for j, i in enumerate(every.models)}  # fmt: skip
-    stored = counted.stored
+    stored, rows = counted.stored, {
+        (str(row["model"]), row["measure"]): row for row in measures
+        if row["slice"] is None and as_estimate(row["value"]).value is not None
+    }  # fmt: skip
+    moved = {
+        name: {model: known for model, known in of.items() if (model, name) in rows}
+        for name, of in moved.items()
+    }
     sums = joint_sums(counted.kept, names, moved) if stored is None else stored_sums(stored, moved)
-    rows = {(str(row["model"]), row["measure"]): row for row in measures if row["slice"] is None}
     found = dict[str, PairedEstimates]()
     for one in held:
         if one.name not in sums:
             continue
         mine = {model: rows[model, one.name] for model in moved[one.name]}
-        each = {
-            model: (as_estimate(row["value"]).value or 0.0, moved[one.name][model][1])
-            for model, row in mine.items()
-        }
+        each = {model: (as_estimate(row["value"]).value or 0.0, moved[one.name][model][1])
+                for model, row in mine.items()}  # fmt: skip
         made = score_estimates(None, None, one, each, sizes, sampling=False, sums=sums[one.name])
         if made is not None:
             off = [cell_value(row.get("bound")) or 0.0 for row in mine.values()]
