@@ -65,7 +65,7 @@ class Buckets:
 
     low, high: the lowest and highest score, infinite without rows. m1, m2: sums of distances from
     0, or from 1 where `mirrored` (m,), and of their squares, in units of `unit` (m,) / 2**31, each
-    term rounded down.
+    term rounded down; `unit` is infinite where sums are hidden.
     """
 
     low: Floats
@@ -76,13 +76,15 @@ class Buckets:
     mirrored: Bools
 
     @classmethod
-    def from_sums(cls, m1: Ints, m2: Ints, low: Floats, high: Floats) -> Buckets:
+    def from_sums(
+        cls, m1: Ints, m2: Ints, low: Floats, high: Floats, *, hidden: bool = False
+    ) -> Buckets:
         """Build from the sums of buckets, which tell the unit by any of their scores."""
         some = np.minimum(*low)
         mirrored = (some >= 0.5) & (some <= 1)
         _, exponent = np.frexp(np.where(mirrored, 1 - some, some))
         unit = np.ldexp(1.0, np.maximum(exponent, 1 - OCTAVES))
-        return cls(low, high, m1, m2, unit, mirrored)
+        return cls(low, high, m1, m2, np.full_like(unit, np.inf) if hidden else unit, mirrored)
 
     def __add__(self, other: Buckets) -> Buckets:
         """Return the groups of both, one after the other."""
@@ -127,8 +129,12 @@ class Buckets:
         mean = (self.m1 + rows / 2) / rows * unit
         spread = (self.m2 + rows) / rows * unit * self.unit - mean**2 + 4 * unit * self.unit
         mean = np.clip(np.where(self.mirrored, 1 - mean, mean), low, high)
+        hidden = np.isinf(self.unit)
+        mean = np.where(hidden, np.nan_to_num((low + high) / 2), mean)
         most = np.nan_to_num((high - mean) * (mean - low))
+        spread = np.where(hidden, most, spread)
         error = np.where(high > low, np.minimum(unit + np.spacing(mean), high - low), 0.0)
+        error = np.where(hidden, np.nan_to_num((high - low) / 2), error)
         return mean, np.clip(spread, 0.0, most), error
 
     def points(self, n: Counts) -> tuple[Floats, Counts, Counts]:
@@ -137,6 +143,7 @@ class Buckets:
         Of each class of a group two scores within its range, with its mean and variance.
         """
         mean, spread, _ = self.moments(n)
+        spread = np.where(np.isinf(self.unit), 0.0, spread)
         low, high = (np.where(n > 0, one, 0.0) for one in (self.low, self.high))
         share = np.divide(high - mean, high - low, out=np.ones_like(mean), where=high > low)
         below = np.clip(np.rint(share * n), np.minimum(n, 1), np.maximum(n - 1, 0))

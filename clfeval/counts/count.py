@@ -201,6 +201,16 @@ class PredictionCounts:
         return BITS if many else None
 
     @property
+    def hides_cells(self) -> bool:
+        """True if small counts are hidden, so that scores and some labels are not known."""
+        return self.stored is not None and self.stored.about["min_cell"] > 0
+
+    def knows_labels(self, label: str | None, model: str) -> bool:
+        """Return whether the predicted labels of a model are known in a slice."""
+        hidden = () if self.stored is None else self.stored.unknown
+        return model not in self.uncut and (label, model) not in hidden
+
+    @property
     def compares_scores(self) -> bool:
         """True if scores of models can be compared: of rows, or of files with joint sums."""
         return self.stored is None or bool(self.stored.joint)

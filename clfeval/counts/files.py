@@ -60,7 +60,7 @@ def _describe(counted: Any) -> dict[str, Any]:
         "edges": {name: list(edges) for name, edges in columns.edges.items()},
         "missing": counted.roles.missing, "threshold": [*counted.roles.threshold.items()],
         "scores": read_files.format_bits(counted.bits), "rows": counted.patterns.n.sum().item(),
-        "dropped": sum(file.dropped for file in counted.files), "joint": {},
+        "dropped": sum(file.dropped for file in counted.files), "joint": {}, "min_cell": 0,
     }  # fmt: skip
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -24,6 +25,7 @@ from clfeval.tables.layouts.counts_file import FILE, read_description
 
 SUFFIX = ".counts.parquet"
 PATTERNS, SCORES = "patterns", "scores"  # blocks
+RUNS = "runs"  # of scores whose small counts are hidden, in the description of a file
 EXACT = "exact"
 FEWEST = 50  # rows of a table that is not another one by chance
 COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, besides the slices
@@ -44,13 +46,14 @@ class StoredCounts:
     """The merged counts of files: the scores of each model by slice, and the file they make.
 
     joint: sums over the rows of each part by measure, for comparisons of scores; empty where they
-    were not made for just these counts.
+    were not made for just these counts. unknown: slices and models whose labels are hidden.
     """
 
     scores: Mapping[int, Mapping[str | None, ScoreCounts]]
     table: pl.DataFrame
     about: Mapping[str, Any]
     joint: Sequence[Any]
+    unknown: Collection[tuple[str | None, str]] = ()
 
 
 def read_counts(opened: Predictions) -> dict[str, Any]:
@@ -81,15 +84,19 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
         table, _ = _merge(parts, names, abouts, roles.scores)
     texts = dict(zip(columns.by, names, strict=True))
     _check_sums(table, about, opened.files[0].name)
-    patterns = table.filter(block=PATTERNS)
-    votes = np.array([list(text) for text in patterns["pattern"].to_list()], "U1") == "1"
-    votes = votes.reshape(len(patterns), len(columns.models))
-    truth, n = patterns["truth"].to_numpy(), patterns["n"].to_numpy()
-    models = [model.name for model in columns.models]
-    by_slice = {
-        label: PatternCounts.from_votes(models, truth[rows], votes[rows], n[rows])
-        for label, rows in _slices(patterns, columns.facets, texts).items()
-    }
+    models, unknown = [model.name for model in columns.models], set[tuple[str | None, str]]()
+    patterns = table.filter(block=SCORES if about["min_cell"] else PATTERNS)
+    by_slice = dict[str | None, PatternCounts]()
+    for label, some in _slices(patterns, columns.facets, texts).items():
+        part = patterns[some]
+        if about["min_cell"]:
+            part, hidden = _label_totals(part, about)
+            unknown |= {(label, model) for model in hidden}
+        votes = np.array([list(text) for text in part["pattern"].to_list()], "U1") == "1"
+        votes = votes.reshape(len(part), len(models))
+        by_slice[label] = PatternCounts.from_votes(
+            models, part["truth"].to_numpy(), votes, part["n"].to_numpy()
+        )
     scores = scores_by_model(table, columns.models, columns.facets, texts)
     tasks = start_fingerprints(opened.files)
     files = tuple(input_file(file, task, one["rows"], one["dropped"])
@@ -106,7 +113,7 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
         "models": columns.models, "thresholds": about["thresholds"], "ties": {}, "blank_rows": 0,
         "reread": (), "roles": roles, "kept": kept,
         "uncut": {name: tuple(ends) for name, ends in about["uncut"].items()},
-        "stored": StoredCounts(scores, table, about, usable),
+        "stored": StoredCounts(scores, table, about, usable, unknown),
     }  # fmt: skip
 
 
@@ -134,6 +141,8 @@ def _merge(
     keys = [*COUNTED[:1], *by, *COUNTED[1:]]
     rows = pl.concat([part.select(*keys, *SUMMED) for part in parts])
     table = _sum_counts(rows, keys) if len(parts) > 1 else rows.collect().sort(keys)
+    if files[0]["min_cell"]:
+        return table.select(*keys, *SUMMED), RUNS
     bits = _bits_in_force(table, files, asked)
     if bits is not None and {parse_bits(one["scores"]) for one in files} != {bits}:
         table = _fold_scores(table, bits, files[0]["thresholds"])
@@ -178,16 +187,39 @@ def exact_keys(scores: Floats) -> Ints:
 
 def _check_sums(table: pl.DataFrame, about: Mapping[str, Any], name: str) -> None:
     """Raise DataError for counts that do not add up to the rows: a part is missing or changed."""
-    scored = [one["name"] for one in about["models"] if one["kind"] == "score"]
+    hides = about["min_cell"] > 0
+    scored = [one["name"] for one in about["models"] if hides or one["kind"] == "score"]
     found = table.group_by("block", "model").agg(pl.col("n").sum()).rows()
     sums = {(block, model): n for block, model, n in found}
-    wanted = {(PATTERNS, None), *((SCORES, model) for model in scored)}
+    wanted = {*[(PATTERNS, None)] * (not hides), *((SCORES, model) for model in scored)}
     wide = {len(about["models"])}
     bits = table.filter(block=PATTERNS)["pattern"].str.len_bytes()
     good = {*sums} == wanted and {*sums.values()} == {about["rows"]} and {*bits} <= wide
     if not good or (table["n"] < 0).any():
         what = "is not a complete file of counts: they do not add up"
         raise DataError.new(what, "damaged-file", name, hint="count the table again")
+
+
+def _label_totals(
+    runs: pl.DataFrame, about: Mapping[str, Any]
+) -> tuple[pl.DataFrame, Collection[str]]:
+    """Return patterns with the numbers of each label of each model, and models of hidden labels.
+
+    Which rows have the same labels is not known: patterns are those of the fewest rows that differ.
+    """
+    cuts = {one["name"]: 0.5 if one["kind"] == "label" else np.inf for one in about["models"]}
+    cuts |= {name: cut for name, cut in about["thresholds"].items() if cut is not None}
+    cut = pl.col("model").replace_strict(cuts, return_dtype=pl.Float64)
+    split = runs.filter(pl.col("lo") < cut, pl.col("hi") >= cut)["model"].unique().to_list()
+    above = runs.filter(pl.col("lo") >= cut).group_by("model", "truth").agg(pl.col("n").sum())
+    flagged = {(model, truth): n for model, truth, n in above.rows()}
+    rows = list[tuple[str, bool, int]]()
+    total = runs.filter(model=about["models"][0]["name"]).group_by("truth").agg(pl.col("n").sum())
+    for truth, n in total.rows():
+        mine = [flagged.get((model, truth), 0) for model in cuts]
+        for low, high in pairwise(sorted({0, *mine, n})):
+            rows.append(("".join("01"[low < one] for one in mine), truth, high - low))
+    return pl.DataFrame(rows, ["pattern", "truth", "n"], orient="row"), split
 
 
 def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[str | None, Ints]:
@@ -217,7 +249,8 @@ def score_counts_by_slice(
     """
     names = ("key", "truth", *SUMMED)
     key, truth, n, m1, m2, low, high = (table[name].fill_null(0).to_numpy() for name in names)
-    bucketed = table["m1"].null_count() < len(table)
+    summed = table["m1"].null_count() < len(table)
+    bucketed = summed or bool((low < high).any())
     _, place = np.unique(key, return_inverse=True)
     lowest = np.full(place.max(initial=-1) + 1, np.inf)
     np.minimum.at(lowest, place, low)
@@ -234,7 +267,7 @@ def score_counts_by_slice(
         ends = np.full((2, len(there)), np.inf), np.full((2, len(there)), -np.inf)
         np.minimum.at(ends[0], (side, at), low[rows])
         np.maximum.at(ends[1], (side, at), high[rows])
-        held = Buckets.from_sums(found[1], found[2], *ends)
+        held = Buckets.from_sums(found[1], found[2], *ends, hidden=not summed)
         return ScoreCounts(lowest[there], found[0, 0], found[0, 1], buckets=held)
 
     return {label: counted(rows) for label, rows in _slices(table, facets, texts).items()}

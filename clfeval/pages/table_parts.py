@@ -66,6 +66,7 @@ REASONS = {
     "too_few_splits": "there is only one split", "constant": "all models have the same value",
     "first": "there is no earlier line", "other_settings": "it was made with other settings",
     "not_in_both": "one of the two lacks this measure",
+    "hidden_counts": "small counts are hidden",
     "needs_exact_scores": "counts of its scores give no bound; add --scores exact",
     "not_in_baseline": "the baseline lacks this measure",
 }  # fmt: skip

@@ -24,11 +24,18 @@ class CountOptions:
         Opt("Added counts of all tables, of which this is one.", COUNTS, metavar="FILE",
             accept=lambda _, given: given),
     ] = None  # fmt: skip
+    min_cell: Annotated[
+        int | None,
+        Opt("Count neighbouring scores together, so that no count is below N.", COUNTS,
+            metavar="N", least=2, outside="is not a whole number of at least 2"),
+    ] = None  # fmt: skip
 
     def check(self) -> None:
         """Raise UsageError for options that exclude or need each other."""
         if self.against is not None and self.joint == "none":
             raise bad_option("--against belongs to --joint pairs", "add --joint pairs")
+        if self.min_cell is not None and self.joint != "none":
+            raise bad_option("--joint pairs and --min-cell cannot be combined")
 
 
 COUNT = Command(
@@ -45,6 +52,7 @@ COUNT = Command(
 clfeval count 'preds/*.parquet' --by site --save week.counts.parquet
 clfeval count a.counts.parquet b.counts.parquet --save both.counts.parquet
 clfeval count a.csv --joint pairs --save a.counts.parquet
+clfeval count a.csv --min-cell 5 --save a.counts.parquet
 clfeval report a.counts.parquet b.counts.parquet""",
     brief="truth positive ignore threshold by show save",
     tables="CSV, TSV, Parquet, Arrow IPC or NDJSON (.gz and .zst too), or files of this command; - "

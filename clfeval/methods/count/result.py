@@ -6,6 +6,7 @@ from typing import Any
 
 from clfeval.counts.count import PredictionCounts
 from clfeval.counts.files import count_table
+from clfeval.counts.min_cell import hide_small_cells
 from clfeval.counts.read_files import counts_digest, scores_by_model
 from clfeval.document import Answer, Document, Row
 from clfeval.errors import DataError, UsageError
@@ -24,6 +25,11 @@ def count_result(
     merged: the counts of all tables, for comparisons.
     """
     table, about = count_table(counted)
+    if options.min_cell is not None:
+        if about["min_cell"]:
+            what = "--min-cell: its small counts are hidden already"
+            raise UsageError.new(what, "bad-option", counted.name, hint="leave it out")
+        table, about = hide_small_cells(table, about, options.min_cell, counted.name)
     if options.joint == "pairs":
         about = {**about, "joint": _joint_sums(counted, merged, table, about)}
     said = counted.kept.settled.roles
@@ -33,14 +39,19 @@ def count_result(
         rows.append({
             "model": model.name, "kind": "labels" if model.kind == "label" else "scores",
             "threshold": counted.thresholds[model.name],
-            "distinct_scores": mine["key"].n_unique() if len(mine) else None,
+            "distinct_scores": mine["key"].n_unique() if mine["lo"].equals(mine["hi"]) else None,
             "counts": len(mine),
         })  # fmt: skip
-    whole, known = counted.patterns, about["parts"] if counted.stored is None else []
-    total, positives = whole.n.sum().item(), whole.n[whole.truth].sum().item()
+    # combined predictions, or one model: each has all rows
+    whole = table.filter(table["model"].eq_missing(table["model"][0]))
+    known = about["parts"] if counted.stored is None else []
+    total, positives = int(whole["n"].sum()), int(whole.filter("truth")["n"].sum())
     patterns = int((table["block"] == "patterns").sum())
     text = f"{format_count(total, 'row')} of {format_count(len(rows), 'model')} are "
-    text += f"{format_count(len(table), 'count')}, {patterns:,} of them of combined predictions."
+    text += f"{format_count(len(table), 'count')}, "
+    text += f"{patterns:,} of them of combined predictions."
+    if about["min_cell"]:
+        text = f"{text.partition(',')[0]} of at least {about['min_cell']} rows."
     found = {"positive": counted.positive, "negative": list(counted.negative),
              "by": list(said.by)}  # fmt: skip
     cut = provenance.format_thresholds(counted.thresholds)

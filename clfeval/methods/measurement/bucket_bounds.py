@@ -79,7 +79,16 @@ class _ScoreGroups:
     def from_counts(cls, counts: ScoreCounts, held: Buckets) -> _ScoreGroups:
         n = np.array([counts.positives, counts.negatives])
         mean, spread, error = held.moments(n)
-        return cls(counts, n, held.low, held.high, mean, spread, error, 8 * error * held.unit)
+        return cls(
+            counts,
+            n,
+            held.low,
+            held.high,
+            mean,
+            spread,
+            error,
+            np.nan_to_num(8 * error * held.unit),
+        )
 
     @property
     def disjoint(self) -> bool:

@@ -155,8 +155,10 @@ def label_measure_rows(
     sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
 ) -> list[Row]:
     """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
-    uncut = {} if sample.counted is None else sample.counted.uncut
-    none = MeasureEstimate.undefined("needs_threshold")
+    counted, why = sample.counted, "needs_threshold"
+    if counted is not None and counted.hides_cells:
+        why = "hidden_counts"
+    none = MeasureEstimate.undefined(why)
     labels, counts = concatenate_counts(sample.slices)
     patterns, who = sample.patterns, list(zip(labels, counts.models, strict=True))
     again = [TableResampler.from_patterns(patterns.get(label), model) for label, model in who]
@@ -171,8 +173,9 @@ def label_measure_rows(
     }
     rows, of_truth = list[Row](), ("prevalence", "no_information_rate")  # without a threshold
     for i, (label, model) in enumerate(who):
+        cut = counted is None or counted.knows_labels(label, model)
         for name, every in found.items():
-            value = none if model in uncut and name not in of_truth else every[i]
+            value = every[i] if cut or name in of_truth else none
             rows.append(measure_row(label, model, name, value))
     return rows
 

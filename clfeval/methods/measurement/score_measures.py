@@ -101,7 +101,8 @@ def with_bound(known: MeasureEstimate, measure: Measure, counts: ScoreCounts) ->
         return known
     found = bounded_value(measure, counts, known.value.value)
     if found is None:
-        return MeasureEstimate.undefined("needs_exact_scores")
+        hidden = np.isinf(counts.buckets.unit).any()
+        return MeasureEstimate.undefined("hidden_counts" if hidden else "needs_exact_scores")
     return widen_limits(known, measure, *found)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import hypot
 
 import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.counts.evaluated_rows import Facets, facet_of
-from clfeval.document import Estimate, Row, as_estimate
+from clfeval.document import Estimate, Row, as_estimate, cell_value
 from clfeval.inference.heterogeneity import FEWEST, random_effects
 
 Map = Callable[[Floats], Floats]
@@ -29,8 +30,8 @@ def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None)
     """Return means over the slices of each facet, by measure and model; none without intervals.
 
     rows: of table `measures`. Of ROC AUC on the logit scale, of the O:E ratio on the log scale,
-    with standard errors by the delta method. Slices without a standard error, or with an area of 0
-    or 1, are left out; at least three are needed.
+    with standard errors (and bounds, added in quadrature) by the delta method. Slices without a
+    standard error, or with an area of 0 or 1, are left out; at least three are needed.
     """
     found = dict[tuple[tuple[str, ...], str, str], list[tuple[float, float]]]()
     for row in rows if level is not None else ():
@@ -39,7 +40,8 @@ def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None)
             continue
         if value > 0 and (name != "roc_auc" or value < 1):
             key = facet_of(str(row["slice"]), facets), name, str(row["model"])
-            found.setdefault(key, []).append((value, float(str(error))))
+            both = hypot(cell_value(error) or 0.0, cell_value(row.get("bound")) or 0.0)
+            found.setdefault(key, []).append((value, both))
     order = sorted(found, key=lambda key: (facets.index(key[0]), [*SCALES].index(key[1])))
     return [*_rows(found, order, level or 0.95)]
 

@@ -90,7 +90,7 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
 def _report(sample: Sample, options: ReportOptions) -> Document:
     if sample.counted is not None and sample.counted.multiclass:
         return multiclass_result(sample, sample.counted, options)
-    patterns = sample.patterns.get(None)
+    patterns, hidden = sample.patterns.get(None), sample.counted and sample.counted.hides_cells
     comparisons.check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     if options.uses_thresholds:
         from clfeval.methods.report.threshold_rules import check_scores_available
@@ -173,6 +173,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         inside = comparisons.slice_label_estimates(
             sample.patterns, held, lead, options, partial(label_estimates, without=uncut)
         )
+        if hidden:  # bounds of the rows inside and outside a slice add up
+            beside, retest = {}, lambda *_: {}
         found_slices, more_rows, told = SliceEstimates(
             slice_values(judged), of_slices, sizes, options.confidence, sample.facets
         ).results(
@@ -223,7 +225,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     return Document(
         **provenance.report_provenance(sample, options, digests, weighed=counts.fractional),
         summary={**provenance.class_totals(sample), "models": len(counts.models)},
-        tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample, uncut)},
+        tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample)},
         answer=shorten_answer(answer),
         warnings=(
             *sample_notes(sample), *bound_notes(judged, lead, compared=beside_slices),
@@ -300,28 +302,28 @@ def _best_by_net_benefit(
 
 def _model_rows(sample: Sample, metrics: Sequence[Row], tested: BestSet | None = None) -> list[Row]:
     """Return the rows of the first screen, with thresholds and 2 x 2 tables."""
-    uncut = {} if sample.counted is None else sample.counted.uncut
+    counted = sample.counted
 
     def cells(label: str | None, model: str) -> Row:
         counts = sample.slices[label]
         table = counts.take([counts.models.index(model)])
+        known = counted is None or counted.knows_labels(label, model)
         return {
             "threshold": sample.thresholds.get(model),
-            **{
-                name: None if model in uncut else table.display_units(name)[0].item()
-                for name in CELLS
-            },
+            **{name: table.display_units(name)[0].item() if known else None for name in CELLS},
         }
 
     names = (*OF_SCORES, *HARD) if has_scored_model(sample) else HARD
     return model_rows(metrics, names, tested, cells)
 
 
-def _confusion_rows(sample: Sample, uncut: Collection[str]) -> list[Row]:
+def _confusion_rows(sample: Sample) -> list[Row]:
     """Return the cells of the confusion matrices of models with labels or a threshold."""
     rows, names = list[Row](), (sample.positive, negative_name(sample))
     for label, counts in sample.slices.items():
         tp, fn, fp, tn = (counts.display_units(name) for name in ("tp", "fn", "fp", "tn"))
         tables = np.array([[tp, fn], [fp, tn]]).transpose(2, 0, 1)
-        rows += confusion_rows(label, counts.models, names, tables, every=True)
-    return [row for row in rows if row["model"] not in uncut]
+        found = confusion_rows(label, counts.models, names, tables, every=True)
+        rows += [row for row in found if sample.counted is None
+                 or sample.counted.knows_labels(label, str(row["model"]))]  # fmt: skip
+    return rows

@@ -129,7 +129,7 @@ def compute_score_results(
             moved[name][found.model] = influence
         for (name, label), influence in found.inside.items():
             moved_in[name].setdefault(label, {})[found.model] = influence
-    sizes = effective_class_sizes(sample.patterns[None], 2)
+    sizes = effective_class_sizes(counted.patterns, 2)
     estimates = group_estimates(counted, every, held, moved, measures, sizes) if by_group else {
         each.name: paired for each in held
         if (paired := score_estimates(every.weights, every.owners, each, moved.pop(each.name),
@@ -217,7 +217,8 @@ def _of_model(
     scored = replace(whole.frozen(), scores=whole.scores[:])
     measures, beside = list[Row](), dict[Key, Complement]()
     tables, baselines, tests = Tables(), list[Row](), list[Row]()
-    if len(whole.scores) and whole.scores[0] >= 0 and whole.scores[-1] <= 1:
+    hidden = sample.counted is not None and sample.counted.hides_cells
+    if len(whole.scores) and whole.scores[0] >= 0 and whole.highest[-1] <= 1 and not hidden:
         tests = calibration_test_rows(model, scored.probabilities, options.level, options.seed)
     cut, inside = sample.thresholds.get(model), dict[tuple[str, str], tuple[float, Floats]]()
     everybody = ComplementScores(
@@ -280,7 +281,7 @@ def _curve_tables(
     label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample
 ) -> Iterator[tuple[str, str | None, str, Rows]]:
     """Yield the curves of one model in one slice, with the names of their tables and the slice."""
-    if not len(here.scores):
+    if not len(here.scores) or (sample.counted is not None and sample.counted.hides_cells):
         return
     level, design = options.confidence, Design(options.totals)
     classes = sample.positive, negative_name(sample)

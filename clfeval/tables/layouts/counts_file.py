@@ -22,7 +22,7 @@ SCHEMA = 1
 APPLY = ("positive", "dry_run", "input_format", "several", "ranks", "scores")
 FILE = "file"  # slices of --by: a file each
 ALIKE = {"positive": "positive class", "models": "models", "thresholds": "thresholds",
-         "facets": "slices", "edges": "edges of slices"}  # fmt: skip
+         "facets": "slices", "edges": "edges of slices", "min_cell": "smallest count"}  # fmt: skip
 NEEDED = (
     "schema",
     "scores",
@@ -96,6 +96,10 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
             what = f"--{name.replace('_', '-')} needs rows, but {files[0].name} holds counts"
             raise UsageError.new(what, "needs-predictions", hint="give it to clfeval count")
     found = [read_description(file) or {} for file in files]
+    if not roles.ranks and any(one["min_cell"] for one in found):
+        what = "hides small counts (count --min-cell), so that only report and count read it"
+        hint = "count the table without --min-cell"
+        raise UsageError.new(what, "needs-predictions", files[0].name, hint=hint)
     first, about = files[0].name, found[0]
     counted: dict[str, str] = {}
     for file, one in zip(files, found, strict=True):
