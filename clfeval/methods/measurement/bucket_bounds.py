@@ -46,6 +46,8 @@ def bounded_value(
         return None
     low, high = found
     value = min(max(value, low), high)
+    if np.isinf(counts.buckets.unit).any():  # of hidden counts nothing is nearer than the middle
+        value = (low + high) / 2
     return value, max(high - value, value - low) + ROUNDING * abs(value)
 
 
@@ -53,9 +55,9 @@ def widen_limits(
     known: MeasureEstimate, measure: Measure, value: float, off: float
 ) -> MeasureEstimate:
     """Return an estimate with its bound, by which its limits are wider."""
-    low, high = known.value.low, known.value.high
+    low, high, moved = known.value.low, known.value.high, value - (known.value.value or 0.0)
     if low is not None and high is not None:
-        low, high = max(low - off, measure.low), min(high + off, measure.high)
+        low, high = max(low + moved - off, measure.low), min(high + moved + off, measure.high)
     return known._replace(value=Estimate(value, low, high), bound=off)
 
 
@@ -79,16 +81,8 @@ class _ScoreGroups:
     def from_counts(cls, counts: ScoreCounts, held: Buckets) -> _ScoreGroups:
         n = np.array([counts.positives, counts.negatives])
         mean, spread, error = held.moments(n)
-        return cls(
-            counts,
-            n,
-            held.low,
-            held.high,
-            mean,
-            spread,
-            error,
-            np.nan_to_num(8 * error * held.unit),
-        )
+        slack = 8 * error * np.minimum(held.unit, 1.0)
+        return cls(counts, n, held.low, held.high, mean, spread, error, slack)
 
     @property
     def disjoint(self) -> bool:

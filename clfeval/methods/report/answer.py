@@ -164,13 +164,21 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
     return said + counting_notes(sample.counted)
 
 
-def bound_notes(rows: Sequence[Row], lead: str, *, compared: bool) -> list[ResultNote]:
+def bound_notes(
+    rows: Sequence[Row], lead: str, *, compared: bool, hidden: bool
+) -> list[ResultNote]:
     """Return a note on the largest bound of the leading measure, where scores are in buckets.
 
-    compared: models are compared in slices.
+    compared: models are compared in slices; hidden: small counts are hidden.
     """
     found = [cell_value(row.get("bound")) for row in rows if row["measure"] == lead]
     most = max((one for one in found if one is not None), default=0.0)
+    if hidden:
+        text = "small counts are hidden"
+        if most:
+            text += f": {CATALOG[lead].title} is known within {format_bound(most)} or nearer, by "
+            text += "which intervals are wider"
+        return [ResultNote("hidden-counts", f"{text}; slices and models are not compared")]
     if not most:
         return []
     text = f"scores are counted in buckets: {CATALOG[lead].title} is known within "

@@ -90,7 +90,8 @@ def report_result(sample: Sample, options: ReportOptions) -> Document:
 def _report(sample: Sample, options: ReportOptions) -> Document:
     if sample.counted is not None and sample.counted.multiclass:
         return multiclass_result(sample, sample.counted, options)
-    patterns, hidden = sample.patterns.get(None), sample.counted and sample.counted.hides_cells
+    patterns = sample.patterns.get(None)
+    hidden = sample.counted is not None and sample.counted.hides_cells
     comparisons.check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     if options.uses_thresholds:
         from clfeval.methods.report.threshold_rules import check_scores_available
@@ -181,7 +182,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             of_models, beside, retest, positives, estimates, {**inside, **scored.inside},
             numbers_by_measure(options.margin, _measure_table_names), options,
         )  # fmt: skip
-        tables |= found_slices
+        tables |= {name: each for name, each in found_slices.items()
+                   if name == "slices" or not hidden}  # fmt: skip
         apart = not any(own.spans for own, _ in sizes.values())  # no cluster is in two groups
         if apart and (groups := heterogeneity_rows(judged, sample.facets, options.confidence)):
             tables["heterogeneity"] = groups
@@ -193,7 +195,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             "scores" if same == scored.same else "predictions"),
         worth=_best_by_net_benefit(sample, firsts, options),
         tests=tables.get("calibration_tests", ()),
-        untested=explain_untested(options, same_rows=patterns is not None, stored=stored),
+        untested=explain_untested(options, same_rows=patterns is not None, stored=stored,
+                                  hidden=hidden),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
         first = provenance.prefix_threshold(first, sample.thresholds)
@@ -228,7 +231,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample)},
         answer=shorten_answer(answer),
         warnings=(
-            *sample_notes(sample), *bound_notes(judged, lead, compared=beside_slices),
+            *sample_notes(sample), *bound_notes(judged, lead, compared=beside_slices, hidden=hidden),
             *score_notes(firsts, scored.lost, sample.positive),
             *(provenance.clipped_note(scored.lost) if wishes_logs else ()), *caveat_notes(asked),
         ),
