@@ -65,14 +65,10 @@ class ClfevalError(Exception):
     exit_code = ExitCode.BUG
 
     def __init__(
-        self,
-        problems: Problem | Sequence[Problem],
-        *,
-        hint: str | None = None,
-        totals: Counter[str] | None = None,
-        fixes: Mapping[str, Any] | None = None,
+        self, problems: Problem | Sequence[Problem], *, hint: str | None = None,
+        totals: Counter[str] | None = None, fixes: Mapping[str, Any] | None = None,
         instead: Mapping[str, Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Keep the problems in the given order; `totals` counts also those that are not kept."""
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         self.hint = hint
@@ -86,16 +82,10 @@ class ClfevalError(Exception):
 
     @classmethod
     def new(
-        cls,
-        what: str,
-        code: str,
-        file: str | None = None,
-        row: int | None = None,
-        column: str | None = None,
-        *,
-        hint: str | None = None,
+        cls, what: str, code: str, file: str | None = None, row: int | None = None,
+        column: str | None = None, *, hint: str | None = None,
         fixes: Mapping[str, Any] | None = None,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Build the error of one problem."""
         return cls(Problem(what, code, file, row, column), hint=hint, fixes=fixes)
 

@@ -86,17 +86,10 @@ SharedKey = tuple[str, str, str | None]  # model, measure and slice
 
 
 def compute_with_gates(
-    command: Command,
-    table: Any,
-    given: Mapping[str, Any],
-    gates: Gates,
-    on_open: tuple[OnOpen, OnOpen],
-    offer: Offer,
-    *,
-    label: str | None,
-    run: str | None = None,
+    command: Command, table: Any, given: Mapping[str, Any], gates: Gates,
+    on_open: tuple[OnOpen, OnOpen], offer: Offer, *, label: str | None, run: str | None = None,
     dry: bool = False,
-) -> Document:
+) -> Document:  # fmt: skip
     """Return the result of a command with its gates, judged against the baseline if there is one.
 
     on_open: of the table, and of a baseline that is a table. label: of the lines that will be

@@ -125,17 +125,10 @@ class EvaluatedRows:
     rows: int
 
     def frames(
-        self,
-        *,
-        votes: bool = False,
-        scores: Sequence[int] = (),
-        labels: Sequence[int] = (),
-        shares: int | None = None,
-        by: bool = False,
-        cluster: bool = False,
-        key: bool = False,
+        self, *, votes: bool = False, scores: Sequence[int] = (), labels: Sequence[int] = (),
+        shares: int | None = None, by: bool = False, cluster: bool = False, key: bool = False,
         target: Target = "all",
-    ) -> list[Frame]:
+    ) -> list[Frame]:  # fmt: skip
         """Return the rows of each file: truth t, weight w, votes v0.., scores s.., slices b0.., c.
 
         `labels`: y, the raw truth, and y0.., the raw label of models or the place of their largest
@@ -317,13 +310,9 @@ def joint_counts(kept: EvaluatedRows) -> JointCounts:
 
 
 def list_exclusive(
-    kept: EvaluatedRows,
-    kinds: Sequence[str],
-    *,
-    target: Target,
-    rule: str,
+    kept: EvaluatedRows, kinds: Sequence[str], *, target: Target, rule: str,
     groups: Mapping[str, tuple[str, ...]],
-) -> list[dict[str, Any]]:
+) -> list[dict[str, Any]]:  # fmt: skip
     """List the target rows that only one model detects (`found`) or misses (`missed`).
 
     A row names model, list and file, and its id or row. Missed: while every other model (rule

@@ -75,7 +75,7 @@ def _pattern_frame(counted: Any, by: Sequence[str]) -> pl.DataFrame:
         table = nw.from_native(pl.DataFrame({"t": whole.truth, "w": whole.n, **columns}))
     bits = np.column_stack([table[name].to_numpy().astype(bool) for name in votes])
     patterns = ["".join("01"[bit] for bit in row) for row in bits.tolist()]
-    return _frame(read_files.PATTERNS, table, by, table["t"], table["w"], pattern=patterns)
+    return _frame(read_files.PATTERNS, table, by, pattern=patterns)
 
 
 def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
@@ -86,7 +86,7 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     if counted.bits is None:
         table = collect(rows.group_by("t", f"s{i}", *by).agg(rows_of))
         scores = table[f"s{i}"].to_numpy()
-        return _frame(read_files.SCORES, table, by, table["t"], table["w"], model=model,
+        return _frame(read_files.SCORES, table, by, model=model,
                       key=read_files.exact_keys(scores), lo=scores, hi=scores)  # fmt: skip
     rows = with_buckets(rows, f"s{i}", counted.bits, counted.thresholds[model])
     if weighted:
@@ -95,7 +95,7 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     table = collect(rows.group_by("t", "key", *by).agg(*sums))
     given = {name: table[name].to_numpy() for name in ("key", "lo", "hi")}
     given |= {f"m{i}": table[f"d{i}"].to_numpy() for i in (1, 2)}
-    return _frame(read_files.SCORES, table, by, table["t"], table["w"], model=model, **given)
+    return _frame(read_files.SCORES, table, by, model=model, **given)
 
 
 def has_many_scores(counted: Any) -> bool:
@@ -112,29 +112,18 @@ def has_many_scores(counted: Any) -> bool:
     return False
 
 
-def _frame(
-    block: str, table: Any, by: Sequence[str], truth: Any, n: Any, **more: Any
-) -> pl.DataFrame:
-    """Return counts with the columns of every counts file."""
-    texts = {name: [None if is_missing(v) else as_text(v) for v in table[name].to_list()]
-             for name in by}  # fmt: skip
-    none = pl.lit(None)
-    given = {
-        **{name: pl.Series(texts[name], dtype=pl.String) for name in by},
-        "truth": pl.Series(truth.to_numpy().astype(bool)),
-        "n": pl.Series(n.to_numpy().astype(np.int64)),
-        **{name: one for name, one in more.items() if not isinstance(one, str)},
-    }
-    kinds = {"block": pl.String, **dict.fromkeys(by, pl.String), "model": pl.String,
+def _frame(block: str, table: Any, by: Sequence[str], **more: Any) -> pl.DataFrame:
+    """Return counts with the columns of every counts file; more: texts, or columns."""
+    kinds: Any = {"block": pl.String, **dict.fromkeys(by, pl.String), "model": pl.String,
              "truth": pl.Boolean, "pattern": pl.String, "key": pl.Int64, "n": pl.Int64,
              "m1": pl.Int64, "m2": pl.Int64, "lo": pl.Float64, "hi": pl.Float64}  # fmt: skip
-    constant = {"block": block, **{k: one for k, one in more.items() if isinstance(one, str)}}
-    made = pl.DataFrame(given)
-    made = made.with_columns(**{name: pl.lit(one) for name, one in constant.items()})
-    absent = [
-        none.cast(kind).alias(name) for name, kind in kinds.items() if name not in made.columns
-    ]
-    return made.with_columns(absent).select(pl.col(n).cast(k) for n, k in kinds.items())
+    more |= {name: [None if is_missing(v) else as_text(v) for v in table[name].to_list()]
+             for name in by}  # fmt: skip
+    more |= {"block": block, "truth": table["t"].to_numpy().astype(bool),
+             "n": table["w"].to_numpy().astype(np.int64)}  # fmt: skip
+    made = pl.DataFrame({name: one for name, one in more.items() if not isinstance(one, str)})
+    made = made.with_columns(**{k: pl.lit(v) for k, v in more.items() if isinstance(v, str)})
+    return pl.concat([pl.DataFrame(schema=kinds), made], how="diagonal_relaxed").cast(kinds)
 
 
 def bucketed_scores(counted: Any, i: int) -> dict[str | None, ScoreCounts]:

@@ -38,17 +38,15 @@ def hide_small_cells(
                 rows = patterns.with_columns(lo=label, hi=label, key=label.cast(pl.Int64))
             elif (cut := about["thresholds"][model["name"]]) is None:
                 cut = np.inf
-            runs = pl.DataFrame(_runs(rows, cut, least)).with_columns(
-                block=pl.lit(SCORES), model=pl.lit(model["name"]),
-                **{name: pl.lit(part[name][0], pl.String) for name in by},
-            )  # fmt: skip
-            empty = {name: pl.lit(None, kind) for name, kind in table.schema.items()
-                     if name not in runs.columns}  # fmt: skip
-            kept.append(runs.with_columns(**empty).select(table.columns))
+            of = {"block": SCORES, "model": model["name"], **{name: part[name][0] for name in by}}
+            runs = pl.DataFrame(_runs(rows, cut, least))
+            kept.append(runs.with_columns(**{k: pl.lit(v, pl.String) for k, v in of.items()}))
     if not kept:
         what = f"no part of the table has {least} rows of each class"
         raise DataError.new(what, "empty-table", name, hint="count without --min-cell")
-    found = pl.concat(kept).sort("block", *by, "model", "truth", "key")
+    found = pl.concat([table[:0], *kept], how="diagonal").sort(
+        "block", *by, "model", "truth", "key"
+    )
     first = found.filter(model=about["models"][0]["name"])
     ends = {name: found.filter(model=name) for name in about["uncut"]}
     about = {

@@ -29,8 +29,7 @@ from clfeval.counts.patterns import (
 )
 from clfeval.errors import UsageError, list_names
 from clfeval.records import dataclass, field, replace
-from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.frames import Frame, as_text, collect, concatenate_frames, nw
+from clfeval.tables.frames import as_text, collect, concatenate_frames, nw
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +150,6 @@ def merge_group_scores(
 
 
 _PIECE = 2**20  # numbers converted to bytes at a time
-_MOST_SORTED = 2**25  # rows sorted in memory, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -312,9 +310,6 @@ def count_model_scores(kept: EvaluatedRows, i: int) -> Mapping[str | None, Score
     columns, score, unit = kept.settled.columns, f"s{i}", kept.settled.unit
     rows = concatenate_frames(kept.frames(scores=(i,), by=True, cluster=True))
     by, owned = columns.by, columns.cluster is not None
-    plain = not (by or owned) and columns.weight is None
-    if plain and _mostly_distinct(kept, i):
-        return {None: _count_by_sorting(rows, score)}
     keys = [score, *(f"b{j}" for j in range(len(by))), *(["c"] if owned else [])]
     hit = nw.col("t").cast(nw.Int8)
     sums = {"n": nw.col("w"), "positives": nw.col("w") * hit}
@@ -343,19 +338,6 @@ def count_model_scores(kept: EvaluatedRows, i: int) -> Mapping[str | None, Score
 
     slices = slice_rows_of_tables([table], columns.facets, by)
     return {None: counted(slice(None))} | {name: counted(some) for name, some in slices.items()}
-
-
-def _mostly_distinct(kept: EvaluatedRows, i: int) -> bool:
-    """Return whether most scores of the first rows are distinct, and the table fits in memory."""
-    few = len(kept.settled.texts(kept.settled.columns.models[i])) < 0.95 * SAMPLE_ROWS
-    return not few and kept.rows <= _MOST_SORTED
-
-
-def _count_by_sorting(rows: Frame, score: str) -> ScoreCounts:
-    """Count scores by sorting the rows, which is fastest if few scores tie."""
-    table = collect(rows.select(score, nw.col("t").cast(nw.Int8)).sort(score))
-    scores, hits = table[score].to_numpy(), table["t"].to_numpy()
-    return ScoreCounts.from_rows(scores, hits.view(np.bool_), None)
 
 
 def is_new_score(scores: Floats) -> Bools:

@@ -206,14 +206,9 @@ def confidence_limits(
 
 
 def measure_difference(
-    value1: ArrayLike,
-    low1: ArrayLike,
-    high1: ArrayLike,
-    value2: ArrayLike,
-    low2: ArrayLike,
-    high2: ArrayLike,
-    rho: ArrayLike,
-) -> tuple[Floats, Floats, Floats]:
+    value1: ArrayLike, low1: ArrayLike, high1: ArrayLike, value2: ArrayLike, low2: ArrayLike,
+    high2: ArrayLike, rho: ArrayLike,
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return the difference of two estimates of correlation rho and its interval.
 
     value = f1 - f2, with d, e the distances of each estimate to its lower and upper limit

@@ -57,13 +57,9 @@ def target(
 
 
 def box(
-    x: ArrayLike,
-    low: float | None = None,
-    high: float | None = None,
-    *,
-    above: float | None = None,
-    below: float | None = None,
-) -> Floats:
+    x: ArrayLike, low: float | None = None, high: float | None = None, *,
+    above: float | None = None, below: float | None = None,
+) -> Floats:  # fmt: skip
     """Return the desirability 1 of values inside an interval and 0 outside.
 
     inside: low <= x <= high, ends included   above < x < below, ends left out

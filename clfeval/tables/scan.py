@@ -78,12 +78,9 @@ class TableFile:
 
 
 def scan(
-    file: TableFile,
-    readings: Mapping[str, Reading],
-    *,
-    null_values: Sequence[str] = (),
+    file: TableFile, readings: Mapping[str, Reading], *, null_values: Sequence[str] = (),
     watch: bool = False,
-) -> nw.LazyFrame[Any]:
+) -> nw.LazyFrame[Any]:  # fmt: skip
     """Scan the named columns; watch: read every field of a text table, and add the flag columns.
 
     FILE_NAME among the columns is the name of the file's run, in every row.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 
 from clfeval.counts import scores as score_counts
 from clfeval.counts.count import count_predictions
@@ -74,13 +74,8 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("engine", ENGINES)
-def test_every_engine_counts_alike(
-    engine: str, ordered: bool, request: pytest.FixtureRequest
-) -> None:
-    if ordered:
-        request.getfixturevalue("in_order")
+def test_every_engine_counts_alike(engine: str) -> None:
     assert scores(ENGINES[engine](FRAME.drop("site")), positive="y") == {None: WHOLE}
 
 
@@ -131,37 +126,14 @@ def test_a_slice_that_is_no_number_is_missing() -> None:
     assert table.scores[0][masks["site=(missing)"]].tolist() == [0.25, 0.5]
 
 
-@pytest.fixture
-def in_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Count by putting rows in order, as if the first ones had shown hardly any ties."""
-    monkeypatch.setattr(score_counts, "_mostly_distinct", lambda *_: True)
-
-
-@pytest.mark.usefixtures("in_order")
-@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(scored_tables(models=(1, 2), rows=(1, 14)))
-def test_rows_put_in_order_against_a_plain_count(rows: list[ScoredRow]) -> None:
-    repeated = [ScoredRow(row.truth, row.scores, 1) for row in rows for _ in range(row.n)]
-    found = scores(frame_of(repeated, weight=False))[None]
-    assert found == {name: by_hand(repeated, int(name[1:])) for name in found}
-
-
 @pytest.mark.parametrize("kept", [1.0, 0.3])
-def test_tables_without_and_with_many_ties(kept: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that hardly tie are put in order, others are grouped: the counts are the same."""
+def test_tables_without_and_with_many_ties(kept: float) -> None:
     n = 6000
-    taken = []
-    monkeypatch.setattr(
-        score_counts,
-        "_count_by_sorting",
-        lambda *rows, known=score_counts._count_by_sorting: taken.append(1) or known(*rows),
-    )
     score = [(i * 7919 % n) % (kept * n) / n for i in range(n)]
     truth = [int(i % 3 == 0) for i in range(n)]
     found = scores(pl.DataFrame({"truth": truth, "a": score}))[None]["a"]
     rows = [ScoredRow(t, (s,), 1) for t, s in zip(truth, score, strict=True)]
     assert found == by_hand(rows, 0)
-    assert bool(taken) == (kept == 1)
 
 
 def test_the_digest_is_of_the_columns_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -285,13 +285,11 @@ OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "overconfidence", "
               "precision", "npv")  # fmt: skip
 IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
 GRADES = (
-    "none no normal negative very_low very_poor",
-    "minimal low mild i poor benign",
+    "none no normal negative very_low very_poor", "minimal low mild i poor benign",
     "moderate medium middle mid neutral ii fair average probably_benign",
     "high severe positive iii good suspicious",
-    "critical iv very_high very_severe excellent malignant",
-    "v",
-)  # words for a grade, the least first
+    "critical iv very_high very_severe excellent malignant", "v",
+)  # words for a grade, the least first  # fmt: skip
 LEVELS = r"(g|t|grade|stage|level|score|risk|birads|bi_rads)_?(\d)"
 
 

@@ -89,13 +89,9 @@ def select_features(ranked: RankedFeatures, options: FeatureOptions) -> Ints:
 
 
 def feature_table(
-    ranked: RankedFeatures,
-    level: float | None,
-    selected: Ints | None,
-    told: list[bool] | None,
-    *,
-    honest: bool = False,
-) -> Rows:
+    ranked: RankedFeatures, level: float | None, selected: Ints | None, told: list[bool] | None,
+    *, honest: bool = False,
+) -> Rows:  # fmt: skip
     """Return one row per feature; with `selected` (places) also whether it is selected.
 
     honest: also delta of cuts by cross-fitting. Roles use it, and Benjamini-Hochberg p-values.

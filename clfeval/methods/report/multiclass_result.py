@@ -134,13 +134,9 @@ def multiclass_result(
     estimates |= probability_estimates(counted, whole, [one for one in held if takes_scores(one)])
     if options.reference is not None:
         estimates |= class_bootstrap_estimates(
-            counted,
-            held,
-            comparisons.observed_values(rows),
-            whole,
-            options.reference,
+            counted, held, comparisons.observed_values(rows), whole, options.reference,
             options.interval_settings,
-        )
+        )  # fmt: skip
 
     def called(text: str) -> list[str]:
         """Return the names in tables of the measures that a name requests."""

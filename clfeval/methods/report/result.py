@@ -231,7 +231,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample)},
         answer=shorten_answer(answer),
         warnings=(
-            *sample_notes(sample), *bound_notes(judged, lead, compared=beside_slices, hidden=hidden),
+            *sample_notes(sample),
+            *bound_notes(judged, lead, compared=beside_slices, hidden=hidden),
             *score_notes(firsts, scored.lost, sample.positive),
             *(provenance.clipped_note(scored.lost) if wishes_logs else ()), *caveat_notes(asked),
         ),

@@ -270,12 +270,9 @@ def _crossing_cells(contest: PairwiseComparison, found: Crossings) -> Iterator[d
 
 
 def _no_crossing_cells(
-    contest: PairwiseComparison,
-    ends: tuple[float, float],
-    first: Ints,
-    second: Ints,
+    contest: PairwiseComparison, ends: tuple[float, float], first: Ints, second: Ints,
     seen: DifferenceSigns,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the reason for no crossing, the leader, and whether its lead is significant."""
     low, high = (Population.from_ratio(end).rough for end in ends)
     ahead = np.where(seen.ahead > 0, first, second)

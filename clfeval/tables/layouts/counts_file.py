@@ -24,17 +24,9 @@ FILE = "file"  # slices of --by: a file each
 ALIKE = {"positive": "positive class", "models": "models", "thresholds": "thresholds",
          "facets": "slices", "edges": "edges of slices", "min_cell": "smallest count"}  # fmt: skip
 NEEDED = (
-    "schema",
-    "scores",
-    "classes",
-    "rows",
-    "dropped",
-    "uncut",
-    "parts",
-    "by",
-    "missing",
+    "schema", "scores", "classes", "rows", "dropped", "uncut", "parts", "by", "missing",
     "threshold",
-)
+)  # fmt: skip
 COLUMNS = {"block", "model", "truth", "pattern", "key", "n", "m1", "m2", "lo", "hi"}
 COUNTS_FILE = Layout("counts", "", lambda *_: None, lambda *_: [], lambda *_: [])
 

@@ -183,14 +183,10 @@ class MetricTable:
 
 
 def read_metrics(
-    table: Any,
-    said: Input,
-    *,
-    wanted: Sequence[str] = (),
-    transpose: bool = False,
+    table: Any, said: Input, *, wanted: Sequence[str] = (), transpose: bool = False,
     check: Callable[[str, Sheet], None] = lambda *_: None,
     unfit: Callable[[str], bool] = lambda _: False,
-) -> MetricTable:
+) -> MetricTable:  # fmt: skip
     """Read one path, or a data frame (never changed), as a metric table.
 
     Values (k, n) in the order of the table, or of `wanted`: names or globs of metrics. The id is
