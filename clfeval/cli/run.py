@@ -326,16 +326,12 @@ TRIES = (
     ("mlcps", "metrics.csv"),
 )
 EXAMPLE = Command(
-    "example",
-    (),
-    have="no table yet",
-    want="how it works, on a real table",
+    "example", (), have="no table yet", want="how it works, on a real table",
     help="Write example tables: predictions of six breast cancer classifiers.",
     examples="clfeval example\nclfeval example tables\n",
-    tables="The folder; by default the current one. It is created if missing.",
-    optional=True,
+    tables="The folder; by default the current one. It is created if missing.", optional=True,
     files="DIR",
-)
+)  # fmt: skip
 
 
 def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> None:

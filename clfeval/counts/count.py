@@ -201,9 +201,9 @@ class PredictionCounts:
         return BITS if many else None
 
     @property
-    def hides_cells(self) -> bool:
-        """True if small counts are hidden, so that scores and some labels are not known."""
-        return self.stored is not None and self.stored.about["min_cell"] > 0
+    def min_cell(self) -> int:
+        """Below which counts are hidden, so that scores and some labels are not known; or 0."""
+        return 0 if self.stored is None else self.stored.about["min_cell"]
 
     def knows_labels(self, label: str | None, model: str) -> bool:
         """Return whether the predicted labels of a model are known in a slice."""

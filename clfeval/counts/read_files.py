@@ -141,9 +141,9 @@ def _merge(
     keys = [*COUNTED[:1], *by, *COUNTED[1:]]
     rows = pl.concat([part.select(*keys, *SUMMED) for part in parts])
     table = _sum_counts(rows, keys) if len(parts) > 1 else rows.collect().sort(keys)
+    bits = _bits_in_force(table, files, asked)
     if files[0]["min_cell"]:
         return table.select(*keys, *SUMMED), RUNS
-    bits = _bits_in_force(table, files, asked)
     if bits is not None and {parse_bits(one["scores"]) for one in files} != {bits}:
         table = _fold_scores(table, bits, files[0]["thresholds"])
     return table.select(*keys, *SUMMED), format_bits(bits)

@@ -66,7 +66,7 @@ class Sample:
     @property
     def patterns(self) -> Mapping[str | None, PatternCounts]:
         """Pattern counts of the table and its slices; empty if only counts per model are known."""
-        hidden = self.counted is None or self.counted.hides_cells
+        hidden = self.counted is None or self.counted.min_cell
         slices = {} if self.counted is None or hidden else self.counted.slices
         return {label: one for label, one in slices.items() if label in self.slices}
 

@@ -21,12 +21,9 @@ CODES: Mapping[str, Mapping[str, str]] = {
     "a gate": GATES,
 }  # fmt: skip
 BETTER = {
-    "max": "higher is better",
-    "min": "lower is better",
-    "zero": "nearer to 0 is better",
-    "one": "nearer to 1 is better",
-    "none": "neither high nor low is better",
-}
+    "max": "higher is better", "min": "lower is better", "zero": "nearer to 0 is better",
+    "one": "nearer to 1 is better", "none": "neither high nor low is better",
+}  # fmt: skip
 _ARROW = r" ?(?:↑|↓|→ ?[01])$"
 _LEVEL = r"^\d+(?:\.\d+)?% ?"  # before what an interval's column is called
 _BETA = r"(?i)^F[\d.]+(?= odds$|$)"

@@ -114,8 +114,10 @@ def refuse_unknown_outcomes(
         off *= 1 if gate.metric == gate.measure or changes else 2
         if gate.value is not None and off and abs(gate.value - gate.limit) <= off:
             what = f"the limit of gate {gate.subject}, {gate.limit:g}, is within "
-            what += f"{format_bound(off)} of {gate.value:.9g}, as near as buckets of scores tell"
+            what += f"{format_bound(off)} of {gate.value:.9g}, as near as counts of scores tell"
             hint = "count scores one by one: add --scores exact"
+            if "min_cell" in result.summary:
+                hint = "count the tables without --min-cell"
             raise DataError.new(what, "gate-within-bound", hint=hint)
 
 

@@ -48,10 +48,9 @@ def count_result(
     total, positives = int(whole["n"].sum()), int(whole.filter("truth")["n"].sum())
     patterns = int((table["block"] == "patterns").sum())
     text = f"{format_count(total, 'row')} of {format_count(len(rows), 'model')} are "
-    text += f"{format_count(len(table), 'count')}, "
-    text += f"{patterns:,} of them of combined predictions."
-    if about["min_cell"]:
-        text = f"{text.partition(',')[0]} of at least {about['min_cell']} rows."
+    text += format_count(len(table), "count")
+    least, more = about["min_cell"], f", {patterns:,} of them of combined predictions."
+    text += f" of at least {least} rows." if least else more
     found = {"positive": counted.positive, "negative": list(counted.negative),
              "by": list(said.by)}  # fmt: skip
     cut = provenance.format_thresholds(counted.thresholds)

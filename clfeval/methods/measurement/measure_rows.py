@@ -156,7 +156,7 @@ def label_measure_rows(
 ) -> list[Row]:
     """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
     counted, why = sample.counted, "needs_threshold"
-    if counted is not None and counted.hides_cells:
+    if counted is not None and counted.min_cell:
         why = "hidden_counts"
     none = MeasureEstimate.undefined(why)
     labels, counts = concatenate_counts(sample.slices)

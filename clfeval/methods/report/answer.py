@@ -176,8 +176,8 @@ def bound_notes(
     if hidden:
         text = "small counts are hidden"
         if most:
-            text += f": {CATALOG[lead].title} is known within {format_bound(most)} or nearer, by "
-            text += "which intervals are wider"
+            text += f": {CATALOG[lead].title} is known within {format_bound(most)}, by which "
+            text += "intervals are wider"
         return [ResultNote("hidden-counts", f"{text}; slices and models are not compared")]
     if not most:
         return []

@@ -23,6 +23,7 @@ from clfeval.document import (
     whole_table_rows,
 )
 from clfeval.document.rows import RowsBySlice
+from clfeval.errors import UsageError
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods import provenance
@@ -91,8 +92,13 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     if sample.counted is not None and sample.counted.multiclass:
         return multiclass_result(sample, sample.counted, options)
     patterns = sample.patterns.get(None)
-    hidden = sample.counted is not None and sample.counted.hides_cells
+    least = 0 if sample.counted is None else sample.counted.min_cell
+    hidden = least > 0
     comparisons.check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
+    if hidden and (options.uses_thresholds or options.populations):
+        what = "--best-threshold, --abstain and --prevalence need all counts, but small ones are "
+        hint = "count the tables without --min-cell"
+        raise UsageError.new(f"{what}hidden", "needs-scores", hint=hint)
     if options.uses_thresholds:
         from clfeval.methods.report.threshold_rules import check_scores_available
 
@@ -227,7 +233,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     beside_slices = options.reference is not None and len(sample.slices) > 1
     return Document(
         **provenance.report_provenance(sample, options, digests, weighed=counts.fractional),
-        summary={**provenance.class_totals(sample), "models": len(counts.models)},
+        summary={**provenance.class_totals(sample), "models": len(counts.models),
+                 **({"min_cell": least} if hidden else {})},
         tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample)},
         answer=shorten_answer(answer),
         warnings=(

@@ -217,7 +217,7 @@ def _of_model(
     scored = replace(whole.frozen(), scores=whole.scores[:])
     measures, beside = list[Row](), dict[Key, Complement]()
     tables, baselines, tests = Tables(), list[Row](), list[Row]()
-    hidden = sample.counted is not None and sample.counted.hides_cells
+    hidden = sample.counted is not None and sample.counted.min_cell
     if len(whole.scores) and whole.scores[0] >= 0 and whole.highest[-1] <= 1 and not hidden:
         tests = calibration_test_rows(model, scored.probabilities, options.level, options.seed)
     cut, inside = sample.thresholds.get(model), dict[tuple[str, str], tuple[float, Floats]]()
@@ -281,7 +281,7 @@ def _curve_tables(
     label: str | None, model: str, here: ScoreCounts, options: ReportOptions, sample: Sample
 ) -> Iterator[tuple[str, str | None, str, Rows]]:
     """Yield the curves of one model in one slice, with the names of their tables and the slice."""
-    if not len(here.scores) or (sample.counted is not None and sample.counted.hides_cells):
+    if not len(here.scores) or (sample.counted is not None and sample.counted.min_cell):
         return
     level, design = options.confidence, Design(options.totals)
     classes = sample.positive, negative_name(sample)

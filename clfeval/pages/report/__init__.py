@@ -235,8 +235,8 @@ def headline(result: Document) -> list[str]:
 def other_commands_hint(result: Document) -> str:
     """Return the hint on other commands for several models with thresholded predictions."""
     cut = [row for row in result.whole("models") if row.get("tp") is not None]
-    told = result.methods or {"classes", "runs"} & {*result.summary} or len(cut) < 2 or result.again
-    return "" if told else BEYOND
+    other = {"classes", "runs", "min_cell"} & {*result.summary}
+    return "" if result.methods or other or len(cut) < 2 or result.again else BEYOND
 
 
 CURVES = (

@@ -130,8 +130,7 @@ def slice_tables(result: Document) -> Iterator[TableView]:
     few = sum(row["q"] is None for row in mine)
     note = "▼ significantly worse than outside the slice; q: p adjusted for all tests"
     if few:
-        hidden = any(one.code == "hidden-counts" for one in result.warnings)
-        why = "not tested" if hidden else "too small to test"
+        why = "not tested" if "min_cell" in result.summary else "too small to test"
         note += f"; {format_count(few, 'slice')} {why}"
         note += "; for all, add --format csv --show slices"
     columns: dict[str, Source] = {"slice": "slice", "rows": "rows"}

@@ -141,10 +141,9 @@ def widen(frame: Frame, columns: Columns) -> Frame:
         *[nw.col(f"c{i}").sum() for i in range(len(names))],
         *[nw.col(f"k{i}").min().alias(f"l{i}") for i in range(len(constants))],
         *[nw.col(f"k{i}").max().alias(f"h{i}") for i in range(len(constants))],
-        *[nw.col(f"g{i}").sum() for i in range(len(constants))],
-        nw.col("nobody").sum(),
+        *[nw.col(f"g{i}").sum() for i in range(len(constants))], nw.col("nobody").sum(),
         nw.len().alias("rows"),
-    )
+    )  # fmt: skip
     return gathered.select(
         nw.col("r0").alias(KEY),
         *[nw.col(f"p{i}").alias(one.columns[0]) for i, one in enumerate(columns.models)],

@@ -1,0 +1,164 @@
+"""Small counts hidden in counts files: what the files tell, and what is known from them."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
+
+import clfeval
+from clfeval.errors import DataError, UsageError
+from clfeval.tables.layouts.counts_file import METADATA
+from tests.counts.test_counts_file import table_of
+from tests.thoroughness import examples
+
+LEAST = 5
+
+
+def hidden_counts(
+    table: pl.DataFrame, place: Path, **said: Any
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    clfeval.count(table, positive="yes", min_cell=LEAST, **said).save(place)
+    return pl.read_parquet(place), json.loads(pl.read_parquet_metadata(place)[METADATA])
+
+
+def awkward(table: pl.DataFrame, dice: np.random.Generator) -> pl.DataFrame:
+    """Return scores that crowd at the ends, at the threshold and a unit of the last place apart."""
+    kinds = [0.0, 1.0, 5e-324, 1 - 2.0**-53, 0.5, np.nextafter(0.5, 0), 0.3, 1e-200, 1e-31, 0.1234]
+    odd = pl.Series(dice.choice(kinds, len(table)))
+    return table.with_columns(odd=pl.when(pl.col("truth") == "yes").then(1 - odd).otherwise(odd))
+
+
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 2**32), st.integers(30, 600), st.booleans(), st.sampled_from(["exact", None]))
+def test_no_small_count_is_in_the_file_nor_follows_from_it(
+    tmp_path: Path, seed: int, rows: int, by: bool, scores: str | None
+) -> None:
+    """All models of a slice have the same sums, and runs do not overlap."""
+    dice = np.random.default_rng(seed)
+    table = awkward(table_of(dice, rows), dice)
+    table = table if by else table.drop("site")
+    if min((table["truth"] == name).sum() for name in ("yes", "no")) < 3 * LEAST:
+        return  # a site may have hardly any row of a class
+    said = {"by": "site"} if by else {}
+    found, about = hidden_counts(
+        table, tmp_path / "x.counts.parquet", scores=scores or "buckets:6", **said
+    )
+    slices = ["b0"] if by else []
+    assert set(found["block"]) == {"scores"}  # combinations of labels would divide runs
+    assert found.select("m1", "m2", "pattern").null_count().row(0) == (len(found),) * 3
+    assert found["n"].min() >= LEAST
+    for _, mine in found.group_by("model", *slices):
+        for truth in (True, False):
+            ends = mine.filter(truth=truth).sort("lo")["lo", "hi"].rows()
+            assert all(high < low for (_, high), (low, _) in pairwise(ends))
+    of_class = found.group_by("model", "truth", *slices).agg(pl.col("n").sum())
+    assert of_class.group_by("truth", *slices).agg(pl.col("n").n_unique())["n"].max() == 1
+    shown = found.filter(model=found["model"][0])
+    assert about["rows"] == shown["n"].sum()
+    # no end of a run tells a score
+    given = {*table["many"].to_list()} - {round(one, 4) for one in table["many"].to_list()}
+    assert not given & {*found["lo"].to_list(), *found["hi"].to_list()}
+
+
+def test_labels_are_told_where_both_sides_have_enough_rows(tmp_path: Path) -> None:
+    """Written out: of 40 rows 12 positives and 28 negatives; a side of 1 to 4 rows is unknown."""
+    score = [0.6] * 7 + [0.2] * 5 + [0.7] * 8 + [0.1] * 20
+    few = [0.6] * 8 + [0.2] * 4 + [0.7] * 8 + [0.1] * 20
+    table = pl.DataFrame({"truth": ["yes"] * 12 + ["no"] * 28, "a": score, "b": few,
+                          "c": ["yes"] * 10 + ["no"] * 30})  # fmt: skip
+    found, _ = hidden_counts(table, place := tmp_path / "x.counts.parquet")
+    runs = {name: sorted(found.filter(model=name).select("truth", "n").rows()) for name in "abc"}
+    assert runs == {"a": [(False, 8), (False, 20), (True, 5), (True, 7)],
+                    "b": [(False, 28), (True, 12)], "c": [(False, 28), (True, 12)]}  # fmt: skip
+    result = clfeval.report(place)
+    cells = {(row["model"], row["truth"], row["predicted"]): row["rows"]
+             for row in result.tables["confusion"]}  # fmt: skip
+    assert cells == {("a", "yes", "yes"): 7, ("a", "yes", "no"): 5, ("a", "no", "yes"): 8,
+                     ("a", "no", "no"): 20}  # fmt: skip
+    of = {(row["model"], row["measure"]): row["value"] for row in result.tables["measures"]}
+    assert of["a", "sensitivity"].value == pytest.approx(7 / 12)
+    assert [of[name, "sensitivity"].reason for name in "bc"] == ["hidden_counts"] * 2
+    # 7 x 20 pairs of positives above and negatives below; the others lie in one run or reversed
+    low, high = 7 * 20 / 336, (12 * 28 - 5 * 8) / 336
+    assert of["a", "roc_auc"].value == pytest.approx((low + high) / 2)
+    row = next(one for one in result.tables["measures"] if one["measure"] == "roc_auc")
+    assert row["bound"] == pytest.approx((high - low) / 2)
+
+
+@pytest.mark.parametrize(("rows", "most"), [(500, 0.07), (2000, 0.017), (20000, 0.0017)])
+def test_values_lie_within_their_bounds(rows: int, most: float, tmp_path: Path) -> None:
+    """Others measured half-widths of .045, .012 to .013 and .0012, of a better model."""
+    dice, every = np.random.default_rng(rows), "all" if rows < 2000 else "default"
+    parts, paths = [], []
+    for k in range(3):
+        z = dice.normal(size=rows)
+        truth = np.where(dice.random(rows) < 1 / (1 + np.exp(2.9 - 1.4 * z)), "yes", "no")
+        chances = {name: 1 / (1 + np.exp(2.9 - 1.4 * (z + dice.normal(size=rows) * spread)))
+                   for name, spread in (("a", 0.5), ("b", 1))}  # fmt: skip
+        parts.append(pl.DataFrame({"truth": truth, **chances, "file": f"{k}"}))
+        hidden_counts(parts[-1].drop("file"), tmp_path / f"{k}.counts.parquet")
+        paths.append(str(tmp_path / f"{k}.counts.parquet"))
+    result = clfeval.report(pl.concat(parts), positive="yes", by="file", measure=every)
+    exact = {(row["slice"], row["model"], row["measure"]): row["value"].value
+             for row in result.tables["measures"]}  # fmt: skip
+    known = 0
+    found = clfeval.report(paths, by="file", measure=every)
+    for row in found.tables["measures"]:
+        if row["value"].value is not None:
+            value = exact[row["slice"], row["model"], row["measure"]]
+            assert abs(row["value"].value - value) <= (row["bound"] or 0) + 1e-12, row
+            known += 1
+        if row["measure"] == "roc_auc" and row["slice"] is not None:
+            assert 0 < row["bound"] < most
+    assert known > (100 if rows < 2000 else 60)
+    assert {row["measure"] for row in found.tables["heterogeneity"]} == {"roc_auc", "oe_ratio"}
+    assert all(row["q"] is None for row in found.tables["slices"])
+    assert "extremes" not in found.tables
+
+
+def test_what_hidden_counts_cannot_answer_is_refused(tmp_path: Path) -> None:
+    table = table_of(np.random.default_rng(5), 500).drop("site")
+    hidden_counts(table, place := tmp_path / "x.counts.parquet")
+    clfeval.count(table, positive="yes").save(plain := tmp_path / "plain.counts.parquet")
+    for function in (clfeval.mars, clfeval.phidelta, clfeval.tune_jpt):
+        with pytest.raises(UsageError, match="hides small counts"):
+            function(place)
+    result = clfeval.report(place)
+    assert {"decision", "best", "curves", "calibration", "thresholds"} & {*result.tables} == set()
+    assert any(note.code == "hidden-counts" for note in result.warnings)
+    assert "small counts are hidden" in result.answer[0].text
+    for said in ({"best_threshold": "youden"}, {"prevalence": 0.1}):
+        with pytest.raises(UsageError, match="small ones are hidden"):
+            clfeval.report(place, **said)
+    with pytest.raises(UsageError, match="exact"):
+        clfeval.report(place, scores="exact")
+    with pytest.raises(UsageError, match="cannot be combined"):
+        clfeval.count(table, positive="yes", min_cell=5, joint="pairs")
+    with pytest.raises(UsageError, match="hidden already"):
+        clfeval.count(place, min_cell=5)
+    with pytest.raises(DataError, match="smallest count"):
+        clfeval.report([place, plain])
+    with pytest.raises(DataError, match="no part of the table has 400 rows"):
+        clfeval.count(table, positive="yes", min_cell=400)
+
+
+def test_hidden_counts_add_up_in_any_order(tmp_path: Path) -> None:
+    dice, paths = np.random.default_rng(3), []
+    for k in range(3):
+        hidden_counts(table_of(dice, 300), path := tmp_path / f"{k}.counts.parquet", by="site")
+        paths.append(str(path))
+    one, other = tmp_path / "m.counts.parquet", tmp_path / "n.counts.parquet"
+    clfeval.count(paths).save(one)
+    clfeval.count(paths[:2]).save(tmp_path / "p.counts.parquet")
+    clfeval.count([paths[2], str(tmp_path / "p.counts.parquet")]).save(other)
+    assert pl.read_parquet(one).equals(pl.read_parquet(other))
+    tables = [clfeval.report(said).to_dict()["tables"] for said in (paths[::-1], str(one))]
+    assert tables[0] == tables[1]
