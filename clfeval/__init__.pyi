@@ -274,5 +274,6 @@ def count(
     by: Any = ...,
     joint: Literal["none", "pairs"] = ...,
     against: Any = ...,
+    min_cell: int | None = ...,
     on_open: Callable[[OpenedTable], None] | None = ...,
 ) -> Result: ...

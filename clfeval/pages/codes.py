@@ -201,6 +201,7 @@ WARNINGS: Mapping[str, str] = {
     "rows-from-entries": "Only rows with an entry in the sparse table count.",
     "runs-dependent": "Runs may share rows: their spread is not a confidence interval.",
     "runs-left-out": "Runs with an undefined measure are left out of its mean.",
+    "hidden-counts": "Small counts are hidden; the note says how near values are.",
     "score-buckets": "Scores are counted in buckets; the note says how near values are.",
     "score-direction": "High scores are assumed to mean a class that is usually negative.",
     "single-class": "Only one class occurs: measures of two classes are undefined.",

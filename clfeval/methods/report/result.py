@@ -98,7 +98,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     if hidden and (options.uses_thresholds or options.populations):
         what = "--best-threshold, --abstain and --prevalence need all counts, but small ones are "
         hint = "count the tables without --min-cell"
-        raise UsageError.new(f"{what}hidden", "needs-scores", hint=hint)
+        raise UsageError.new(f"{what}hidden", "needs-predictions", hint=hint)
     if options.uses_thresholds:
         from clfeval.methods.report.threshold_rules import check_scores_available
 
