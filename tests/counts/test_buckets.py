@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import clfeval
 from clfeval.counts.buckets import with_buckets
 from clfeval.counts.read_files import score_counts_by_slice
 from clfeval.counts.scores import ScoreCounts
@@ -91,3 +92,57 @@ def test_hundredths_start_buckets_whatever_the_other_rows() -> None:
     assert not {*every[:101]} & {*every[101:201]}
     for k in range(0, 101, 7):
         assert keys(hundredths[k : k + 1]) == every[k : k + 1]
+
+
+def test_keys_by_hand() -> None:
+    """With M = 10, and t = 0.5 as the threshold.
+
+    0.3 is doubled once: 126 octaves of 1,024, floor(0.1 * 2,048) = 204 buckets and 1 for 0, and 30
+    hundredths start a bucket. 0.9 is 0.1 from 1, doubled three times, counted from the top; 2 is
+    divided by 2**64 and doubled 62 times; -2 lies as far on the other side of all keys, below the
+    hundredth 0.
+    """
+    top = 2 * 128 * 1024 + 1
+    keys = {0.0: 0, 0.3: 126 * 1024 + 204 + 1 + 30, 0.9: top - (124 * 1024 + 614 + 1) + 90 + 1,
+            2.0: top + (65 * 1024 + 1) + 1 + 100 + 1, -2.0: -1 - (65 * 1024 + 1) - 1}  # fmt: skip
+    rows = with_buckets(nw.from_native(pl.LazyFrame({"s": [*keys]})), "s", 10, 0.5)
+    found = rows.to_native().collect()
+    assert dict(found["s", "key"].rows()) == keys
+    assert found.filter(s=0.3)["d1", "d2"].row(0) == (int(0.6 * 2**31), int(0.36 * 2**31))
+
+
+def test_the_bound_of_an_area_by_hand() -> None:
+    """3 positives and 2 negatives share a bucket: of 4 x 4 pairs 6 are won, or lost, or tied."""
+    scores = np.array([0.3001, 0.30015, 0.3002, 0.9, 0.3001, 0.3002, 0.1, 0.1])
+    (held,) = in_buckets([(scores, np.arange(8) < 4)], 10)
+    found = estimate_score_measure(CATALOG["roc_auc"], held, NO_LIMITS, "")
+    assert found.value.value == 13 / 16
+    assert found.bound == pytest.approx(3 / 16)
+
+
+def test_a_report_of_buckets_is_that_of_scores_within_its_bounds() -> None:
+    dice = np.random.default_rng(8)
+    truth = dice.random(3000) < 0.3
+    scores = {name: np.clip(0.2 * truth + dice.random(3000) * 0.8, 0, 1) for name in ("a", "b")}
+    table = pl.DataFrame({"truth": truth.astype(int), **scores})
+    said = {"positive": "1", "measure": "all", "reference": "a"}
+    exact, found = (clfeval.report(table, **said, scores=one) for one in ("exact", "buckets:6"))
+    known = {(row["model"], row["measure"]): row for row in exact.tables["measures"]}
+    undefined = set[str]()
+    for row in found.tables["measures"]:
+        value, one = row["value"].value, known[row["model"], row["measure"]]["value"]
+        if value is None:
+            undefined.add(row["measure"])
+            continue
+        off = row["bound"] or 0.0
+        assert abs(value - one.value) <= off + 1e-9, row
+        if row["value"].low is not None:  # nearly as wide
+            assert row["value"].low <= one.low + 0.02
+            assert row["value"].high >= one.high - 0.02
+    assert "overconfidence" in undefined
+    assert not undefined & {row["measure"] for row in found.tables["comparisons"]}
+    for name, each in scores.items():
+        bins = [row for row in found.tables["calibration"] if row["model"] == name]
+        assert sum(row["rows"] for row in bins) == 3000
+        total = sum(row["rows"] * row["mean_score"] for row in bins)
+        assert total == pytest.approx(each.sum(), rel=1e-8)
