@@ -18,8 +18,12 @@ FIXED = 2.0**31  # of a sum of numbers below 1, of up to 2**32 rows
 HUNDRED = 100  # every hundredth starts a bucket, so that bins and decision curves are exact
 
 
-def with_buckets(frame: Frame, score: str, bits: int, cut: float | None) -> Frame:
+def with_buckets(
+    frame: Frame, score: str, bits: int, cut: float | None, least: float = -np.inf
+) -> Frame:
     """Return rows with the bucket of their score, key, and the terms of its sums, d1 and d2.
+
+    least: no score is nearer to 0 or 1, or is outside 0..1 unless it is negative.
 
     The distance d of a score from the nearer of 0 and 1 is doubled until it is at least 1/2; key
     has the number of doublings and the leading `bits` of d, m1 and m2 are d and d² in units of
@@ -28,14 +32,13 @@ def with_buckets(frame: Frame, score: str, bits: int, cut: float | None) -> Fram
     exact or correctly rounded, so that every engine has the same numbers.
     """
     frame = frame.with_columns(nw.col(score) + 0.0)
-    s, whole = nw.col(score), nw.lit(OCTAVES - 1, dtype=nw.Int64)
+    s, whole = nw.col(score), nw.lit(OCTAVES - 1, dtype=nw.Int32)
     inside = nw.when(s >= 0.5).then(1 - s).otherwise(s)
-    outside = (s < 0) | (s > 1)
-    frame = frame.with_columns(
-        octave=whole, m=nw.when(outside).then(s.abs() * 2.0**-64).otherwise(inside)
-    )
+    if least < 0:
+        inside = nw.when((s < 0) | (s > 1)).then(s.abs() * 2.0**-64).otherwise(inside)
+    frame = frame.with_columns(octave=whole, m=inside)
     m, octave = nw.col("m"), nw.col("octave")
-    for step in (64, 32, 16, 8, 4, 2, 1):
+    for step in (one for one in (64, 32, 16, 8, 4, 2, 1) if least < 2.0**-one):
         small = m < 2.0**-step
         frame = frame.with_columns(
             m=nw.when(small).then(m * 2.0**step).otherwise(m),
@@ -50,11 +53,13 @@ def with_buckets(frame: Frame, score: str, bits: int, cut: float | None) -> Fram
     cells = (nearest - beyond).cast(nw.Int64)
     if cut is not None:
         cells = cells + (s >= cut).cast(nw.Int64)
-    above = nw.when(s >= 0.5).then(top - key).otherwise(key)
-    above = nw.when(s > 1).then(top + key + 1).otherwise(above)
+    place = nw.when(s >= 0.5).then(top - key).otherwise(key)
+    if least < 0:
+        place = nw.when(s > 1).then(top + key + 1).otherwise(place)
+        place = nw.when(s < 0).then(-1 - key).otherwise(place)
     m = m.clip(0, 1)
     return frame.with_columns(
-        key=nw.when(s < 0).then(-1 - key).otherwise(above) + cells,
+        key=place + cells,
         d1=(m * FIXED).floor().cast(nw.Int64), d2=(m * m * FIXED).floor().cast(nw.Int64),
     ).drop("m", "octave")  # fmt: skip
 

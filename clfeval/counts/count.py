@@ -59,7 +59,7 @@ class PredictionCounts:
     models whose first rows looked like labels and which hold scores. order: the classes of truth,
     --classes and columns, as declared, else in natural order. labelled: counts the labels of more
     than two classes, None where a model holds probabilities. stored: counts that were read from
-    files, where there are no rows.
+    files, where there are no rows. ranges: of the scores of each model, where there are rows.
     """
 
     slices: Mapping[str | None, PatternCounts]
@@ -78,6 +78,7 @@ class PredictionCounts:
     top: TopRows | None = None
     uncut: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     stored: StoredCounts | None = None
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -112,7 +113,7 @@ class PredictionCounts:
             patterns_by_slice(judged, settled), files, positive, judged.classes, models, thresholds,
             {model: count for model, count in grouped.ties.items() if count}, judged.blank,
             tuple(sorted(settled.reread)), settled.roles, kept, order,
-            grouped_labels(judged, settled, order), top, uncut,
+            grouped_labels(judged, settled, order), top, uncut, None, grouped.ranges,
         )  # fmt: skip
 
     @property

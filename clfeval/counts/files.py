@@ -88,7 +88,10 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
         scores = table[f"s{i}"].to_numpy()
         return _frame(read_files.SCORES, table, by, model=model,
                       key=read_files.exact_keys(scores), lo=scores, hi=scores)  # fmt: skip
-    rows = with_buckets(rows, f"s{i}", counted.bits, counted.thresholds[model])
+    low, high = counted.ranges.get(model, (-np.inf, np.inf))
+    # half: decimals of single precision are a little different
+    least = -np.inf if counted.models[i].shares else min(low, 1 - high) / 2
+    rows = with_buckets(rows, f"s{i}", counted.bits, counted.thresholds[model], least)
     if weighted:
         rows = rows.with_columns(nw.col("d1", "d2") * nw.col("w").cast(nw.Int64))
     sums = (rows_of, nw.col("d1", "d2").sum(), score.min().alias("lo"), score.max().alias("hi"))

@@ -123,24 +123,19 @@ class Document:
     def head(self) -> dict[str, Any]:
         """Return everything of the document before its tables, in its order."""
         return {
-            "schema": SCHEMA,
-            "command": self.command,
-            "version": self.version,
-            "signature": self.signature,
-            "answer": [asdict(sentence) for sentence in self.answer],
+            "schema": SCHEMA, "command": self.command, "version": self.version,
+            "signature": self.signature, "answer": [asdict(sentence) for sentence in self.answer],
             "inputs": [asdict(item) for item in self.inputs],
             **({} if self.truth is None else {"truth": self.truth}),
-            "parameters": dict(self.parameters),
-            "summary": dict(self.summary),
-        }
+            "parameters": dict(self.parameters), "summary": dict(self.summary),
+        }  # fmt: skip
 
     def tail(self) -> dict[str, Any]:
         """Return everything of the document after its tables, in its order."""
         return {
-            "gates": [asdict(gate) for gate in self.gates],
-            "passed": self.passed,
+            "gates": [asdict(gate) for gate in self.gates], "passed": self.passed,
             "warnings": [asdict(warning) for warning in self.warnings],
-        }
+        }  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole document as plain dictionaries, lists, numbers and text."""
