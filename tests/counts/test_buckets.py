@@ -146,3 +146,15 @@ def test_a_report_of_buckets_is_that_of_scores_within_its_bounds() -> None:
         assert sum(row["rows"] for row in bins) == 3000
         total = sum(row["rows"] * row["mean_score"] for row in bins)
         assert total == pytest.approx(each.sum(), rel=1e-8)
+
+
+@pytest.mark.parametrize("least", [0.3, 1e-3, 2.0**-8, 1e-7, 1e-20, 0.0])
+def test_steps_that_no_score_needs_change_no_key(least: float) -> None:
+    dice = np.random.default_rng(9)
+    low = np.maximum(np.exp(-dice.exponential(20, 2000)), least)
+    scores = np.concatenate([[least, 1 - least, 0.5], np.clip(low, least, 1 - least), 1 - low])
+    scores = scores[(scores >= least) & (1 - scores >= least)]
+    frame = nw.from_native(pl.LazyFrame({"s": scores}))
+    known, found = (with_buckets(frame, "s", 10, 0.5, *one).to_native().collect()
+                    for one in ((), (least,)))  # fmt: skip
+    assert known.equals(found)
