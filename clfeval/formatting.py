@@ -182,4 +182,4 @@ def format_deciding_digits(value: float, limit: float) -> str:
 def format_bound(bound: float) -> str:
     """Write a bound above 0 with one digit, rounded up."""
     power = 10.0 ** floor(log10(bound))
-    return f"{ceil(bound / power * (1 - 1e-12)) * power:.1g}"
+    return f"{ceil(bound / power * (1 - 1e-11)) * power:.1g}"

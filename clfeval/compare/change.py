@@ -108,10 +108,13 @@ def direction(metric: str, best: str | None = None) -> str:
     return measure.best if measure is not None else best or "none"
 
 
-def change_of_independent(old: Cell, new: Cell, *, level: float = 0.95, rho: float = 0.0) -> Change:
+def change_of_independent(
+    old: Cell, new: Cell, *, level: float = 0.95, rho: float = 0.0, off: float = 0.0
+) -> Change:
     """Return the change between two independent samples, or two that share some rows.
 
-    rho: correlation of the errors, 0 in the formula: see `square_and_add`.
+    rho: correlation of the errors, 0 in the formula: see `square_and_add`. off: how far the change
+    can be from that of the rows, by which its interval is wider.
 
     difference = new - old   low = difference - sqrt((new - new.low)² + (old.high - old)²)
     high = difference + sqrt((new.high - new)² + (old - old.low)²)
@@ -134,6 +137,7 @@ def change_of_independent(old: Cell, new: Cell, *, level: float = 0.95, rho: flo
     if None in (was.low, was.high, now.low, now.high):
         return Change(was, now, Estimate(now.value - was.value))
     d, low, high = square_and_add(values_and_limits([now]), values_and_limits([was]), rho)
+    low, high = low - off, high + off
     (p,) = p_from_limits(d, low, high, math.inf, level=level).tolist()
     difference = estimate_or_none(float(d[0]), float(low[0]), float(high[0]))
     return Change(was, now, difference, number_or_none(p))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from clfeval.arrays import Counts, Floats
 from clfeval.counts.read_files import PATTERNS, RUNS, SCORES, digests, exact_keys
-from clfeval.errors import DataError
+from clfeval.errors import DataError, bad_option
 from clfeval.tables.frames import pl
 
 LABELS = 0.5  # labels are counted as scores 0 and 1
@@ -25,6 +26,11 @@ def hide_small_cells(
     rows of a class.
     """
     by = [name for name in table.columns if name.startswith("b") and name != "block"]
+    for one in (one for text in about["by"] for one in text.split("*")):
+        column, _, bins = one.rpartition(":")
+        if bins.strip().isdecimal() and column.strip() in about["edges"]:
+            what = f"--by '{one}' makes groups of equal size, from which small counts follow"
+            raise bad_option(what, f"say where to split: --by '{column}:40,65'")
     kept = list[pl.DataFrame]()
     for part in table.partition_by(by) if by else [table]:
         patterns = part.filter(block=PATTERNS)
@@ -42,7 +48,7 @@ def hide_small_cells(
             runs = pl.DataFrame(_runs(rows, cut, least))
             kept.append(runs.with_columns(**{k: pl.lit(v, pl.String) for k, v in of.items()}))
     if not kept:
-        what = f"no part of the table has {least} rows of each class"
+        what = f"it has fewer than {least} rows of a class{' in every slice' if by else ''}"
         raise DataError.new(what, "empty-table", name, hint="count without --min-cell")
     found = pl.concat([table[:0], *kept], how="diagonal").sort(
         "block", *by, "model", "truth", "key"
@@ -71,15 +77,16 @@ def _runs(rows: pl.DataFrame, cut: float, least: int) -> dict[str, Any]:
     np.maximum.at(high, place, rows["hi"].to_numpy())
     above = n[:, low >= cut].sum(axis=1)
     safe = [(one == 0) | (one >= least) for one in (above, n.sum(axis=1) - above)]
-    walled = np.isfinite(cut) and bool(np.all(safe))
-    edges = np.union1d(_run_ends(), [cut] * walled)
+    split, edges = bool(np.isfinite(cut) and np.all(safe)), _run_ends()
+    if split and cut not in edges:
+        edges = np.insert(edges, np.searchsorted(edges, cut), cut)
     start = np.searchsorted(edges, low, side="right") - 1
-    stop = np.searchsorted(edges, high, side="right")  # the first beyond
-    apart = np.flatnonzero(np.append(True, stop[:-1] <= start[1:]))
-    wall = int(np.searchsorted(edges[start[apart]], cut)) if walled else 0
-    starts = apart[[*_run_starts(np.add.reduceat(n, apart, axis=1), wall, least)]]
+    stop = np.searchsorted(edges, high, side="right")
+    first = np.flatnonzero(np.append(True, stop[:-1] <= start[1:]))  # of scores between two edges
+    middle = int(np.searchsorted(edges[start[first]], cut)) if split else 0
+    starts = first[[*_run_starts(np.add.reduceat(n, first, axis=1), middle, least)]]
     last = np.append(starts[1:], len(key)) - 1
-    below = np.append(np.nextafter(edges, -np.inf), np.inf)  # the last number in a run
+    below = np.append(np.nextafter(edges, -np.inf), np.inf)
     n = np.add.reduceat(n, starts, axis=1)
     side, run = np.nonzero(n)
     ends = edges[start[starts]][run], below[stop[last]][run]
@@ -87,19 +94,20 @@ def _runs(rows: pl.DataFrame, cut: float, least: int) -> dict[str, Any]:
             "lo": ends[0], "hi": ends[1]}  # fmt: skip
 
 
-def _run_starts(n: Counts, wall: int, least: int) -> Iterator[int]:
-    """Yield the first group of each run: n (2, m) of each class; one starts at the wall."""
-    for begin, end in ((0, wall), (wall, n.shape[1])):
+def _run_starts(n: Counts, middle: int, least: int) -> Iterator[int]:
+    """Yield the first group of each run: n (2, m) of each class; one starts at the middle."""
+    for begin, end in ((0, middle), (middle, n.shape[1])):
         needed = np.where(n[:, begin:end].any(axis=1), least, 0).tolist()
-        have, starts = [0, 0], [begin]
+        rows, starts = [0, 0], [begin]
         for i, more in enumerate(n[:, begin:end].T.tolist(), begin + 1):
-            have = [have[0] + more[0], have[1] + more[1]]
-            if have[0] >= needed[0] and have[1] >= needed[1]:
+            rows = [rows[0] + more[0], rows[1] + more[1]]
+            if rows[0] >= needed[0] and rows[1] >= needed[1]:
                 starts.append(i)
-                have = [0, 0]
-        yield from starts[:-1]  # what is left belongs to the run before
+                rows = [0, 0]
+        yield from starts[:-1]  # the last ones, too few for a run, are in the run before them
 
 
+@cache
 def _run_ends() -> Floats:
     """Return the numbers at which runs can end: of four digits, or that far from 1."""
     each = np.concatenate([np.arange(1000, 10000) / 10.0**place for place in range(33)])

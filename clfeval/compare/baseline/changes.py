@@ -17,7 +17,16 @@ from clfeval.compare.change import (
     comparison_row,
 )
 from clfeval.compare.families import adjusted_fdr
-from clfeval.document import Answer, Cell, Document, Estimate, ResultNote, Row, as_estimate
+from clfeval.document import (
+    Answer,
+    Cell,
+    Document,
+    Estimate,
+    ResultNote,
+    Row,
+    as_estimate,
+    cell_value,
+)
 from clfeval.errors import list_names
 from clfeval.formatting import (
     format_count,
@@ -146,12 +155,23 @@ NOT_THERE = Estimate(None, reason="not_in_baseline")
 ChangeKey = tuple[str, str]  # model and measure
 
 
+Key = tuple[Cell, ...]  # model, measure and slice
+
+
+def value_bounds(result: Document) -> dict[Key, float]:
+    """Return how far values can be from those of rows, where counts do not tell."""
+    rows = result.tables.get("measures", ())
+    return {(row["model"], row["measure"], row["slice"]): off for row in rows
+            if (off := cell_value(row.get("bound")))}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """A baseline result, and changes since then.
 
     name: of the baseline; how: rows of the comparison. names: former names of models. shared:
-    changes on shared rows, by model, measure and slice. changes: rows newly wrong.
+    changes on shared rows, by model, measure and slice. changes: rows newly wrong. bounds: of
+    changes, by model, measure and slice, where counts do not tell them exactly.
     """
 
     before: Document
@@ -162,6 +182,7 @@ class Baseline:
     changes: Sequence[Row] = ()
     notes: tuple[ResultNote, ...] = ()
     level: float = LEVEL
+    bounds: Mapping[Key, float] = field(default_factory=dict)
 
     @classmethod
     def from_results(
@@ -192,7 +213,12 @@ class Baseline:
         if was and said:
             notes.append(ResultNote("baseline-models", "; ".join(said)))
         level = result.parameters.get("level") or LEVEL
-        return cls(before, name, names=names, notes=(*notes, *known), level=level, **more)
+        now, new_names = value_bounds(result), {old: new for new, old in names.items()}
+        old = {(new_names.get(str(model), model), *more): off
+               for (model, *more), off in value_bounds(before).items()}  # fmt: skip
+        bounds = {key: now.get(key, 0.0) + old.get(key, 0.0) for key in now | old}
+        return cls(before, name, names=names, notes=(*notes, *known), level=level, bounds=bounds,
+                   **more)  # fmt: skip
 
     def change(self, label: str, metric: str, now: Cell, part: str | None = None) -> Change:
         """Return the change of a value from the baseline; part: of a slice."""
@@ -202,9 +228,10 @@ class Baseline:
     def _change(self, key: tuple[str, str, str | None], row: Row, now: Cell) -> Change:
         if key in self.shared:
             return self.shared[key]
-        metric = key[1]
+        metric, off = key[1], self.bounds.get(key, 0.0)
         old = next((row[name] for name in equivalent_names(metric) if name in row), row.get(metric))
-        return change_of_independent(NOT_THERE if old is None else old, now, level=self.level)
+        old = NOT_THERE if old is None else old
+        return change_of_independent(old, now, level=self.level, off=off)
 
     def gone(
         self, metric: str, model: str | None, part: str | None, here: Collection[str]

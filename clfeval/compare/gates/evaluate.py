@@ -9,21 +9,11 @@ from os.path import basename
 from typing import cast
 
 from clfeval.compare.baseline import read
-from clfeval.compare.baseline.changes import LEVEL, Baseline
+from clfeval.compare.baseline.changes import LEVEL, Baseline, Key, value_bounds
 from clfeval.compare.change import change_of_independent
 from clfeval.compare.gates import limit_tests
 from clfeval.compare.gates.limits import Gates, Limit
-from clfeval.document import (
-    Answer,
-    Cell,
-    Document,
-    Estimate,
-    Gate,
-    ResultNote,
-    Row,
-    cell_value,
-    shorten_answer,
-)
+from clfeval.document import Answer, Cell, Document, Estimate, Gate, ResultNote, Row, shorten_answer
 from clfeval.errors import DataError, ErrorCollector, UsageError
 from clfeval.formatting import format_bound, format_count
 from clfeval.measures.catalog import CATALOG
@@ -86,7 +76,7 @@ def evaluate_limits(
     with wrong.going_on():
         found += still_best_gates(result, gates.still_best)
     wrong.raise_problems()
-    refuse_unknown_outcomes(result, found, None if beside is None else beside.before)
+    refuse_unknown_outcomes(result, found, None if beside is None else beside.bounds)
     warnings = (*result.warnings, *_direction_warnings(looked, targets))
     result = replace(result, gates=tuple(found), warnings=warnings)
     result = result if beside is None else beside.with_changes(result)
@@ -99,33 +89,29 @@ def evaluate_limits(
 
 
 def refuse_unknown_outcomes(
-    result: Document, gates: Iterable[Gate], before: Document | None = None
+    result: Document, gates: Iterable[Gate], changes: Mapping[Key, float] | None = None
 ) -> None:
-    """Raise DataError for a limit that is nearer than the bound of a value from buckets.
+    """Raise DataError for a limit that is nearer than the bound of a value, or a value without one.
 
-    before: the baseline, whose values have bounds too.
+    changes: the bounds of changes from the baseline.
     """
-    mine, old = (_value_bounds(one) for one in (result, before))
+    values = value_bounds(result)
+    hint = "count scores one by one: add --scores exact"
+    if "min_cell" in result.summary:
+        hint = "count the tables without --min-cell"
     for gate in gates:
-        key = gate.slice, gate.model, gate.measure
-        changes = gate.kind == "max-drop" or ".change" in gate.metric
-        off = mine.get(key, 0.0) + (old.get(key, 0.0) if changes else 0.0)
+        if gate.reason in ("hidden_counts", "needs_exact_scores"):
+            what = f"gate {gate.subject} cannot be judged from these counts"
+            raise DataError.new(what, "gate-within-bound", hint=hint)
+        change = gate.kind == "max-drop" or ".change" in gate.metric
+        bounds = (changes or {}) if change else values
+        off = bounds.get((gate.model, gate.measure, gate.slice), 0.0)
         # limits of intervals are widened by the bound, and may be as far on the other side
-        off *= 1 if gate.metric == gate.measure or changes else 2
+        off *= 1 if gate.metric == gate.measure or change else 2
         if gate.value is not None and off and abs(gate.value - gate.limit) <= off:
             what = f"the limit of gate {gate.subject}, {gate.limit:g}, is within "
-            what += f"{format_bound(off)} of {gate.value:.9g}, as near as counts of scores tell"
-            hint = "count scores one by one: add --scores exact"
-            if "min_cell" in result.summary:
-                hint = "count the tables without --min-cell"
+            what += f"{format_bound(off)} of {gate.value:.9g}, as near as its counts tell"
             raise DataError.new(what, "gate-within-bound", hint=hint)
-
-
-def _value_bounds(result: Document | None) -> dict[tuple[Cell, ...], float]:
-    """Return the bounds of values from buckets above 0, by slice, model and measure."""
-    rows = () if result is None else result.tables.get("measures", ())
-    return {(row["slice"], row["model"], row["measure"]): off for row in rows
-            if (off := cell_value(row.get("bound")))}  # fmt: skip
 
 
 def _remove_gate_answers(result: Document, *, compared: bool) -> Document:

@@ -27,7 +27,7 @@ class CountOptions:
     min_cell: Annotated[
         int | None,
         Opt("Count neighbouring scores together, so that no count is below N.", COUNTS,
-            metavar="N", least=2, outside="is not a whole number of at least 2"),
+            metavar="N", least=3, outside="is not a whole number of at least 3"),
     ] = None  # fmt: skip
 
     def check(self) -> None:

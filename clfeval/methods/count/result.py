@@ -14,6 +14,7 @@ from clfeval.formatting import format_count
 from clfeval.methods import provenance
 from clfeval.methods.count.options import CountOptions
 from clfeval.methods.measurement.joint_sums import sums_of_table
+from clfeval.records import replace
 from clfeval.tables.layouts.counts_file import refuse_unlike_counts
 
 
@@ -46,6 +47,10 @@ def count_result(
     whole = table.filter(table["model"].eq_missing(table["model"][0]))
     known = about["parts"] if counted.stored is None else []
     total, positives = int(whole["n"].sum()), int(whole.filter("truth")["n"].sum())
+    files = counted.files
+    if options.min_cell is not None:  # without rows that are left out
+        files = (replace(files[0], rows=total, dropped=0),
+                 *(replace(one, rows=0, dropped=0) for one in files[1:]))  # fmt: skip
     patterns = int((table["block"] == "patterns").sum())
     text = f"{format_count(total, 'row')} of {format_count(len(rows), 'model')} are "
     text += format_count(len(table), "count")
@@ -59,10 +64,10 @@ def count_result(
         signature=provenance.build_signature(
             "cmd pos cut by miss", {"cmd": "count", "pos": counted.positive, "cut": cut,
                                     "by": ",".join(found["by"]), "miss": said.missing},
-            said, files=counted.files,
+            said, files=files,
             statistics=known[0] if known else counts_digest(table, about),
         ),
-        inputs=counted.files,
+        inputs=files,
         parameters=provenance.build_parameters("positive negative by missing", found, said),
         summary={"rows": total, "positives": positives,
                  "negatives": total - positives, "models": len(rows),

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
+from types import MappingProxyType
 
 from clfeval.compare.change import BETTER, CHANGED, VERDICTS, WORSE
 from clfeval.compare.families import POWER, BestSet, detectable_difference
 from clfeval.counts.sample import Sample
-from clfeval.document import (
-    Answer,
-    ResultNote,
-    Row,
-    as_estimate,
-    cell_value,
-    shorten_answer,
-    whole_table_rows,
-)
+from clfeval.document import Answer, ResultNote, Row, as_estimate, shorten_answer, whole_table_rows
 from clfeval.document.rows import rows_where
 from clfeval.formatting import (
     describe_ties,
@@ -165,20 +158,20 @@ def sample_notes(sample: Sample) -> list[ResultNote]:
 
 
 def bound_notes(
-    rows: Sequence[Row], lead: str, *, compared: bool, hidden: bool
+    bounds: Mapping[str, float], lead: str, least: int, *, compared: bool, by: bool
 ) -> list[ResultNote]:
-    """Return a note on the largest bound of the leading measure, where scores are in buckets.
+    """Return a note on the largest bound of the leading measure, and on counts that are hidden.
 
-    compared: models are compared in slices; hidden: small counts are hidden.
+    least: no count is smaller. compared: models are compared in slices. by: slices were counted.
     """
-    found = [cell_value(row.get("bound")) for row in rows if row["measure"] == lead]
-    most = max((one for one in found if one is not None), default=0.0)
-    if hidden:
-        text = "small counts are hidden"
+    most = max(bounds.values(), default=0.0)
+    if least:
+        text = f"counts below {least} are hidden, and models and slices are not compared"
         if most:
-            text += f": {CATALOG[lead].title} is known within {format_bound(most)}, by which "
+            text += f"; {CATALOG[lead].title} is known within {format_bound(most)}, by which "
             text += "intervals are wider"
-        return [ResultNote("hidden-counts", f"{text}; slices and models are not compared")]
+        text += "; slices with fewer rows of a class are left out" * by
+        return [ResultNote("hidden-counts", text)]
     if not most:
         return []
     text = f"scores are counted in buckets: {CATALOG[lead].title} is known within "
@@ -197,17 +190,21 @@ def report_answer(
     models: Sequence[Row], lead: str, tested: BestSet | None, decision: Sequence[Row],
     level: float | None, *, same: Sequence[Sequence[str]] = (), of: str = "labels",
     worth: BestSet | None = None, tests: Sequence[Row] = (), untested: str = "",
+    bounds: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Return at most five sentences: best model, corrected value, calibration, net benefit.
 
-    same: models with equal `of`. worth: the best by net benefit. tests: of calibration.
+    same: models with equal `of`. worth: the best by net benefit. tests: of calibration. bounds: how
+    far values of `lead` can be from those of rows, by model.
     """
     ranked = _sort_rows(models, lead)
     if not ranked:
-        text = f"{CATALOG[lead].title} is undefined for every model: a class has no row."
+        hidden = any(as_estimate(row.get(lead)).reason == "hidden_counts" for row in models)
+        why = "small counts are hidden" if hidden else "a class has no row"
+        text = f"{CATALOG[lead].title} is undefined for every model: {why}."
         return (Answer("no-leader", text),)
     best = str(ranked[0]["model"])
-    said = [_best_model_answer(ranked, lead, tested, level, untested)]
+    said = [_best_model_answer(ranked, lead, tested, level, untested, bounds)]
     if tested is not None and len(tested.models) >= FEW and tested.optimism >= MIN_OPTIMISM:
         said.append(_corrected_answer(ranked[0], lead, tested))
     said += _identical_models_answer(same, of)
@@ -233,8 +230,9 @@ def _sort_rows(rows: Sequence[Row], name: str) -> list[Row]:
 
 
 def _best_model_answer(
-    ranked: Sequence[Row], lead: str, tested: BestSet | None, level: float | None, untested: str
-) -> Answer:
+    ranked: Sequence[Row], lead: str, tested: BestSet | None, level: float | None, untested: str,
+    bounds: Mapping[str, float],
+) -> Answer:  # fmt: skip
     """Return the sentence on the best model and ties with it; untested: why not compared."""
     top = as_estimate(ranked[0][lead])
     value, title = top.value or 0.0, CATALOG[lead].title
@@ -247,6 +245,13 @@ def _best_model_answer(
     elif len(leaders) == len(ranked):
         first = f"All models have the same {title}: {size}."
     elif tested is None:
+        least = value - max(bounds.get(one, 0.0) for one in leaders)
+        at_best = {str(row["model"]): (as_estimate(row[lead]).value or 0.0)
+                   + bounds.get(str(row["model"]), 0.0) for row in ranked}  # fmt: skip
+        near = [name for name, most in at_best.items() if most > least and name not in leaders]
+        if near:
+            first = f"{join_names([*leaders, *near])} may have the highest {title}; "
+            first += f"{join_names(leaders)} {has} {size}."
         more = untested
     else:
         known, order = tested.ties, [str(row["model"]) for row in ranked[len(leaders) :]]

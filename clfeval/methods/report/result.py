@@ -19,6 +19,7 @@ from clfeval.document import (
     Row,
     Rows,
     as_estimate,
+    cell_value,
     shorten_answer,
     whole_table_rows,
 )
@@ -94,11 +95,11 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     patterns = sample.patterns.get(None)
     least = 0 if sample.counted is None else sample.counted.min_cell
     hidden = least > 0
-    comparisons.check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
-    if hidden and (options.uses_thresholds or options.populations):
-        what = "--best-threshold, --abstain and --prevalence need all counts, but small ones are "
+    if hidden and (options.uses_thresholds or options.populations or options.reference):
+        what = "--reference, --best-threshold, --abstain and --prevalence need all counts, but "
         hint = "count the tables without --min-cell"
-        raise UsageError.new(f"{what}hidden", "needs-predictions", hint=hint)
+        raise UsageError.new(f"{what}small ones are hidden", "needs-predictions", hint=hint)
+    comparisons.check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     if options.uses_thresholds:
         from clfeval.methods.report.threshold_rules import check_scores_available
 
@@ -195,12 +196,15 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             tables["heterogeneity"] = groups
         compared_rows += more_rows
     models = RowsBySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics)))
+    bounds = {str(row["model"]): cell_value(row.get("bound")) or 0.0
+              for row in whole_table_rows(judged) if row["measure"] == lead}  # fmt: skip
     first, *more = report_answer(
         firsts, lead, tested, whole_table_rows(tables.get("decision", ())), options.confidence,
         same=same, of="labels" if lead == LEAD_OF_LABELS else (
             "scores" if same == scored.same else "predictions"),
         worth=_best_by_net_benefit(sample, firsts, options),
         tests=tables.get("calibration_tests", ()),
+        bounds={} if tested is not None else bounds,
         untested=explain_untested(options, same_rows=patterns is not None, stored=stored,
                                   hidden=hidden),
     )  # fmt: skip
@@ -230,6 +234,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
               *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip
     if compared_rows:
         tables["comparisons"] = compared_rows
+    sliced = bool({*sample.roles.by} - {"file"})
     beside_slices = options.reference is not None and len(sample.slices) > 1
     return Document(
         **provenance.report_provenance(sample, options, digests, weighed=counts.fractional),
@@ -239,7 +244,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         answer=shorten_answer(answer),
         warnings=(
             *sample_notes(sample),
-            *bound_notes(judged, lead, compared=beside_slices, hidden=hidden),
+            *bound_notes(bounds, lead, least, compared=beside_slices, by=sliced),
             *score_notes(firsts, scored.lost, sample.positive),
             *(provenance.clipped_note(scored.lost) if wishes_logs else ()), *caveat_notes(asked),
         ),

@@ -129,9 +129,10 @@ def slice_tables(result: Document) -> Iterator[TableView]:
     rows = [row for row in mine if row["q"] is not None] or list(mine)
     few = sum(row["q"] is None for row in mine)
     note = "▼ significantly worse than outside the slice; q: p adjusted for all tests"
-    if few:
-        why = "not tested" if "min_cell" in result.summary else "too small to test"
-        note += f"; {format_count(few, 'slice')} {why}"
+    if "min_cell" in result.summary:
+        note = "slices are not tested, as small counts are hidden"
+    elif few:
+        note += f"; {format_count(few, 'slice')} too small to test"
         note += "; for all, add --format csv --show slices"
     columns: dict[str, Source] = {"slice": "slice", "rows": "rows"}
     if "positives" in rows[0]:
@@ -154,12 +155,12 @@ def slice_tables(result: Document) -> Iterator[TableView]:
                     rank="asked", lead="difference_adjusted", whole=True,
                     name="within")  # fmt: skip
     gaps = [row for row in comparison_rows(result, "slice", inside=True) if row["model"] == best]
-    yield TableView(
+    yield from existing_tables(result, TableView(
         "comparisons", f"Slices of {quote_if_ambiguous(best)}: inside compared with outside",
         {"measure": "measure", "slice": "slice", "in slice": "new", "outside": "old",
          "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
         gaps, 60, FAIRNESS, name="gaps",
-    )  # fmt: skip
+    ))  # fmt: skip
     apart = result.tables.get("heterogeneity", ())
     facet: dict[str, Source] = {"by": "by"} if len({row["by"] for row in apart}) > 1 else {}
     yield from existing_tables(result, TableView(

@@ -22,7 +22,7 @@ SCHEMA = 1
 APPLY = ("positive", "dry_run", "input_format", "several", "ranks", "scores")
 FILE = "file"  # slices of --by: a file each
 ALIKE = {"positive": "positive class", "models": "models", "thresholds": "thresholds",
-         "facets": "slices", "edges": "edges of slices", "min_cell": "smallest count"}  # fmt: skip
+         "facets": "slices", "edges": "edges of slices", "min_cell": "--min-cell"}  # fmt: skip
 NEEDED = (
     "schema", "scores", "classes", "rows", "dropped", "uncut", "parts", "by", "missing",
     "threshold",
@@ -88,8 +88,9 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
             what = f"--{name.replace('_', '-')} needs rows, but {files[0].name} holds counts"
             raise UsageError.new(what, "needs-predictions", hint="give it to clfeval count")
     found = [read_description(file) or {} for file in files]
-    if not roles.ranks and any(one["min_cell"] for one in found):
+    if (not roles.ranks or roles.scores) and any(one["min_cell"] for one in found):
         what = "hides small counts (count --min-cell), so that only report and count read it"
+        what += ", without --scores" * bool(roles.scores)
         hint = "count the table without --min-cell"
         raise UsageError.new(what, "needs-predictions", files[0].name, hint=hint)
     first, about = files[0].name, found[0]
@@ -130,7 +131,7 @@ def refuse_unlike_counts(
     for key, what in ALIKE.items():
         if one[key] != other[key]:
             said = f"its {what}: {_format_values(one[key])}; in {first}: "
-            hint = "count both tables with the same options, such as --model and --kind"
+            hint = "count both tables with the same options, such as --model and --min-cell"
             said += _format_values(other[key])
             raise DataError.new(said, "unequal-counts", name, hint=hint)
 
