@@ -15,9 +15,7 @@ _HOMES = {
     "mlcps": "clfeval.api.mlcps",
     "Result": "clfeval.api.result",
     "Estimate": "clfeval.document",
-    "ClfevalError": "clfeval.errors",
-    "DataError": "clfeval.errors",
-    "UsageError": "clfeval.errors",
+    **dict.fromkeys(("ClfevalError", "DataError", "UsageError"), "clfeval.errors"),
 }
 __all__ = [*_HOMES]
 

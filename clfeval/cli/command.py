@@ -47,14 +47,11 @@ PANELS = (READING, COLUMNS, "", INTERVALS, OUTPUT, GATES, HISTORY)
 # completion functions by kind of value, and the name of the value in help
 COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
     None: (None, None),
-    "column": (completion.complete_column, "COLUMN"),
-    "model": (completion.complete_model, "MODEL"),
-    "class": (completion.complete_class, "LABEL"),
-    "metric": (completion.complete_metric, "METRIC"),
+    "column": (completion.complete_column, "COLUMN"), "model": (completion.complete_model, "MODEL"),
+    "class": (completion.complete_class, "LABEL"), "metric": (completion.complete_metric, "METRIC"),
     "measure": (completion.complete_measure, "MEASURE"),
-    "shown": (completion.complete_show, "NAME"),
-    "ranked": (completion.complete_ranked, "METRIC"),
-}
+    "shown": (completion.complete_show, "NAME"), "ranked": (completion.complete_ranked, "METRIC"),
+}  # fmt: skip
 HELP = 80  # columns of the short help
 SPELT = 24  # characters of choices that help lists next to the option
 TYPES: Mapping[Any, str | None] = {int: "N", float: "X", bool: None}

@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -230,9 +229,8 @@ def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[
 
 
 def scores_by_model(
-    table: pl.DataFrame, models: Sequence[ModelColumns], facets: Any = (),
-    texts: Mapping[str, str] = MappingProxyType({}),
-) -> dict[int, Mapping[str | None, ScoreCounts]]:  # fmt: skip
+    table: pl.DataFrame, models: Sequence[ModelColumns], facets: Any, texts: Mapping[str, str]
+) -> dict[int, Mapping[str | None, ScoreCounts]]:
     """Return the scores, or buckets, of each model with scores, by its place among all."""
     return {
         i: score_counts_by_slice(table.filter(block=SCORES, model=model.name), facets, texts)

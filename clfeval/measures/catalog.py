@@ -148,37 +148,23 @@ _LOWER_IS_BETTER = (
 # are accuracy are so for rows with one class each
 _FORMULAS = (
     {"ROC AUC": "roc_auc", "2 ROC AUC - 1": "gini"},
-    {
-        "accuracy": "accuracy tar recall_weighted recall_micro precision_micro f1_micro",
-        "1 - accuracy": "error_rate",
-        "2 accuracy - 1": "delta_b",
-        "accuracy / (1 - accuracy)": "tor",
-    },
+    {"accuracy": "accuracy tar recall_weighted recall_micro precision_micro f1_micro",
+     "1 - accuracy": "error_rate", "2 accuracy - 1": "delta_b", "accuracy / (1 - accuracy)": "tor"},
     {"sensitivity": "sensitivity recall", "1 - sensitivity": "fnr"},
     {"specificity": "specificity", "1 - specificity": "fpr"},
-    {
-        "precision": "precision ppv",
-        "1 - precision": "fdr",
-        "precision / (1 - precision)": "ppv_odds",
-    },
+    {"precision": "precision ppv", "1 - precision": "fdr",
+     "precision / (1 - precision)": "ppv_odds"},
     {"NPV": "npv", "1 - NPV": "for", "NPV / (1 - NPV)": "npv_odds"},
-    {
-        "balanced accuracy": "accuracy_u balanced_accuracy recall_macro",
-        "2 balanced accuracy - 1": "j_index delta",
-        "1 - balanced accuracy": "error_u",
-    },
+    {"balanced accuracy": "accuracy_u balanced_accuracy recall_macro",
+     "2 balanced accuracy - 1": "j_index delta", "1 - balanced accuracy": "error_u"},
     {"F1": "f1 f_beta", "F1 / (2 - F1)": "jaccard", "F1 / (1 - F1)": "f_odds"},
     {"DOR": "dor", "sqrt(3)/π ln DOR": "dp"},
-    {
-        "Brier": "brier",
-        "2 Brier": "brier_sum",
-        "2 Brier / C": "brier_per_class",
-        "1 - Brier / Brier of the class shares": "brier_skill",
-    },
+    {"Brier": "brier", "2 Brier": "brier_sum", "2 Brier / C": "brier_per_class",
+     "1 - Brier / Brier of the class shares": "brier_skill"},
     {"log loss": "log_loss", "1 - log loss / log loss of the class shares": "log_loss_skill"},
     {"ordinal MSE": "ordinal_mse", "square root of the ordinal MSE": "ordinal_rmse"},
     {"mutual information": "mutual_information", "mutual information / H(truth)": "ic"},
-)
+)  # fmt: skip
 EQUIVALENCES: tuple[dict[str, str], ...] = tuple(
     {name: formula for formula, names in line.items() for name in names.split()}
     for line in _FORMULAS

@@ -124,15 +124,11 @@ def comparison_answers(
     yield from slice_comparison_answer(rows, lead, options.reference)
 
 
-def explain_untested(
-    options: ReportOptions, *, same_rows: bool, stored: bool = False, hidden: bool = False
-) -> str:
+def explain_untested(options: ReportOptions, *, same_rows: bool, stored: bool = False) -> str:
     """Return why models were not tested against the best; empty if tested, or with --reference.
 
-    stored: the scores are those of counts files; hidden: their small counts are hidden.
+    stored: the scores are those of counts files.
     """
-    if hidden:
-        return "No comparison: small counts are hidden."
     if stored and options.confidence is not None:
         return (
             "No comparison of scores: counts show which rows scores share only where all files "

@@ -191,11 +191,8 @@ def _ranges_over_sample(measures: Sequence[Measure], cells: Cells, level: float)
     if cells.sums is not None:  # by effective counts, of a single measure
         assert len(measures) == 1
         (tp, fp), ratio, of, table = (
-            cells.rates,
-            cells.p,
-            measures[0].function,
-            Confusion.from_prevalence,
-        )
+            cells.rates, cells.p, measures[0].function, Confusion.from_prevalence,
+        )  # fmt: skip
         over_p, _ = partial_derivatives(lambda p, _: of(table(tp, fp, p)), ratio, 0.5)
         rates = partial_derivatives(lambda x, y: of(table(x, y, ratio)), tp, fp)
         along = np.stack([*rates, over_p])

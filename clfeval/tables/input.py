@@ -100,13 +100,9 @@ class Input:
     ] = False
     where: Annotated[
         str | None,
-        Opt(
-            "Use only some rows: \"split = 'test' and age >= 18\".",
-            READING,
-            metavar="CONDITION",
-            signed="where",
-        ),
-    ] = None
+        Opt("Use only some rows: \"split = 'test' and age >= 18\".", READING, metavar="CONDITION",
+            signed="where"),
+    ] = None  # fmt: skip
     renormalize: Annotated[
         bool, Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm")
     ] = False

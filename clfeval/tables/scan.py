@@ -181,11 +181,9 @@ def _names_in_polars(file: TableFile) -> dict[str, str]:
 
 
 def _scan_typed(
-    file: TableFile,
-    frame: nw.LazyFrame[Any],
-    readings: Mapping[str, Reading],
+    file: TableFile, frame: nw.LazyFrame[Any], readings: Mapping[str, Reading],
     null_values: Sequence[str],
-) -> nw.LazyFrame[Any]:
+) -> nw.LazyFrame[Any]:  # fmt: skip
     schema = frame.collect_schema()
     texts = {
         name: reading

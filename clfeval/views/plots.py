@@ -367,10 +367,6 @@ def _point_on_ray(ray: int, rays: int, length: float) -> Point:
 
 
 DRAW: Mapping[str, Callable[..., list[str]]] = {
-    "bars": draw_bars,
-    "lines": draw_lines,
-    "points": draw_points,
-    "cells": draw_matrix,
-    "profile": draw_profile,
-    "radar": draw_radars,
-}
+    "bars": draw_bars, "lines": draw_lines, "points": draw_points, "cells": draw_matrix,
+    "profile": draw_profile, "radar": draw_radars,
+}  # fmt: skip

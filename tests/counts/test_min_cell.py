@@ -135,18 +135,25 @@ def test_what_hidden_counts_cannot_answer_is_refused(tmp_path: Path) -> None:
     assert {"decision", "best", "curves", "calibration", "thresholds"} & {*result.tables} == set()
     assert any(note.code == "hidden-counts" for note in result.warnings)
     assert "small counts are hidden" in result.answer[0].text
-    for said in ({"best_threshold": "youden"}, {"prevalence": 0.1}):
+    for said in ({"best_threshold": "youden"}, {"prevalence": 0.1}, {"reference": "many"}):
         with pytest.raises(UsageError, match="small ones are hidden"):
             clfeval.report(place, **said)
-    with pytest.raises(UsageError, match="exact"):
-        clfeval.report(place, scores="exact")
+    for scores in ("exact", "buckets:6"):
+        with pytest.raises(UsageError, match="cannot be counted otherwise"):
+            clfeval.report(place, scores=scores)
+    with pytest.raises(DataError, match="cannot be judged"):
+        result.check(fail_under={"many:calibration_slope": 0.5})
+    with pytest.raises(UsageError, match="groups of equal size"):
+        clfeval.count(table, positive="yes", min_cell=5, model="few", by="many:4")
+    with pytest.raises(UsageError, match="at least 3"):
+        clfeval.count(table, positive="yes", min_cell=2)
     with pytest.raises(UsageError, match="cannot be combined"):
         clfeval.count(table, positive="yes", min_cell=5, joint="pairs")
     with pytest.raises(UsageError, match="hidden already"):
         clfeval.count(place, min_cell=5)
-    with pytest.raises(DataError, match="smallest count"):
+    with pytest.raises(DataError, match="min-cell"):
         clfeval.report([place, plain])
-    with pytest.raises(DataError, match="no part of the table has 400 rows"):
+    with pytest.raises(DataError, match="fewer than 400 rows of a class"):
         clfeval.count(table, positive="yes", min_cell=400)
 
 
@@ -162,3 +169,56 @@ def test_hidden_counts_add_up_in_any_order(tmp_path: Path) -> None:
     assert pl.read_parquet(one).equals(pl.read_parquet(other))
     tables = [clfeval.report(said).to_dict()["tables"] for said in (paths[::-1], str(one))]
     assert tables[0] == tables[1]
+
+
+def test_rows_of_small_slices_are_not_told(tmp_path: Path) -> None:
+    """Of 103 rows 3 are of another site; scores are log odds, without a threshold."""
+    dice = np.random.default_rng(4)
+    odds = np.append(dice.normal(2, 3, 40), dice.normal(-2, 3, 63))
+    table = pl.DataFrame({"truth": ["yes"] * 40 + ["no"] * 63, "site": ["b"] * 3 + ["a"] * 100,
+                          "odds": odds})  # fmt: skip
+    result = clfeval.count(table, positive="yes", by="site", min_cell=LEAST)
+    result.save(place := tmp_path / "x.counts.parquet")
+    said = result.to_dict()
+    assert (said["summary"]["rows"], said["inputs"][0]["rows"]) == (100, 100)
+    assert json.loads(pl.read_parquet_metadata(place)[METADATA])["rows"] == 100
+    low, high = json.loads(pl.read_parquet_metadata(place)[METADATA])["uncut"]["odds"]
+    assert low < table["odds"][3:].min() < table["odds"][3:].max() < high
+    found = clfeval.report(place)
+    exact = clfeval.report(table[3:].drop("site"), positive="yes").tables["measures"][0]["value"]
+    row = found.tables["measures"][0]
+    assert row["measure"] == "roc_auc"
+    assert abs(row["value"].value - exact.value) <= row["bound"]
+    assert any("left out" in note.message for note in found.warnings)
+
+
+def test_a_model_is_not_first_whose_rank_is_unknown(tmp_path: Path) -> None:
+    dice = np.random.default_rng(9)
+    truth = dice.random(200) < 0.3
+    table = pl.DataFrame({"truth": np.where(truth, "yes", "no"),
+                          **{name: np.clip(0.3 * truth + dice.random(200) * 0.7, 0, 1)
+                             for name in ("a", "b")}, "c": dice.random(200)})  # fmt: skip
+    hidden_counts(table, place := tmp_path / "x.counts.parquet")
+    result = clfeval.report(place)
+    rows = {row["model"]: row for row in result.tables["measures"] if row["measure"] == "roc_auc"}
+    areas = {name: (row["value"].value, row["bound"]) for name, row in rows.items()}
+    assert abs(areas["a"][0] - areas["b"][0]) < areas["a"][1] + areas["b"][1]
+    assert max(areas["a"][0], areas["b"][0]) - areas["c"][0] > areas["a"][1] + areas["c"][1]
+    assert " may have the highest ROC AUC; " in result.answer[0].text
+    assert {*result.answer[0].text.partition(" may")[0].split(" and ")} == {"a", "b"}
+
+
+def test_a_change_is_as_uncertain_as_the_bounds_of_both_values(tmp_path: Path) -> None:
+    dice, results = np.random.default_rng(2), []
+    for k in range(2):
+        hidden_counts(table_of(dice, 300).drop("site"), path := tmp_path / f"{k}.counts.parquet")
+        clfeval.report(path).save(tmp_path / f"{k}.json")
+        results.append(clfeval.report(path))
+    found = results[1].check(baseline=tmp_path / "0.json")
+    bounds = sum(row["bound"] for one in results for row in one.tables["measures"]
+                 if (row["model"], row["measure"]) == ("many", "roc_auc"))  # fmt: skip
+    row = next(row for row in found.tables["comparisons"]
+               if (row["model"], row["measure"]) == ("many", "roc_auc"))  # fmt: skip
+    change = row["difference"]
+    assert change.high - change.value > bounds
+    assert change.value - change.low > bounds

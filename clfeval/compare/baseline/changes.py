@@ -155,10 +155,10 @@ NOT_THERE = Estimate(None, reason="not_in_baseline")
 ChangeKey = tuple[str, str]  # model and measure
 
 
-Key = tuple[Cell, ...]  # model, measure and slice
+ValueKey = tuple[Cell, ...]  # model, measure and slice
 
 
-def value_bounds(result: Document) -> dict[Key, float]:
+def value_bounds(result: Document) -> dict[ValueKey, float]:
     """Return how far values can be from those of rows, where counts do not tell."""
     rows = result.tables.get("measures", ())
     return {(row["model"], row["measure"], row["slice"]): off for row in rows
@@ -182,7 +182,7 @@ class Baseline:
     changes: Sequence[Row] = ()
     notes: tuple[ResultNote, ...] = ()
     level: float = LEVEL
-    bounds: Mapping[Key, float] = field(default_factory=dict)
+    bounds: Mapping[ValueKey, float] = field(default_factory=dict)
 
     @classmethod
     def from_results(

@@ -9,7 +9,7 @@ from os.path import basename
 from typing import cast
 
 from clfeval.compare.baseline import read
-from clfeval.compare.baseline.changes import LEVEL, Baseline, Key, value_bounds
+from clfeval.compare.baseline.changes import LEVEL, Baseline, ValueKey, value_bounds
 from clfeval.compare.change import change_of_independent
 from clfeval.compare.gates import limit_tests
 from clfeval.compare.gates.limits import Gates, Limit
@@ -89,7 +89,7 @@ def evaluate_limits(
 
 
 def refuse_unknown_outcomes(
-    result: Document, gates: Iterable[Gate], changes: Mapping[Key, float] | None = None
+    result: Document, gates: Iterable[Gate], changes: Mapping[ValueKey, float] | None = None
 ) -> None:
     """Raise DataError for a limit that is nearer than the bound of a value, or a value without one.
 

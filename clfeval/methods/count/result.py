@@ -55,7 +55,8 @@ def count_result(
     text = f"{format_count(total, 'row')} of {format_count(len(rows), 'model')} are "
     text += format_count(len(table), "count")
     least, more = about["min_cell"], f", {patterns:,} of them of combined predictions."
-    text += f" of at least {least} rows." if least else more
+    small = "; slices with fewer rows of a class are left out" * bool(about["by"])
+    text += f" of at least {least} rows{small}." if least else more
     found = {"positive": counted.positive, "negative": list(counted.negative),
              "by": list(said.by)}  # fmt: skip
     cut = provenance.format_thresholds(counted.thresholds)
@@ -64,14 +65,12 @@ def count_result(
         signature=provenance.build_signature(
             "cmd pos cut by miss", {"cmd": "count", "pos": counted.positive, "cut": cut,
                                     "by": ",".join(found["by"]), "miss": said.missing},
-            said, files=files,
-            statistics=known[0] if known else counts_digest(table, about),
+            said, files=files, statistics=known[0] if known else counts_digest(table, about),
         ),
         inputs=files,
         parameters=provenance.build_parameters("positive negative by missing", found, said),
-        summary={"rows": total, "positives": positives,
-                 "negatives": total - positives, "models": len(rows),
-                 "counts": len(table), "patterns": patterns},
+        summary={"rows": total, "positives": positives, "negatives": total - positives,
+                 "models": len(rows), "counts": len(table), "patterns": patterns},
         tables={"models": rows},
         answer=(Answer("counted", text),),
         warnings=tuple(provenance.counting_notes(counted)),
@@ -99,6 +98,6 @@ def _joint_sums(
             what = f"its counts are not among those of {merged.name}"
             hint = "add its counts to the others first, counted with the same options"
             raise DataError.new(what, "unequal-counts", counted.name, hint=hint)
-    scores = {i: found[None] for i, found in scores_by_model(every, counted.models).items()}
+    scores = {i: found[None] for i, found in scores_by_model(every, counted.models, (), {}).items()}
     sums = sums_of_table(counted, merged or counted, scores)
     return {"against": counts_digest(every, described), "sums": [sums]}

@@ -155,10 +155,9 @@ def label_measure_rows(
     sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
 ) -> list[Row]:
     """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
-    counted, why = sample.counted, "needs_threshold"
-    if counted is not None and counted.min_cell:
-        why = "hidden_counts"
-    none = MeasureEstimate.undefined(why)
+    counted = sample.counted
+    hidden = counted is not None and counted.min_cell
+    none = MeasureEstimate.undefined("hidden_counts" if hidden else "needs_threshold")
     labels, counts = concatenate_counts(sample.slices)
     patterns, who = sample.patterns, list(zip(labels, counts.models, strict=True))
     again = [TableResampler.from_patterns(patterns.get(label), model) for label, model in who]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
-from types import MappingProxyType
 
 from clfeval.compare.change import BETTER, CHANGED, VERDICTS, WORSE
 from clfeval.compare.families import POWER, BestSet, detectable_difference
@@ -190,7 +189,7 @@ def report_answer(
     models: Sequence[Row], lead: str, tested: BestSet | None, decision: Sequence[Row],
     level: float | None, *, same: Sequence[Sequence[str]] = (), of: str = "labels",
     worth: BestSet | None = None, tests: Sequence[Row] = (), untested: str = "",
-    bounds: Mapping[str, float] = MappingProxyType({}),
+    bounds: Mapping[str, float] | None = None,
 ) -> tuple[Answer, ...]:  # fmt: skip
     """Return at most five sentences: best model, corrected value, calibration, net benefit.
 
@@ -204,7 +203,7 @@ def report_answer(
         text = f"{CATALOG[lead].title} is undefined for every model: {why}."
         return (Answer("no-leader", text),)
     best = str(ranked[0]["model"])
-    said = [_best_model_answer(ranked, lead, tested, level, untested, bounds)]
+    said = [_best_model_answer(ranked, lead, tested, level, untested, bounds or {})]
     if tested is not None and len(tested.models) >= FEW and tested.optimism >= MIN_OPTIMISM:
         said.append(_corrected_answer(ranked[0], lead, tested))
     said += _identical_models_answer(same, of)

@@ -79,11 +79,9 @@ class RowFrequencies:
 
 
 def multiclass_label_rows(
-    label: str | None,
-    patterns: ClassPatterns,
-    asked: Sequence[RequestedMeasure],
+    label: str | None, patterns: ClassPatterns, asked: Sequence[RequestedMeasure],
     wanted: IntervalSettings,
-) -> Iterator[Row]:
+) -> Iterator[Row]:  # fmt: skip
     """Yield the measures of the labels of all models in a slice."""
     hard_ones = [one for one in asked if not takes_scores(one)]
     rest = [one for one in hard_ones if _multiclass_form(one).of is None]

@@ -104,11 +104,9 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         from clfeval.methods.report.threshold_rules import check_scores_available
 
         check_scores_available(
-            options,
-            sample.thresholds,
-            scored=has_scored_model(sample),
+            options, sample.thresholds, scored=has_scored_model(sample),
             single=sample.counted is None or sample.counted.bits is None,
-        )
+        )  # fmt: skip
     asked = set_row_units(
         parse_measures(("default", *options.measure, *options.compared)), sample.counted
     )
@@ -205,8 +203,8 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         worth=_best_by_net_benefit(sample, firsts, options),
         tests=tables.get("calibration_tests", ()),
         bounds={} if tested is not None else bounds,
-        untested=explain_untested(options, same_rows=patterns is not None, stored=stored,
-                                  hidden=hidden),
+        untested="No comparison: small counts are hidden." if hidden else
+        explain_untested(options, same_rows=patterns is not None, stored=stored),
     )  # fmt: skip
     if lead == LEAD_OF_LABELS:
         first = provenance.prefix_threshold(first, sample.thresholds)

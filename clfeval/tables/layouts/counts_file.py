@@ -90,7 +90,7 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
     found = [read_description(file) or {} for file in files]
     if (not roles.ranks or roles.scores) and any(one["min_cell"] for one in found):
         what = "hides small counts (count --min-cell), so that only report and count read it"
-        what += ", without --scores" * bool(roles.scores)
+        what = "hides small counts: scores cannot be counted otherwise" if roles.scores else what
         hint = "count the table without --min-cell"
         raise UsageError.new(what, "needs-predictions", files[0].name, hint=hint)
     first, about = files[0].name, found[0]
