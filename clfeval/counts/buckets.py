@@ -31,7 +31,6 @@ def with_buckets(
     threshold `cut` start a new bucket. Keys are in the order of the scores. Every operation is
     exact or correctly rounded, so that every engine has the same numbers.
     """
-    frame = frame.with_columns(nw.col(score) + 0.0)
     s, whole = nw.col(score), nw.lit(OCTAVES - 1, dtype=nw.Int32)
     inside = nw.when(s >= 0.5).then(1 - s).otherwise(s)
     if least < 0:

@@ -94,10 +94,13 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     rows = with_buckets(rows, f"s{i}", counted.bits, counted.thresholds[model], least)
     if weighted:
         rows = rows.with_columns(nw.col("d1", "d2") * nw.col("w").cast(nw.Int64))
-    sums = (rows_of, nw.col("d1", "d2").sum(), score.min().alias("lo"), score.max().alias("hi"))
-    table = collect(rows.group_by("t", "key", *by).agg(*sums))
-    given = {name: table[name].to_numpy() for name in ("key", "lo", "hi")}
-    given |= {f"m{i}": table[f"d{i}"].to_numpy() for i in (1, 2)}
+    sums = (rows_of, nw.col("d1").sum().alias("m1"), nw.col("d2").sum().alias("m2"),
+            score.min().alias("lo"), score.max().alias("hi"))  # fmt: skip
+    # a single number is grouped faster than two
+    rows = rows.with_columns(key=2 * nw.col("key") + nw.col("t").cast(nw.Int64))
+    table = collect(rows.group_by("key", *by).agg(*sums))
+    given = {name: table[name].to_numpy() for name in ("key", *read_files.SUMMED[1:])}
+    given |= {"truth": given["key"] % 2 == 1, "key": given["key"] // 2}
     return _frame(read_files.SCORES, table, by, model=model, **given)
 
 
@@ -122,8 +125,9 @@ def _frame(block: str, table: Any, by: Sequence[str], **more: Any) -> pl.DataFra
              "m1": pl.Int64, "m2": pl.Int64, "lo": pl.Float64, "hi": pl.Float64}  # fmt: skip
     more |= {name: [None if is_missing(v) else as_text(v) for v in table[name].to_list()]
              for name in by}  # fmt: skip
-    more |= {"block": block, "truth": table["t"].to_numpy().astype(bool),
-             "n": table["w"].to_numpy().astype(np.int64)}  # fmt: skip
+    more |= {"block": block, "n": table["w"].to_numpy().astype(np.int64)}
+    if "t" in table.columns:
+        more["truth"] = table["t"].to_numpy().astype(bool)
     made = pl.DataFrame({name: one for name, one in more.items() if not isinstance(one, str)})
     made = made.with_columns(**{k: pl.lit(v) for k, v in more.items() if isinstance(v, str)})
     return pl.concat([pl.DataFrame(schema=kinds), made], how="diagonal_relaxed").cast(kinds)

@@ -96,9 +96,8 @@ def refuse_unknown_outcomes(
     changes: the bounds of changes from the baseline.
     """
     values = value_bounds(result)
-    hint = "count scores one by one: add --scores exact"
-    if "min_cell" in result.summary:
-        hint = "count the tables without --min-cell"
+    hidden, hint = "min_cell" in result.summary, "count the tables without --min-cell"
+    hint = hint if hidden else "count scores one by one: add --scores exact"
     for gate in gates:
         if gate.reason in ("hidden_counts", "needs_exact_scores"):
             what = f"gate {gate.subject} cannot be judged from these counts"
