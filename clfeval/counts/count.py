@@ -206,10 +206,14 @@ class PredictionCounts:
         """Below which counts are hidden, so that scores and some labels are not known; or 0."""
         return 0 if self.stored is None else self.stored.about["min_cell"]
 
+    @property
+    def unknown(self) -> Mapping[tuple[str | None, str], tuple[int, int]]:
+        """Positives and negatives whose predicted labels are hidden, by slice and model."""
+        return {} if self.stored is None else self.stored.unknown
+
     def knows_labels(self, label: str | None, model: str) -> bool:
         """Return whether the predicted labels of a model are known in a slice."""
-        hidden = () if self.stored is None else self.stored.unknown
-        return model not in self.uncut and (label, model) not in hidden
+        return model not in self.uncut and (label, model) not in self.unknown
 
     @property
     def compares_scores(self) -> bool:

@@ -26,6 +26,9 @@ def hide_small_cells(
     rows of a class.
     """
     by = [name for name in table.columns if name.startswith("b") and name != "block"]
+    if len(about["facets"]) > 1:  # each would lack the rows of small slices of the others
+        hint = f"cross them: --by '{'*'.join(about['by'])}'"
+        raise bad_option("--min-cell takes one --by", hint)
     for one in (one for text in about["by"] for one in text.split("*")):
         column, _, bins = one.rpartition(":")
         if bins.strip().isdecimal() and column.strip() in about["edges"]:
@@ -49,7 +52,7 @@ def hide_small_cells(
             kept.append(runs.with_columns(**{k: pl.lit(v, pl.String) for k, v in of.items()}))
     if not kept:
         what = f"it has fewer than {least} rows of a class{' in every slice' if by else ''}"
-        raise DataError.new(what, "empty-table", name, hint="count without --min-cell")
+        raise DataError.new(what, "empty-table", name, hint="give a smaller number")
     found = pl.concat([table[:0], *kept], how="diagonal").sort(
         "block", *by, "model", "truth", "key"
     )
@@ -82,7 +85,8 @@ def _runs(rows: pl.DataFrame, cut: float, least: int) -> dict[str, Any]:
         edges = np.insert(edges, np.searchsorted(edges, cut), cut)
     start = np.searchsorted(edges, low, side="right") - 1
     stop = np.searchsorted(edges, high, side="right")
-    first = np.flatnonzero(np.append(True, stop[:-1] <= start[1:]))  # of scores between two edges
+    apart = (stop[:-1] <= start[1:]) | rows["m1"].is_not_null().any()  # buckets may share an edge
+    first = np.flatnonzero(np.append(True, apart))
     middle = int(np.searchsorted(edges[start[first]], cut)) if split else 0
     starts = first[[*_run_starts(np.add.reduceat(n, first, axis=1), middle, least)]]
     last = np.append(starts[1:], len(key)) - 1

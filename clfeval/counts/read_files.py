@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any
@@ -45,14 +45,15 @@ class StoredCounts:
     """The merged counts of files: the scores of each model by slice, and the file they make.
 
     joint: sums over the rows of each part by measure, for comparisons of scores; empty where they
-    were not made for just these counts. unknown: slices and models whose labels are hidden.
+    were not made for just these counts. unknown: positives and negatives of slices and models whose
+    labels are hidden.
     """
 
     scores: Mapping[int, Mapping[str | None, ScoreCounts]]
     table: pl.DataFrame
     about: Mapping[str, Any]
     joint: Sequence[Any]
-    unknown: Collection[tuple[str | None, str]] = ()
+    unknown: Mapping[tuple[str | None, str], tuple[int, int]]
 
 
 def read_counts(opened: Predictions) -> dict[str, Any]:
@@ -83,14 +84,15 @@ def read_counts(opened: Predictions) -> dict[str, Any]:
         table, _ = _merge(parts, names, abouts, roles.scores)
     texts = dict(zip(columns.by, names, strict=True))
     _check_sums(table, about, opened.files[0].name)
-    models, unknown = [model.name for model in columns.models], set[tuple[str | None, str]]()
+    models = [model.name for model in columns.models]
+    unknown = dict[tuple[str | None, str], tuple[int, int]]()
     patterns = table.filter(block=SCORES if about["min_cell"] else PATTERNS)
     by_slice = dict[str | None, PatternCounts]()
     for label, some in _slices(patterns, columns.facets, texts).items():
         part = patterns[some]
         if about["min_cell"]:
             part, hidden = _label_totals(part, about)
-            unknown |= {(label, model) for model in hidden}
+            unknown |= {(label, model): rows for model, rows in hidden.items()}
         votes = np.array([list(text) for text in part["pattern"].to_list()], "U1") == "1"
         votes = votes.reshape(len(part), len(models))
         by_slice[label] = PatternCounts.from_votes(
@@ -201,24 +203,29 @@ def _check_sums(table: pl.DataFrame, about: Mapping[str, Any], name: str) -> Non
 
 def _label_totals(
     runs: pl.DataFrame, about: Mapping[str, Any]
-) -> tuple[pl.DataFrame, Collection[str]]:
-    """Return patterns with the numbers of each label of each model, and models of hidden labels.
+) -> tuple[pl.DataFrame, dict[str, tuple[int, int]]]:
+    """Return patterns with the numbers of each label of each model, and rows of hidden labels.
 
     Which rows have the same labels is not known: patterns are those of the fewest rows that differ.
+    Hidden labels, of positives and of negatives of a model, are counted as negative.
     """
     cuts = {one["name"]: 0.5 if one["kind"] == "label" else np.inf for one in about["models"]}
     cuts |= {name: cut for name, cut in about["thresholds"].items() if cut is not None}
     cut = pl.col("model").replace_strict(cuts, return_dtype=pl.Float64)
-    split = runs.filter(pl.col("lo") < cut, pl.col("hi") >= cut)["model"].unique().to_list()
-    above = runs.filter(pl.col("lo") >= cut).group_by("model", "truth").agg(pl.col("n").sum())
-    flagged = {(model, truth): n for model, truth, n in above.rows()}
+    above, split = (
+        {(model, truth): n for model, truth, n in
+         runs.filter(*some).group_by("model", "truth").agg(pl.col("n").sum()).rows()}
+        for some in ((pl.col("lo") >= cut,), (pl.col("lo") < cut, pl.col("hi") >= cut))
+    )  # fmt: skip
     rows = list[tuple[str, bool, int]]()
     total = runs.filter(model=about["models"][0]["name"]).group_by("truth").agg(pl.col("n").sum())
     for truth, n in total.rows():
-        mine = [flagged.get((model, truth), 0) for model in cuts]
+        mine = [above.get((model, truth), 0) for model in cuts]
         for low, high in pairwise(sorted({0, *mine, n})):
             rows.append(("".join("01"[low < one] for one in mine), truth, high - low))
-    return pl.DataFrame(rows, ["pattern", "truth", "n"], orient="row"), split
+    hidden = {model: (split.get((model, True), 0), split.get((model, False), 0))
+              for model, _ in split}  # fmt: skip
+    return pl.DataFrame(rows, ["pattern", "truth", "n"], orient="row"), hidden
 
 
 def _slices(table: pl.DataFrame, facets: Any, texts: Mapping[str, str]) -> dict[str | None, Ints]:

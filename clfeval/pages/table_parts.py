@@ -276,7 +276,7 @@ MEASURED_MEANINGS: Mapping[str, str] = {
     "value": "value of the measure",
     "se": "standard error of the value",
     "measures.method": "method of the interval or p",
-    "bound": "how far the value can be from that of the rows, where counts do not tell",
+    "bound": "how far off the value can be, from score buckets or hidden counts",
     "calibrated_mean": "mean of the measure if the probabilities were calibrated",
     "calibrated_high": "upper --level quantile of the measure if they were calibrated",
     "measures.p": "p-value against calibrated probabilities",

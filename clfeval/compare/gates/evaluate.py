@@ -96,8 +96,9 @@ def refuse_unknown_outcomes(
     changes: the bounds of changes from the baseline.
     """
     values = value_bounds(result)
-    hidden, hint = "min_cell" in result.summary, "count the tables without --min-cell"
-    hint = hint if hidden else "count scores one by one: add --scores exact"
+    hint = "count scores one by one: add --scores exact"
+    if "min_cell" in result.summary:
+        hint = "give another limit, or count with a smaller --min-cell"
     for gate in gates:
         if gate.reason in ("hidden_counts", "needs_exact_scores"):
             what = f"gate {gate.subject} cannot be judged from these counts"
@@ -105,11 +106,12 @@ def refuse_unknown_outcomes(
         change = gate.kind == "max-drop" or ".change" in gate.metric
         bounds = (changes or {}) if change else values
         off = bounds.get((gate.model, gate.measure, gate.slice), 0.0)
-        # limits of intervals are widened by the bound, and may be as far on the other side
-        off *= 1 if gate.metric == gate.measure or change else 2
-        if gate.value is not None and off and abs(gate.value - gate.limit) <= off:
-            what = f"the limit of gate {gate.subject}, {gate.limit:g}, is within "
-            what += f"{format_bound(off)} of {gate.value:.9g}, as near as its counts tell"
+        # that of rows is not beyond a limit of an interval, which is wider by the bound
+        part = "" if change else gate.metric.rpartition(".")[2]
+        below, above = {"low": (0.0, 2 * off), "high": (2 * off, 0.0)}.get(part, (off, off))
+        if gate.value is not None and off and -below <= gate.limit - gate.value <= above:
+            what = f"gate {gate.subject}: from these counts the value is known within "
+            what += f"{format_bound(off)}: {gate.value:.9g}, and the limit is {gate.limit:g}"
             raise DataError.new(what, "gate-within-bound", hint=hint)
 
 

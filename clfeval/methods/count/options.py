@@ -26,7 +26,7 @@ class CountOptions:
     ] = None  # fmt: skip
     min_cell: Annotated[
         int | None,
-        Opt("Count neighbouring scores together, so that no count is below N.", COUNTS,
+        Opt("Count neighbouring scores together, so that no count is below N (3 or more).", COUNTS,
             metavar="N", least=3, outside="is not a whole number of at least 3"),
     ] = None  # fmt: skip
 
@@ -35,7 +35,7 @@ class CountOptions:
         if self.against is not None and self.joint == "none":
             raise bad_option("--against belongs to --joint pairs", "add --joint pairs")
         if self.min_cell is not None and self.joint != "none":
-            raise bad_option("--joint pairs and --min-cell cannot be combined")
+            raise bad_option("--joint pairs and --min-cell cannot be combined", "leave one out")
 
 
 COUNT = Command(

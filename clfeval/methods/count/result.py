@@ -28,8 +28,9 @@ def count_result(
     table, about = count_table(counted)
     if options.min_cell is not None:
         if about["min_cell"]:
-            what = "--min-cell: its small counts are hidden already"
-            raise UsageError.new(what, "bad-option", counted.name, hint="leave it out")
+            what = f"its counts below {about['min_cell']} are hidden already"
+            hint = "leave --min-cell out, or count the table again"
+            raise UsageError.new(what, "bad-option", counted.name, hint=hint)
         table, about = hide_small_cells(table, about, options.min_cell, counted.name)
     if options.joint == "pairs":
         about = {**about, "joint": _joint_sums(counted, merged, table, about)}
@@ -55,8 +56,10 @@ def count_result(
     text = f"{format_count(total, 'row')} of {format_count(len(rows), 'model')} are "
     text += format_count(len(table), "count")
     least, more = about["min_cell"], f", {patterns:,} of them of combined predictions."
-    small = "; slices with fewer rows of a class are left out" * bool(about["by"])
-    text += f" of at least {least} rows{small}." if least else more
+    text += f" of at least {least} rows." if least else more
+    if left_out := max(counted.patterns.n.sum().item() - total, 0):
+        rest = f"{left_out:,}" if left_out >= least else f"fewer than {least}"
+        text += f" Slices with fewer than {least} rows of a class are left out: {rest} rows."
     found = {"positive": counted.positive, "negative": list(counted.negative),
              "by": list(said.by)}  # fmt: skip
     cut = provenance.format_thresholds(counted.thresholds)

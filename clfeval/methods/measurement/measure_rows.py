@@ -11,9 +11,10 @@ import numpy as np
 
 from clfeval.arrays import Floats
 from clfeval.counts.clusters_and_weights import ClusterCounts, RowWeights
+from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.sample import Sample
 from clfeval.counts.scores import ScoreCounts
-from clfeval.document import ResultNote, Row
+from clfeval.document import Estimate, ResultNote, Row
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG, find_measure
 from clfeval.measures.record import Measure, parameters_of
@@ -35,6 +36,7 @@ from clfeval.methods.measurement.requested_measures import (
 )
 from clfeval.methods.measurement.score_measures import net_benefit
 from clfeval.methods.options import IntervalSettings
+from clfeval.records import replace
 
 GAP, INDENT, WIDTH = "  ", "    ", 80
 
@@ -155,15 +157,18 @@ def label_measure_rows(
     sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
 ) -> list[Row]:
     """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
-    counted = sample.counted
-    hidden = counted is not None and counted.min_cell
-    none = MeasureEstimate.undefined("hidden_counts" if hidden else "needs_threshold")
+    uncut, unknown = ({}, {}) if sample.counted is None else (
+        sample.counted.uncut, sample.counted.unknown)  # fmt: skip
+    none = MeasureEstimate.undefined("needs_threshold")
     labels, counts = concatenate_counts(sample.slices)
     patterns, who = sample.patterns, list(zip(labels, counts.models, strict=True))
+    tables = _extreme_tables(counts, [unknown.get(one, (0, 0)) for one in who]) if unknown else {}
+    counts = concatenate_counts(tables)[1] if tables else counts
     again = [TableResampler.from_patterns(patterns.get(label), model) for label, model in who]
+    times = max(len(tables), 1)
     sure = label_measures.LabelLimitSettings(
-        wanted, [f"{model}\0{label or ''}" for label, model in who], again,
-        [0.0 if one is None else one.clusters.size for one in again],
+        wanted, [f"{model}\0{label or ''}" for label, model in who] * times, again * times,
+        [0.0 if one is None else one.clusters.size for one in again] * times,
     )  # fmt: skip
     some = [one for one in asked if not takes_scores(one)]
     known = label_measures.label_ranges(some, counts, wanted)
@@ -172,11 +177,38 @@ def label_measure_rows(
     }
     rows, of_truth = list[Row](), ("prevalence", "no_information_rate")  # without a threshold
     for i, (label, model) in enumerate(who):
-        cut = counted is None or counted.knows_labels(label, model)
         for name, every in found.items():
-            value = every[i] if cut or name in of_truth else none
+            value = none if model in uncut and name not in of_truth else every[i]
+            if (label, model) in unknown and name not in of_truth:
+                value = _between(every[i :: len(who)], name)
             rows.append(measure_row(label, model, name, value))
     return rows
+
+
+def _extreme_tables(
+    counts: ConfusionCounts, unknown: Sequence[tuple[int, int]]
+) -> dict[int, ConfusionCounts]:
+    """Return the tables with none, or all, of unknown positives and negatives predicted positive.
+
+    unknown: of each table, which has them predicted negative.
+    """
+    p, n = np.array(unknown).T
+    return {i: replace(counts, tp=counts.tp + a, fn=counts.fn - a, fp=counts.fp + b,
+                       tn=counts.tn - b)
+            for i, (a, b) in enumerate(((0, 0), (p, 0), (0, n), (p, n)))}  # fmt: skip
+
+
+def _between(extremes: Sequence[MeasureEstimate], name: str) -> MeasureEstimate:
+    """Return the middle of the values of a measure of extreme tables, with limits around all."""
+    found = [one.value for one in extremes]
+    values = [one.value for one in found if one.value is not None]
+    # mutual information is least where truth and predictions are independent, not at an end
+    if len(values) < len(found) or name.startswith(("mutual_information", "ic")):
+        return MeasureEstimate.undefined("hidden_counts")
+    low, high = ([getattr(one, end) for one in found] for end in ("low", "high"))
+    ends = (None, None) if None in low + high else (min(low), max(high))
+    middle, off = (max(values) + min(values)) / 2, (max(values) - min(values)) / 2
+    return extremes[0]._replace(value=Estimate(middle, *ends), bound=off)
 
 
 def score_measure_rows(

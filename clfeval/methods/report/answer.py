@@ -167,14 +167,14 @@ def bound_notes(
     if least:
         text = f"counts below {least} are hidden, and models and slices are not compared"
         if most:
-            text += f"; {CATALOG[lead].title} is known within {format_bound(most)}, by which "
-            text += "intervals are wider"
-        text += "; slices with fewer rows of a class are left out" * by
+            text += f"; {CATALOG[lead].title} can be off by up to {format_bound(most)}, which its "
+            text += "intervals include"
+        text += f"; slices with fewer than {least} rows of a class are left out" * by
         return [ResultNote("hidden-counts", text)]
     if not most:
         return []
-    text = f"scores are counted in buckets: {CATALOG[lead].title} is known within "
-    text += f"{format_bound(most)}, by which intervals are wider, and thresholds are where a "
+    text = f"scores are counted in buckets: {CATALOG[lead].title} can be off by up to "
+    text += f"{format_bound(most)}, which its intervals include, and thresholds are where a "
     text += "bucket starts" + "; in slices only labels are compared" * compared
     text += " (--scores exact: one by one)"
     return [ResultNote("score-buckets", text)]
@@ -210,7 +210,8 @@ def report_answer(
     if not any("roc_auc" in row for row in models):
         text = "Labels show neither calibration nor performance at other thresholds."
         said.append(Answer("labels-only", text))
-    said += calibration_answer(ranked, tested, tests, level)
+    if tests or not any((bounds or {}).values()):
+        said += calibration_answer(ranked, tested, tests, level)
     said += _net_benefit_answer(ranked, worth)
     its = said[-1].code == "probabilities" and TIED not in said[-1].text
     said += _decision_curve_answer(best, whole_table_rows(decision), level, its=its)

@@ -95,11 +95,12 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     patterns = sample.patterns.get(None)
     least = 0 if sample.counted is None else sample.counted.min_cell
     hidden = least > 0
-    if hidden and (options.uses_thresholds or options.populations or options.reference):
-        what = "--reference, --best-threshold, --abstain and --prevalence need all counts, but "
-        hint = "count the tables without --min-cell"
-        raise UsageError.new(f"{what}small ones are hidden", "needs-predictions", hint=hint)
-    comparisons.check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
+    flags = {"--best-threshold": options.best_threshold, "--abstain": options.abstain,
+             "--prevalence": options.populations, "--reference": options.reference}  # fmt: skip
+    for flag in [flag for flag, given in flags.items() if given and hidden]:
+        what = f"{flag} needs all counts, but small ones are hidden"
+        hint = "leave it out, or count the tables without --min-cell"
+        raise UsageError.new(what, "needs-predictions", hint=hint)
     if options.uses_thresholds:
         from clfeval.methods.report.threshold_rules import check_scores_available
 

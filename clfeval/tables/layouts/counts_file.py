@@ -72,7 +72,7 @@ def are_counts_files(files: Sequence[TableFile]) -> bool:
     if any(held) and not all(held):
         table, counts = files[held.index(False)].name, files[held.index(True)].name
         what = f"is a table of rows, but {counts} holds counts"
-        hint = f"count it first: clfeval count {table} --save NAME.counts.parquet"
+        hint = f"count it first, as {counts} was: clfeval count {table} --save NAME.counts.parquet"
         raise DataError.new(what, "mixed-inputs", table, hint=hint)
     return any(held)
 
@@ -131,7 +131,7 @@ def refuse_unlike_counts(
     for key, what in ALIKE.items():
         if one[key] != other[key]:
             said = f"its {what}: {_format_values(one[key])}; in {first}: "
-            hint = "count both tables with the same options, such as --model and --min-cell"
+            hint = "count both tables with the same options, such as --model, --by and --min-cell"
             said += _format_values(other[key])
             raise DataError.new(said, "unequal-counts", name, hint=hint)
 
@@ -140,7 +140,7 @@ def _format_values(value: Any) -> str:
     if isinstance(value, Mapping):
         return list_names([f"{name}={cut}" for name, cut in value.items()])
     if isinstance(value, list):
-        parts = [f"{one['name']} ({one['kind']}s)" if isinstance(one, dict) else str(one)
-                 for one in value]  # fmt: skip
-        return list_names(parts)
-    return f"'{value}'"
+        parts = [f"{one['name']} ({one['kind']}s)" if isinstance(one, dict) else
+                 "*".join(one) if isinstance(one, list) else str(one) for one in value]  # fmt: skip
+        return list_names(parts) or "none"
+    return f"'{value}'" if value else "none"
