@@ -8,16 +8,10 @@ from itertools import compress
 
 import numpy as np
 
+from clfeval import formatting
 from clfeval.arrays import Bools, Counts
 from clfeval.counts.patterns import TargetCounts, from_units
 from clfeval.document import Answer, Estimate, Row, Rows, cell_value, whole_table_rows
-from clfeval.formatting import (
-    describe_ties,
-    format_number,
-    join_names,
-    quote_if_ambiguous,
-    with_interval,
-)
 from clfeval.inference.influence_and_clusters import count_divisor
 from clfeval.inference.proportions import holm
 from clfeval.methods.comparison_answer import reference_answers
@@ -56,7 +50,9 @@ def mars_answer(
             counts, models=names, hits=counts.hits[:, ~every], alarms=counts.alarms[:, ~every]
         )
         one = len(spared) == 1
-        text = f"{join_names(spared)} {_flagging_phrase('every row', target, one=one)} and "
+        text = (
+            f"{formatting.join_names(spared)} {_flagging_phrase('every row', target, one=one)} and "
+        )
         text += f"{'is' if one else 'are'} left out of this summary."
         return (*mars_answer(others, tables, options), Answer("flags-everything", text, spared))
     covered = counts.hit_n @ counts.hits
@@ -92,7 +88,7 @@ def _within_effort_answer(
         share = _detected_share(counts, covered, names, options)
         limit = _flagging_phrase(f"at most {options.max_effort:,.10g} rows", target, one=False)
         text = (
-            f"Of all sets that {limit}, {' + '.join(map(quote_if_ambiguous, names))} "
+            f"Of all sets that {limit}, {' + '.join(map(formatting.quote_if_ambiguous, names))} "
             "detects the most: "
             f"{covered:,.10g} ({_format_rate(share, options)}; {_corrected_phrase(row, counts)})"
             f", and {_flagging_phrase(f'{effort:,.10g} rows', target, one=True)}."
@@ -139,7 +135,7 @@ def _format_count(n: Counts | float, counts: TargetCounts) -> str:
 
 def _format_rate(share: Estimate, options: MarsOptions) -> str:
     """Format the sensitivity or specificity with its interval."""
-    size = with_interval(share.value or 0.0, share.low, share.high, options.level)
+    size = formatting.with_interval(share.value or 0.0, share.low, share.high, options.level)
     return f"{TITLE[options.target]} {size}".replace(" (", ", ").removesuffix(")")
 
 
@@ -154,7 +150,7 @@ def _corrected_phrase(row: Row, counts: TargetCounts) -> str:
     found = cell_value(row["corrected"])
     if found is None:
         return "lower on new data"
-    return f"{format_number(found / counts.hit_n.sum().item())} corrected for selection"
+    return f"{formatting.format_number(found / counts.hit_n.sum().item())} corrected for selection"
 
 
 def _best_model_answer(
@@ -168,11 +164,11 @@ def _best_model_answer(
     share, size = shares[0], f"{found:,.10g} of {_format_count(counts.hit_n.sum(), counts)}"
     rate = _format_rate(share if {*shares} == {share} else Estimate(share.value), options)
     many = "equally many" if len(first) == len(models) else "the most"
-    text = f"{join_names(first)} detect {many} {target}s: {size} ({rate})."
+    text = f"{formatting.join_names(first)} detect {many} {target}s: {size} ({rate})."
     if len(first) == 1:
         size = f"{size} {target}s" if len(models) == 1 else f"the most {target}s, {size}"
         flags = _flagging_phrase(f"{_format_count(effort[best], counts)} rows", target, one=True)
-        text = f"{join_names(first)} detects {size} ({rate}), and {flags}."
+        text = f"{formatting.join_names(first)} detects {size} ({rate}), and {flags}."
     return _set_answer("detects-most", text, (models[best],), share, target)
 
 
@@ -184,7 +180,7 @@ def _ties_answer(
     chance = holm([sign_test_p(counts, mine & ~hits[:, j], hits[:, j] & ~mine) for j in others])
     equal = [j for j, p in zip(others, chance, strict=True) if p > 1 - options.level]
     tied = [counts.models[j] for j in equal if covered[j] < covered[best]]
-    text = describe_ties(tied, [counts.models[j] for j in others if j not in equal])
+    text = formatting.describe_ties(tied, [counts.models[j] for j in others if j not in equal])
     if not equal:
         return Answer("significantly-worse", text, (counts.models[best],))
     names = tuple(counts.models[j] for j in equal)
@@ -197,7 +193,7 @@ def _best_pair_answer(
 ) -> Answer:  # fmt: skip
     """Return the sentence on the best pair and its gain; judged: sets with corrected values."""
     row = min(pairs, key=lambda row: (-float(str(row["covered"])), float(str(row["effort"]))))
-    names, alone = _models(row), quote_if_ambiguous(counts.models[best])
+    names, alone = _models(row), formatting.quote_if_ambiguous(counts.models[best])
     members = [counts.models.index(name) for name in names]
     n, together, mine = counts.hit_n, counts.hits[:, members].any(axis=1), counts.hits[:, best]
     gained, lost = (n[one].sum().item() for one in (together & ~mine, mine & ~together))
@@ -208,8 +204,9 @@ def _best_pair_answer(
         p = sign_test_p(counts, together & ~mine, mine & ~together)
         chance = ", not significant" if len(pairs) * p > 1 - options.level else ""
     found, flagged = (float(str(row[name])) for name in ("covered", "effort"))
+    best = " + ".join(map(formatting.quote_if_ambiguous, names))
     text = (
-        f"The best pair on these rows, {' + '.join(map(quote_if_ambiguous, names))}, detects "
+        f"The best pair on these rows, {best}, detects "
         f"{found:,.10g} ({_format_count(gained - lost, counts)} more than {alone}{chance}) and "
         f"{_flagging_phrase(f'{flagged:,.10g}', options.target, one=True)}"
     )
@@ -233,7 +230,7 @@ def _redundancy_answer(counts: TargetCounts, covered: Counts, target: str) -> An
     if not left:
         text = f"Each model detects {target}s that no other detects; together they detect {some}."
         return Answer("all-needed", text, models)
-    names = join_names([models[j] for j in kept], most=len(models))
+    names = formatting.join_names([models[j] for j in kept], most=len(models))
     text = f"{'Together, ' * (len(kept) > 1)}{names} detect{'s' * (len(kept) == 1)} all {some} "
     return Answer("could-be-left-out", f"{text}{target}s that any model detects.", left)
 

@@ -7,6 +7,7 @@ from math import hypot, isnan, nan, sqrt
 
 import numpy as np
 
+from clfeval import formatting
 from clfeval.compare.change import (
     BETTER,
     WORSE,
@@ -19,15 +20,6 @@ from clfeval.compare.change import (
 from clfeval.compare.families import ALL_PAIRS, family_pairs, joint_maximum_p_values
 from clfeval.counts.sample import Sample
 from clfeval.document import Answer, Estimate, ResultNote, Row, as_estimate
-from clfeval.formatting import (
-    describe_ties,
-    format_count,
-    format_number,
-    join_names,
-    join_words,
-    quote_if_ambiguous,
-    with_interval,
-)
 from clfeval.inference.distributions import student_quantile
 from clfeval.inference.resampling import random_stream
 from clfeval.measures.catalog import CATALOG
@@ -221,13 +213,14 @@ def run_answers(
     models = [one.model for one in ranked if one.mean.value == found.value]
     best = "has a" if len(mine) == 1 else "has the highest" if len(models) == 1 else (
         "have the highest")  # fmt: skip
-    size = with_interval(found.value or 0.0, found.low, found.high, level or 0.95)
-    apart = "" if first.sd is None else f", SD {format_number(first.sd)}"
-    over = format_count(first.runs, "run")
-    text = f"{join_names(models)} {best} mean {measure.title} over {over}: {size}"
+    size = formatting.with_interval(found.value or 0.0, found.low, found.high, level or 0.95)
+    apart = "" if first.sd is None else f", SD {formatting.format_number(first.sd)}"
+    over = formatting.format_count(first.runs, "run")
+    text = f"{formatting.join_names(models)} {best} mean {measure.title} over {over}: {size}"
     order = [one.model for one in ranked if one.model in tied and one.model not in models]
     worse = [name for name in order if not tied[name]]
-    text = f"{text}{apart}. {describe_ties([name for name in order if tied[name]], worse)}".rstrip()
+    ties = formatting.describe_ties([name for name in order if tied[name]], worse)
+    text = f"{text}{apart}. {ties}".rstrip()
     yield Answer("best", text, tuple(models), lead, found.value, found.low, found.high)
     yield from _run_differences_answer(lead, compared, runs)
     if level is None or found.low is None:
@@ -247,7 +240,7 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
     rows = [row for row in compared if row["measure"] == lead]
     if not rows:
         return
-    title, tests = CATALOG[lead].title, format_count(len(rows), "test")
+    title, tests = CATALOG[lead].title, formatting.format_count(len(rows), "test")
     if all(row["p"] is None for row in rows):
         text = f"No significance test of mean {title} over runs is possible"
         text += f": {COUNTS}" * runs.unknown.startswith(COUNTS)
@@ -259,11 +252,11 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
     told, rule = [*kinds[BETTER], *kinds[WORSE]], f" ({tests}, adjusted together)" * (len(rows) > 1)
     if len({row["reference"] for row in rows}) > 1:
         pairs = [(str(row["model"]), str(row["reference"])) for row in told]
-        text = f"{len(told):,} of {format_count(len(rows), 'pair')} of models "
+        text = f"{len(told):,} of {formatting.format_count(len(rows), 'pair')} of models "
         text += f"differ{'s' * (len(told) == 1)} significantly in mean {title} over runs{rule}"
         shown = [  # the better one first
             " above ".join(
-                map(quote_if_ambiguous, pair if row["verdict"] == BETTER else pair[::-1])
+                map(formatting.quote_if_ambiguous, pair if row["verdict"] == BETTER else pair[::-1])
             )
             for row, pair in zip(told[:MAX_LISTED], pairs, strict=False)
         ]
@@ -272,9 +265,9 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
         text += f" and {more:,} more" if more else ""
         yield Answer("compared", f"{text}.", (), lead)
         return
-    reference = quote_if_ambiguous(str(rows[0]["reference"]))
+    reference = formatting.quote_if_ambiguous(str(rows[0]["reference"]))
     found = [
-        f"{join_names([str(row['model']) for row in mine])} "
+        f"{formatting.join_names([str(row['model']) for row in mine])} "
         f"{'is' if len(mine) == 1 else 'are'} significantly {kind} than {reference}"
         for kind, mine in kinds.items() if mine
     ]  # fmt: skip
@@ -299,7 +292,7 @@ def run_notes(
     }  # fmt: skip
     if left:
         text = f"{CATALOG[lead].title} is undefined in, and its means exclude, run"
-        names = join_words([one for one in runs.names if one in left], most=MAX_LISTED)
+        names = formatting.join_words([one for one in runs.names if one in left], most=MAX_LISTED)
         yield ResultNote("runs-left-out", f"{text}{'s' * (len(left) > 1)} {names}")
     if runs.kind == FOLDS and cluster is not None and level is not None:
         text = f"intervals over runs assume independent runs, even if they share '{cluster}'"

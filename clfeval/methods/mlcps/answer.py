@@ -6,19 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from clfeval import formatting
 from clfeval.document import Answer, Document, Row, as_estimate, cell_value
 from clfeval.document.rows import column_values
 from clfeval.errors import UsageError
-from clfeval.formatting import (
-    describe_ties,
-    format_close,
-    format_count,
-    format_number,
-    join_names,
-    join_words,
-    quote_if_ambiguous,
-    with_interval,
-)
 from clfeval.measures.catalog import CATALOG, equivalence_formula, match_measure
 from clfeval.measures.record import Measure, parameters_of
 from clfeval.methods.comparison_answer import reference_answers
@@ -138,23 +129,22 @@ def mlcps_answer(
     value = as_estimate(rows[0].get(score))
     numbers = (score, value.value, value.low, value.high)
     if result.summary["models"] == 1:
-        name = f"{quote_if_ambiguous(best[0])} is the only model"
+        name = f"{formatting.quote_if_ambiguous(best[0])} is the only model"
         text = f"{name}, so there is no ranking; its {_format_score(result, rows[0])}."
         return (Answer("one-model", text, best, *numbers),)
     if score == "desirability" and not value.value:
         return (Answer("none-desirable", "The desirability D is 0 for every model."),)
     if not value.value:
         return (Answer("no-score", "MLcps is 0 for every model, so none is first."),)
-    who = f"{join_names(best)} {'has' if len(best) == 1 else 'share'} the highest"
+    who = f"{formatting.join_names(best)} {'has' if len(best) == 1 else 'share'} the highest"
     lead = _format_lead(result, score, value.value)
     below = [str(row["model"]) for row in rows if not row["pareto"]]
     if below and len(rows) == 1:
-        lead += (
-            f", but {quote_if_ambiguous(str(rows[0]['dominated_by']))} dominates it in every metric"
-        )
+        other = formatting.quote_if_ambiguous(str(rows[0]["dominated_by"]))
+        lead += f", but {other} dominates it in every metric"
     elif below:
         are = "is" if len(below) == 1 else "are"
-        lead += f", but {join_names(below)} {are} not on the Pareto front"
+        lead += f", but {formatting.join_names(below)} {are} not on the Pareto front"
     text = f"{who} {_format_score(result, rows[0])}{lead}."
     others = [*_ties_answer(result, best, equal)]
     if compared := result.tables.get("comparisons"):
@@ -175,9 +165,9 @@ def _format_score(result: Document, row: Row) -> str:
     title = "desirability" if score == "desirability" else "MLcps"
     if value.value is None:
         return f"{title} is undefined"
-    words = f"{title}: {with_interval(value.value, value.low, value.high, level)}"
+    words = f"{title}: {formatting.with_interval(value.value, value.low, value.high, level)}"
     part = score == "mlcps" and share is not None and value.low is None
-    return f"{words} ({format_number(share or 0.0)} of the maximum)" if part else words
+    return f"{words} ({formatting.format_number(share or 0.0)} of the maximum)" if part else words
 
 
 def _format_lead(result: Document, score: str, value: float) -> str:
@@ -187,8 +177,8 @@ def _format_lead(result: Document, score: str, value: float) -> str:
     less = cell_value(result.tables["models"][second[0]].get(score)) if second else None
     if less is None:
         return ""
-    names = join_names([str(ranks[i]["model"]) for i in second])
-    return f", {format_number(value - less)} above {names}"
+    names = formatting.join_names([str(ranks[i]["model"]) for i in second])
+    return f", {formatting.format_number(value - less)} above {names}"
 
 
 def _ties_answer(
@@ -207,7 +197,7 @@ def _ties_answer(
     else:
         names = tuple(str(models[i]["model"]) for i in equal)
         worse = [name for row in models if (name := str(row["model"])) not in {*best, *names}]
-        yield Answer("not-significantly-different", describe_ties(names, worse), names)
+        yield Answer("not-significantly-different", formatting.describe_ties(names, worse), names)
 
 
 StabilityClaim = tuple[bool, str]  # whether it supports the first rank, and the words
@@ -220,7 +210,7 @@ def _stability_answers(
 ) -> Iterator[Answer]:  # fmt: skip
     """Yield sentences on the conditions under which the same model is first; equal: tied models."""
     by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
-    who = quote_if_ambiguous(best[0]) if one else "one of them"
+    who = formatting.quote_if_ambiguous(best[0]) if one else "one of them"
     said = [*_order_claims(result, best, by=by)]
     if not by:
         rank = result.tables["ranks"][places[0]]
@@ -229,9 +219,11 @@ def _stability_answers(
     share = cell_value(rows[0].get("first"))
     if one and share is not None:
         stable = share >= result.parameters["level"]
-        where = f"in {format_close(100 * share, 1)}% of bootstrap samples"
+        where = f"in {formatting.format_close(100 * share, 1)}% of bootstrap samples"
         if stable and equal:
-            alike = join_names([str(result.tables["models"][i]["model"]) for i in equal], most=3)
+            alike = formatting.join_names(
+                [str(result.tables["models"][i]["model"]) for i in equal], most=3
+            )
             tied = f"{alike} {'is' if len(equal) == 1 else 'are'} tied with {who}"
             said.append((False, f"{tied}, although {who} is first {where}"))
         else:
@@ -239,7 +231,7 @@ def _stability_answers(
     stable_, fragile = ([words for holds, words in said if holds == it] for it in (True, False))
     if stable_:
         start = who if one else "At least one of them"
-        yield Answer("firm", f"{start} is first {join_words(stable_)}.", tuple(best))
+        yield Answer("firm", f"{start} is first {formatting.join_words(stable_)}.", tuple(best))
     if fragile:
         yield Answer("fragile", f"But {'. Also, '.join(fragile)}.")
 
@@ -253,9 +245,9 @@ def _order_claims(result: Document, best: Sequence[str], *, by: bool) -> Iterato
     winners, looked = list(result.summary["winners"]), result.parameters["orders"]
     others = [name for name in winners if name not in set(best)]
     named = winners if by else others
-    one = f"one of {format_count(len(named), 'model')}"
+    one = f"one of {formatting.format_count(len(named), 'model')}"
     if 0 < len(named) <= FEW:
-        one = join_names(named, word="or")
+        one = formatting.join_names(named, word="or")
     if by and others:  # D does not depend on the order, only the area does
         decides = ", depending on the order of the metrics" if len(winners) > 1 else ""
         yield False, f"by MLcps {one} is first{decides}"
@@ -263,7 +255,7 @@ def _order_claims(result: Document, best: Sequence[str], *, by: bool) -> Iterato
         orders = "another order" if len(others) == 1 else "other orders"
         yield False, f"{one} is first, alone or tied, in {orders} of the metrics"
     elif winners and looked and not by:
-        count = format_count(looked["looked_at"], "evaluated order")
+        count = formatting.format_count(looked["looked_at"], "evaluated order")
         where = "every order" if looked["all"] else f"all {count}"
         yield True, f"in {where} of the metrics"
 
@@ -273,8 +265,8 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
     shares, metrics = result.tables.get("weights", ()), result.tables["metrics"]
     if shares:
         share = next(cell_value(row["share"]) or 0.0 for row in shares if row["model"] == best)
-        where = f"with {format_close(100 * share, 1)}% of random weights"
-        yield _stability_claim(quote_if_ambiguous(best), share >= 0.5, where)
+        where = f"with {formatting.format_close(100 * share, 1)}% of random weights"
+        yield _stability_claim(formatting.quote_if_ambiguous(best), share >= 0.5, where)
         return
     if rank["weight_dependent"] is False:
         yield True, "in this order with any positive weights"
@@ -288,8 +280,8 @@ def _weight_claims(result: Document, best: str, rank: Row) -> Iterator[Stability
                 changes.setdefault((winner, how), []).append(str(row["metric"]))
     if changes:
         said = [
-            f"{quote_if_ambiguous(winner)} is first if "
-            f"{join_words(which, most=2, word='or')} is {how}"
+            f"{formatting.quote_if_ambiguous(winner)} is first if "
+            f"{formatting.join_words(which, most=2, word='or')} is {how}"
             for (winner, how), which in changes.items()
         ]
         yield False, said[0].replace("is doubled", "has double weight")
@@ -324,15 +316,15 @@ def _other_table_answer(result: Document, best: Sequence[str]) -> Iterator[Answe
     elif decides == "desirability" and not value:
         first, there = "the desirability of every model is 0", ()
     else:
-        first = f"{join_names(there)} {'is' if len(there) == 1 else 'are'} first"
-        first += "" if {*here} & {*there} else f" instead of {join_names(here)}"
+        first = f"{formatting.join_names(there)} {'is' if len(there) == 1 else 'are'} first"
+        first += "" if {*here} & {*there} else f" instead of {formatting.join_names(here)}"
     tau = cell_value(row.get("kendall"))
-    words = "" if tau is None else f"; Kendall's τ of the ranks is {format_number(tau)}"
+    words = "" if tau is None else f"; Kendall's τ of the ranks is {formatting.format_number(tau)}"
     where = f"In {other}"
     if row["models"] != result.summary["models"]:
         both = {one["model"] for one in places}
         gone = [name for name in best if name not in both]
-        where += f", which lacks {join_names(gone)}" if gone else ""
+        where += f", which lacks {formatting.join_names(gone)}" if gone else ""
         first += f" among the {row['models']} models of both tables"
     yield Answer("compared", f"{where}, {first}{words}.", there)
 

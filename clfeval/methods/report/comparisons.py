@@ -11,19 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from clfeval.arrays import Floats
+from clfeval.compare import families
 from clfeval.compare.change import number_or_none
-from clfeval.compare.families import (
-    ALL_PAIRS,
-    BEST,
-    EVERY,
-    ON_SCREEN,
-    BestSet,
-    adjusted_family,
-    best_set,
-    detectable_difference,
-    family_pairs,
-    reference_rows,
-)
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
 from clfeval.counts.count import PredictionCounts
@@ -64,7 +53,7 @@ def compared_measures(
     """Return the measures that compare models; none without intervals."""
     if options.confidence is None:
         return []
-    screen = ON_SCREEN if options.reference is not None else ()
+    screen = families.ON_SCREEN if options.reference is not None else ()
     found = [one for one in asked if one.name == lead or one.by != "default" or one.name in screen]
     return sorted(found, key=lambda one: one.name != lead)
 
@@ -74,8 +63,8 @@ def check_reference(models: Sequence[str], options: ReportOptions, *, same_rows:
     reference = options.reference
     if reference is None:
         return
-    if reference not in (*models, *EVERY) and not family_pairs(reference, models):
-        raise unknown_model_error("--reference", reference, [*models, *EVERY])
+    if reference not in (*models, *families.EVERY) and not families.family_pairs(reference, models):
+        raise unknown_model_error("--reference", reference, [*models, *families.EVERY])
     if len(models) == 1:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
     if not same_rows:
@@ -98,22 +87,23 @@ def compare_models(
     metrics: Sequence[Row],
     patterns: Patterns | None, called: Callable[[str], Iterable[str]], options: ReportOptions,
     counted: PredictionCounts | None, uncut: Collection[str] = (),
-) -> tuple[dict[str, BestSet], dict[str, list[Row]]]:  # fmt: skip
+) -> tuple[dict[str, families.BestSet], dict[str, list[Row]]]:  # fmt: skip
     """Return the best sets and tables of comparisons; called: measures that an option names.
 
     The family: all pairs of models, or those with a reference. uncut: models without threshold.
     """
     every = [estimates[one.name] for one in held if one.name in estimates]
     observed, reference, level = observed_values(metrics), options.reference, options.level
-    best, rows = dict[str, BestSet](), defaultdict[str, list[Row]](list)
-    ranked = reference is None or reference in EVERY
+    best, rows = dict[str, families.BestSet](), defaultdict[str, list[Row]](list)
+    ranked = reference is None or reference in families.EVERY
     margins = numbers_by_measure(options.margin, called)
     for one in every:
         together = reference is not None and one.metric in OPERATING_POINT  # one family
-        family = adjusted_family(one, family_pairs(reference, one.models), level=level,
-                                 seed=options.seed,
-                                 measures=len(OPERATING_POINT) if together else 1)  # fmt: skip
-        found = best_set(family if ranked else None, one, seed=options.seed)
+        compared = families.family_pairs(reference, one.models)
+        measures = len(OPERATING_POINT) if together else 1
+        family = families.adjusted_family(one, compared, level=level, seed=options.seed,
+                                          measures=measures)  # fmt: skip
+        found = families.best_set(family if ranked else None, one, seed=options.seed)
         if found is not None:
             best[one.metric] = found
             rows["best"] += _best_rows(one, found) if ranked else ()
@@ -122,7 +112,7 @@ def compare_models(
             named = zip(one.models, one.values.tolist(), strict=True)
             kept = [observed.get((name, one.metric), Estimate(value)) for name, value in named]
             size = float(from_units(patterns.n.sum(), patterns.unit))
-            rows["comparisons"] += reference_rows(
+            rows["comparisons"] += families.reference_rows(
                 family, kept, size, reference, margin=margins.get(one.metric)
             )
     if reference is not None and patterns is not None and counted is not None and every:
@@ -156,7 +146,7 @@ def slice_compared_measures(
     held: Sequence[RequestedMeasure], lead: str, options: ReportOptions
 ) -> list[RequestedMeasure]:
     """Return the measures that compare models in slices: the leading one, and those named."""
-    if options.reference in (None, ALL_PAIRS):
+    if options.reference in (None, families.ALL_PAIRS):
         return []
     return [one for one in held if one.name == lead or one.by == "name"]
 
@@ -198,7 +188,7 @@ def subtract_bias(value: Estimate, bias: float) -> Estimate:
     return Estimate(less, low, high, value.reason)
 
 
-def _best_rows(one: PairedEstimates, found: BestSet) -> Iterator[Row]:
+def _best_rows(one: PairedEstimates, found: families.BestSet) -> Iterator[Row]:
     """Yield whether each of several models is tied with the best, and the limits of its rank."""
     if len(one.models) < 2:
         return
@@ -210,7 +200,7 @@ def _best_rows(one: PairedEstimates, found: BestSet) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def _winner_rows(one: PairedEstimates, found: BestSet, values: Observed) -> Iterator[Row]:
+def _winner_rows(one: PairedEstimates, found: families.BestSet, values: Observed) -> Iterator[Row]:
     """Yield the best of three models or more, corrected for selection."""
     if len(one.models) < FEW:
         return
@@ -270,7 +260,7 @@ def _resolution_rows(
     for row in rows:
         least, error = wanted.get(str(row["measure"])), row["se"]
         if least is not None and isinstance(error, float):
-            seen = float(detectable_difference(error, level=level))
+            seen = float(families.detectable_difference(error, level=level))
             yield {
                 "measure": row["measure"], "model": row["model"], "reference": row["reference"],
                 "detectable": seen, "wanted": least,
@@ -293,10 +283,10 @@ def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
         if given:
             raise bad_option(f"{flag} is not available with runs, which may repeat rows")
     reference = options.reference
-    if reference == BEST:
+    if reference == families.BEST:
         raise bad_option("--reference best is not available with runs: name a model, or all-pairs")
-    if reference not in (None, ALL_PAIRS, *models):
-        raise unknown_model_error("--reference", str(reference), [*models, ALL_PAIRS])
+    if reference not in (None, families.ALL_PAIRS, *models):
+        raise unknown_model_error("--reference", str(reference), [*models, families.ALL_PAIRS])
     if reference is not None and len(models) == 1:
         raise bad_option(f"--reference {reference}: '{models[0]}' is the only model")
     if sample.counted is None:

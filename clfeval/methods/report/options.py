@@ -6,23 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from clfeval.errors import bad_option, suggestion
-from clfeval.methods.options import (
-    COMPARING,
-    INTERVALS,
-    RESAMPLES,
-    Interval,
-    IntervalOptions,
-    IntervalSettings,
-    Level,
-    PopulationOptions,
-    RunOptions,
-    Seed,
-    Totals,
-    curve_points_option,
-    margin_option,
-    measure_option,
-    reference_option,
-)
+from clfeval.methods import options
 from clfeval.options import syntax
 from clfeval.options.declaration import Command, Opt, as_list, to_float
 from clfeval.records import dataclass, field
@@ -68,10 +52,10 @@ def _accept_methods(flag: str, given: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
+class ReportOptions(options.RunOptions, options.IntervalOptions, options.PopulationOptions):
     """Options of report: measures, intervals, comparisons, thresholds and curves."""
 
-    measure: Annotated[tuple[str, ...], measure_option(MEASURES)] = ()
+    measure: Annotated[tuple[str, ...], options.measure_option(MEASURES)] = ()
     methods: Annotated[
         tuple[str, ...],
         Opt(
@@ -88,24 +72,24 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
             takes=int | Literal["all"] | Sequence[float] | None, shell=False,
         ),
     ] = 19  # fmt: skip
-    points: Annotated[int | Literal["all"] | None, curve_points_option(CURVES)] = None
+    points: Annotated[int | Literal["all"] | None, options.curve_points_option(CURVES)] = None
     reference: Annotated[
-        str | None, reference_option("Compare with MODEL, the best, or all-pairs.")
+        str | None, options.reference_option("Compare with MODEL, the best, or all-pairs.")
     ] = None
-    margin: Annotated[Mapping[str, float], margin_option()] = field(default_factory=dict)
+    margin: Annotated[Mapping[str, float], options.margin_option()] = field(default_factory=dict)
     list_changes: Annotated[
         int | None,
         Opt(
             "List N rows that a model got newly right, and N newly wrong.",
-            COMPARING, metavar="N", least=1, outside="is not a whole number of at least 1",
+            options.COMPARING, metavar="N", least=1, outside="is not a whole number of at least 1",
             shell=False,
             needs=("reference", "lists rows that a model and the reference predict differently"),
         ),
     ] = None  # fmt: skip
     resolution: Annotated[
         Mapping[str, float],
-        margin_option("Sample size needed to detect a difference (roc_auc=0.01).", "resolution",
-                    shell=False),
+        options.margin_option("Sample size needed to detect a difference (roc_auc=0.01).",
+                              "resolution", shell=False),
     ] = field(default_factory=dict)  # fmt: skip
     best_threshold: Annotated[
         tuple[str, ...],
@@ -124,17 +108,17 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
     dummies: Annotated[
         bool,
         Opt("Show baselines of each measure: permuted truth and constant models.",
-            COMPARING, shell=False),
+            options.COMPARING, shell=False),
     ] = False  # fmt: skip
-    interval: Interval = "exact"
-    level: Level = 0.95
-    totals: Totals = "random"
+    interval: options.Interval = "exact"
+    level: options.Level = 0.95
+    totals: options.Totals = "random"
     resamples: Annotated[
         int,
-        Opt("Number of bootstrap resamples.", INTERVALS, least=100, most=10**6, signed="resamples",
-            shell=False),
-    ] = RESAMPLES  # fmt: skip
-    seed: Seed = 0
+        Opt("Number of bootstrap resamples.", options.INTERVALS, least=100, most=10**6,
+            signed="resamples", shell=False),
+    ] = options.RESAMPLES  # fmt: skip
+    seed: options.Seed = 0
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -165,9 +149,9 @@ class ReportOptions(RunOptions, IntervalOptions, PopulationOptions):
         return parse_zones(self.abstain)
 
     @property
-    def interval_settings(self) -> IntervalSettings:
+    def interval_settings(self) -> options.IntervalSettings:
         """Settings of the confidence intervals of measures."""
-        return IntervalSettings(
+        return options.IntervalSettings(
             self.confidence, self.interval, self.totals, self.resamples, self.seed
         )
 

@@ -11,16 +11,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats, Influence, Ints
-from clfeval.compare.change import (
-    WORSE,
-    Change,
-    comparison_row,
-    estimate_or_none,
-    number_or_none,
-    p_from_limits,
-    square_and_add,
-    values_and_limits,
-)
+from clfeval.compare import change
 from clfeval.compare.families import adjusted_fdr, slice_reference_rows
 from clfeval.compare.paired_estimates import PairedEstimates
 from clfeval.counts.classes import ClassPatterns
@@ -55,7 +46,7 @@ NEEDED: Mapping[str, tuple[int, Sequence[int] | None]] = {
 }  # fmt: skip
 REST = "(other rows)"
 Key = tuple[str, str, str]  # slice, model, measure
-Changes = dict[tuple[str, str], Change]  # of one model, by slice and measure
+Changes = dict[tuple[str, str], change.Change]  # of one model, by slice and measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,18 +269,20 @@ class SliceEstimates:
                 continue
             others = [rest[label, model, one.name] for label in labels]
             olds, news = [other.value for other in others], [values[label] for label in labels]
-            mine, theirs = values_and_limits(news), values_and_limits(olds)
-            d, low, high = square_and_add(mine, theirs, np.array([x.rho for x in others]))
+            mine, theirs = change.values_and_limits(news), change.values_and_limits(olds)
+            d, low, high = change.square_and_add(mine, theirs, np.array([x.rho for x in others]))
             p = np.full(len(d), nan)
             if self.level is not None:
-                p = p_from_limits(d, low, high, self._freedom(one, labels), level=self.level)
+                p = change.p_from_limits(d, low, high, self._freedom(one, labels), level=self.level)
             columns = zip(labels, olds, news, *(x.tolist() for x in (d, low, high, p)), strict=True)
             for label, old, new, *ends, chance in columns:
                 judged = all(size.enough_for(one.name) for size in self.sizes[label])
                 why = new.reason or old.reason or "too_few_rows"
-                d_ = estimate_or_none(ends[0], ends[1], ends[2], why if np.isnan(ends[0]) else None)
-                found[label, one.name] = Change(old, new, d_,
-                                                number_or_none(chance) if judged else None,
+                d_ = change.estimate_or_none(
+                    ends[0], ends[1], ends[2], why if np.isnan(ends[0]) else None
+                )
+                found[label, one.name] = change.Change(old, new, d_,
+                                                change.number_or_none(chance) if judged else None,
                                                 rows=self.sizes[label][0].rows)  # fmt: skip
         return found
 
@@ -305,8 +298,8 @@ class SliceEstimates:
         named = dict[str, Changes]()
         while True:
             changes = dict(zip(changes, adjusted_fdr([*changes.values()]), strict=True))
-            worse = [key for key, one in changes.items()
-                     if key[0] not in named and one.verdict(key[1], level) == WORSE]  # fmt: skip
+            worse = [key for key, one in changes.items() if key[0] not in named
+                     and one.verdict(key[1], level) == change.WORSE]  # fmt: skip
             if not worse:
                 break
             label = min(worse, key=lambda key: (changes[key].adjusted or 0.0, changes[key].p))[0]
@@ -337,7 +330,7 @@ class SliceEstimates:
             ordered = sorted(changes, key=lambda key: (changes[key].adjusted is None,
                                                        changes[key].adjusted or 0.0))  # fmt: skip
             compared += [
-                comparison_row("slice", metric, model, REST, changes[label, metric], level,
+                change.comparison_row("slice", metric, model, REST, changes[label, metric], level,
                                part=label) for label, metric in ordered
             ]  # fmt: skip
             extremes += self._extremes(model)
@@ -349,7 +342,7 @@ class SliceEstimates:
         level, mine = self.level or 0.95, {m: c for (s, m), c in changes.items() if s == label}
         usual = [one.name for one in self.held if one.name in (*OF_TWO, *OF_MORE)
                  and any(metric == one.name for _, metric in self.values)]  # fmt: skip
-        worse = [name for name, one in mine.items() if one.verdict(name, level) == WORSE]
+        worse = [name for name, one in mine.items() if one.verdict(name, level) == change.WORSE]
         found = {"positives": positives[label]} if label in positives else {}
         return {
             "slice": label, "model": model, "rows": self.sizes[label][0].rows, **found,
@@ -381,7 +374,7 @@ class SliceEstimates:
                 if value.value is not None and self.sizes[label][0].enough_for(one.name):
                     told.setdefault(facet_of(label, self.facets), []).append(label)
             for some in (each for each in told.values() if len(each) > 1):
-                ends = values_and_limits([values[label] for label in some])
+                ends = change.values_and_limits([values[label] for label in some])
                 top, last = int(ends[0].argmax()), int(ends[0].argmin())
                 wider = 1.0
                 if self.level is not None:
@@ -390,7 +383,7 @@ class SliceEstimates:
                     both = (student_quantile(df, level=at) for at in (each, self.level))
                     wider = float(next(both) / next(both))
                 rho = -1.0 if any(self.sizes[label][0].spans for label in some) else 0.0
-                d, low, high = map(float, square_and_add(ends[:, top], ends[:, last], rho))
-                gap = estimate_or_none(d, d - wider * (d - low), d + wider * (high - d))
+                d, low, high = map(float, change.square_and_add(ends[:, top], ends[:, last], rho))
+                gap = change.estimate_or_none(d, d - wider * (d - low), d + wider * (high - d))
                 yield {"measure": one.name, "model": model, "largest": some[top],
                        "smallest": some[last], "gap": gap, "slices": len(some)}  # fmt: skip

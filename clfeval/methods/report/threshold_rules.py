@@ -9,16 +9,9 @@ from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from clfeval import formatting
 from clfeval.document import Answer, Estimate, Row, Rows, as_estimate
 from clfeval.errors import UsageError, bad_option, format_option
-from clfeval.formatting import (
-    format_count,
-    format_exact,
-    format_number,
-    format_percent,
-    quote_if_ambiguous,
-    with_interval,
-)
 from clfeval.measures.catalog import CATALOG
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.methods.measurement.requested_measures import (
@@ -221,7 +214,7 @@ def _model_answers(
     mine = [row for row in whole if row["model"] == model]
     said = [say(row) for row in mine[:MOST]]
     if (more := len(mine) - MOST) > 0:
-        text = f"{said[-1].text} The table below has {format_count(more, 'more rule')}."
+        text = f"{said[-1].text} The table below has {formatting.format_count(more, 'more rule')}."
         said[-1] = replace(said[-1], text=text)
     yield from said
 
@@ -229,7 +222,7 @@ def _model_answers(
 def _threshold_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the threshold of a rule, and values expected on new data."""
     model, code = str(row["model"]), "best-cut"
-    name, rule = quote_if_ambiguous(model), _name_rule(row, level)
+    name, rule = formatting.quote_if_ambiguous(model), _name_rule(row, level)
     honest, value, limited = (as_estimate(row[key]) for key in ("corrected", "value", "limited"))
     measure = str(row["measure"]).partition(":")[0]
     title = CATALOG[measure].title
@@ -296,7 +289,7 @@ def _format_confidence(level: float) -> str:
 def _abstention_answer(row: Row, level: float) -> Answer:
     """Return the sentence on the effect of abstention."""
     model, code = str(row["model"]), "abstention"
-    name, accuracy = quote_if_ambiguous(model), as_estimate(row["accuracy"])
+    name, accuracy = formatting.quote_if_ambiguous(model), as_estimate(row["accuracy"])
     before = as_estimate(row["accuracy_of_all"])
     coverage = as_estimate(row["coverage"]).value
     if coverage is None or before.value is None:
@@ -313,11 +306,14 @@ def _abstention_answer(row: Row, level: float) -> Answer:
     ends = f"of {_format_threshold(row['low'])} or more"
     if row["high"] is not None:
         ends = f"from {_format_threshold(row['low'])} to below {_format_threshold(row['high'])}"
-    text = f"{name} abstains on {format_percent(1 - coverage)}% of the rows (scores {ends}). "
+    share = formatting.format_percent(1 - coverage)
+    text = f"{name} abstains on {share}% of the rows (scores {ends}). "
     text += f"Accuracy of the other rows is {_format_estimate(accuracy, level)}, of all rows "
-    text += f"{format_number(before.value)}."
+    text += f"{formatting.format_number(before.value)}."
     if costs:
-        cost, old = (format_number(float(str(row[key]))) for key in ("cost", "cost_of_all"))
+        cost, old = (
+            formatting.format_number(float(str(row[key]))) for key in ("cost", "cost_of_all")
+        )
         text += f" Mean cost per row is {cost}, compared with {old} without abstention."
     return Answer(code, text, (model,), "accuracy", accuracy.value, accuracy.low, accuracy.high)
 
@@ -326,11 +322,11 @@ def _format_estimate(one: Estimate, level: float) -> str:
     """Write a value with its confidence interval."""
     if one.value is None:
         return "undefined" if one.reason != "infinite" else "infinite"
-    return with_interval(one.value, one.low, one.high, level)
+    return formatting.with_interval(one.value, one.low, one.high, level)
 
 
 def _format_threshold(cut: object) -> str:
-    return format_exact(float(str(cut)))
+    return formatting.format_exact(float(str(cut)))
 
 
 def check_scores_available(
