@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import clfeval
+from clfeval.document import Estimate
 from clfeval.errors import DataError, UsageError
 from clfeval.tables.layouts.counts_file import METADATA
 from tests.counts.test_counts_file import table_of
@@ -58,7 +59,9 @@ def test_no_small_count_is_in_the_file_nor_follows_from_it(
     for _, mine in found.group_by("model", *slices):
         for truth in (True, False):
             ends = mine.filter(truth=truth).sort("lo")["lo", "hi"].rows()
-            assert all(high < low for (_, high), (low, _) in pairwise(ends))
+            # runs of buckets may have the same number of four digits in common
+            assert all(low > high_before if scores else low >= low_before and high >= high_before
+                       for (low_before, high_before), (low, high) in pairwise(ends))  # fmt: skip
     of_class = found.group_by("model", "truth", *slices).agg(pl.col("n").sum())
     assert of_class.group_by("truth", *slices).agg(pl.col("n").n_unique())["n"].max() == 1
     shown = found.filter(model=found["model"][0])
@@ -78,14 +81,15 @@ def test_labels_are_told_where_both_sides_have_enough_rows(tmp_path: Path) -> No
     runs = {name: sorted(found.filter(model=name).select("truth", "n").rows()) for name in "abc"}
     assert runs == {"a": [(False, 8), (False, 20), (True, 5), (True, 7)],
                     "b": [(False, 28), (True, 12)], "c": [(False, 28), (True, 12)]}  # fmt: skip
-    result = clfeval.report(place)
+    result = clfeval.report(place, measure="mutual_information")
     cells = {(row["model"], row["truth"], row["predicted"]): row["rows"]
              for row in result.tables["confusion"]}  # fmt: skip
     assert cells == {("a", "yes", "yes"): 7, ("a", "yes", "no"): 5, ("a", "no", "yes"): 8,
                      ("a", "no", "no"): 20}  # fmt: skip
     of = {(row["model"], row["measure"]): row["value"] for row in result.tables["measures"]}
     assert of["a", "sensitivity"].value == pytest.approx(7 / 12)
-    assert [of[name, "sensitivity"].reason for name in "bc"] == ["hidden_counts"] * 2
+    assert [of[name, "sensitivity"] for name in "bc"] == [Estimate(0.5, 0, 1)] * 2  # 0 to 12 of 12
+    assert [of[name, "mutual_information"].reason for name in "bc"] == ["hidden_counts"] * 2
     # 7 x 20 pairs of positives above and negatives below; the others lie in one run or reversed
     low, high = 7 * 20 / 336, (12 * 28 - 5 * 8) / 336
     assert of["a", "roc_auc"].value == pytest.approx((low + high) / 2)
@@ -145,6 +149,9 @@ def test_what_hidden_counts_cannot_answer_is_refused(tmp_path: Path) -> None:
         result.check(fail_under={"many:calibration_slope": 0.5})
     with pytest.raises(UsageError, match="groups of equal size"):
         clfeval.count(table, positive="yes", min_cell=5, model="few", by="many:4")
+    crossed = table.with_columns(age=pl.col("few"))
+    with pytest.raises(UsageError, match="takes one by"):
+        clfeval.count(crossed, positive="yes", min_cell=5, model="many", by=["age:0.5,0.9", "rule"])
     with pytest.raises(UsageError, match="at least 3"):
         clfeval.count(table, positive="yes", min_cell=2)
     with pytest.raises(UsageError, match="cannot be combined"):
@@ -181,6 +188,7 @@ def test_rows_of_small_slices_are_not_told(tmp_path: Path) -> None:
     result.save(place := tmp_path / "x.counts.parquet")
     said = result.to_dict()
     assert (said["summary"]["rows"], said["inputs"][0]["rows"]) == (100, 100)
+    assert "left out: fewer than 5 rows." in result.answer[0].text
     assert json.loads(pl.read_parquet_metadata(place)[METADATA])["rows"] == 100
     low, high = json.loads(pl.read_parquet_metadata(place)[METADATA])["uncut"]["odds"]
     assert low < table["odds"][3:].min() < table["odds"][3:].max() < high
@@ -190,6 +198,21 @@ def test_rows_of_small_slices_are_not_told(tmp_path: Path) -> None:
     assert row["measure"] == "roc_auc"
     assert abs(row["value"].value - exact.value) <= row["bound"]
     assert any("left out" in note.message for note in found.warnings)
+
+
+def test_a_limit_of_an_interval_is_judged_on_its_safe_side(tmp_path: Path) -> None:
+    """The interval of the rows is within it, and may end two bounds before it does."""
+    hidden_counts(
+        table_of(np.random.default_rng(5), 500).drop("site"), tmp_path / "x.counts.parquet"
+    )
+    result = clfeval.report(tmp_path / "x.counts.parquet")
+    row = next(row for row in result.tables["measures"]
+               if (row["model"], row["measure"]) == ("many", "roc_auc"))  # fmt: skip
+    low, off = row["value"].low, row["bound"]
+    assert result.check(fail_under={"many:roc_auc.low": low - 1e-6}).passed
+    assert not result.check(fail_under={"many:roc_auc.low": low + 2 * off + 1e-6}).passed
+    with pytest.raises(DataError, match="known within"):
+        result.check(fail_under={"many:roc_auc.low": low + off})
 
 
 def test_a_model_is_not_first_whose_rank_is_unknown(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ class CountOptions:
     ] = None  # fmt: skip
     min_cell: Annotated[
         int | None,
-        Opt("Count neighbouring scores together, so that no count is below N (3 or more).", COUNTS,
+        Opt("Count neighbouring scores together: no count is below N, 3 or more.", COUNTS,
             metavar="N", least=3, outside="is not a whole number of at least 3"),
     ] = None  # fmt: skip
 

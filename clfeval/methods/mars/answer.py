@@ -204,9 +204,9 @@ def _best_pair_answer(
         p = sign_test_p(counts, together & ~mine, mine & ~together)
         chance = ", not significant" if len(pairs) * p > 1 - options.level else ""
     found, flagged = (float(str(row[name])) for name in ("covered", "effort"))
-    best = " + ".join(map(formatting.quote_if_ambiguous, names))
+    both = " + ".join(map(formatting.quote_if_ambiguous, names))
     text = (
-        f"The best pair on these rows, {best}, detects "
+        f"The best pair on these rows, {both}, detects "
         f"{found:,.10g} ({_format_count(gained - lost, counts)} more than {alone}{chance}) and "
         f"{_flagging_phrase(f'{flagged:,.10g}', options.target, one=True)}"
     )

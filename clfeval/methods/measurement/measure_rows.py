@@ -180,7 +180,7 @@ def label_measure_rows(
         for name, every in found.items():
             value = none if model in uncut and name not in of_truth else every[i]
             if (label, model) in unknown and name not in of_truth:
-                value = _between(every[i :: len(who)], name)
+                value = _middle_of_extremes(every[i :: len(who)], name)
             rows.append(measure_row(label, model, name, value))
     return rows
 
@@ -198,7 +198,7 @@ def _extreme_tables(
             for i, (a, b) in enumerate(((0, 0), (p, 0), (0, n), (p, n)))}  # fmt: skip
 
 
-def _between(extremes: Sequence[MeasureEstimate], name: str) -> MeasureEstimate:
+def _middle_of_extremes(extremes: Sequence[MeasureEstimate], name: str) -> MeasureEstimate:
     """Return the middle of the values of a measure of extreme tables, with limits around all."""
     found = [one.value for one in extremes]
     values = [one.value for one in found if one.value is not None]

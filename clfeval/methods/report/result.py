@@ -101,6 +101,7 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         what = f"{flag} needs all counts, but small ones are hidden"
         hint = "leave it out, or count the tables without --min-cell"
         raise UsageError.new(what, "needs-predictions", hint=hint)
+    comparisons.check_reference(sample.slices[None].models, options, same_rows=patterns is not None)
     if options.uses_thresholds:
         from clfeval.methods.report.threshold_rules import check_scores_available
 
@@ -160,9 +161,10 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
                   for row in firsts]  # fmt: skip
     if len(sample.slices) > 1:
         of_slices, others = slice_test_measures(asked), slice_complements(sample)
-        beside = scored.beside | dict(
+        # bounds of the rows inside and outside a slice add up: hidden counts are not compared
+        beside = {} if hidden else scored.beside | dict(
             label_complement_estimates(sample, others, of_slices, options.interval_settings)
-        )
+        )  # fmt: skip
         sizes = slice_sizes(sample, others)
 
         def retest(
@@ -180,8 +182,6 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         inside = comparisons.slice_label_estimates(
             sample.patterns, held, lead, options, partial(label_estimates, without=uncut)
         )
-        if hidden:  # bounds of the rows inside and outside a slice add up
-            beside, retest = {}, lambda *_: {}
         found_slices, more_rows, told = SliceEstimates(
             slice_values(judged), of_slices, sizes, options.confidence, sample.facets
         ).results(
