@@ -27,7 +27,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # from the golden ratio
 _LEAST_AT_ONCE = 2**15  # rows from which on two models are computed in parallel
-_MOST_AT_ONCE = 25_000_000  # rows times models that fit in memory
+_MOST_AT_ONCE = 19_000_000  # rows times models that fit in memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
