@@ -21,7 +21,7 @@ from clfeval.counts.classes import (
     read_probability_rows,
 )
 from clfeval.counts.evaluated_rows import EvaluatedRows, JointCounts, joint_counts
-from clfeval.counts.files import bucketed_scores, has_many_scores
+from clfeval.counts.files import bucketed_scores, count_table, has_many_scores
 from clfeval.counts.group_rows import group_rows
 from clfeval.counts.invalid_rows import (
     PatternCheck,
@@ -40,10 +40,11 @@ from clfeval.document import InputFile
 from clfeval.errors import bad_option
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ModelColumns, Predictions
+from clfeval.tables.engines import counts_only
 from clfeval.tables.frames import collect, engine_errors, nw
 from clfeval.tables.input import Input
-from clfeval.tables.layouts.counts_file import COUNTS_FILE
-from clfeval.tables.scan import scan
+from clfeval.tables.layouts.counts_file import COUNTS_FILE, counts_as_table
+from clfeval.tables.scan import TableFile, scan
 
 S = TypeVar("S")
 FEW = 1 << 14  # rows of a statistic that is cached, at most
@@ -283,6 +284,9 @@ def count_predictions(
         if top is not None:
             raise bad_option("--top needs rows, but the table holds counts", "leave it out")
         return PredictionCounts(**read_counts(opened))
+    elsewhere = counts_only(opened.files[0].native, opened.roles)
+    if top is not None and elsewhere:
+        raise bad_option("--top needs rows, which stay in the engine", "leave --engine out")
     if top is not None and opened.roles.threshold:
         raise bad_option("--top and --threshold cannot be combined")
     try:
@@ -291,6 +295,8 @@ def count_predictions(
         )
         if counted.roles.scores not in (None, EXACT):
             _ = counted.bits  # raises where buckets are impossible
+        if elsewhere:
+            return _as_stored(counted, opened)
         if top is None:
             return counted
         cuts, highest = find_top_rows(counted.kept, top, counted.patterns.rows)
@@ -299,6 +305,14 @@ def count_predictions(
         return _count_patterns(settled, any_range=True, top=highest)
     except engine_errors() as error:
         raise settings.convert_read_error(opened.files, error) from error
+
+
+def _as_stored(counted: PredictionCounts, opened: Predictions) -> PredictionCounts:
+    """Return the counts as if they were read from a file: rows stay where they are."""
+    table, about = count_table(counted)
+    native = nw.from_native(table.lazy())
+    file = TableFile(opened.files[0].name, tuple(table.columns), native=native)
+    return PredictionCounts(**read_counts(counts_as_table((file,), about, opened.roles), [about]))
 
 
 def _count_patterns(

@@ -82,7 +82,7 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     """Return a row for each combination of slice values, truth and score, or bucket, of a model."""
     rows, score = concatenate_frames(counted.kept.frames(scores=(i,), by=True)), nw.col(f"s{i}")
     model, weighted = counted.models[i].name, counted.kept.settled.columns.weight is not None
-    rows_of = nw.col("w").cast(nw.Int64).sum() if weighted else nw.len().alias("w")
+    rows_of = nw.col("w").cast(nw.Int64).sum().cast(nw.Int64) if weighted else nw.len().alias("w")
     if counted.bits is None:
         table = collect(rows.group_by("t", f"s{i}", *by).agg(rows_of))
         scores = table[f"s{i}"].to_numpy()
@@ -94,8 +94,8 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     rows = with_buckets(rows, f"s{i}", counted.bits, counted.thresholds[model], least)
     if weighted:
         rows = rows.with_columns(nw.col("d1", "d2") * nw.col("w").cast(nw.Int64))
-    sums = (rows_of, nw.col("d1").sum().alias("m1"), nw.col("d2").sum().alias("m2"),
-            score.min().alias("lo"), score.max().alias("hi"))  # fmt: skip
+    sums = [rows_of, score.min().alias("lo"), score.max().alias("hi")]
+    sums += [nw.col(f"d{i}").sum().cast(nw.Int64).alias(f"m{i}") for i in (1, 2)]
     # a single number is grouped faster than two
     rows = rows.with_columns(key=2 * nw.col("key") + nw.col("t").cast(nw.Int64))
     table = collect(rows.group_by("key", *by).agg(*sums))

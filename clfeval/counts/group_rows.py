@@ -192,15 +192,30 @@ def score_columns(model: ModelColumns, types: Types) -> list[nw.Expr]:
     Scores of 32 bits become their shortest decimals, as in CSV; -0 becomes 0.
     """
 
-    def number(name: str) -> nw.Expr:
-        score = nw.col(name)
-        return (score.cast(nw.String) if types[name] == nw.Float32 else score).cast(nw.Float64)
-
-    scores = list(map(number, model.columns))
+    scores = [shortest_decimals(nw.col(name)) if types[name] == nw.Float32 else
+              nw.col(name).cast(nw.Float64) for name in model.columns]  # fmt: skip
     if model.shares:
         total = reduce(add, scores)
         scores = [score / total for score in scores]
     return [nw.when(score == 0).then(nw.lit(0.0)).otherwise(score) for score in scores]
+
+
+def shortest_decimals(single: nw.Expr) -> nw.Expr:
+    """Return numbers of 32 bits as those of 64 bits nearest to their shortest decimals, as in CSV.
+
+    Of 6 to 9 digits the fewest that are rounded to the number; below 1e-12 and from 1e6 on the
+    number itself. Every operation is correctly rounded, so that every engine has the same numbers.
+    """
+    found = x = single.cast(nw.Float64)
+    size, power = x.abs(), nw.lit(0.0)
+    for place in range(-12, 6):  # 6 digits are whole multiples of 1 / power
+        power = nw.when(size >= 10.0**place).then(nw.lit(10.0 ** (5 - place))).otherwise(power)
+    for more in (1e3, 1e2, 10.0, 1.0):
+        # polars divides by a single number by multiplying with its inverse, which is not exact
+        near = (size * (power * more) + 0.5).floor() / (power * more + size * 0.0)
+        near = nw.when(x < 0).then(-near).otherwise(near)
+        found = nw.when(near.cast(nw.Float32) == single).then(near).otherwise(found)
+    return found
 
 
 def most_probable_class(model: ModelColumns) -> nw.Expr:

@@ -36,8 +36,9 @@ class StoredRows(EvaluatedRows):
 
     def frames(self, **_: Any) -> Any:
         """Raise UsageError: there are no rows."""
-        what = f"this needs rows, but {self.settled.name} holds counts"
-        raise UsageError.new(what, "needs-predictions", hint="give the table of predictions")
+        what = f"this needs rows, but of {self.settled.name} there are counts only"
+        hint = "give the table of predictions, without --engine"
+        raise UsageError.new(what, "needs-predictions", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,10 +57,16 @@ class StoredCounts:
     unknown: Mapping[tuple[str | None, str], tuple[int, int]]
 
 
-def read_counts(opened: Predictions) -> dict[str, Any]:
-    """Read counts files, and add their counts; return the fields of `PredictionCounts`."""
+def read_counts(
+    opened: Predictions, abouts: Sequence[Mapping[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Read counts files, and add their counts; return the fields of `PredictionCounts`.
+
+    abouts: their descriptions, where they are not in the files.
+    """
     roles, columns = opened.roles, opened.columns
-    abouts = [read_description(file) or {} for file in opened.files]
+    if abouts is None:
+        abouts = [read_description(file) or {} for file in opened.files]
     about: dict[str, Any] = {**abouts[0], "uncut": {**abouts[0]["uncut"]}}
     for more in abouts[1:]:
         about["classes"] = sorted({*about["classes"], *more["classes"]}, key=natural_sort_key)

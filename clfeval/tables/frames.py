@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib import import_module
@@ -38,8 +39,13 @@ if not TYPE_CHECKING:
 
 
 def engine_errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions of the engines (polars, narwhals) for an invalid table."""
-    return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError
+    """Return the exceptions of the engines that are in use for an invalid table."""
+    names = (("duckdb", "Error"), ("pyspark.errors", "PySparkException"),
+             ("py4j.protocol", "Py4JError"), ("grpc", "RpcError"))  # fmt: skip
+    used: list[type[Exception]] = [
+        getattr(sys.modules[module], name) for module, name in names if module in sys.modules
+    ]
+    return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError, *used
 
 
 Frame: TypeAlias = "nw.LazyFrame[Any]"

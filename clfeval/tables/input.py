@@ -27,6 +27,7 @@ from clfeval.records import dataclass, field, replace
 Kind = Literal["label", "score"]
 Missing = Literal["error", "drop"]
 LayoutName = Literal["wide", "long", "probabilities", "counts"]
+Engine = Literal["polars", "duckdb", "spark"]
 Format = Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"]
 
 DEFAULT_THRESHOLD = 0.5
@@ -62,6 +63,15 @@ def _thresholds(flag: str, given: Any) -> dict[str | None, float]:
         if not math.isfinite(value):
             raise bad_option(f"{flag} {value} is not a finite number")
     return chosen
+
+
+def _parse_settings(flag: str, texts: Sequence[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    for text, (key, sign, _) in zip(texts, pairs, strict=True):
+        if not (key and sign):
+            hint = f"for example {flag} spark.executor.memory=4g"
+            raise bad_option(f"{flag} {text}: KEY=VALUE is needed", hint)
+    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -112,6 +122,19 @@ class Input:
             metavar="exact|buckets[:M]",
             accept=_score_kind, signed="scores"),
     ] = None  # fmt: skip
+    engine: Annotated[
+        Engine | None,
+        Opt("Where rows are read: of duckdb and spark only counts arrive here.", READING),
+    ] = None
+    spark_remote: Annotated[
+        str | None, Opt("Server of Spark: sc://HOST:PORT.", READING, metavar="URL")
+    ] = None
+    spark_conf: Annotated[
+        Mapping[str, str],
+        Opt("Setting of the Spark session; repeat.", READING, metavar="KEY=VALUE",
+            parse=_parse_settings, accept=lambda _, given: dict(given or {}),
+            takes=Mapping[str, str]),
+    ] = field(default_factory=dict)  # fmt: skip
     dry_run: Annotated[
         bool, Opt("Show how the table is read and what is ambiguous; compute nothing.", READING)
     ] = False

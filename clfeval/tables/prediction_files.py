@@ -36,6 +36,7 @@ from clfeval.tables.column_guesses import (
     spell_as_truth,
 )
 from clfeval.tables.columns import ColumnPeek, Columns, Layout, Predictions, peek_columns
+from clfeval.tables.engines import open_in_engine, reads_elsewhere
 from clfeval.tables.frames import nw
 from clfeval.tables.input import (
     FILE_NAME,
@@ -332,6 +333,9 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     if not paths:
         yield (row_selection.filtered_rows(file_of_frame(tables, FRAME), said.where),)
         return
+    if reads_elsewhere(paths, said):
+        yield (row_selection.filtered_rows(open_in_engine(paths, said), said.where),)
+        return
     with open_sources(paths, said) as sources, invalid_cells.converting_engine_errors(sources):
         files = tuple(map(open_source, sources))
         if not are_counts_files(files):
@@ -350,6 +354,8 @@ def open_predictions(
     """
     roles = roles.folded()
     if roles.join is not None:
+        if roles.engine not in (None, "polars"):
+            raise bad_option("--join and --engine cannot be combined", "join the tables there")
         with open_joined(tables, roles) as whole:
             yield whole
         return

@@ -21,7 +21,7 @@ from clfeval.errors import (
 )
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnPeek
-from clfeval.tables.frames import in_polars, nw, pl
+from clfeval.tables.frames import in_polars, nw
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
@@ -30,7 +30,7 @@ _TOKEN = (
     r"""\s*(?:(?P<text>'[^']*')|(?P<quoted>"[^"]*")|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))"""
     r"""|(?P<sign><=|>=|!=|<>|==|[=<>(),])|(?P<word>[^\W\d][\w.]*))"""
 )
-_SIGNS: Mapping[str, Callable[[pl.Expr, Any], pl.Expr]]
+_SIGNS: Mapping[str, Callable[[Any, Any], Any]]
 _SIGNS = {"=": eq, "==": eq, "!=": ne, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 EXAMPLE = "\"split = 'test' and age >= 18\""
 MAX_VALUES_LISTED = 5  # values of a column in an error
@@ -41,13 +41,17 @@ _PARTS = TRAIN | TEST | {"val", "valid", "validation", "dev", "holdout", "eval"}
 
 @dataclass(slots=True)
 class RowFilter:
-    """A condition as a polars expression, with the columns it names in order."""
+    """A condition as an expression, with the columns it names in order.
+
+    types: of the columns, where rows are not in polars, which converts texts that are no numbers.
+    """
 
     text: str
+    types: Mapping[str, Any] | None = None
     columns: dict[str, None] = field(default_factory=dict)
     _left: list[tuple[str, str]] = field(default_factory=list)
 
-    def parse(self) -> pl.Expr:
+    def parse(self) -> Any:
         """Return the condition as an expression; UsageError for invalid syntax."""
         place, text, token = 0, self.text.rstrip(), re.compile(_TOKEN, re.ASCII)
         while place < len(text):
@@ -70,19 +74,19 @@ class RowFilter:
             return self._left.pop(0)[1]
         return None
 
-    def _any(self) -> pl.Expr:
+    def _any(self) -> Any:
         condition = self._all()
         while self._take("or"):
             condition |= self._all()
         return condition
 
-    def _all(self) -> pl.Expr:
+    def _all(self) -> Any:
         condition = self._keep()
         while self._take("and"):
             condition &= self._keep()
         return condition
 
-    def _keep(self) -> pl.Expr:
+    def _keep(self) -> Any:
         if self._take("not"):
             return ~self._keep()
         if self._take("("):
@@ -107,12 +111,18 @@ class RowFilter:
             raise self._refused("a parenthesis is not closed")
         return ~condition if other else condition
 
-    def _compared(self, name: str, sign: str) -> pl.Expr:
+    def _compared(self, name: str, sign: str) -> Any:
         kind, value = self._left.pop(0) if self._left else ("", "")
+        if kind not in ("number", "text"):
+            raise self._refused(f"a number or a text in single quotes is missing after '{name}'")
+        if self.types is not None:
+            number = name in self.types and self.types[name].is_numeric()
+            if kind == "number" and not number:
+                raise self._refused(f"'{name}' holds texts: quote {value}")
+            column = nw.col(name).cast(nw.Float64 if kind == "number" else nw.String)
+            return _SIGNS[sign](column, float(value) if kind == "number" else value[1:-1])
         if kind == "number":
             return _SIGNS[sign](column_as_number(name), float(value))
-        if kind != "text":
-            raise self._refused(f"a number or a text in single quotes is missing after '{name}'")
         return _SIGNS[sign](column_as_text(name), value[1:-1])
 
 
@@ -129,6 +139,12 @@ def filtered_rows(file: TableFile, where: str | None) -> TableFile:
     if file.head is not None:
         text = scan(file, dict.fromkeys(file.columns, "text"))
     assert text is not None
+    if not text.implementation.is_polars() and not text.implementation.is_pandas_like():
+        some = text.filter(RowFilter(where, text.collect_schema()).parse())
+        if not len(some.head(1).collect()):
+            what = f"no row matches {format_option('--where', where)}"
+            raise DataError.new(what, "empty-table", file.name)
+        return replace(file, native=some)
     frame, first = in_polars(text), file.head.header_row + 1 if file.head else 1
     kept = (frame if file.numbered else frame.with_row_index(ROW, offset=first)).filter(condition)
     if kept.select(ROW).head(1).collect().is_empty():

@@ -112,11 +112,18 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
         what = f"its positive class is '{about['positive']}', not '{roles.positive}'"
         hint = "count the table with the other --positive"
         raise DataError.new(what, "unknown-positive", first, hint=hint)
-    names = [(one["name"], one["kind"]) for one in about["models"]]
-    models = tuple(ModelColumns(name, kind, (name,)) for name, kind in names)
     if by_file and about["facets"] not in ([], [[FILE]]):
         what = f"--by file: {first} has slices already"
         raise UsageError.new(what, "bad-option", hint="leave it out, or count without --by")
+    return counts_as_table(files, about, roles)
+
+
+def counts_as_table(
+    files: tuple[TableFile, ...], about: Mapping[str, Any], roles: Input
+) -> Predictions:
+    """Return counts as an opened table; about: what all files say of themselves."""
+    names, by_file = [(one["name"], one["kind"]) for one in about["models"]], roles.by == (FILE,)
+    models = tuple(ModelColumns(name, kind, (name,)) for name, kind in names)
     facets = ((FILE,),) if by_file else tuple(map(tuple, about["facets"]))
     columns = Columns("truth", models=models, facets=facets)
     roles = replace(roles, by=(FILE,) if by_file else tuple(about["by"]), missing=about["missing"],

@@ -1,0 +1,171 @@
+"""Tables read by an engine where they are (polars, DuckDB, Spark), by folder or name."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+from clfeval.errors import DataError, UsageError
+from clfeval.tables.frames import Frame, engine_errors, nw, pl
+from clfeval.tables.input import Input
+from clfeval.tables.scan import TableFile, check_names
+
+DATABASES = (".duckdb", ".ddb", ".db")  # suffixes of database files, before `:TABLE`
+QUIET = {
+    "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    "spark.sql.shuffle.partitions": "16",
+}  # fmt: skip
+
+
+def reads_elsewhere(paths: Sequence[str], said: Input) -> bool:
+    """Return whether an engine other than polars is asked for, or a folder is given."""
+    return said.engine not in (None, "polars") or any(map(os.path.isdir, paths))
+
+
+def open_in_engine(paths: Sequence[str], said: Input) -> TableFile:
+    """Open Parquet files, folders or a table by name as one table of an engine, columns in order.
+
+    A folder has its columns in the order of their names, as its files may differ in them; parts of
+    paths such as `site=A` are columns of text. Raises UsageError without the library of the engine,
+    DataError for what it cannot read.
+    """
+    engine = said.engine or "polars"
+    name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    openers = {"polars": _open_in_polars, "duckdb": _open_in_duckdb, "spark": _open_in_spark}
+    try:
+        frame = nw.from_native(openers[engine](paths, said)).lazy()
+        columns = tuple(frame.collect_schema().names())
+    except (OSError, *engine_errors()) as error:
+        what = f"{engine} cannot read it: {first_line(error)}"
+        raise DataError.new(what, "bad-file", name) from error
+    if not all(map(os.path.isfile, paths)) and not any(map(_is_table_name, paths)):
+        columns = tuple(sorted(columns))
+    check_names(name, columns)
+    return TableFile(name, columns, native=frame.select(*columns))
+
+
+def counts_only(frame: Frame | None, said: Input) -> bool:
+    """Return whether rows stay in an engine, from which only counts are read."""
+    engine = said.engine not in (None, "polars")
+    return frame is not None and (engine or frame.implementation.is_spark_like())
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of the message of an engine's error, without the stack of the JVM."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), repr(error))
+
+
+def _is_table_name(path: str) -> bool:
+    """Return whether a name is that of a table rather than a path: `catalog.schema.table`."""
+    words = path.rpartition(":")[2] if path.partition(":")[0].endswith(DATABASES) else path
+    plain = all(word.isidentifier() for word in words.replace("`", "").split("."))
+    return plain and not os.path.exists(path) and not path.endswith(".parquet")
+
+
+def _expand(paths: Sequence[str]) -> list[str]:
+    """Return the Parquet files of folders and patterns, in order; DataError if there are none."""
+    found = list[str]()
+    for path in paths:
+        files = [path]
+        if os.path.isdir(path):
+            files = sorted(glob.glob(f"{glob.escape(path)}/**/*.parquet", recursive=True))
+        elif not os.path.exists(path) and glob.has_magic(path):
+            files = sorted(glob.glob(path, recursive=True))
+        if not files or not all(map(os.path.exists, files)):
+            what = "no Parquet file is there"
+            raise DataError.new(what, "no-such-file", path, hint="name a file, a folder or a table")
+        found += files
+    return found
+
+
+def _open_in_polars(paths: Sequence[str], _: Input) -> pl.LazyFrame:
+    files, schema = _expand(paths), dict[str, Any]()
+    for file in files:
+        schema = {**pl.read_parquet_schema(file), **schema}
+    keys = [part.partition("=")[0] for part in files[0].split(os.sep)[:-1] if "=" in part]
+    return pl.scan_parquet(
+        files, hive_partitioning=bool(keys), hive_schema=dict.fromkeys(keys, pl.String) or None,
+        schema={name: kind for name, kind in schema.items() if name not in keys},
+        missing_columns="insert", glob=False,
+    )  # fmt: skip
+
+
+def _open_in_duckdb(paths: Sequence[str], _: Input) -> Any:
+    duckdb = _library("duckdb", "duckdb")
+    database, _sign, table = paths[0].rpartition(":")
+    found = database.endswith(DATABASES) and len(paths) == 1
+    connection = duckdb.connect(database, read_only=True) if found else duckdb.connect()
+    # it takes statistics of Parquet files, which leave NaN out, as a proof that there is none
+    connection.execute("set disabled_optimizers = 'statistics_propagation,filter_pushdown'")
+    if found:
+        return connection.table(table)
+    options = "hive_partitioning=true, hive_types_autocast=false, union_by_name=true"
+    files = ", ".join("'{}'".format(file.replace("'", "''")) for file in _expand(paths))
+    return connection.sql(f"select * from read_parquet([{files}], {options})")
+
+
+def _open_in_spark(paths: Sequence[str], said: Input) -> Any:
+    session = _spark_session(said.spark_remote, said.spark_conf)
+    if len(paths) == 1 and _is_table_name(paths[0]):
+        return session.table(paths[0])
+    local = [path if ":" in path or path.startswith("/") else os.path.abspath(path)
+             for path in paths]  # fmt: skip
+    base = [path for path in local if os.path.isdir(path)]
+    reader = session.read.option("mergeSchema", True)
+    reader = reader.option("basePath", base[0]) if len(local) == len(base) == 1 else reader
+    return reader.parquet(*local)
+
+
+def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
+    """Return the session that is running, else a new one that writes nothing to the screen."""
+    sql = _library("pyspark.sql", "spark")
+    if (running := sql.SparkSession.getActiveSession()) is not None and remote is None:
+        return running
+    builder = sql.SparkSession.builder.appName("clfeval")
+    if remote is not None:
+        builder = builder.remote(remote)
+    elif "SPARK_REMOTE" not in os.environ and "spark.master" not in conf:
+        builder = builder.master("local[*]")
+    for name, value in {**QUIET, **conf}.items():
+        builder = builder.config(name, value)
+    try:
+        with _without_chatter():
+            session = builder.getOrCreate()
+    except Exception as error:
+        hint = (
+            "Spark 4 needs Java 17 or later: install it, or name a server: --spark-remote sc://..."
+        )
+        what = f"no Spark session: {first_line(error)}"
+        raise UsageError.new(what, "no-library", hint=hint) from error
+    if remote is None:
+        session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+@contextmanager
+def _without_chatter() -> Iterator[None]:
+    """Keep the standard error of a program that starts here, such as the JVM, from the screen."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _library(name: str, extra: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        hint = f"pip install 'clfeval[{extra}]'"
+        raise UsageError.new(f"--engine {extra} needs {name}", "no-library", hint=hint) from error
