@@ -43,10 +43,11 @@ def with_buckets(
             m=nw.when(small).then(m * 2.0**step).otherwise(m),
             octave=nw.when(small).then(octave - step).otherwise(octave),
         )
-    place = ((m - 0.5) * 2.0 ** (bits + 1)).floor().clip(0, 2**bits - 1).cast(nw.Int64)
-    key = nw.when(m == 0).then(0).otherwise(octave * 2**bits + place + 1)
+    place, nearest = ((m - 0.5) * 2.0 ** (bits + 1)).floor(), (s * HUNDRED + 0.5).floor()
+    if least < 2.0**-OCTAVES:  # else m is below 1, and doubled to at least 1/2
+        place, nearest, m = place.clip(0, 2**bits - 1), nearest.clip(0, HUNDRED), m.clip(0, 1)
+    key = nw.when(m == 0).then(0).otherwise(octave * 2**bits + place.cast(nw.Int64) + 1)
     top = 2 * OCTAVES * 2**bits + 1
-    nearest = (s * HUNDRED + 0.5).floor().clip(0, HUNDRED)
     # polars divides by a constant by multiplying with its inverse, which is not exact
     beyond = (s < nearest / (nearest * 0.0 + HUNDRED)).cast(nw.Float64)
     cells = (nearest - beyond).cast(nw.Int64)
@@ -56,7 +57,6 @@ def with_buckets(
     if least < 0:
         place = nw.when(s > 1).then(top + key + 1).otherwise(place)
         place = nw.when(s < 0).then(-1 - key).otherwise(place)
-    m = m.clip(0, 1)
     return frame.with_columns(
         key=place + cells,
         d1=(m * FIXED).floor().cast(nw.Int64), d2=(m * m * FIXED).floor().cast(nw.Int64),

@@ -304,6 +304,8 @@ def count_predictions(
         settled = replace(settled, thresholds={**settled.thresholds, **cuts})
         return _count_patterns(settled, any_range=True, top=highest)
     except engine_errors() as error:
+        if elsewhere:
+            raise
         raise settings.convert_read_error(opened.files, error) from error
 
 

@@ -10,12 +10,15 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from clfeval.errors import DataError, UsageError
-from clfeval.tables.frames import Frame, engine_errors, nw, pl
+from clfeval.errors import ClfevalError, DataError, UsageError
+from clfeval.tables.frames import nw, pl
 from clfeval.tables.input import Input
 from clfeval.tables.scan import TableFile, check_names
 
 DATABASES = (".duckdb", ".ddb", ".db")  # suffixes of database files, before `:TABLE`
+# errors of Spark that a table causes
+UNREADABLE = ("AnalysisException", "ParseException", "NumberFormatException", "ArithmeticException",
+              "DateTimeException", "UnsupportedOperationException")  # fmt: skip
 QUIET = {
     "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
@@ -38,22 +41,43 @@ def open_in_engine(paths: Sequence[str], said: Input) -> TableFile:
     engine = said.engine or "polars"
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     openers = {"polars": _open_in_polars, "duckdb": _open_in_duckdb, "spark": _open_in_spark}
-    try:
-        frame = nw.from_native(openers[engine](paths, said)).lazy()
-        columns = tuple(frame.collect_schema().names())
-    except (OSError, *engine_errors()) as error:
-        what = f"{engine} cannot read it: {first_line(error)}"
-        raise DataError.new(what, "bad-file", name) from error
+    frame = nw.from_native(openers[engine](paths, said)).lazy()
+    columns = tuple(frame.collect_schema().names())
     if not all(map(os.path.isfile, paths)) and not any(map(_is_table_name, paths)):
         columns = tuple(sorted(columns))
     check_names(name, columns)
     return TableFile(name, columns, native=frame.select(*columns))
 
 
-def counts_only(frame: Frame | None, said: Input) -> bool:
-    """Return whether rows stay in an engine, from which only counts are read."""
-    engine = said.engine not in (None, "polars")
-    return frame is not None and (engine or frame.implementation.is_spark_like())
+@contextmanager
+def engine_failures(name: str, engine: str) -> Iterator[None]:
+    """Say in one line that an engine counts, and raise its errors as those of clfeval.
+
+    DataError for a table that it cannot read, UsageError for a session that is lost.
+    """
+    shown = engine == "spark" and sys.stderr.isatty()
+    try:
+        if shown:
+            sys.stderr.write(f"spark counts {name} ...\r")
+        yield
+    except ClfevalError:
+        raise
+    except Exception as error:
+        what = f"{engine} cannot read it: {first_line(error)}"
+        if engine != "spark" or type(error).__name__ in UNREADABLE:
+            raise DataError.new(what, "bad-file", name) from error
+        what, hint = f"spark failed: {first_line(error)}", "start it again; nothing was written"
+        raise UsageError.new(what, "engine-failed", name, hint=hint) from error
+    finally:
+        if shown:
+            sys.stderr.write("\033[K")
+
+
+def counts_only(frame: Any, said: Input) -> bool:
+    """Return whether the rows of a frame stay in an engine, from which only counts are read."""
+    native = frame.to_native() if hasattr(frame, "to_native") else frame
+    spark = type(native).__module__.partition(".")[0] == "pyspark"
+    return frame is not None and (said.engine not in (None, "polars") or spark)
 
 
 def first_line(error: BaseException) -> str:

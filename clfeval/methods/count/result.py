@@ -41,7 +41,8 @@ def count_result(
         rows.append({
             "model": model.name, "kind": "labels" if model.kind == "label" else "scores",
             "threshold": counted.thresholds[model.name],
-            "distinct_scores": mine["key"].n_unique() if mine["lo"].equals(mine["hi"]) else None,
+            "distinct_scores": mine["key"].n_unique()
+            if len(mine) and mine["lo"].equals(mine["hi"]) else None,
             "counts": len(mine),
         })  # fmt: skip
     # combined predictions, or one model: each has all rows
