@@ -18,6 +18,7 @@ from clfeval.counts.group_rows import (
     predicts_positive,
     score_column,
     score_columns,
+    with_shortest_decimals,
 )
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError
@@ -151,10 +152,13 @@ class EvaluatedRows:
             picked["c"] = nw.col(columns.cluster)
         found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
         frames = []
-        for frame in found:
+        of = [columns.models[i] for i in (*scores, *([] if shares is None else [shares]))]
+        for one in found:
+            frame = self._among(one, target)
+            frame = with_shortest_decimals(frame, [name for model in of for name in model.columns])
             truth = _one_of(frame, columns.truth, self.positive_values)
             said = self._predictions(frame, votes, scores, labels, shares)
-            frames.append(self._among(frame, target).select(t=truth, **picked, **said))
+            frames.append(frame.select(t=truth, **picked, **said))
         return frames
 
     def _predictions(
@@ -169,14 +173,14 @@ class EvaluatedRows:
             else:
                 said[f"v{i}"] = predicts_positive(model, settled, types)
         for i in scores:
-            said[f"s{i}"] = score_column(settled.columns.models[i], settled.positive, types)
+            said[f"s{i}"] = score_column(settled.columns.models[i], settled.positive)
         for i in labels:
             model = settled.columns.models[i]
             said[f"y{i}"] = (
                 nw.col(model.columns[0]) if model.kind == "label" else most_probable_class(model)
             )
         if shares is not None:
-            each = score_columns(settled.columns.models[shares], types)
+            each = score_columns(settled.columns.models[shares])
             said |= {f"p{k}": score for k, score in enumerate(each)}
         return said
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -173,7 +173,16 @@ def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
     picked = [expression.alias(name) for name, expression in {**keys, **values}.items()]
     with catch_warnings():  # pandas warns that simpler sums were faster
         simplefilter("ignore", UserWarning)
-        return collect(frame.select(*picked).group_by(*keys).agg(*sums))
+        table = collect(frame.select(*picked).group_by(*keys).agg(*sums))
+    for i, model in enumerate(what.models if frame.implementation.is_duckdb() else ()):
+        if model.kind != "label" and any(one != one for one in table[f"hi{i}"].to_list() if one):
+            problem = "DuckDB takes NaN for a number, as statistics of Parquet files leave it out"
+            hint = (
+                "set disabled_optimizers = 'statistics_propagation,filter_pushdown', or give the "
+            )
+            raise DataError.new(problem, "bad-number", settled.name, None, model.columns[0],
+                                hint=f"{hint}path and --engine duckdb")  # fmt: skip
+    return table
 
 
 def score_column_name(model: ModelColumns, positive: str | None) -> str:
@@ -181,41 +190,45 @@ def score_column_name(model: ModelColumns, positive: str | None) -> str:
     return model.columns[model.classes.index(str(positive)) if model.kind == "classes" else 0]
 
 
-def score_column(model: ModelColumns, positive: str | None, types: Types) -> nw.Expr:
+def score_column(model: ModelColumns, positive: str | None) -> nw.Expr:
     """Return the expression of the score of the positive class."""
-    return score_columns(model, types)[model.columns.index(score_column_name(model, positive))]
+    return score_columns(model)[model.columns.index(score_column_name(model, positive))]
 
 
-def score_columns(model: ModelColumns, types: Types) -> list[nw.Expr]:
-    """Return the expressions of the scores in every column of a model.
-
-    Scores of 32 bits become their shortest decimals, as in CSV; -0 becomes 0.
-    """
-
-    scores = [shortest_decimals(nw.col(name)) if types[name] == nw.Float32 else
-              nw.col(name).cast(nw.Float64) for name in model.columns]  # fmt: skip
+def score_columns(model: ModelColumns) -> list[nw.Expr]:
+    """Return the expressions of the scores in every column of a model; -0 becomes 0."""
+    scores = [nw.col(name).cast(nw.Float64) for name in model.columns]
     if model.shares:
         total = reduce(add, scores)
         scores = [score / total for score in scores]
     return [nw.when(score == 0).then(nw.lit(0.0)).otherwise(score) for score in scores]
 
 
-def shortest_decimals(single: nw.Expr) -> nw.Expr:
-    """Return numbers of 32 bits as those of 64 bits nearest to their shortest decimals, as in CSV.
+def with_shortest_decimals(frame: Frame, names: Iterable[str]) -> Frame:
+    """Return columns of 32 bits as 64 bits nearest to their shortest decimals, as in CSV.
 
     Of 6 to 9 digits the fewest that are rounded to the number; below 1e-12 and from 1e6 on the
     number itself. Every operation is correctly rounded, so that every engine has the same numbers.
     """
-    found = x = single.cast(nw.Float64)
-    size, power = x.abs(), nw.lit(0.0)
-    for place in range(-12, 6):  # 6 digits are whole multiples of 1 / power
-        power = nw.when(size >= 10.0**place).then(nw.lit(10.0 ** (5 - place))).otherwise(power)
-    for more in (1e3, 1e2, 10.0, 1.0):
-        # polars divides by a single number by multiplying with its inverse, which is not exact
-        near = (size * (power * more) + 0.5).floor() / (power * more + size * 0.0)
-        near = nw.when(x < 0).then(-near).otherwise(near)
-        found = nw.when(near.cast(nw.Float32) == single).then(near).otherwise(found)
-    return found
+    types = frame.collect_schema()
+    names = [name for name in names if types[name] == nw.Float32]
+    if not names:
+        return frame
+    x, power, found = (nw.col(f"__clfeval_{name}") for name in ("x", "power", "found"))
+    for name in names:
+        single = nw.col(name)
+        both = {"__clfeval_x": single.cast(nw.Float64), "__clfeval_found": single.cast(nw.Float64)}
+        frame, each = frame.with_columns(**both), nw.lit(0.0)
+        for place in range(-12, 6):  # 6 digits are whole multiples of 1 / power
+            each = nw.when(x.abs() >= 10.0**place).then(nw.lit(10.0 ** (5 - place))).otherwise(each)
+        frame = frame.with_columns(__clfeval_power=each)
+        for more in (1e3, 1e2, 10.0, 1.0):
+            # polars divides by a single number by multiplying with its inverse, which is not exact
+            near = (x * (power * more) + 0.5).floor() / (power * more + x * 0.0)
+            near = nw.when(near.cast(nw.Float32) == single).then(near).otherwise(found)
+            frame = frame.with_columns(__clfeval_found=near)
+        frame = frame.with_columns(found.alias(name))
+    return frame.select(*types.names())
 
 
 def most_probable_class(model: ModelColumns) -> nw.Expr:
@@ -232,7 +245,7 @@ def predicts_positive(model: ModelColumns, settled: CountSettings, types: Types)
     name = score_column_name(model, settled.positive)
     if threshold == threshold:
         if model.shares:
-            return score_column(model, settled.positive, types) >= threshold
+            return score_column(model, settled.positive) >= threshold
         single = types[name] == nw.Float32
         cut = float32_threshold(threshold) if single else threshold
         return nw.col(name).cast(nw.Float64) >= cut

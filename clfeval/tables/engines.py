@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -149,6 +150,7 @@ def _open_in_spark(paths: Sequence[str], said: Input) -> Any:
 def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
     """Return the session that is running, else a new one that writes nothing to the screen."""
     sql = _library("pyspark.sql", "spark")
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     if (running := sql.SparkSession.getActiveSession()) is not None and remote is None:
         return running
     builder = sql.SparkSession.builder.appName("clfeval")

@@ -1,0 +1,260 @@
+"""DuckDB and Spark make the same counts as polars, and say in one line what they cannot do."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import narwhals as nw
+import numpy as np
+import polars as pl
+import pytest
+
+import clfeval
+from clfeval.counts import files
+from clfeval.counts.group_rows import with_shortest_decimals
+from clfeval.errors import ClfevalError, DataError, UsageError
+from clfeval.tables import engines
+from clfeval.tables.layouts.counts_file import METADATA
+from tests.conftest import ROOT
+from tests.process.program import clfeval as clfeval_program
+from tests.thoroughness import thinned
+
+ODD = [0.0, -0.0, 5e-324, 2.0**-1022, 1 - 2.0**-53, 1.0, 0.5, np.nextafter(0.5, 0), 0.1 + 0.2,
+       1e-300, 0.07, 0.29, 0.57, 0.58]  # fmt: skip
+ENGINES = ("polars", "duckdb", "spark")
+CLASSES = {"text": ("no", "yes"), "number": (0, 1), "boolean": (False, True)}
+SCORES = ("single", "decimal", "nan", "null", "log odds")
+KINDS = list(product(CLASSES, SCORES))
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """One session for all tests of Spark, which are in one module, so that one worker runs them."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Java is not installed, which Spark needs")
+    conf = {"spark.master": "local[2]", "spark.driver.memory": "700m",
+            "spark.sql.shuffle.partitions": "2"}  # fmt: skip
+    session = engines._spark_session(None, conf)
+    yield session
+    session.stop()
+
+
+def random_table(seed: int) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Return a table with seven slices, with a kind of truth and of scores, and options."""
+    dice, (classes, kind) = np.random.default_rng(seed), KINDS[seed % len(KINDS)]
+    n = int(dice.integers(400, 900))
+    truth, names = dice.random(n) < 0.4, CLASSES[classes]
+    chance = np.clip(0.3 * truth + dice.random(n) * 0.7, 0, 1)
+    other: pl.Series = {
+        "single": lambda: pl.Series(chance.astype(np.float32)),
+        "decimal": lambda: pl.Series([Decimal(int(one * 10**4)).scaleb(-4) for one in chance],
+                                     dtype=pl.Decimal(10, 4)),
+        "nan": lambda: pl.Series(np.where(dice.random(n) < 0.05, np.nan, chance)),
+        "null": lambda: pl.Series(chance).set(pl.Series(dice.random(n) < 0.05), None),
+        "log odds": lambda: pl.Series(dice.normal(size=n) * 8),
+    }[kind]()  # fmt: skip
+    wrong = dice.random(n) < 0.2
+    table = pl.DataFrame({
+        "truth": [names[int(one)] for one in truth],
+        "a": np.where(dice.random(n) < 0.3, dice.choice(ODD, n), chance), "b b": other,
+        "rule": [names[int(one)] for one in truth ^ wrong],
+        "site": dice.choice(["x", "y z", "01", "ä", "A", "a=b", "null"], n),
+    })  # fmt: skip
+    if seed % 2:
+        table = table.with_columns(site=pl.when(pl.Series(dice.random(n) > 0.1)).then("site"))
+    said = {"positive": {"text": "yes", "number": "1", "boolean": "true"}[classes], "by": "site",
+            "scores": "buckets:6" if seed % 2 else "exact"}  # fmt: skip
+    said["model"] = ("a", "b b", "rule")
+    if kind in ("nan", "null"):
+        said["missing"] = "drop"
+    return table, said | ({"threshold": {"b b": 0.5}} if kind == "log odds" else {})
+
+
+def written(table: pl.DataFrame, folder: Path, *, partitions: bool) -> str:
+    """Write a table as a file, or as a folder with a part of each slice, one with a column more."""
+    if not partitions:
+        table.write_parquet(folder / "t.parquet")
+        return str(folder / "t.parquet")
+    for (site,), part in table.partition_by("site", as_dict=True, include_key=False).items():
+        name = "__HIVE_DEFAULT_PARTITION__" if site is None else str(site).replace(" ", "%20")
+        place = folder / f"site={name.replace('=', '%3D')}"
+        place.mkdir()
+        part = part.with_columns(more=pl.lit("note")) if site == "x" else part
+        part.write_parquet(place / "0.parquet")
+    return str(folder)
+
+
+def counts_of(table: Any, place: Path, **said: Any) -> tuple[pl.DataFrame, str]:
+    clfeval.count(table, **said).save(place)
+    return pl.read_parquet(place), pl.read_parquet_metadata(place)[METADATA]
+
+
+@pytest.mark.parametrize("seed", thinned(range(100), range(len(KINDS))))
+def test_all_engines_make_the_same_file(seed: int, tmp_path: Path, spark: Any) -> None:
+    """Byte for byte of its columns, and in what it says of itself."""
+    table, said = random_table(seed)
+    (folder := tmp_path / "rows").mkdir()
+    path = written(table, folder, partitions=seed % 4 == 1)
+    said |= {"ignore": "more"} if seed % 4 == 1 else {}
+    place = tmp_path / "x.counts.parquet"
+    found = {
+        one: counts_of(path, place, engine=one, **said) for one in ("polars", "duckdb", "spark")
+    }
+    for engine in ("duckdb", "spark"):
+        assert found[engine][0].equals(found["polars"][0]), engine
+        assert found[engine][1] == found["polars"][1], engine
+    if seed == 0:
+        results = [
+            clfeval.report(path, engine=one, **said).to_dict() for one in ("duckdb", "spark")
+        ]
+        results.append(clfeval.report(place).to_dict())
+        tables = [one["tables"] for one in results]
+        assert tables[0] == tables[1] == tables[2]
+
+
+def test_spark_counts_many_rows_in_parts(
+    tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """200,000 rows of a frame, whose session is used: no step has all rows in one place."""
+    dice, n = np.random.default_rng(1), 200_000
+    truth = dice.random(n) < 0.1
+    pl.DataFrame({
+        "truth": truth.astype(int), **{name: 1 / (1 + np.exp(2 - truth - dice.normal(size=n)))
+                                       for name in ("a", "b")},
+    }).write_parquet(tmp_path / "t.parquet")  # fmt: skip
+    plans = list[str]()
+
+    def collect(frame: Any, known: Any = files.collect) -> Any:
+        plans.append(frame.to_native()._jdf.queryExecution().toString())
+        return known(frame)
+
+    monkeypatch.setattr(files, "collect", collect)
+    frame = spark.read.parquet(str(tmp_path / "t.parquet"))
+    mine = counts_of(frame, tmp_path / "s.counts.parquet", positive="1", scores="buckets")
+    assert len(plans) == 2
+    assert not any("SinglePartition" in one for one in plans)
+    assert all(one.count("Exchange hashpartitioning") == 1 for one in plans)
+    monkeypatch.undo()
+    frame.createOrReplaceTempView("preds")
+    named = counts_of("preds", tmp_path / "n.counts.parquet", engine="spark", positive="1",
+                      scores="buckets")  # fmt: skip
+    plain = counts_of(tmp_path / "t.parquet", tmp_path / "p.counts.parquet", positive="1",
+                      scores="buckets")  # fmt: skip
+    assert mine[0].equals(plain[0])
+    assert named[0].equals(plain[0])
+    assert mine[1] == named[1] == plain[1]
+
+
+def test_the_commands_of_the_guide_run(tmp_path: Path, spark: Any, capfd: Any) -> None:
+    """Those of a billion rows, here of 500, on the session that runs."""
+    guide = (ROOT / "clfeval/guide/engines.md").read_text(encoding="utf-8")
+    block = guide.split("## A billion rows on Spark")[1].split("```sh\n")[1].split("```")[0]
+    table, _ = random_table(1)
+    table.select(truth=pl.Series(np.arange(len(table)) % 3 == 0).cast(int), a="a", site="site"
+                 ).write_parquet(tmp_path / "preds.parquet")  # fmt: skip
+    spark.read.parquet(str(tmp_path / "preds.parquet")).createOrReplaceTempView("preds")
+    lines = block.strip().splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        words = [str(tmp_path / word) if word.endswith(".counts.parquet") else word
+                 for word in line.split()]  # fmt: skip
+        done = clfeval_program(*words[1:])
+        assert done.code == 0, done.err
+        assert "WARN" not in done.err
+        assert "Stage" not in done.err
+    assert "WARN" not in capfd.readouterr().err
+
+
+def test_a_lost_session_is_one_line_and_nothing_is_written(tmp_path: Path, spark: Any) -> None:
+    table, _ = random_table(0)
+    table.write_parquet(tmp_path / "t.parquet")
+    program = f"""
+import clfeval
+from clfeval.tables.engines import _spark_session
+session = _spark_session(None, {{"spark.master": "local[1]"}})
+frame = session.read.parquet({str(tmp_path / "t.parquet")!r})
+session.stop()
+clfeval.count(frame, positive="yes", ignore="site").save({str(tmp_path / "x.counts.parquet")!r})
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-2:]
+    assert re.search("UsageError: <frame>: spark failed: .* \\[engine-failed\\]", last[0]), last
+    assert [one.name for one in tmp_path.iterdir()] == ["t.parquet"]
+
+
+@pytest.mark.parametrize("seed", [0, 6])
+def test_what_needs_rows_or_cannot_be_read_is_refused(seed: int, tmp_path: Path) -> None:
+    table, said = random_table(seed)
+    path = written(table, tmp_path, partitions=False)
+    said = {name: said[name] for name in ("positive", "model")}
+    there: dict[str, Any] = {"engine": "duckdb", **said}
+    refused: list[tuple[type[ClfevalError], str, Any, dict[str, Any]]] = [
+        (UsageError, "needs rows", clfeval.mars, {"list": "found"}),
+        (UsageError, "needs rows", clfeval.mars, {"top": "5"}),
+        (UsageError, "--join|join", clfeval.report, {"join": "site"}),
+        (UsageError, "quote", clfeval.report, {"where": "site = 1"}),
+        (DataError, "no row matches", clfeval.report, {"where": "site = 'nowhere'"}),
+    ]
+    for kind, text, function, options in refused:
+        with pytest.raises(kind, match=text):
+            function(path, **there, **options)
+    with pytest.raises(DataError, match="no Parquet file"):
+        clfeval.report(str(tmp_path / "absent.parquet"), engine="duckdb")
+    wanted = clfeval.count(path, **said, where="site = 'x' and a >= 0.1")
+    found = clfeval.count(path, **there, where="site = 'x' and a >= 0.1")
+    assert found.summary == wanted.summary
+
+
+def test_nan_that_duckdb_does_not_see_is_no_score(tmp_path: Path) -> None:
+    """A relation of the user's own connection, which takes statistics without NaN for a proof."""
+    table, said = random_table(2)
+    table.write_parquet(tmp_path / "t.parquet")
+    relation = duckdb.connect().sql(f"select * from '{tmp_path / 't.parquet'}'")
+    with pytest.raises(DataError, match="DuckDB takes NaN for a number"):
+        clfeval.count(relation, **said)
+
+
+def test_tables_of_a_database_file(tmp_path: Path) -> None:
+    table, said = random_table(0)
+    table.write_parquet(tmp_path / "t.parquet")
+    with duckdb.connect(str(tmp_path / "w h.duckdb")) as connection:
+        connection.execute(f"create table preds as select * from '{tmp_path / 't.parquet'}'")
+    found = counts_of(f"{tmp_path / 'w h.duckdb'}:preds", tmp_path / "d.counts.parquet",
+                      engine="duckdb", **said)  # fmt: skip
+    assert found[0].equals(counts_of(table, tmp_path / "p.counts.parquet", **said)[0])
+
+
+def test_an_engine_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, extra in (("duckdb", "duckdb"), ("pyspark.sql", "spark")):
+        monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(
+            UsageError, match=re.escape(f"pip install 'clfeval[{extra}]'")
+        ) as caught:
+            clfeval.report("preds", engine=extra)
+        assert caught.value.exit_code == 2
+
+
+def test_numbers_of_32_bits_are_those_of_their_shortest_decimals() -> None:
+    """Except ties: 0.314453125 is as near to 0.31445312 as to 0.31445313."""
+    dice = np.random.default_rng(0)
+    x = np.concatenate([dice.random(5000), np.arange(10_001) / 1e4, dice.normal(size=999) * 30,
+                        [np.inf, -np.inf, 1e-30, 123456.7]]).astype(np.float32)  # fmt: skip
+    frame = with_shortest_decimals(nw.from_native(pl.LazyFrame({"x": x})), ["x"])
+    found = frame.to_native().collect()["x"].to_list()
+    for one, y in zip(x, found, strict=True):
+        assert np.float32(y) == one
+        if 1e-12 <= abs(one) < 1e6 and y != (text := float(str(one))):
+            assert abs(y - float(one)) == pytest.approx(abs(text - float(one)), rel=1e-6)
