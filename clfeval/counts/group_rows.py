@@ -176,12 +176,10 @@ def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
         table = collect(frame.select(*picked).group_by(*keys).agg(*sums))
     for i, model in enumerate(what.models if frame.implementation.is_duckdb() else ()):
         if model.kind != "label" and any(one != one for one in table[f"hi{i}"].to_list() if one):
-            problem = "DuckDB takes NaN for a number, as statistics of Parquet files leave it out"
-            hint = (
-                "set disabled_optimizers = 'statistics_propagation,filter_pushdown', or give the "
-            )
+            problem = "DuckDB does not see NaN where statistics of a Parquet file leave it out"
+            hint = "give the path and --engine duckdb, or set disabled_optimizers = "
             raise DataError.new(problem, "bad-number", settled.name, None, model.columns[0],
-                                hint=f"{hint}path and --engine duckdb")  # fmt: skip
+                                hint=f"{hint}'statistics_propagation,filter_pushdown'")  # fmt: skip
     return table
 
 

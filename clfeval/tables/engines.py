@@ -29,7 +29,8 @@ QUIET = {
 
 def reads_elsewhere(paths: Sequence[str], said: Input) -> bool:
     """Return whether an engine other than polars is asked for, or a folder is given."""
-    return said.engine not in (None, "polars") or any(map(os.path.isdir, paths))
+    folders = [path for path in paths if os.path.isdir(path)]
+    return said.engine not in (None, "polars") or any(map(_parquet_files, folders))
 
 
 def open_in_engine(paths: Sequence[str], said: Input) -> TableFile:
@@ -93,13 +94,17 @@ def _is_table_name(path: str) -> bool:
     return plain and not os.path.exists(path) and not path.endswith(".parquet")
 
 
+def _parquet_files(folder: str) -> list[str]:
+    return sorted(glob.glob(f"{glob.escape(folder)}/**/*.parquet", recursive=True))
+
+
 def _expand(paths: Sequence[str]) -> list[str]:
     """Return the Parquet files of folders and patterns, in order; DataError if there are none."""
     found = list[str]()
     for path in paths:
         files = [path]
         if os.path.isdir(path):
-            files = sorted(glob.glob(f"{glob.escape(path)}/**/*.parquet", recursive=True))
+            files = _parquet_files(path)
         elif not os.path.exists(path) and glob.has_magic(path):
             files = sorted(glob.glob(path, recursive=True))
         if not files or not all(map(os.path.exists, files)):

@@ -65,6 +65,12 @@ def _thresholds(flag: str, given: Any) -> dict[str | None, float]:
     return chosen
 
 
+def _settings(flag: str, given: Any) -> dict[str, str]:
+    if given and not isinstance(given, Mapping):
+        raise bad_option(f"{flag} {given!r:.40} is not a mapping of settings", None)
+    return {str(key): str(value) for key, value in dict(given or {}).items()}
+
+
 def _parse_settings(flag: str, texts: Sequence[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     for text, (key, sign, _) in zip(texts, pairs, strict=True):
@@ -132,7 +138,7 @@ class Input:
     spark_conf: Annotated[
         Mapping[str, str],
         Opt("Setting of the Spark session; repeat.", READING, metavar="KEY=VALUE",
-            parse=_parse_settings, accept=lambda _, given: dict(given or {}),
+            parse=_parse_settings, accept=_settings,
             takes=Mapping[str, str]),
     ] = field(default_factory=dict)  # fmt: skip
     dry_run: Annotated[

@@ -14,7 +14,7 @@ from tests.texts import problem_places
 
 EVERY = (*COMMANDS, *OTHERS)
 LINES, COLUMNS = 32, 80
-IN_COMMAND, IN_ALL = 50, 87
+IN_COMMAND, IN_ALL = 51, 89
 
 
 def names_of(*command: str) -> set[str]:
