@@ -66,9 +66,11 @@ def _thresholds(flag: str, given: Any) -> dict[str | None, float]:
 
 
 def _settings(flag: str, given: Any) -> dict[str, str]:
-    if given and not isinstance(given, Mapping):
-        raise bad_option(f"{flag} {given!r:.40} is not a mapping of settings", None)
-    return {str(key): str(value) for key, value in dict(given or {}).items()}
+    if given is None or (isinstance(given, (tuple, list)) and not given):
+        return {}
+    if not isinstance(given, Mapping):
+        raise bad_option(f"{flag} {given!r:.40} is not a mapping of settings")
+    return {str(key): str(value) for key, value in given.items()}
 
 
 def _parse_settings(flag: str, texts: Sequence[str]) -> dict[str, str]:
