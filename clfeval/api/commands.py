@@ -236,6 +236,8 @@ def phidelta(
     Source: Armano 2015, Information Sciences 325:466.
     """
     if features.features:
+        if said.engine not in (None, "polars"):
+            raise bad_option("--engine does not apply to --features", "leave it out")
         others = ("model", "kind", "threshold", "by", "cluster", "join")
         given = [one for one in changed_options(said) if one.field in others]
         if given := [*changed_options(classifiers), *given]:

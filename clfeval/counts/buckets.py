@@ -43,10 +43,11 @@ def with_buckets(
             m=nw.when(small).then(m * 2.0**step).otherwise(m),
             octave=nw.when(small).then(octave - step).otherwise(octave),
         )
-    place, nearest = ((m - 0.5) * 2.0 ** (bits + 1)).floor(), (s * HUNDRED + 0.5).floor()
+    place, nearest = (m - 0.5) * 2.0 ** (bits + 1), s * HUNDRED + 0.5
     if least < 2.0**-OCTAVES:  # else m is below 1, and doubled to at least 1/2
         place, nearest, m = place.clip(0, 2**bits - 1), nearest.clip(0, HUNDRED), m.clip(0, 1)
-    key = nw.when(m == 0).then(0).otherwise(octave * 2**bits + place.cast(nw.Int64) + 1)
+    nearest = nearest.floor().cast(nw.Float64)
+    key = nw.when(m == 0).then(0).otherwise(octave * 2**bits + place.floor().cast(nw.Int64) + 1)
     top = 2 * OCTAVES * 2**bits + 1
     # polars divides by a constant by multiplying with its inverse, which is not exact
     beyond = (s < nearest / (nearest * 0.0 + HUNDRED)).cast(nw.Float64)

@@ -37,7 +37,7 @@ from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_err
 from clfeval.counts.read_files import EXACT, StoredCounts, parse_bits, read_counts
 from clfeval.counts.scores import ScoreCounts, TopRows, count_model_scores, find_top_rows
 from clfeval.document import InputFile
-from clfeval.errors import bad_option
+from clfeval.errors import UsageError, bad_option
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ModelColumns, Predictions
 from clfeval.tables.engines import counts_only
@@ -295,6 +295,9 @@ def count_predictions(
         )
         if counted.roles.scores not in (None, EXACT):
             _ = counted.bits  # raises where buckets are impossible
+        if elsewhere and counted.multiclass:
+            what = f"of {len(counted.order)} classes rows are needed, which stay in the engine"
+            raise UsageError.new(what, "needs-predictions", hint="add --positive CLASS")
         if elsewhere:
             return _as_stored(counted, opened)
         if top is None:

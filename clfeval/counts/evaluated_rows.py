@@ -18,7 +18,6 @@ from clfeval.counts.group_rows import (
     predicts_positive,
     score_column,
     score_columns,
-    with_shortest_decimals,
 )
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError
@@ -33,6 +32,7 @@ from clfeval.tables.frames import (
     is_missing,
     natural_sort_key,
     nw,
+    with_shortest_decimals,
 )
 from clfeval.tables.input import FILE_NAME, ColumnNames, find_column
 

@@ -40,6 +40,7 @@ from clfeval.errors import (
 from clfeval.records import dataclass, replace
 from clfeval.tables.column_guesses import known_labels, missing_word_hint
 from clfeval.tables.columns import ColumnPeek, is_score
+from clfeval.tables.engines import counts_only
 from clfeval.tables.frames import as_text, count_texts, distinct_texts, natural_sort_key, pl
 from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.invalid_cells import (
@@ -293,7 +294,8 @@ def refuse_invalid_patterns(
         if grouped.rows.sum() > judged.blank or columns.weight:
             hint = "every row has a missing value or weight 0"
         raise DataError.new("no rows to evaluate", "empty-table", name, hint=hint)
-    if columns.id is not None and not settled.layout.gathers:
+    asked = settled.roles.id or not counts_only(settled.files[0].native, settled.roles)
+    if columns.id is not None and asked and not settled.layout.gathers:
         peek = settled.peeks[columns.id]
         check_ids(settled.files, columns.id, columns.null_values, peek, columns.run, ROW_HINTS)
     several = len(settled.files) > 1 and columns.id is None

@@ -46,7 +46,7 @@ ERRORS: Mapping[str, str] = {
     "duplicate-model": "A model has two rows in a metric table.",
     "duplicate-row": "A model has two rows in a counts table.",
     "empty-table": "There is no row to evaluate.",
-    "engine-failed": "A session of Spark, or its workers, are lost.",
+    "engine-failed": "The session of Spark is lost, or its workers are.",
     "fractional-weights": "The request needs counts of rows, and weights are fractions.",
     "gate-missed": "A gate was missed.",
     "gate-within-bound": "Counts do not tell whether a value is beyond the limit of a gate.",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,8 +13,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from clfeval.errors import ClfevalError, DataError, UsageError
-from clfeval.tables.frames import nw, pl
+from clfeval.errors import DataError, UsageError, bad_option
+from clfeval.tables.frames import engine_errors, nw, pl, with_shortest_decimals
 from clfeval.tables.input import Input
 from clfeval.tables.scan import TableFile, check_names
 
@@ -20,10 +22,11 @@ DATABASES = (".duckdb", ".ddb", ".db")  # suffixes of database files, before `:T
 # errors of Spark that a table causes
 UNREADABLE = ("AnalysisException", "ParseException", "NumberFormatException", "ArithmeticException",
               "DateTimeException", "UnsupportedOperationException")  # fmt: skip
+_UNREADABLE = r"\[(CANNOT|FAILED_READ|UNABLE_TO_INFER|INVALID|CAST|UNSUPPORTED|UNRESOLVED)"
+PARTITIONS = "spark.sql.sources.partitionColumnTypeInference.enabled"
 QUIET = {
     "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
-    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
-    "spark.sql.shuffle.partitions": "16",
+    PARTITIONS: "false", "spark.sql.shuffle.partitions": "16",
 }  # fmt: skip
 
 
@@ -43,12 +46,18 @@ def open_in_engine(paths: Sequence[str], said: Input) -> TableFile:
     engine = said.engine or "polars"
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     openers = {"polars": _open_in_polars, "duckdb": _open_in_duckdb, "spark": _open_in_spark}
+    if said.spark_conf and engine != "spark":
+        raise bad_option("--spark-conf belongs to --engine spark", "leave it out")
     frame = nw.from_native(openers[engine](paths, said)).lazy()
     columns = tuple(frame.collect_schema().names())
+    if odd := [one for one in columns if engine == "spark" and {".", "`"} & {*one}]:
+        what, hint = "Spark cannot address this name", "rename the column, or leave it out there"
+        raise DataError.new(what, "bad-file", name, None, odd[0], hint=hint)
     if not all(map(os.path.isfile, paths)) and not any(map(_is_table_name, paths)):
         columns = tuple(sorted(columns))
     check_names(name, columns)
-    return TableFile(name, columns, native=frame.select(*columns))
+    frame = with_shortest_decimals(frame.select(*columns), columns)
+    return TableFile(name, columns, native=frame)
 
 
 @contextmanager
@@ -62,13 +71,15 @@ def engine_failures(name: str, engine: str) -> Iterator[None]:
         if shown:
             sys.stderr.write(f"spark counts {name} ...\r")
         yield
-    except ClfevalError:
-        raise
-    except Exception as error:
-        what = f"{engine} cannot read it: {first_line(error)}"
-        if engine != "spark" or type(error).__name__ in UNREADABLE:
-            raise DataError.new(what, "bad-file", name) from error
-        what, hint = f"spark failed: {first_line(error)}", "start it again; nothing was written"
+    except (AttributeError, OSError, *engine_errors()) as error:
+        if isinstance(error, AttributeError) and "NoneType" not in str(
+            error
+        ):  # of a stopped session
+            raise
+        text = first_line(error)
+        if engine != "spark" or type(error).__name__ in UNREADABLE or re.search(_UNREADABLE, text):
+            raise DataError.new(f"{engine} cannot read it: {text}", "bad-file", name) from error
+        what, hint = f"spark failed: {text}", "start it again; no file was written"
         raise UsageError.new(what, "engine-failed", name, hint=hint) from error
     finally:
         if shown:
@@ -84,7 +95,9 @@ def counts_only(frame: Any, said: Input) -> bool:
 
 def first_line(error: BaseException) -> str:
     """Return the first line of the message of an engine's error, without the stack of the JVM."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), repr(error))
+    cause = getattr(error, "java_exception", None)
+    text = str(error if cause is None else cause.toString())
+    return next((line.strip() for line in text.splitlines() if line.strip()), repr(error))
 
 
 def _is_table_name(path: str) -> bool:
@@ -95,7 +108,10 @@ def _is_table_name(path: str) -> bool:
 
 
 def _parquet_files(folder: str) -> list[str]:
-    return sorted(glob.glob(f"{glob.escape(folder)}/**/*.parquet", recursive=True))
+    found = sorted(glob.glob(f"{glob.escape(folder)}/**/*.parquet", recursive=True))
+    # names with _ or . in front are of jobs that are not complete
+    return [one for one in found
+            if not re.search(r"(^|/)[._]", os.path.relpath(one, folder))]  # fmt: skip
 
 
 def _expand(paths: Sequence[str]) -> list[str]:
@@ -114,47 +130,74 @@ def _expand(paths: Sequence[str]) -> list[str]:
     return found
 
 
+def _partition_keys(paths: Sequence[str], files: Sequence[str]) -> list[str]:
+    """Return the columns that parts of paths below a folder are, `site` of `site=A`."""
+    if len(paths) > 1 or not os.path.isdir(paths[0]):
+        return []
+    keys = {tuple(part.partition("=")[0] for part in os.path.relpath(file, paths[0]).split(os.sep)
+                  [:-1] if "=" in part) for file in files}  # fmt: skip
+    if len(keys) > 1:
+        what = "its files have different partitions, such as site=A"
+        raise DataError.new(what, "bad-file", paths[0], hint="name files of one kind")
+    return list(keys.pop())
+
+
 def _open_in_polars(paths: Sequence[str], _: Input) -> pl.LazyFrame:
     files, schema = _expand(paths), dict[str, Any]()
+    keys = _partition_keys(paths, files)
     for file in files:
         schema = {**pl.read_parquet_schema(file), **schema}
-    keys = [part.partition("=")[0] for part in files[0].split(os.sep)[:-1] if "=" in part]
     return pl.scan_parquet(
         files, hive_partitioning=bool(keys), hive_schema=dict.fromkeys(keys, pl.String) or None,
         schema={name: kind for name, kind in schema.items() if name not in keys},
         missing_columns="insert", glob=False,
-    )  # fmt: skip
+    ).select(*(name for name in schema if name not in keys), *keys)  # fmt: skip
 
 
 def _open_in_duckdb(paths: Sequence[str], _: Input) -> Any:
     duckdb = _library("duckdb", "duckdb")
     database, _sign, table = paths[0].rpartition(":")
     found = database.endswith(DATABASES) and len(paths) == 1
+    if not found and paths[0].endswith(DATABASES):
+        what = f"{paths[0]} is a database: name a table of it"
+        raise UsageError.new(what, "bad-option", hint=f"for example {paths[0]}:TABLE")
     connection = duckdb.connect(database, read_only=True) if found else duckdb.connect()
     # it takes statistics of Parquet files, which leave NaN out, as a proof that there is none
     connection.execute("set disabled_optimizers = 'statistics_propagation,filter_pushdown'")
     if found:
         return connection.table(table)
-    options = "hive_partitioning=true, hive_types_autocast=false, union_by_name=true"
-    files = ", ".join("'{}'".format(file.replace("'", "''")) for file in _expand(paths))
-    return connection.sql(f"select * from read_parquet([{files}], {options})")
+    files = _expand(paths)
+    parts = "true, hive_types_autocast=false" if _partition_keys(paths, files) else "false"
+    names = ", ".join("'{}'".format(file.replace("'", "''")) for file in files)
+    options = f"hive_partitioning={parts}, union_by_name=true"
+    return connection.sql(f"select * from read_parquet([{names}], {options})")
 
 
 def _open_in_spark(paths: Sequence[str], said: Input) -> Any:
     session = _spark_session(said.spark_remote, said.spark_conf)
     if len(paths) == 1 and _is_table_name(paths[0]):
         return session.table(paths[0])
-    local = [path if ":" in path or path.startswith("/") else os.path.abspath(path)
-             for path in paths]  # fmt: skip
-    base = [path for path in local if os.path.isdir(path)]
-    reader = session.read.option("mergeSchema", True)
-    reader = reader.option("basePath", base[0]) if len(local) == len(base) == 1 else reader
-    return reader.parquet(*local)
+    reader, files = session.read.option("mergeSchema", True), list(paths)
+    if not any("://" in path for path in paths):
+        files = _expand(paths)
+        root = os.path.abspath(paths[0]) if _partition_keys(paths, files) else None
+        reader = (reader.option("basePath", root) if root else
+                  reader.option("recursiveFileLookup", True))  # fmt: skip
+        # brackets and braces would be patterns
+        files = [re.sub(r"([\[\]{}*?])", r"\\\1", os.path.abspath(one)) for one in files]
+    kept = session.conf.get(PARTITIONS, "true")
+    session.conf.set(PARTITIONS, "false")
+    try:
+        return reader.parquet(*files)
+    finally:
+        session.conf.set(PARTITIONS, kept)
 
 
 def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
     """Return the session that is running, else a new one that writes nothing to the screen."""
     sql = _library("pyspark.sql", "spark")
+    for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     if (running := sql.SparkSession.getActiveSession()) is not None and remote is None:
         return running

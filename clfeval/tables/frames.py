@@ -43,7 +43,7 @@ def engine_errors() -> tuple[type[Exception], ...]:
     names = (("duckdb", "Error"), ("pyspark.errors", "PySparkException"),
              ("py4j.protocol", "Py4JError"), ("grpc", "RpcError"))  # fmt: skip
     used: list[type[Exception]] = [
-        getattr(sys.modules[module], name) for module, name in names if module in sys.modules
+        getattr(sys.modules[module], name) for module, name in names if sys.modules.get(module)
     ]
     return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError, *used
 
@@ -69,6 +69,34 @@ def in_polars(frame: Frame) -> pl.LazyFrame:
         frame = frame.collect("polars").lazy()
     native: pl.LazyFrame = frame.to_native()
     return native
+
+
+def with_shortest_decimals(frame: Frame, names: Iterable[str]) -> Frame:
+    """Return columns of 32 bits as 64 bits nearest to their shortest decimals, as in CSV.
+
+    Of 6 to 9 digits the fewest that are rounded to the number; below 1e-12 and from 1e6 on the
+    number itself. Every operation is correctly rounded, so that every engine has the same numbers.
+    """
+    types = frame.collect_schema()
+    names = [name for name in names if types[name] == nw.Float32]
+    if not names:
+        return frame
+    x, power, found = (nw.col(f"__clfeval_{name}") for name in ("x", "power", "found"))
+    for name in names:
+        single = nw.col(name)
+        both = {"__clfeval_x": single.cast(nw.Float64), "__clfeval_found": single.cast(nw.Float64)}
+        frame, each = frame.with_columns(**both), nw.lit(0.0)
+        for place in range(-12, 6):  # 6 digits are whole multiples of 1 / power
+            each = nw.when(x.abs() >= 10.0**place).then(nw.lit(10.0 ** (5 - place))).otherwise(each)
+        each = nw.when(x.abs() >= 1e6).then(nw.lit(0.0)).otherwise(each)
+        frame = frame.with_columns(__clfeval_power=each)
+        for more in (1e3, 1e2, 10.0, 1.0):
+            # polars divides by a single number by multiplying with its inverse, which is not exact
+            near = (x * (power * more) + 0.5).floor() / (power * more + x * 0.0)
+            near = nw.when(near.cast(nw.Float32) == single).then(near).otherwise(found)
+            frame = frame.with_columns(__clfeval_found=near)
+        frame = frame.with_columns(found.alias(name))
+    return frame.select(*types.names())
 
 
 # how a list of records begins, and how pandas' split of columns and rows does

@@ -131,8 +131,7 @@ class Input:
             accept=_score_kind, signed="scores"),
     ] = None  # fmt: skip
     engine: Annotated[
-        Engine | None,
-        Opt("Where rows are read: of duckdb and spark only counts arrive here.", READING),
+        Engine | None, Opt("Engine that reads and counts the rows; default polars.", READING)
     ] = None
     spark_remote: Annotated[
         str | None, Opt("Server of Spark: sc://HOST:PORT.", READING, metavar="URL")

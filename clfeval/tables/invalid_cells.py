@@ -167,6 +167,10 @@ def numbered_rows(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFr
         frame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
     else:
         assert file.native is not None
+        if file.native.implementation.is_spark_like():  # all rows would be brought here
+            what = "some rows have missing or invalid values, and Spark does not tell which"
+            hint = "add --missing drop for missing ones, or look at some rows without --engine"
+            raise DataError.new(what, "bad-file", file.name, hint=hint)
         frame = file.native.collect("polars").to_native().lazy()
     if ROW not in frame.collect_schema():  # rows kept by --where have their row numbers in the file
         frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)

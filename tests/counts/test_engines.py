@@ -21,9 +21,9 @@ import pytest
 
 import clfeval
 from clfeval.counts import files
-from clfeval.counts.group_rows import with_shortest_decimals
 from clfeval.errors import ClfevalError, DataError, UsageError
 from clfeval.tables import engines
+from clfeval.tables.frames import with_shortest_decimals
 from clfeval.tables.layouts.counts_file import METADATA
 from tests.conftest import ROOT
 from tests.process.program import clfeval as clfeval_program
