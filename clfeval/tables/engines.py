@@ -71,10 +71,9 @@ def engine_failures(name: str, engine: str) -> Iterator[None]:
         if shown:
             sys.stderr.write(f"spark counts {name} ...\r")
         yield
-    except (AttributeError, OSError, *engine_errors()) as error:
-        if isinstance(error, AttributeError) and "NoneType" not in str(
-            error
-        ):  # of a stopped session
+    except Exception as error:
+        stopped = isinstance(error, AttributeError) and "NoneType" in str(error)
+        if not (stopped or isinstance(error, (OSError, *engine_errors()))):
             raise
         text = first_line(error)
         if engine != "spark" or type(error).__name__ in UNREADABLE or re.search(_UNREADABLE, text):
@@ -127,6 +126,11 @@ def _expand(paths: Sequence[str]) -> list[str]:
             what = "no Parquet file is there"
             raise DataError.new(what, "no-such-file", path, hint="name a file, a folder or a table")
         found += files
+    for file in found:
+        with open(file, "rb") as stream:
+            if stream.read(4) != b"PAR1":
+                hint = "leave out --engine for text tables and others"
+                raise DataError.new("is not a Parquet file", "wrong-format", file, hint=hint)
     return found
 
 
@@ -134,24 +138,28 @@ def _partition_keys(paths: Sequence[str], files: Sequence[str]) -> list[str]:
     """Return the columns that parts of paths below a folder are, `site` of `site=A`."""
     if len(paths) > 1 or not os.path.isdir(paths[0]):
         return []
-    keys = {tuple(part.partition("=")[0] for part in os.path.relpath(file, paths[0]).split(os.sep)
-                  [:-1] if "=" in part) for file in files}  # fmt: skip
+    keys = {tuple(_keys(os.path.relpath(file, paths[0]))) for file in files}
     if len(keys) > 1:
         what = "its files have different partitions, such as site=A"
         raise DataError.new(what, "bad-file", paths[0], hint="name files of one kind")
     return list(keys.pop())
 
 
+def _keys(path: str) -> list[str]:
+    return [part.partition("=")[0] for part in path.split(os.sep)[:-1] if "=" in part]
+
+
 def _open_in_polars(paths: Sequence[str], _: Input) -> pl.LazyFrame:
     files, schema = _expand(paths), dict[str, Any]()
     keys = _partition_keys(paths, files)
     for file in files:
-        schema = {**pl.read_parquet_schema(file), **schema}
+        schema = {**pl.scan_parquet(file, glob=False).collect_schema(), **schema}
+    schema = {name: kind for name, kind in schema.items() if name not in keys}
     return pl.scan_parquet(
-        files, hive_partitioning=bool(keys), hive_schema=dict.fromkeys(keys, pl.String) or None,
-        schema={name: kind for name, kind in schema.items() if name not in keys},
-        missing_columns="insert", glob=False,
-    ).select(*(name for name in schema if name not in keys), *keys)  # fmt: skip
+        files, glob=False, hive_partitioning=bool(keys),
+        hive_schema=dict.fromkeys(_keys(files[0]), pl.String) if keys else None, schema=schema,
+        missing_columns="insert",
+    ).select(*schema, *keys)  # fmt: skip
 
 
 def _open_in_duckdb(paths: Sequence[str], _: Input) -> Any:
@@ -167,10 +175,13 @@ def _open_in_duckdb(paths: Sequence[str], _: Input) -> Any:
     if found:
         return connection.table(table)
     files = _expand(paths)
-    parts = "true, hive_types_autocast=false" if _partition_keys(paths, files) else "false"
+    keys = _partition_keys(paths, files)
+    parts = "true, hive_types_autocast=false" if keys else "false"
+    above = [f'"{one}"' for one in _keys(files[0]) if keys and one not in keys]
     names = ", ".join("'{}'".format(file.replace("'", "''")) for file in files)
     options = f"hive_partitioning={parts}, union_by_name=true"
-    return connection.sql(f"select * from read_parquet([{names}], {options})")
+    but = f" exclude ({', '.join(above)})" if above else ""
+    return connection.sql(f"select *{but} from read_parquet([{names}], {options})")
 
 
 def _open_in_spark(paths: Sequence[str], said: Input) -> Any:
