@@ -285,8 +285,10 @@ def count_predictions(
             raise bad_option("--top needs rows, but the table holds counts", "leave it out")
         return PredictionCounts(**read_counts(opened))
     elsewhere = counts_only(opened.files[0].native, opened.roles)
-    if top is not None and elsewhere:
-        raise bad_option("--top needs rows, which stay in the engine", "leave --engine out")
+    needs = {"--top": top, "--cluster": opened.roles.cluster, "--run": opened.roles.run,
+             "--sampling-weights": opened.roles.sampling_weights}  # fmt: skip
+    for flag in [flag for flag, given in needs.items() if given and elsewhere]:
+        raise bad_option(f"{flag} needs rows, which stay in the engine", "leave --engine out")
     if top is not None and opened.roles.threshold:
         raise bad_option("--top and --threshold cannot be combined")
     try:

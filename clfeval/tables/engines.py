@@ -62,14 +62,11 @@ def open_in_engine(paths: Sequence[str], said: Input) -> TableFile:
 
 @contextmanager
 def engine_failures(name: str, engine: str) -> Iterator[None]:
-    """Say in one line that an engine counts, and raise its errors as those of clfeval.
+    """Raise errors of an engine as those of clfeval, in one line.
 
     DataError for a table that it cannot read, UsageError for a session that is lost.
     """
-    shown = engine == "spark" and sys.stderr.isatty()
     try:
-        if shown:
-            sys.stderr.write(f"spark counts {name} ...\r")
         yield
     except Exception as error:
         stopped = isinstance(error, AttributeError) and "NoneType" in str(error)
@@ -80,9 +77,6 @@ def engine_failures(name: str, engine: str) -> Iterator[None]:
             raise DataError.new(f"{engine} cannot read it: {text}", "bad-file", name) from error
         what, hint = f"spark failed: {text}", "start it again; no file was written"
         raise UsageError.new(what, "engine-failed", name, hint=hint) from error
-    finally:
-        if shown:
-            sys.stderr.write("\033[K")
 
 
 def counts_only(frame: Any, said: Input) -> bool:
@@ -145,6 +139,16 @@ def _partition_keys(paths: Sequence[str], files: Sequence[str]) -> list[str]:
     return list(keys.pop())
 
 
+def _refuse_equal_names(files: Sequence[str]) -> None:
+    """Raise DataError for columns whose names differ in case only: they are equal for engines."""
+    known = dict[str, str]()
+    for file in files:
+        for name in pl.scan_parquet(file, glob=False).collect_schema().names():
+            if known.setdefault(name.lower(), name) != name:
+                what = f"has the same letters as '{known[name.lower()]}', and case does not count"
+                raise DataError.new(what, "duplicate-column", file, None, name, hint="rename one")
+
+
 def _keys(path: str) -> list[str]:
     return [part.partition("=")[0] for part in path.split(os.sep)[:-1] if "=" in part]
 
@@ -175,6 +179,7 @@ def _open_in_duckdb(paths: Sequence[str], _: Input) -> Any:
     if found:
         return connection.table(table)
     files = _expand(paths)
+    _refuse_equal_names(files)
     keys = _partition_keys(paths, files)
     parts = "true, hive_types_autocast=false" if keys else "false"
     above = [f'"{one}"' for one in _keys(files[0]) if keys and one not in keys]
@@ -191,6 +196,7 @@ def _open_in_spark(paths: Sequence[str], said: Input) -> Any:
     reader, files = session.read.option("mergeSchema", True), list(paths)
     if not any("://" in path for path in paths):
         files = _expand(paths)
+        _refuse_equal_names(files)
         root = os.path.abspath(paths[0]) if _partition_keys(paths, files) else None
         reader = (reader.option("basePath", root) if root else
                   reader.option("recursiveFileLookup", True))  # fmt: skip

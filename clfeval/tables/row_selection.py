@@ -118,7 +118,7 @@ class RowFilter:
         if self.types is not None:
             number = name in self.types and self.types[name].is_numeric()
             if kind == "number" and not number:
-                raise self._refused(f"'{name}' holds texts: quote {value}")
+                raise self._refused(f"'{name}' holds no numbers: quote {value}")
             column = nw.col(name).cast(nw.Float64 if kind == "number" else nw.String)
             return _SIGNS[sign](column, float(value) if kind == "number" else value[1:-1])
         if kind == "number":

@@ -204,13 +204,16 @@ def test_what_needs_rows_or_cannot_be_read_is_refused(seed: int, tmp_path: Path)
     refused: list[tuple[type[ClfevalError], str, Any, dict[str, Any]]] = [
         (UsageError, "needs rows", clfeval.mars, {"list": "found"}),
         (UsageError, "needs rows", clfeval.mars, {"top": "5"}),
+        (UsageError, "needs rows", clfeval.report, {"cluster": "site"}),
+        (UsageError, "needs rows", clfeval.report, {"run": "site"}),
+        (UsageError, "does not apply", clfeval.phidelta, {"features": True, "model": ()}),
         (UsageError, "--join|join", clfeval.report, {"join": "site"}),
         (UsageError, "quote", clfeval.report, {"where": "site = 1"}),
         (DataError, "no row matches", clfeval.report, {"where": "site = 'nowhere'"}),
     ]
     for kind, text, function, options in refused:
         with pytest.raises(kind, match=text):
-            function(path, **there, **options)
+            function(path, **{**there, **options})
     with pytest.raises(DataError, match="no Parquet file"):
         clfeval.report(str(tmp_path / "absent.parquet"), engine="duckdb")
     wanted = clfeval.count(path, **said, where="site = 'x' and a >= 0.1")
@@ -225,6 +228,37 @@ def test_nan_that_duckdb_does_not_see_is_no_score(tmp_path: Path) -> None:
     relation = duckdb.connect().sql(f"select * from '{tmp_path / 't.parquet'}'")
     with pytest.raises(DataError, match="DuckDB does not see NaN"):
         clfeval.count(relation, **said)
+
+
+def test_folders_whose_files_differ(tmp_path: Path, spark: Any) -> None:
+    """All engines read the same files of a folder, or none does."""
+    table, said = random_table(0)
+    (folder := tmp_path / "rows[1]").mkdir()
+    said |= {"by": "month"}
+    for name in ("month=01/day=1", "month=1/day=2", "_temporary/0", "month=01/.hidden"):
+        (folder / "year=2024" / name).mkdir(parents=True)
+        part = table.drop("site") if name != "month=1/day=2" else table
+        part.write_parquet(folder / "year=2024" / name / "a.parquet")
+    place, path = tmp_path / "x.counts.parquet", str(folder / "year=2024")
+    said["ignore"] = ("site", "day")
+    found = [counts_of(path, place, engine=one, **said) for one in ENGINES]
+    assert found[0][0].equals(found[1][0])
+    assert found[0][0].equals(found[2][0])
+    assert set(found[0][0]["b0"]) == {"01", "1"}
+    assert found[0][0].filter(block="patterns")["n"].sum() == 2 * len(table)
+    kept = spark.conf.get(engines.PARTITIONS)
+    table.rename({"a": "A"}).with_columns(a="A").write_parquet(tmp_path / "case.parquet")
+    table.write_csv(tmp_path / "t.csv")
+    for one in ENGINES[1:]:
+        with pytest.raises(DataError, match="has the same letters as"):
+            clfeval.count(str(tmp_path / "case.parquet"), engine=one, **said)
+        with pytest.raises(DataError, match="not a Parquet file"):
+            clfeval.count(str(tmp_path / "t.csv"), engine=one, **said)
+    table.write_parquet(folder / "year=2024/month=1/b.parquet")
+    for one in ENGINES:
+        with pytest.raises(DataError, match="different partitions"):
+            clfeval.count(path, engine=one, **said)
+    assert spark.conf.get(engines.PARTITIONS) == kept
 
 
 def test_tables_of_a_database_file(tmp_path: Path) -> None:
