@@ -23,6 +23,7 @@ DATABASES = (".duckdb", ".ddb", ".db")  # suffixes of database files, before `:T
 UNREADABLE = ("AnalysisException", "ParseException", "NumberFormatException", "ArithmeticException",
               "DateTimeException", "UnsupportedOperationException")  # fmt: skip
 _UNREADABLE = r"\[(CANNOT|FAILED_READ|UNABLE_TO_INFER|INVALID|CAST|UNSUPPORTED|UNRESOLVED)"
+STRICT = "spark.sql.ansi.enabled"
 PARTITIONS = "spark.sql.sources.partitionColumnTypeInference.enabled"
 QUIET = {
     "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
@@ -217,6 +218,7 @@ def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     if (running := sql.SparkSession.getActiveSession()) is not None and remote is None:
+        refuse_lenient_session(running)
         return running
     builder = sql.SparkSession.builder.appName("clfeval")
     if remote is not None:
@@ -237,6 +239,13 @@ def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
     if remote is None:
         session.sparkContext.setLogLevel("OFF")
     return session
+
+
+def refuse_lenient_session(session: Any) -> None:
+    """Raise UsageError for a session that reads any text as a number, or as a missing one."""
+    if str(session.conf.get(STRICT, "true")).lower() != "true":
+        what = f"this Spark session reads any text as a number: {STRICT} is false"
+        raise UsageError.new(what, "bad-option", hint=f'session.conf.set("{STRICT}", "true")')
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from clfeval.errors import (
     unknown_column_error,
 )
 from clfeval.records import replace
-from clfeval.tables import invalid_cells, row_selection
+from clfeval.tables import engines, invalid_cells, row_selection
 from clfeval.tables.align import (
     QUALIFIED_NAME,
     JoinedFile,
@@ -36,7 +36,6 @@ from clfeval.tables.column_guesses import (
     spell_as_truth,
 )
 from clfeval.tables.columns import ColumnPeek, Columns, Layout, Predictions, peek_columns
-from clfeval.tables.engines import counts_only, engine_failures, open_in_engine, reads_elsewhere
 from clfeval.tables.frames import nw
 from clfeval.tables.input import (
     FILE_NAME,
@@ -330,13 +329,15 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     """Open paths, or one data frame; all files must have the columns of the first."""
     paths = table_paths(tables)
     refuse_named_tables(tables)
-    if not paths and not counts_only(tables, said):
+    if not paths and not engines.counts_only(tables, said):
         yield (row_selection.filtered_rows(file_of_frame(tables, FRAME), said.where),)
         return
-    if not paths or reads_elsewhere(paths, said):
+    if not paths or engines.reads_elsewhere(paths, said):
         name = paths[0] if paths else FRAME
-        with engine_failures(name, said.engine or ("polars" if paths else "spark")):
-            file = open_in_engine(paths, said) if paths else file_of_frame(tables, FRAME)
+        with engines.engine_failures(name, said.engine or ("polars" if paths else "spark")):
+            if hasattr(tables, "sparkSession"):
+                engines.refuse_lenient_session(tables.sparkSession)
+            file = engines.open_in_engine(paths, said) if paths else file_of_frame(tables, FRAME)
             yield (row_selection.filtered_rows(file, said.where),)
         return
     with open_sources(paths, said) as sources, invalid_cells.converting_engine_errors(sources):

@@ -155,6 +155,19 @@ def test_spark_counts_many_rows_in_parts(
     assert mine[1] == named[1] == plain[1]
 
 
+def test_a_session_that_reads_any_text_as_a_number_is_refused(tmp_path: Path, spark: Any) -> None:
+    table, said = random_table(0)
+    table.write_parquet(tmp_path / "t.parquet")
+    frame = spark.read.parquet(str(tmp_path / "t.parquet"))
+    spark.conf.set(engines.STRICT, "false")
+    try:
+        for given, engine in ((frame, None), (str(tmp_path / "t.parquet"), "spark")):
+            with pytest.raises(UsageError, match=engines.STRICT):
+                clfeval.count(given, engine=engine, **said)
+    finally:
+        spark.conf.set(engines.STRICT, "true")
+
+
 def test_the_commands_of_the_guide_run(tmp_path: Path, spark: Any, capfd: Any) -> None:
     """Those of a billion rows, here of 500, on the session that runs."""
     guide = (ROOT / "clfeval/guide/engines.md").read_text(encoding="utf-8")
