@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import logging
 import os
 import re
 import sys
@@ -214,6 +213,8 @@ def _open_in_spark(paths: Sequence[str], said: Input) -> Any:
 def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
     """Return the session that is running, else a new one that writes nothing to the screen."""
     sql = _library("pyspark.sql", "spark")
+    import logging  # which a start without Spark does not need
+
     for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
@@ -231,9 +232,9 @@ def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
         with _without_chatter():
             session = builder.getOrCreate()
     except Exception as error:
-        hint = (
-            "Spark 4 needs Java 17 or later: install it, or name a server: --spark-remote sc://..."
-        )
+        hint = "pip install 'clfeval[spark]', and look at the values of --spark-conf"
+        if "JAVA" in str(error).upper():
+            hint = "Spark 4 needs Java 17 or later: apt install default-jre-headless, or the like"
         what = f"no Spark session: {first_line(error)}"
         raise UsageError.new(what, "no-library", hint=hint) from error
     if remote is None:
