@@ -68,7 +68,7 @@ def test_python_blocks_print_what_their_comments_say(
             exec(compile(block, "README.md", "exec"), trained())
         said = "".join(f"{line[2:]}\n" for line in block.splitlines() if line.startswith("# "))
         assert out.getvalue() == said
-    assert clfeval.report("preds.csv", id="id").whole("models")
+    assert clfeval.report("preds.csv", id="id").unsliced_rows("models")
 
 
 def test_every_option_the_readme_names_exists() -> None:

@@ -116,7 +116,7 @@ class Document:
         asked = self.summary.get("ambiguities") or self.summary.get("failed")
         return not any(gate.failed for gate in self.gates) and not asked
 
-    def whole(self, table: str) -> Rows:
+    def unsliced_rows(self, table: str) -> Rows:
         """Return the rows of a table for all rows of the data, without slices."""
         return whole_table_rows(self.tables.get(table, ()))
 

@@ -20,7 +20,7 @@ def deciding_measure(result: Document) -> str:
 
 def leading_models(result: Document, most: int) -> list[str]:
     """Return the best model and those not significantly different, by the main table."""
-    rows = sort_by_column(result.whole("models"), deciding_measure(result))
+    rows = sort_by_column(result.unsliced_rows("models"), deciding_measure(result))
     tied = [str(row["model"]) for row, sign in zip(rows, _signs(result, rows), strict=True) if sign]
     return (tied or [str(row["model"]) for row in rows[:1]])[:most]
 
@@ -67,7 +67,7 @@ def interval_row(name: str, cell: object, more: str = "", sign: Sign = "") -> Se
 
 def intervals_of_models(result: Document) -> Iterator[Chart]:
     """Yield each model's deciding measure with its interval, limits of gates, and who is tied."""
-    measure, whole = deciding_measure(result), result.whole("models")
+    measure, whole = deciding_measure(result), result.unsliced_rows("models")
     if not measure or not whole or measure not in whole[0]:
         return
     rows = sort_by_column(whole, measure)

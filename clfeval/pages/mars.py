@@ -153,7 +153,7 @@ def _main_table(result: Document, found: str) -> TableView:
     def flagged(row: Row) -> str:
         return f"{_cell_number(row[hit]) + _cell_number(row[alarm]):,.10g}"
 
-    rows = _sort_by_detected(result.whole("models"), target)
+    rows = _sort_by_detected(result.unsliced_rows("models"), target)
     columns: dict[str, Source] = {
         "model": "model", "detected": hit, **({"sensitivity ↑": "recall"} if positive else {}),
         f"unique\nT{target[0].upper()}": found, "unique\nmisses": missed,
@@ -201,7 +201,7 @@ def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
 
 def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableView]:
     """Yield tables of a few evenly spaced thresholds: a matrix per measure, then all columns."""
-    rows, cut = result.whole("sweep"), result.parameters["sweep"]
+    rows, cut = result.unsliced_rows("sweep"), result.parameters["sweep"]
     cuts = list(dict.fromkeys(row[cut] for row in rows))
     some = parts.evenly_spaced(cuts, SWEPT)
     kept = [one for one in cuts if one in some]
@@ -227,13 +227,13 @@ def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableV
 
 def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableView]:
     """Yield the pairs that detect most; then, as in the paper, a matrix of each measure."""
-    whole = result.whole("pairs")
+    whole = result.unsliced_rows("pairs")
     columns = f"models covered effort yield {found}"
     if whole:
         most = sorted(whole, key=lambda r: (-_cell_number(r["covered"]), _cell_number(r["effort"])))
         title = f"Pairs by {result.parameters['target']}s detected"
         yield TableView("pairs", title, columns, most, PAIRS, lead="yield", legend=REACHED)
-    models = [str(row["model"]) for row in result.whole("models")]
+    models = [str(row["model"]) for row in result.unsliced_rows("models")]
     if len(models) > MATRIX_MODELS:
         rows = sorted(whole, key=lambda row: -_cell_number(row[found]))
         columns += " shine_through occlusion"
@@ -255,9 +255,9 @@ def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableVie
 
 def pair_cells(result: Document, measure: str) -> list[list[Cell]]:
     """Return the k x k matrix of a measure, single models on the diagonal."""
-    models = [str(row["model"]) for row in result.whole("models")]
-    known = {frozenset({str(row["model"])}): row[measure] for row in result.whole("models")}
-    for row in result.whole("pairs"):
+    models = [str(row["model"]) for row in result.unsliced_rows("models")]
+    known = {frozenset({str(row["model"])}): row[measure] for row in result.unsliced_rows("models")}
+    for row in result.unsliced_rows("pairs"):
         if isinstance(row["models"], list):
             known[frozenset(row["models"])] = row[measure]
     return [[known.get(frozenset({a, b})) for b in models] for a in models]
@@ -265,7 +265,7 @@ def pair_cells(result: Document, measure: str) -> list[list[Cell]]:
 
 def page_charts(result: Document) -> Iterator[Chart]:
     """Yield unique detections and misses, the pairs, and the curves of a sweep."""
-    models = result.whole("models")
+    models = result.unsliced_rows("models")
     alone = [column.name for column in ALONE if column.title and is_present(column.when, result)]
     for column, title in zip(alone, ("detections", "misses"), strict=True):
         bars = (Series(str(row["model"]), values=(float(str(row[column])),)) for row in models)
@@ -275,7 +275,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
         matrix = (Series(str(row["model"]), values=tuple(map(cell_value, c))) for row, c in lines)
         title = "ShineThrough of pairs (taller is more)"
         yield Chart("cells", title, series=tuple(matrix), name="matrix")
-    rows, cut = result.whole("sweep"), str(result.parameters.get("sweep"))
+    rows, cut = result.unsliced_rows("sweep"), str(result.parameters.get("sweep"))
     order = _sort_by_detected(models, result.parameters["target"]) if rows else ()
     for measure, title in MEASURES:
         points: dict[str, list[Point]] = {}

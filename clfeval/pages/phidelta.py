@@ -155,7 +155,7 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
             lead="delta_mean", legend=EXPLAINED,
         )  # fmt: skip
     else:
-        best = sort_by_column(result.whole("models"), "delta")
+        best = sort_by_column(result.unsliced_rows("models"), "delta")
         at = threshold_note(best)
         title = f"Models{at} by δ{' (all thresholds: --curve)' * bool(at)}"
         yield TableView(

@@ -39,7 +39,7 @@ def _mars(result: Document) -> Iterator[Chart]:
             for measure, title in MEASURES:
                 rows = zip(names, pair_cells(result, measure), strict=True)
                 series = tuple(Series(a, values=tuple(map(cell_value, cells))) for a, cells in rows)
-                pairs = result.whole("pairs")
+                pairs = result.unsliced_rows("pairs")
                 pair = max(pairs, key=lambda row: cell_value(row[measure]) or 0.0)
                 most = cell_value(pair[measure]) or 0.0
                 finding = f"Highest {title} of pairs: {format_cell(pair['models'])}, {most:.3f}."
@@ -137,9 +137,9 @@ def _dots(
                 for letter, row in zip("ABCDEFGH", named, strict=False)
                 if (at := row_point(row, "phi", "delta"))]  # fmt: skip
         return dots, notes, [Series("", (tuple(rest),), letter=".", shape="dots")]
-    rows = list(result.whole("models"))
+    rows = list(result.unsliced_rows("models"))
     if not balanced:
-        rows = [row for row in result.whole("populations") if row["odds"] == odds]
+        rows = [row for row in result.unsliced_rows("populations") if row["odds"] == odds]
     end = "" if balanced else "_b"
     dots, extra = [], []
     for row in rows:
@@ -153,7 +153,7 @@ def _dots(
             extra.append(Series(str(row["model"]), (corners,), shape="ellipse"))
     if balanced:
         curves: dict[str, list[Point]] = {}
-        for row in result.whole("curve"):
+        for row in result.unsliced_rows("curve"):
             if at := row_point(row, "phi", "delta"):
                 curves.setdefault(str(row["model"]), []).append(at)
         extra += [Series(name, (tuple(points),)) for name, points in curves.items()]

@@ -288,7 +288,7 @@ def requested_rows(result: Document) -> list[Row]:
     known = result.tables["models"][0]
     found = [find_measure(name.partition(":")[0]) for name in result.parameters.get("measure", ())]
     ids = {measure.id for measure in found if measure is not None}
-    rows = [row for row in result.whole("measures") if row["estimator"] != "class"]
+    rows = [row for row in result.unsliced_rows("measures") if row["estimator"] != "class"]
     other = {row["measure"] for row in rows if None in found and row["measure"] not in known}
     return [r for r in rows if r["measure"] in other or str(r["measure"]).partition(":")[0] in ids]
 

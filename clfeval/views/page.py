@@ -226,12 +226,14 @@ def _pictures(result: Document, *, sliders: bool) -> str:
 def _operating_points(result: Document) -> list[dict[str, Any]]:
     """Return for each of the best models its class totals and points (threshold, TP, FP)."""
     found, curves = list[dict[str, Any]](), dict[str, list[list[float]]]()
-    for row in result.whole("curves") if result.command == "report" else ():
+    for row in result.unsliced_rows("curves") if result.command == "report" else ():
         if row["threshold"] is not None:
             point = [float(str(row[key])) for key in ("threshold", "tp", "fp")]
             curves.setdefault(str(row["model"]), []).append(point)
-    risks = {row["model"] for row in result.whole("decision")}
-    rows = sort_by_column(result.whole("models"), deciding_measure(result)) if curves else []
+    risks = {row["model"] for row in result.unsliced_rows("decision")}
+    rows = (
+        sort_by_column(result.unsliced_rows("models"), deciding_measure(result)) if curves else []
+    )
     for row in rows[:MODELS]:
         points = curves.get(str(row["model"]), [])
         tp, fp, fn, tn = (cell_value(row.get(key)) for key in ("tp", "fp", "fn", "tn"))

@@ -39,7 +39,7 @@ def rows_by_label(result: Document, part: str | None = None) -> Labelled:
 
     def table_rows(table: str) -> Rows:
         if part is None:
-            return result.whole(table)
+            return result.unsliced_rows(table)
         rows = [row for row in result.tables.get(table, ()) if row.get("slice") == part]
         return whole_table_rows(
             [{name: cell for name, cell in row.items() if name != "slice"} for row in rows]
@@ -288,7 +288,7 @@ def result_lines(
     rows: of the models, as for gates. Measures are all cells with a value, an interval or a reason.
     """
     errors = {}
-    for row in result.whole("measures"):
+    for row in result.unsliced_rows("measures"):
         if "model" in row and isinstance(se := row.get("se"), (int, float)) and isfinite(se):
             errors[row["model"], row["measure"]] = se
     met: dict[str | None, dict[str, bool]] = {}

@@ -234,7 +234,7 @@ def headline(result: Document) -> list[str]:
 
 def other_commands_hint(result: Document) -> str:
     """Return the hint on other commands for several models with thresholded predictions."""
-    cut = [row for row in result.whole("models") if row.get("tp") is not None]
+    cut = [row for row in result.unsliced_rows("models") if row.get("tp") is not None]
     other = {"classes", "runs", "min_cell"} & {*result.summary}
     return "" if result.methods or other or len(cut) < 2 or result.again else BEYOND
 
@@ -256,7 +256,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
     """Yield the curves that a result has, the best model first, of at most 26 models."""
     if "curves" not in result.tables:
         return
-    names = [str(row["model"]) for row in sort_by_column(result.whole("models"), "roc_auc")]
+    names = [str(row["model"]) for row in sort_by_column(result.unsliced_rows("models"), "roc_auc")]
     left = len(names) - MAX_CURVES
     more = (Note(format_count(left, "more model")),) if left > 0 else ()
     for chart in _all_charts(result, names[:MAX_CURVES]):
@@ -264,7 +264,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
 
 
 def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
-    points = _by_model(result.whole("curves"), names)
+    points = _by_model(result.unsliced_rows("curves"), names)
     chance = {"roc": SHARE_RANGE, "gain": SHARE_RANGE, "lift": (1.0, 1.0)}
     if (prevalence := cell_value(result.summary["prevalence"])) is not None:
         chance["pr"] = prevalence, prevalence
@@ -276,7 +276,7 @@ def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
             yield Chart("lines", title, Axis(label, ends=SHARE_RANGE), Axis(ends=ends),
                         (*series, *against), key=key, name=name)  # fmt: skip
     if "calibration" in result.tables:
-        bins = _by_model(result.whole("calibration"), names)
+        bins = _by_model(result.unsliced_rows("calibration"), names)
         curves = [Series(name, (_points(bins[name], "mean_score", "observed"),))
                   for name in names if name in bins]  # fmt: skip
         curves.append(_reference_line("calibrated", *SHARE_RANGE))
@@ -285,7 +285,7 @@ def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
         yield Chart("lines", title, axis, Axis(ends=SHARE_RANGE), tuple(curves), name="calibration")
     if "decision" in result.tables:
         yield _net_benefit_chart(result, names)
-    if series := _curves(_by_model(result.whole("risk"), names), names, "coverage", "risk"):
+    if series := _curves(_by_model(result.unsliced_rows("risk"), names), names, "coverage", "risk"):
         title = "Risk-coverage curve: error rate among rows with a prediction"
         yield Chart("lines", title, Axis("coverage", ends=SHARE_RANGE), series=series, name="risk")
 
@@ -316,7 +316,7 @@ def _points(rows: Sequence[Row], x: str, y: str) -> tuple[Point, ...]:
 
 
 def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
-    table = result.whole("decision")
+    table = result.unsliced_rows("decision")
     rows, first = _by_model(table, names), rows_where(table, "model", table[0]["model"])
     least = -0.05 * max(1e-9, max(cell_value(row["treat_all"]) or 0.0 for row in first))
 

@@ -91,7 +91,7 @@ def _all_pairs(result: Document) -> Iterator[Chart]:
     found = [row for row in comparison_rows(result, "reference") if row["measure"] == lead]
     if len({row["reference"] for row in found}) < 2:
         return
-    rows = sort_by_column(result.whole("models"), lead)
+    rows = sort_by_column(result.unsliced_rows("models"), lead)
     names = [str(row["model"]) for row in rows]
     cells: dict[tuple[str, str], tuple[float | None, float]] = {}
     for row in found:
@@ -114,7 +114,7 @@ def _all_pairs(result: Document) -> Iterator[Chart]:
 
 def rows_of_model(result: Document, table: str, model: str) -> Sequence[Row]:
     """Return the rows of one model in a table of all rows."""
-    return rows_where(result.whole(table), "model", model)
+    return rows_where(result.unsliced_rows(table), "model", model)
 
 
 def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
@@ -247,7 +247,7 @@ def _in_force(result: Document, x: str, y: str) -> tuple[Series, ...]:
     """Return a dot for each model at its threshold."""
     made = []
     names = {"fpr": "specificity", "ppv": "precision"}
-    for row in result.whole("models"):
+    for row in result.unsliced_rows("models"):
         a, b = (cell_value(row.get(names.get(name, name))) for name in (x, y))
         if row.get("threshold") is not None and a is not None and b is not None:
             at = 1 - a if x == "fpr" else a, b

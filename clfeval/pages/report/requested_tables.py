@@ -203,7 +203,7 @@ CUTOFF_RATES: Mapping[str, Source] = {
 
 def threshold_tables(result: Document) -> Iterator[TableView]:
     """Yield tables of chosen thresholds, of abstention zones, and of the risk-coverage curve."""
-    if rows := order_by_rule(result, result.whole("cutoffs"), "roc_auc"):
+    if rows := order_by_rule(result, result.unsliced_rows("cutoffs"), "roc_auc"):
         columns: dict[str, Source] = {
             **_model_column(rows), "chosen by": _format_rule, "threshold": _format_threshold,
             "goal:\nnew data": "corrected", "goal:\nsame rows": "value", **CUTOFF_RATES,
@@ -223,7 +223,7 @@ def threshold_tables(result: Document) -> Iterator[TableView]:
             lead="corrected", right=("threshold",), places=(),
             legend=("goal: same rows", "bootstrap"),
         )  # fmt: skip
-    if rows := order_by_rule(result, result.whole("abstentions"), "roc_auc"):
+    if rows := order_by_rule(result, result.unsliced_rows("abstentions"), "roc_auc"):
         costs = {text for row in rows if (text := str(row["chosen_by"])).startswith("cost")}
         columns = {
             **_model_column(rows), "zone": lambda row: "cost" if len(costs) == 1 and str(
@@ -237,7 +237,7 @@ def threshold_tables(result: Document) -> Iterator[TableView]:
             note += f"; cost: {min(costs).partition(':')[2].replace(',', ', ')}"
         yield TableView("abstentions", "Abstention near the threshold", columns, rows, MAX_ROWS,
                         note, rank="asked", lead="accuracy", places=())  # fmt: skip
-    rows = [*result.whole("risk")]
+    rows = [*result.unsliced_rows("risk")]
     first: dict[tuple[Cell, int], Row] = {}  # of each model in every twentieth of the coverage
     for row in rows:
         step = int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
@@ -250,7 +250,7 @@ def threshold_tables(result: Document) -> Iterator[TableView]:
 
 def order_by_rule(result: Document, rows: Sequence[Row], measure: str) -> list[Row]:
     """Return rows by rule, then in the order of the models by a measure."""
-    models = sort_by_column(result.whole("models"), measure) if rows else ()
+    models = sort_by_column(result.unsliced_rows("models"), measure) if rows else ()
     names = [row["model"] for row in models]
     rules = list(dict.fromkeys(row["chosen_by"] for row in rows))
     return sorted(rows, key=lambda row: (rules.index(row["chosen_by"]), names.index(row["model"])))

@@ -53,12 +53,12 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         yield from requested_tables.best_model_tables(result)
         return
     yield from requested_tables.threshold_tables(result)
-    if values := result.whole(AT_PREVALENCE):
+    if values := result.unsliced_rows(AT_PREVALENCE):
         yield prevalence_table(
             requested_tables.order_by_rule(result, values, "balanced_accuracy"), "asked"
         )
     yield from requested_tables.comparison_tables(result)
-    models = result.whole("models")
+    models = result.unsliced_rows("models")
     aucs = [as_estimate(row["roc_auc"]) for row in models if "roc_auc" in row]
     if any(auc.reason != "needs_scores" for auc in aucs):
         yield from _of_scores(result, sort_by_column(models, "roc_auc"))
@@ -109,7 +109,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
             total=len(rows), rank="main", name="errors", more="--format csv", lead="model",
             places=(),
         )  # fmt: skip
-    drawn = {str(row["model"]) for row in result.whole("distribution")}
+    drawn = {str(row["model"]) for row in result.unsliced_rows("distribution")}
     first = next((str(row["model"]) for row in rows if row["model"] in drawn), None)
     if first is not None:  # of models with labels there are no scores
         yield _score_distribution(result, first)
@@ -117,7 +117,7 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
 
 def _score_distribution(result: Document, model: str) -> TableView:
     """Return the histogram of scores of the best model by class: one block per bin."""
-    mine = [row for row in result.whole("distribution") if row["model"] == model]
+    mine = [row for row in result.unsliced_rows("distribution") if row["model"] == model]
     low, high = format_exact(mine[0]["from"]), format_exact(mine[-1]["to"])
     lines: list[Row] = []
     for name in dict.fromkeys(str(row["class"]) for row in mine):
@@ -137,8 +137,8 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
     yield from measure_tables(result, requested_rows(result), name="asked")
     yield from requested_tables.best_model_tables(result)
     yield TableView("measures", "All measures", "model measure value bound? method",
-                    result.whole("measures"), MAX_ROWS * 4)  # fmt: skip
-    if confusion := result.whole("confusion"):
+                    result.unsliced_rows("measures"), MAX_ROWS * 4)  # fmt: skip
+    if confusion := result.unsliced_rows("confusion"):
         yield TableView(
             "confusion", "Confusion counts", "model truth predicted rows share", confusion, MAX_ROWS
         )
@@ -156,13 +156,14 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
          2 * MAX_ROWS),
     ):  # fmt: skip
         if name in result.tables:
-            rows = result.whole(name)
+            rows = result.unsliced_rows(name)
             if name == "decision":  # every fifth hundredth; all models have the same
                 first = rows_where(rows, "model", rows[0]["model"])
                 kept = evenly_spaced(sorted({float(str(row["threshold"])) for row in first}), 21)
                 rows = list(islice((row for row in rows if row["threshold"] in kept), most))
             note = HELPS * (name == "decision")
-            yield TableView(name, title, columns, rows, most, note, total=len(result.whole(name)),
+            total = len(result.unsliced_rows(name))
+            yield TableView(name, title, columns, rows, most, note, total=total,
                         name="spread" if name == "distribution" else name)  # fmt: skip
 
 
@@ -203,7 +204,7 @@ MULTICLASS_WORDS = {
 def class_tables(result: Document) -> Iterator[TableView]:
     """Yield the tables of models of more than two classes in reading order."""
     yield from measure_tables(result, requested_rows(result), name="asked")
-    models = result.whole("models")
+    models = result.unsliced_rows("models")
     scored = "roc_auc" in models[0]
     of_all = (one.measure for one in result.answer if one.code != "slices")
     lead = next((one for one in of_all if one in LED), BALANCED)
@@ -211,7 +212,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
     columns = MULTICLASS_PROBABILITIES if scored else MULTICLASS_LABELS
     first = {head: source for head, source in columns.items() if source in ("model", lead)}
     columns = {**first, **(ORDERED_CLASSES if "ordinal_mae" in models[0] else {}), **columns}
-    confusion = result.whole("confusion")
+    confusion = result.unsliced_rows("confusion")
     best = str(rows[0]["model"])
     mine = [row for row in confusion if row["model"] == best]
     sizes: dict[str, float] = {}
@@ -233,7 +234,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
     if "calibration_tests" in result.tables:
         yield TableView(*CALIBRATION_TESTS, legend=("p_adjusted",))
     yield TableView("measures", "All measures", "model measure estimator class? value method",
-                    result.whole("measures"), MAX_ROWS * 4)  # fmt: skip
+                    result.unsliced_rows("measures"), MAX_ROWS * 4)  # fmt: skip
     if confusion:
         yield TableView("confusion", "Confusion counts", "model truth predicted rows share",
                         confusion, MAX_ROWS)  # fmt: skip
@@ -242,7 +243,7 @@ def class_tables(result: Document) -> Iterator[TableView]:
 def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Iterator[TableView]:
     """Yield the per-class results of the best model, the worst classes first if there are many."""
     found: dict[str, dict[str, object]] = {}
-    for row in result.whole("measures"):
+    for row in result.unsliced_rows("measures"):
         if row["model"] == model and row["estimator"] == "class":
             mine = found.setdefault(str(row["class"]), {"class": printable(str(row["class"]))})
             mine[str(row["measure"])] = row["value"]

@@ -109,7 +109,7 @@ FACTOR = 100  # a measure without upper end that varies more has a log axis
 
 def page_charts(result: Document) -> Iterator[Chart]:
     """Yield charts of measures over the swept odds, and of the best thresholds of scores."""
-    rows, order = result.whole("sweep"), leading_order(result)
+    rows, order = result.unsliced_rows("sweep"), leading_order(result)
     for number, name in enumerate(_charted_measures(result, rows)):
         values = [cell_value(row[name]) for row in rows]
         known = [value for value in values if value is not None]
@@ -185,7 +185,7 @@ def _crossings(
     """Return numbered marks of crossings of curves, and notes; of many those of leading models."""
     named = curves if len(curves) <= MOST_NAMED else curves[:FEW_NAMED_CURVES]
     drawn = {curve.name: curve for curve in named}
-    found = [row for row in result.whole("crossovers")
+    found = [row for row in result.unsliced_rows("crossovers")
              if row["measure"] == name and cell_value(row["crossing"]) is not None]  # fmt: skip
     contests = result.tables.get("winners", ())
     ahead = {str(row["leader"]) for row in contests if row["slice"] is None}
@@ -265,7 +265,7 @@ def headline(result: Document) -> list[str]:
 
 def page_tables(result: Document, digits: int) -> Iterator[TableView]:
     """Yield the tables in reading order; the first answer decides which one is the main table."""
-    look, rows = TableContext(result), result.whole(AT_PREVALENCE)
+    look, rows = TableContext(result), result.unsliced_rows(AT_PREVALENCE)
     main = main_table(look)
     predictive = [one.code for one in result.answer[:1]] == ["at-prevalence"]
     yield from sections.expected_count_tables(look, [str(row["model"]) for row in main.rows or ()])

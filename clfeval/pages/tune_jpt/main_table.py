@@ -268,6 +268,6 @@ def leading_order(result: Document) -> Mapping[str, int]:
         str(row["leader"]) for row in look.winner_rows.values() if row["leader"] is not None
     ]
     swept = sorted(dict.fromkeys(ahead), key=lambda name: -ahead.count(name))
-    names = [str(row["model"]) for row in result.whole("models")]
+    names = [str(row["model"]) for row in result.unsliced_rows("models")]
     ordered = dict.fromkeys((*at_targets, *swept, *names))
     return {name: place for place, name in enumerate(ordered)}

@@ -66,7 +66,7 @@ def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
         yield look.table(
             "models", title, columns, [*first.values()], name="unmoved", legend=EXPLAINED_COLUMNS
         )
-    if swept := look.result.whole("sweep"):
+    if swept := look.result.unsliced_rows("sweep"):
         ratios, kept = _spaced_ratios(swept)
         measures = look.measures([*dict.fromkeys((look.sort_measure, *MAIN))])
         columns = {**look.who(), PLACE: format_population, **measures}
@@ -209,7 +209,7 @@ def merge_neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> 
 
 
 def _threshold_tables(look: TableContext) -> Iterator[TableView]:
-    if here := look.result.whole("thresholds"):
+    if here := look.result.unsliced_rows("thresholds"):
         right = ("best\nthreshold", "fixed\nthreshold")
         columns: dict[str, Source] = {
             **look.who(), **look.measure_column, PLACE: format_population,

@@ -143,15 +143,15 @@ def model_scene(result: Document, population: Diamond) -> Scene:
     """Return the diagram of the models of the whole table, of their curves or of their runs."""
     runs = result.tables.get("runs", ())
     rows = sort_by_column(
-        result.tables.get("run_spread", ()) if runs else result.whole("models"),
+        result.tables.get("run_spread", ()) if runs else result.unsliced_rows("models"),
         "delta_mean" if runs else "delta",
     )
     markers = {str(row["model"]): marker_of_index(i) for i, row in enumerate(rows)}
-    best = {} if runs else {str(row["model"]): row for row in result.whole("curves")}
+    best = {} if runs else {str(row["model"]): row for row in result.unsliced_rows("curves")}
     drawn = _models_with_curves(result)
     known = {  # as the table of populations has them
         str(row["model"]): (row["phi_b"], row["delta_b"])
-        for row in (() if runs or population.balanced else result.whole("populations"))
+        for row in (() if runs or population.balanced else result.unsliced_rows("populations"))
         if isclose(cell_value(row["prevalence"]) or 0.0, population.prevalence)
     }
     mean = "_mean" if runs else ""
@@ -238,7 +238,7 @@ def add_key(scene: Scene, what: str, heads: Sequence[str], placed: Sequence[Keye
 
 def _models_with_curves(result: Document) -> list[str]:
     """Return the models whose curves are drawn: all of a few, else the best and the reference."""
-    names = [str(row["model"]) for row in sort_by_column(result.whole("curves"), "gini")]
+    names = [str(row["model"]) for row in sort_by_column(result.unsliced_rows("curves"), "gini")]
     if len(names) <= CURVES:
         return names
     reference = result.parameters.get("reference")
@@ -249,7 +249,7 @@ def _curve_points(
     result: Document, drawn: Sequence[str], markers: dict[str, str], population: Diamond
 ) -> tuple[tuple[str, tuple[Point, ...]], ...]:
     points: dict[str, list[Point]] = {}
-    for row in result.whole("curve"):
+    for row in result.unsliced_rows("curve"):
         at = point_in_population(population, row["phi"], row["delta"])
         if at and row["model"] in drawn:
             points.setdefault(str(row["model"]), []).append(at)

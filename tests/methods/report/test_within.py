@@ -85,7 +85,7 @@ def test_the_sentence_names_slices_in_which_one_model_differs(
 def test_best_is_the_best_of_all_rows() -> None:
     result = clfeval.report(frame(), by=["site"], reference="best")
     rows = found(result, "roc_auc")
-    best = max(result.whole("models"), key=lambda row: row["roc_auc"].value)["model"]  # type: ignore
+    best = max(result.unsliced_rows("models"), key=lambda row: row["roc_auc"].value)["model"]  # type: ignore
     assert {row["reference"] for row in rows.values()} == {best}
     assert len(rows) == 6
 
