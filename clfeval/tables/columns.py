@@ -11,7 +11,7 @@ from clfeval.errors import list_names
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.column_guesses import spell_as_truth
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.frames import Frame, as_text, engine_errors, pl
+from clfeval.tables.frames import Frame, as_text, collect, engine_errors, pl
 from clfeval.tables.input import Input, Kind, LayoutName
 from clfeval.tables.invalid_cells import Check, Suspicion
 from clfeval.tables.scan import Reading, TableFile, unreadable_error
@@ -265,7 +265,7 @@ def peek_columns(
     else:
         assert file.native is not None
         try:
-            frame = file.native.head(SAMPLE_ROWS).collect()
+            frame = collect(file.native.head(SAMPLE_ROWS))
         except engine_errors() as error:
             if file.source is None:
                 raise

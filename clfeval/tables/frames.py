@@ -52,10 +52,12 @@ Frame: TypeAlias = "nw.LazyFrame[Any]"
 
 
 def collect(frame: Frame) -> nw.DataFrame[Any]:
-    """Collect a lazy frame, in polars with the streaming engine."""
+    """Collect a lazy frame, in polars with the streaming engine; of DuckDB and Spark in polars."""
     if frame.implementation.is_polars():
         return frame.collect(engine="streaming")
-    return frame.collect()
+    if frame.implementation.is_duckdb():  # which narwhals would do with pyarrow
+        return nw.from_native(pl.DataFrame(frame.to_native()))
+    return frame.collect("polars" if frame.implementation.is_spark_like() else None)
 
 
 def concatenate_frames(frames: Sequence[Frame]) -> Frame:

@@ -21,7 +21,7 @@ from clfeval.errors import (
 )
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnPeek
-from clfeval.tables.frames import in_polars, nw
+from clfeval.tables.frames import collect, in_polars, nw
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
@@ -141,7 +141,7 @@ def filtered_rows(file: TableFile, where: str | None) -> TableFile:
     assert text is not None
     if not text.implementation.is_polars() and not text.implementation.is_pandas_like():
         some = text.filter(RowFilter(where, text.collect_schema()).parse())
-        if not len(some.head(1).collect()):
+        if not len(collect(some.head(1))):
             what = f"no row matches {format_option('--where', where)}"
             raise DataError.new(what, "empty-table", file.name)
         return replace(file, native=some)

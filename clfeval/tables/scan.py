@@ -348,7 +348,7 @@ def all_distinct(
     if known.implementation.is_polars():
         hashes = known.to_native().select(pl.all().hash().n_unique() == pl.len())
         return bool(hashes.collect(engine="streaming").item())
-    counted = known.select(n=nw.col(column).n_unique(), rows=nw.len()).collect()
+    counted = collect(known.select(n=nw.col(column).n_unique(), rows=nw.len()))
     return bool(counted["n"].item() == counted["rows"].item())
 
 
