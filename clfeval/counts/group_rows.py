@@ -17,8 +17,16 @@ from clfeval.counts.settings import CountSettings, check_structure
 from clfeval.errors import DataError, format_option, list_names
 from clfeval.records import dataclass
 from clfeval.tables.columns import WRONG, Mode, ModelColumns
-from clfeval.tables.frames import Frame, collect, engine_errors, is_missing, natural_sort_key, nw
-from clfeval.tables.scan import NO_TAIL, TEXT_BYTES
+from clfeval.tables.frames import (
+    Frame,
+    collect,
+    engine_errors,
+    float32_threshold,
+    is_missing,
+    natural_sort_key,
+    nw,
+)
+from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, unseen_nan_error
 
 _PLAIN = {str, int, bool, type(None)}  # cells of these types need no conversion
 Types = Mapping[str, Any]  # of the columns of a frame
@@ -176,10 +184,7 @@ def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
         table = collect(frame.select(*picked).group_by(*keys).agg(*sums))
     for i, model in enumerate(what.models if frame.implementation.is_duckdb() else ()):
         if model.kind != "label" and any(one != one for one in table[f"hi{i}"].to_list() if one):
-            problem = "DuckDB does not see NaN where statistics of a Parquet file leave it out"
-            hint = "give the path and --engine duckdb, or set disabled_optimizers = "
-            raise DataError.new(problem, "bad-number", settled.name, None, model.columns[0],
-                                hint=f"{hint}'statistics_propagation,filter_pushdown'")  # fmt: skip
+            raise unseen_nan_error(settled.name, model.columns[0])
     return table
 
 
@@ -224,17 +229,6 @@ def predicts_positive(model: ModelColumns, settled: CountSettings, types: Types)
     beaten = [own <= nw.col(other) for other in model.columns[:index]]
     beaten += [own < nw.col(other) for other in model.columns[index + 1 :]]
     return ~nw.any_horizontal(*beaten, ignore_nulls=True)
-
-
-def float32_threshold(threshold: float) -> float:
-    """Return the smallest float32 whose shortest decimal is at or above the threshold."""
-    with np.errstate(over="ignore"):
-        near, up = np.float32(threshold), np.float32(np.inf)
-        while float(str(below := np.nextafter(near, -up))) >= threshold and below < near:
-            near = below
-        while float(str(near)) < threshold:
-            near = np.nextafter(near, up)
-    return float(near)
 
 
 def lacks_score(model: ModelColumns, settled: CountSettings) -> nw.Expr:

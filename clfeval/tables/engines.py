@@ -7,13 +7,13 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 from clfeval.errors import DataError, UsageError, bad_option
-from clfeval.tables.frames import engine_errors, nw, pl, with_shortest_decimals
+from clfeval.tables.frames import Frame, engine_errors, nw, pl, with_shortest_decimals
 from clfeval.tables.input import Input
 from clfeval.tables.scan import TableFile, check_names
 
@@ -45,10 +45,10 @@ def open_in_engine(paths: Sequence[str], said: Input) -> TableFile:
     """
     engine = said.engine or "polars"
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-    openers = {"polars": _open_in_polars, "duckdb": _open_in_duckdb, "spark": _open_in_spark}
     if said.spark_conf and engine != "spark":
         raise bad_option("--spark-conf belongs to --engine spark", "leave it out")
-    frame = nw.from_native(openers[engine](paths, said)).lazy()
+    openers = {"polars": _read_by_polars, "duckdb": _open_duckdb, "spark": _open_spark}
+    frame = openers[engine](paths, said)
     columns = tuple(frame.collect_schema().names())
     if odd := [one for one in columns if engine == "spark" and {".", "`"} & {*one}]:
         what, hint = "Spark cannot address this name", "rename the column, or leave it out there"
@@ -56,8 +56,7 @@ def open_in_engine(paths: Sequence[str], said: Input) -> TableFile:
     if not all(map(os.path.isfile, paths)) and not any(map(_is_table_name, paths)):
         columns = tuple(sorted(columns))
     check_names(name, columns)
-    frame = with_shortest_decimals(frame.select(*columns), columns)
-    return TableFile(name, columns, native=frame)
+    return TableFile(name, columns, native=frame.select(*columns))
 
 
 @contextmanager
@@ -139,34 +138,62 @@ def _partition_keys(paths: Sequence[str], files: Sequence[str]) -> list[str]:
     return list(keys.pop())
 
 
-def _refuse_equal_names(files: Sequence[str]) -> None:
-    """Raise DataError for columns whose names differ in case only: they are equal for engines."""
-    known = dict[str, str]()
+def _read_files(paths: Sequence[str], read: Callable[[Sequence[str], list[str]], Any]) -> Frame:
+    """Return Parquet files as one frame; `read` reads files of equal columns, with partitions.
+
+    A column of different types is of whole numbers, of numbers, or of text; one that some files
+    lack is null there. Raises DataError for other types, and for names that differ in case only.
+    """
+    files = _expand(paths)
+    keys, parts = _partition_keys(paths, files), dict[Any, list[str]]()
+    first, types = dict[str, str](), dict[str, dict[Any, str]]()
     for file in files:
-        for name in pl.scan_parquet(file, glob=False).collect_schema().names():
-            if known.setdefault(name.lower(), name) != name:
-                what = f"has the same letters as '{known[name.lower()]}', and case does not count"
+        held = pl.scan_parquet(file, glob=False).collect_schema().items()
+        schema = tuple((name, kind) for name, kind in held if name not in keys)
+        parts.setdefault(schema, []).append(file)
+        for name, kind in schema:
+            if (known := first.setdefault(name.lower(), name)) != name:
+                what = f"has the same letters as '{known}', and case does not count"
                 raise DataError.new(what, "duplicate-column", file, None, name, hint="rename one")
+            types.setdefault(name, {}).setdefault(kind, file)
+    casts = {name: _common_type(name, kinds) for name, kinds in types.items() if len(kinds) > 1}
+    frames = list[Frame]()
+    for schema, some in parts.items():
+        frame, drift = nw.from_native(read(some, keys)).lazy(), [n for n, _ in schema if n in casts]
+        frame = with_shortest_decimals(frame, drift)
+        frames.append(frame.with_columns(nw.col(name).cast(casts[name]) for name in drift))
+    return nw.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
+
+
+def _common_type(name: str, kinds: Mapping[Any, str]) -> Any:
+    """Return the type of a column that has several, in the files given; DataError if none fits."""
+    for kind, fits in (
+        (nw.Int64, lambda one: one.is_integer() and one != pl.UInt64),
+        (nw.Float64, lambda one: one.is_numeric()),
+        (nw.String, lambda one: one in (pl.String, pl.Categorical, pl.Enum)),
+    ):
+        if all(one == pl.Null or fits(one) for one in kinds):
+            return kind
+    (one, where), (other, file), *_ = kinds.items()
+    what, hint = f"holds {other}, but {one} in {where}", "write both with one type"
+    raise DataError.new(what, "bad-type", file, None, name, hint=hint)
 
 
 def _keys(path: str) -> list[str]:
     return [part.partition("=")[0] for part in path.split(os.sep)[:-1] if "=" in part]
 
 
-def _open_in_polars(paths: Sequence[str], _: Input) -> pl.LazyFrame:
-    files, schema = _expand(paths), dict[str, Any]()
-    keys = _partition_keys(paths, files)
-    for file in files:
-        schema = {**pl.scan_parquet(file, glob=False).collect_schema(), **schema}
-    schema = {name: kind for name, kind in schema.items() if name not in keys}
-    return pl.scan_parquet(
-        files, glob=False, hive_partitioning=bool(keys),
-        hive_schema=dict.fromkeys(_keys(files[0]), pl.String) if keys else None, schema=schema,
-        missing_columns="insert",
-    ).select(*schema, *keys)  # fmt: skip
+def _read_by_polars(paths: Sequence[str], _: Input) -> Frame:
+    def read(files: Sequence[str], keys: list[str]) -> pl.LazyFrame:
+        return pl.scan_parquet(
+            [*files], glob=False, hive_partitioning=bool(keys),
+            hive_schema=dict.fromkeys(_keys(files[0]), pl.String) if keys else None,
+        ).drop([one for one in _keys(files[0]) if keys and one not in keys])  # fmt: skip
+
+    return _read_files(paths, read)
 
 
-def _open_in_duckdb(paths: Sequence[str], _: Input) -> Any:
+def _open_duckdb(paths: Sequence[str], _: Input) -> Frame:
     duckdb = _library("duckdb", "duckdb")
     database, _sign, table = paths[0].rpartition(":")
     found = database.endswith(DATABASES) and len(paths) == 1
@@ -176,38 +203,42 @@ def _open_in_duckdb(paths: Sequence[str], _: Input) -> Any:
     connection = duckdb.connect(database, read_only=True) if found else duckdb.connect()
     # it takes statistics of Parquet files, which leave NaN out, as a proof that there is none
     connection.execute("set disabled_optimizers = 'statistics_propagation,filter_pushdown'")
-    if found:
-        return connection.table(table)
-    files = _expand(paths)
-    _refuse_equal_names(files)
-    keys = _partition_keys(paths, files)
-    parts = "true, hive_types_autocast=false" if keys else "false"
-    above = [f'"{one}"' for one in _keys(files[0]) if keys and one not in keys]
-    names = ", ".join("'{}'".format(file.replace("'", "''")) for file in files)
-    options = f"hive_partitioning={parts}, union_by_name=true"
-    but = f" exclude ({', '.join(above)})" if above else ""
-    return connection.sql(f"select *{but} from read_parquet([{names}], {options})")
+
+    def read(files: Sequence[str], keys: list[str]) -> Any:
+        parts = "true, hive_types_autocast=false" if keys else "false"
+        above = [f'"{one}"' for one in _keys(files[0]) if keys and one not in keys]
+        names = ", ".join("'{}'".format(file.replace("'", "''")) for file in files)
+        but = f" exclude ({', '.join(above)})" if above else ""
+        table = f"read_parquet([{names}], hive_partitioning={parts})"
+        return connection.sql(f"select *{but} from {table}")
+
+    return nw.from_native(connection.table(table)).lazy() if found else _read_files(paths, read)
 
 
-def _open_in_spark(paths: Sequence[str], said: Input) -> Any:
+def _open_spark(paths: Sequence[str], said: Input) -> Frame:
     session = _spark_session(said.spark_remote, said.spark_conf)
     if len(paths) == 1 and _is_table_name(paths[0]):
-        return session.table(paths[0])
-    reader, files = session.read.option("mergeSchema", True), list(paths)
-    if not any("://" in path for path in paths):
-        files = _expand(paths)
-        _refuse_equal_names(files)
-        root = os.path.abspath(paths[0]) if _partition_keys(paths, files) else None
-        reader = (reader.option("basePath", root) if root else
-                  reader.option("recursiveFileLookup", True))  # fmt: skip
-        # brackets and braces would be patterns
-        files = [re.sub(r"([\[\]{}*?])", r"\\\1", os.path.abspath(one)) for one in files]
-    kept = session.conf.get(PARTITIONS, "true")
-    session.conf.set(PARTITIONS, "false")
-    try:
-        return reader.parquet(*files)
-    finally:
-        session.conf.set(PARTITIONS, kept)
+        frame: Frame = nw.from_native(session.table(paths[0])).lazy()
+        return frame
+
+    def read(files: Sequence[str], keys: list[str]) -> Any:
+        reader = session.read.option("mergeSchema", True)
+        if not any("://" in path for path in paths):
+            option = (
+                ("basePath", os.path.abspath(paths[0])) if keys else ("recursiveFileLookup", True)
+            )
+            reader = session.read.option(*option)
+            # brackets and braces would be patterns
+            files = [re.sub(r"([\[\]{}*?])", r"\\\1", os.path.abspath(one)) for one in files]
+        kept = session.conf.get(PARTITIONS, "true")
+        session.conf.set(PARTITIONS, "false")
+        try:
+            return reader.parquet(*files)
+        finally:
+            session.conf.set(PARTITIONS, kept)
+
+    remote = any("://" in path for path in paths)
+    return nw.from_native(read(paths, [])).lazy() if remote else _read_files(paths, read)
 
 
 def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from clfeval.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -99,6 +101,17 @@ def with_shortest_decimals(frame: Frame, names: Iterable[str]) -> Frame:
             frame = frame.with_columns(__clfeval_found=near)
         frame = frame.with_columns(found.alias(name))
     return frame.select(*types.names())
+
+
+def float32_threshold(threshold: float) -> float:
+    """Return the smallest float32 whose shortest decimal is at or above the threshold."""
+    with np.errstate(over="ignore"):
+        near, up = np.float32(threshold), np.float32(np.inf)
+        while float(str(below := np.nextafter(near, -up))) >= threshold and below < near:
+            near = below
+        while float(str(near)) < threshold:
+            near = np.nextafter(near, up)
+    return float(near)
 
 
 # how a list of records begins, and how pandas' split of columns and rows does

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import chain
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
@@ -21,10 +24,10 @@ from clfeval.errors import (
 )
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnPeek
-from clfeval.tables.frames import collect, in_polars, nw
+from clfeval.tables.frames import collect, float32_threshold, in_polars, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
-from clfeval.tables.scan import TableFile, count_distinct_values, scan
+from clfeval.tables.scan import TableFile, count_distinct_values, refuse_unseen_nan, scan
 
 _TOKEN = (
     r"""\s*(?:(?P<text>'[^']*')|(?P<quoted>"[^"]*")|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))"""
@@ -34,6 +37,7 @@ _SIGNS: Mapping[str, Callable[[Any, Any], Any]]
 _SIGNS = {"=": eq, "==": eq, "!=": ne, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 EXAMPLE = "\"split = 'test' and age >= 18\""
 MAX_VALUES_LISTED = 5  # values of a column in an error
+MOST_COUNTED = 2**20  # values of a column that an engine brings to this machine
 TRAIN, TEST = {"train", "training", "development", "derivation"}, {"test", "testing"}
 _BITS = ({"0", "1"}, {"false", "true"})
 _PARTS = TRAIN | TEST | {"val", "valid", "validation", "dev", "holdout", "eval"}
@@ -43,11 +47,13 @@ _PARTS = TRAIN | TEST | {"val", "valid", "validation", "dev", "holdout", "eval"}
 class RowFilter:
     """A condition as an expression, with the columns it names in order.
 
-    types: of the columns, where rows are not in polars, which converts texts that are no numbers.
+    types: of the columns, if known. converts: texts become numbers, which only polars does, by null
+    where they are none.
     """
 
     text: str
-    types: Mapping[str, Any] | None = None
+    types: Mapping[str, Any] = field(default_factory=dict)
+    converts: bool = True
     columns: dict[str, None] = field(default_factory=dict)
     _left: list[tuple[str, str]] = field(default_factory=list)
 
@@ -115,44 +121,87 @@ class RowFilter:
         kind, value = self._left.pop(0) if self._left else ("", "")
         if kind not in ("number", "text"):
             raise self._refused(f"a number or a text in single quotes is missing after '{name}'")
-        if self.types is not None:
-            number = name in self.types and self.types[name].is_numeric()
-            if kind == "number" and not number:
-                raise self._refused(f"'{name}' holds no numbers: quote {value}")
-            column = nw.col(name).cast(nw.Float64 if kind == "number" else nw.String)
-            return _SIGNS[sign](column, float(value) if kind == "number" else value[1:-1])
-        if kind == "number":
-            return _SIGNS[sign](column_as_number(name), float(value))
-        return _SIGNS[sign](column_as_text(name), value[1:-1])
+        compare, written = _SIGNS[sign], value if kind == "number" else value[1:-1]
+        dtype = self.types.get(name)
+        if kind == "text" and dtype in (nw.Date, nw.Datetime):
+            return compare(*self._times(name, written, dtype))
+        if self.converts:
+            column = column_as_number(name).fill_nan(None)
+            return (compare(column, float(value)) if kind == "number"
+                    else compare(column_as_text(name), written))  # fmt: skip
+        if kind == "number" and dtype is not None and not dtype.is_numeric():
+            raise self._refused(f"'{name}' holds no numbers: quote {value}")
+        if kind == "text" and dtype not in (None, nw.String, nw.Boolean) and not dtype.is_integer():
+            if dtype.is_numeric():
+                raise self._refused(f"'{name}' holds numbers: leave out the quotes")
+            raise self._refused(f"'{name}' holds {dtype}, which cannot be compared")
+        if kind == "text":
+            return compare(nw.col(name).cast(nw.String), written)
+        number = nw.col(name).cast(nw.Float64)
+        number = nw.when(~number.is_nan()).then(number)
+        if dtype != nw.Float32:
+            return compare(number, float(value))
+        # their shortest decimals are compared
+        start = float32_threshold(float(value))
+        end = float32_threshold(math.nextafter(float(value), math.inf))
+        if sign in ("=", "==", "!=", "<>"):
+            same = (number >= start) & (number < end)
+            return same if sign in ("=", "==") else ~same
+        return compare(number, start if sign in ("<", ">=") else math.nextafter(end, -math.inf))
+
+    def _times(self, name: str, text: str, dtype: Any) -> tuple[Any, Any]:
+        """Return a column of dates or times, and a date or a time written as text, of its type.
+
+        Times without a zone are of UTC.
+        """
+        try:
+            time = datetime.fromisoformat(text)
+        except ValueError:
+            example = "quote a date or time such as '2024-01-31 12:00'"
+            raise self._refused(f"'{name}' holds times, and '{text}' is none: {example}") from None
+        column = pl.col(name) if self.converts else nw.col(name)
+        zone = getattr(dtype, "time_zone", None)
+        time = time if time.tzinfo else time.replace(tzinfo=UTC)
+        if dtype == nw.Date or zone is not None:
+            return column, time.date() if dtype == nw.Date else time
+        time = time.astimezone(UTC).replace(tzinfo=None)
+        # sessions of Spark take a time for one of their zone
+        return column, time if self.converts else nw.lit(str(time)).cast(nw.Datetime("us"))
 
 
 def filtered_rows(file: TableFile, where: str | None) -> TableFile:
     """Return the rows that meet a condition, with their numbers in the file; DataError if none."""
     if where is None:
         return file
-    asked = RowFilter(where)
+    text, converts = file.native, True
+    if text is not None:
+        converts = text.implementation.is_polars() or text.implementation.is_pandas_like()
+    asked = RowFilter(where, {} if text is None else text.collect_schema(), converts)
     condition = asked.parse()
     for name in asked.columns:
         if name not in file.columns:
             raise unknown_column_error(file.name, name, file.columns)
-    text = file.native
     if file.head is not None:
         text = scan(file, dict.fromkeys(file.columns, "text"))
     assert text is not None
-    if not text.implementation.is_polars() and not text.implementation.is_pandas_like():
-        some = text.filter(RowFilter(where, text.collect_schema()).parse())
-        if not len(collect(some.head(1))):
-            what = f"no row matches {format_option('--where', where)}"
-            raise DataError.new(what, "empty-table", file.name)
-        return replace(file, native=some)
-    frame, first = in_polars(text), file.head.header_row + 1 if file.head else 1
-    kept = (frame if file.numbered else frame.with_row_index(ROW, offset=first)).filter(condition)
-    if kept.select(ROW).head(1).collect().is_empty():
-        counts = {name: count_distinct_values([file], name, ()) for name in asked.columns}
+    if converts:
+        frame, first = in_polars(text), file.head.header_row + 1 if file.head else 1
+        numbered = frame if file.numbered else frame.with_row_index(ROW, offset=first)
+        some = nw.from_native(numbered.filter(condition))
+    else:
+        refuse_unseen_nan(text, [*asked.columns], file.name)
+        some = text.filter(condition)
+    if not len(collect(some.head(1))):
+        counts = dict[str, Counter[str]]()
+        for name in asked.columns:
+            with suppress(UsageError):  # too many values
+                counts[name] = count_distinct_values([file], name, (), most=MOST_COUNTED)
         hints = (f"'{name}' has the values {list_values(one)}" for name, one in counts.items())
         what = f"no row matches {format_option('--where', where)}"
         raise DataError.new(what, "empty-table", file.name, hint="; ".join(hints))
-    return replace(file, native=nw.from_native(kept), head=None, parts=(file,), numbered=True)
+    if not converts:
+        return replace(file, native=some)
+    return replace(file, native=some, head=None, parts=(file,), numbered=True)
 
 
 def list_values(counts: Counter[str]) -> str:
@@ -248,8 +297,16 @@ def find_bin_edges(
         if not numbers or numbers != sorted({*numbers}) or (count and not 2 <= numbers[0] <= MOST):
             hint = f"use --by '{name}:4' for quarters, or --by '{name}:40,65' to split there"
             raise bad_option(f"--by '{entry}' needs 2 to {MOST} bins, or ascending numbers", hint)
-        place, values = (files[0].name, None, name), Counter[float]()
-        for text, times in count_distinct_values(files, name, null_values).items():
+        place, values, native = (files[0].name, None, name), Counter[float](), files[0].native
+        found[name] = tuple(numbers)
+        if native is not None:
+            refuse_unseen_nan(native, [name], files[0].name)
+            kind = native.collect_schema().get(name)
+            if not count and kind is not None and kind.is_numeric():
+                continue
+        for text, times in count_distinct_values(
+            files, name, null_values, most=MOST_COUNTED
+        ).items():
             try:
                 values[float(text)] += times
             except ValueError:
@@ -258,7 +315,6 @@ def find_bin_edges(
                 raise DataError.new(what, "bad-number", *place, hint=hint) from None
         if not values:
             raise DataError.new("it has no numbers", "bad-number", *place)
-        found[name] = tuple(numbers)
         if count:
             x, n = (np.array(part) for part in zip(*sorted(values.items()), strict=True))
             share = np.cumsum(n) / n.sum()

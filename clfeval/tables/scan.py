@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from numbers import Number
 from typing import Any, Literal
 
-from clfeval.errors import DataError, Problem, not_a_table_error
+from clfeval.errors import DataError, Problem, UsageError, not_a_table_error
 from clfeval.records import dataclass, replace
 from clfeval.tables.csv import NAMES_HINT, CsvHead
 from clfeval.tables.frames import (
@@ -320,15 +320,48 @@ CELLS = (str, Number, date)  # types of cells of a frame
 
 
 def count_distinct_values(
-    files: Sequence[TableFile], column: str, null_values: Sequence[str], reading: Reading = "text"
-) -> Counter[str]:
-    """Return the count of each value of a column over all files, as text."""
+    files: Sequence[TableFile], column: str, null_values: Sequence[str], reading: Reading = "text",
+    *, most: int | None = None,
+) -> Counter[str]:  # fmt: skip
+    """Return the count of each value of a column over all files, as text.
+
+    UsageError for more than `most` values off polars, which would be brought to this machine.
+    """
     values: Counter[str] = Counter()
     for file in files:
         frame = scan(file, {column: reading}, null_values=null_values)
+        kind = frame.implementation
+        if most is not None and (kind.is_duckdb() or kind.is_spark_like()):
+            n = collect(frame.select(nw.col(column).n_unique()))[column].item()
+            if n > most:
+                what = f"column '{column}' has {n:,} different values, too many to be read here"
+                hint = f"give the edges of bins, for example --by '{column}:40,65'"
+                raise UsageError.new(what, "too-many-slices", file.name, hint=hint)
         found = collect(frame.group_by(column).agg(nw.len().alias("__clfeval_n")))
         values += count_texts(found[column].to_list(), found["__clfeval_n"].to_list())
     return values
+
+
+def refuse_unseen_nan(frame: nw.LazyFrame[Any], names: Sequence[str], file: str) -> None:
+    """Raise DataError for NaN in columns of DuckDB that it does not see in comparisons.
+
+    It takes statistics of Parquet files, which leave NaN out, as a proof that there is none, if the
+    connection that made a relation has not `disabled_optimizers`.
+    """
+    kinds = frame.collect_schema() if frame.implementation.is_duckdb() else {}
+    for name in (one for one in names if one in kinds and kinds[one].is_float()):
+        column = nw.col(name)
+        found = collect(frame.select(most=column.max(), seen=column.is_nan().any()))
+        if (most := found["most"].item()) is not None and most != most and not found["seen"].item():
+            raise unseen_nan_error(file, name)
+
+
+def unseen_nan_error(file: str, column: str) -> DataError:
+    """Build the error for NaN of a user's relation of DuckDB that comparisons do not see."""
+    what = "DuckDB does not see NaN where statistics of a Parquet file leave it out"
+    hint = "give the path and --engine duckdb, or set disabled_optimizers = "
+    hint += "'statistics_propagation,filter_pushdown'"
+    return DataError.new(what, "bad-number", file, None, column, hint=hint)
 
 
 def all_distinct(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.counts.group_rows import float32_threshold
+from clfeval.tables.frames import float32_threshold
 from tests.engines import ENGINES
 from tests.thoroughness import examples
 
