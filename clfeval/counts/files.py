@@ -111,9 +111,11 @@ def has_many_scores(counted: Any) -> bool:
         return False
     for i in (i for i, model in enumerate(counted.models) if model.kind != "label"):
         rows = concatenate_frames(kept.frames(scores=(i,))).select(nw.col(f"s{i}"))
-        # the first rows of Spark would be brought together in one place
-        first = [rows.head(4 * MOST_DISTINCT)] * (not rows.implementation.is_spark_like())
-        for part in (*first, rows) if kept.rows > 4 * MOST_DISTINCT else (rows,):
+        first = rows.head(4 * MOST_DISTINCT)
+        if rows.implementation.is_spark_like():  # whose first rows would come to one place
+            share = min(1.5 * MOST_DISTINCT / kept.rows, 1.0)
+            first = nw.from_native(rows.to_native().sample(fraction=share, seed=0))
+        for part in (first, rows) if kept.rows > 4 * MOST_DISTINCT else (rows,):
             if collect(part.select(nw.all().n_unique())).item() > MOST_DISTINCT:
                 return True
     return False

@@ -22,6 +22,7 @@ DATABASES = (".duckdb", ".ddb", ".db")  # suffixes of database files, before `:T
 UNREADABLE = ("AnalysisException", "ParseException", "NumberFormatException", "ArithmeticException",
               "DateTimeException", "UnsupportedOperationException")  # fmt: skip
 _UNREADABLE = r"\[(CANNOT|FAILED_READ|UNABLE_TO_INFER|INVALID|CAST|UNSUPPORTED|UNRESOLVED)"
+PATIENCE = 20  # seconds
 STRICT = "spark.sql.ansi.enabled"
 PARTITIONS = "spark.sql.sources.partitionColumnTypeInference.enabled"
 QUIET = {
@@ -88,8 +89,13 @@ def counts_only(frame: Any, said: Input) -> bool:
 def first_line(error: BaseException) -> str:
     """Return the first line of the message of an engine's error, without the stack of the JVM."""
     cause = getattr(error, "java_exception", None)
+    while cause is not None and (deeper := cause.getCause()) is not None:
+        cause = deeper
     text = str(error if cause is None else cause.toString())
-    return next((line.strip() for line in text.splitlines() if line.strip()), repr(error))
+    if found := re.search(r'details = "(.+)"', text):  # of a server that is lost
+        text = found[1]
+    line = next((line.strip() for line in text.splitlines() if line.strip()), repr(error))
+    return re.sub(r"^(\w+\.)+\w+: ", "", line)  # the class of Java
 
 
 def _is_table_name(path: str) -> bool:
@@ -159,9 +165,11 @@ def _read_files(paths: Sequence[str], read: Callable[[Sequence[str], list[str]],
     casts = {name: _common_type(name, kinds) for name, kinds in types.items() if len(kinds) > 1}
     frames = list[Frame]()
     for schema, some in parts.items():
-        frame, drift = nw.from_native(read(some, keys)).lazy(), [n for n, _ in schema if n in casts]
-        frame = with_shortest_decimals(frame, drift)
-        frames.append(frame.with_columns(nw.col(name).cast(casts[name]) for name in drift))
+        frame = nw.from_native(read(some, keys)).lazy()
+        if drift := [name for name, _ in schema if name in casts]:
+            frame = with_shortest_decimals(frame, drift)
+            frame = frame.with_columns(nw.col(name).cast(casts[name]) for name in drift)
+        frames.append(frame)
     return nw.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
 
 
@@ -248,29 +256,56 @@ def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
 
     for logger in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    for text in ("PySpark does not yet fully support pandas", r"\[RETRIES_EXCEEDED\]"):
+        warnings.filterwarnings("ignore", text)
     if (running := sql.SparkSession.getActiveSession()) is not None and remote is None:
         refuse_lenient_session(running)
         return running
     builder = sql.SparkSession.builder.appName("clfeval")
+    served = remote is not None or "SPARK_REMOTE" in os.environ
     if remote is not None:
         builder = builder.remote(remote)
-    elif "SPARK_REMOTE" not in os.environ and "spark.master" not in conf:
+    elif not served and "spark.master" not in conf:
         builder = builder.master("local[*]")
-    for name, value in {**QUIET, **conf}.items():
+    for name, value in {**({} if served else QUIET), **conf}.items():
         builder = builder.config(name, value)
     try:
-        with _without_chatter():
+        with _without_chatter(), warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)  # of settings that a server refuses
+            if served:
+                _await_server(remote or os.environ["SPARK_REMOTE"])
             session = builder.getOrCreate()
+            if served:  # by default a lost one is told after ten minutes, or half an hour
+                from pyspark.sql.connect.client.retries import DefaultPolicy
+
+                session.client.set_retry_policies([DefaultPolicy(max_retries=5)])
     except Exception as error:
         hint = "pip install 'clfeval[spark]', and look at the values of --spark-conf"
+        if served:
+            hint = "look at the address in --spark-remote, and at the values of --spark-conf"
         if "JAVA" in str(error).upper():
             hint = "Spark 4 needs Java 17 or later: apt install default-jre-headless, or the like"
         what = f"no Spark session: {first_line(error)}"
         raise UsageError.new(what, "no-library", hint=hint) from error
-    if remote is None:
+    refuse_lenient_session(session)
+    if not served:
         session.sparkContext.setLogLevel("OFF")
     return session
+
+
+def _await_server(address: str) -> None:
+    """Wait up to `PATIENCE` seconds for a server of Spark Connect; TimeoutError without an answer.
+
+    Errors: those of pyspark, for an address that is not one.
+    """
+    grpc = import_module("grpc")
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    channel = DefaultChannelBuilder(address).toChannel()
+    try:
+        grpc.channel_ready_future(channel).result(timeout=PATIENCE)
+    except grpc.FutureTimeoutError as error:
+        raise TimeoutError(f"no server answers at {address}") from error
 
 
 def refuse_lenient_session(session: Any) -> None:
