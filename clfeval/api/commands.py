@@ -212,7 +212,7 @@ def mars(
 
     with open_predictions(table, said) as predictions:
         on_open(predictions)
-        counted = count_predictions(predictions, top=options.top)
+        counted = count_predictions(predictions, top=options.top, labels=True)
         sample = Sample.from_predictions(counted)
         yield _prepared_result(sample, lambda: mars_result(counted, options))
 

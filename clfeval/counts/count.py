@@ -34,7 +34,7 @@ from clfeval.counts.invalid_rows import (
     refuse_rows_without_run,
 )
 from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_error, weight_unit
-from clfeval.counts.read_files import EXACT, StoredCounts, parse_bits, read_counts
+from clfeval.counts.read_files import EXACT, StoredCounts, StoredRows, parse_bits, read_counts
 from clfeval.counts.scores import ScoreCounts, TopRows, count_model_scores, find_top_rows
 from clfeval.document import InputFile
 from clfeval.errors import UsageError, bad_option
@@ -273,12 +273,13 @@ class PredictionCounts:
 
 
 def count_predictions(
-    opened: Predictions, *, top: str | None = None, any_range: bool = False
+    opened: Predictions, *, top: str | None = None, any_range: bool = False, labels: bool = False
 ) -> PredictionCounts:
     """Count the patterns of a prediction table.
 
     `top`: each model's highest rows are predicted positive, instead of thresholds; `any_range`:
-    allow scores outside 0..1 without threshold. Raises DataError with every problem of the table.
+    allow scores outside 0..1 without threshold; `labels`: scores are not counted later. Raises
+    DataError with every problem of the table.
     """
     if opened.layout is COUNTS_FILE:
         if top is not None:
@@ -300,6 +301,10 @@ def count_predictions(
         if elsewhere and counted.multiclass:
             what = f"of {len(counted.order)} classes rows are needed, which stay in the engine"
             raise UsageError.new(what, "needs-predictions", hint="add --positive CLASS")
+        if elsewhere and labels:
+            kept = counted.kept
+            none = StoredRows(kept.settled, kept.mode, (), (), kept.complete, kept.rows)
+            return replace(counted, kept=none)
         if elsewhere:
             return _as_stored(counted, opened)
         if top is None:

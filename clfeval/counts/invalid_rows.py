@@ -55,6 +55,7 @@ from clfeval.tables.invalid_cells import (
     numbered_rows,
     run_checks,
 )
+from clfeval.tables.row_selection import MOST_SLICES
 from clfeval.tables.scan import TableFile, all_distinct
 
 # by the code of the first problem; {value} is the quoted value, the others are options with it
@@ -186,9 +187,6 @@ def refuse_same_rows(files: Sequence[TableFile], column: str, frame: pl.LazyFram
 
 
 MOST_SHARED = 0.5  # of the ids
-
-
-MOST_SLICES = 1000
 
 
 @dataclass(frozen=True, slots=True)

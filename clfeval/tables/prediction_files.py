@@ -92,7 +92,7 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
                     raise bad_option(f"{flag} '{found.truth}' is the column of true labels",
                                      classes if flag == "--by" else None)  # fmt: skip
             for name in {*asked}:
-                row_selection.refuse_score_slices(name, peeks.get(name))
+                row_selection.refuse_many_slices(name, peeks.get(name))
             if roles.decimal == ".":
                 numbers = [name for one in found.models for name in one.columns]
                 refuse_decimal_commas(file, [*numbers, found.answer], found.truth, peeks, roles)

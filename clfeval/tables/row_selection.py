@@ -263,16 +263,20 @@ def refuse_train_and_test(
         raise DataError.new(what, code, files[0].name, None, name, hint=hint, fixes=fixes)
 
 
-MOST = 20  # bins of a column
+MOST, MOST_SLICES = 20, 1000  # bins of a column, and its values
 
 
-def refuse_score_slices(name: str, column: ColumnPeek | None) -> None:
-    """Raise for slices by a numeric column with too many distinct values."""
-    if column and column.mostly_numeric and not column.classes and len(column.texts) > MOST:
+def refuse_many_slices(name: str, column: ColumnPeek | None) -> None:
+    """Raise for slices by a column with too many distinct values in the first rows."""
+    number = column is not None and column.mostly_numeric and not column.classes
+    if column is None or len(column.texts) <= (MOST if number else MOST_SLICES):
+        return
+    hint = f"use a column with at most {MOST_SLICES} values"
+    if number:
         hint = f"use {format_option('--by', f'{name}:4')} to make four groups"
         hint += f"; then '{name}' is not evaluated as a model" if column.shares else ""
-        what = f"--by '{name}' has too many distinct values for slices"
-        raise bad_option(f"{what} ({len(column.texts)} in the first rows)", hint)
+    what = f"--by '{name}' has too many distinct values for slices"
+    raise bad_option(f"{what} ({len(column.texts)} in the first rows)", hint)
 
 
 def find_bin_edges(
