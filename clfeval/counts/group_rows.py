@@ -17,6 +17,7 @@ from clfeval.counts.settings import CountSettings, check_structure
 from clfeval.errors import DataError, format_option, list_names
 from clfeval.records import dataclass
 from clfeval.tables.columns import WRONG, Mode, ModelColumns
+from clfeval.tables.engines import unseen_nan_error
 from clfeval.tables.frames import (
     Frame,
     collect,
@@ -26,7 +27,7 @@ from clfeval.tables.frames import (
     natural_sort_key,
     nw,
 )
-from clfeval.tables.scan import NO_TAIL, TEXT_BYTES, unseen_nan_error
+from clfeval.tables.scan import NO_TAIL, TEXT_BYTES
 
 _PLAIN = {str, int, bool, type(None)}  # cells of these types need no conversion
 Types = Mapping[str, Any]  # of the columns of a frame

@@ -13,8 +13,9 @@ from importlib import import_module
 from typing import Any
 
 from clfeval.errors import DataError, UsageError, bad_option
-from clfeval.tables.frames import Frame, engine_errors, nw, pl, with_shortest_decimals
+from clfeval.tables.frames import Frame, collect, engine_errors, nw, pl, with_shortest_decimals
 from clfeval.tables.input import Input
+from clfeval.tables.layouts.counts_file import METADATA
 from clfeval.tables.scan import TableFile, check_names
 
 DATABASES = (".duckdb", ".ddb", ".db")  # suffixes of database files, before `:TABLE`
@@ -86,6 +87,28 @@ def counts_only(frame: Any, said: Input) -> bool:
     return frame is not None and (said.engine not in (None, "polars") or spark)
 
 
+def refuse_unseen_nan(frame: Frame, names: Sequence[str], file: str) -> None:
+    """Raise DataError for NaN in columns of DuckDB that it does not see in comparisons.
+
+    It takes statistics of Parquet files, which leave NaN out, as a proof that there is none, if the
+    connection that made a relation has not `disabled_optimizers`.
+    """
+    kinds = frame.collect_schema() if frame.implementation.is_duckdb() else {}
+    for name in (one for one in names if one in kinds and kinds[one].is_float()):
+        column = nw.col(name)
+        found = collect(frame.select(most=column.max(), seen=column.is_nan().any()))
+        if (most := found["most"].item()) is not None and most != most and not found["seen"].item():
+            raise unseen_nan_error(file, name)
+
+
+def unseen_nan_error(file: str, column: str) -> DataError:
+    """Build the error for NaN of a user's relation of DuckDB that comparisons do not see."""
+    what = "DuckDB does not see NaN where statistics of a Parquet file leave it out"
+    hint = "give the path and --engine duckdb, or set disabled_optimizers = "
+    hint += "'statistics_propagation,filter_pushdown'"
+    return DataError.new(what, "bad-number", file, None, column, hint=hint)
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of the message of an engine's error, without the stack of the JVM."""
     cause = getattr(error, "java_exception", None)
@@ -122,14 +145,19 @@ def _expand(paths: Sequence[str]) -> list[str]:
         elif not os.path.exists(path) and glob.has_magic(path):
             files = sorted(glob.glob(path, recursive=True))
         if not files or not all(map(os.path.exists, files)):
-            what = "no Parquet file is there"
-            raise DataError.new(what, "no-such-file", path, hint="name a file, a folder or a table")
+            what, hint = "no Parquet file is there", "name a file, a folder or a table"
+            if path == "-":
+                what, hint = "standard input is read by polars only", "leave out --engine"
+            raise DataError.new(what, "no-such-file", path, hint=hint)
         found += files
     for file in found:
         with open(file, "rb") as stream:
             if stream.read(4) != b"PAR1":
                 hint = "leave out --engine for text tables and others"
                 raise DataError.new("is not a Parquet file", "wrong-format", file, hint=hint)
+    if METADATA in pl.read_parquet_metadata(found[0]):
+        what, hint = "holds counts, for which no engine is needed", "leave out --engine"
+        raise DataError.new(what, "holds-counts", found[0], hint=hint)
     return found
 
 
@@ -276,9 +304,8 @@ def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
                 _await_server(remote or os.environ["SPARK_REMOTE"])
             session = builder.getOrCreate()
             if served:  # by default a lost one is told after ten minutes, or half an hour
-                from pyspark.sql.connect.client.retries import DefaultPolicy
-
-                session.client.set_retry_policies([DefaultPolicy(max_retries=5)])
+                retries = import_module("pyspark.sql.connect.client.retries")
+                session.client.set_retry_policies([retries.DefaultPolicy(max_retries=5)])
     except Exception as error:
         hint = "pip install 'clfeval[spark]', and look at the values of --spark-conf"
         if served:
@@ -298,10 +325,8 @@ def _await_server(address: str) -> None:
 
     Errors: those of pyspark, for an address that is not one.
     """
-    grpc = import_module("grpc")
-    from pyspark.sql.connect.client import DefaultChannelBuilder
-
-    channel = DefaultChannelBuilder(address).toChannel()
+    grpc, client = import_module("grpc"), import_module("pyspark.sql.connect.client")
+    channel = client.DefaultChannelBuilder(address).toChannel()
     try:
         grpc.channel_ready_future(channel).result(timeout=PATIENCE)
     except grpc.FutureTimeoutError as error:

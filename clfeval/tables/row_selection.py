@@ -24,10 +24,11 @@ from clfeval.errors import (
 )
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnPeek
+from clfeval.tables.engines import refuse_unseen_nan
 from clfeval.tables.frames import collect, float32_threshold, in_polars, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
-from clfeval.tables.scan import TableFile, count_distinct_values, refuse_unseen_nan, scan
+from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
 _TOKEN = (
     r"""\s*(?:(?P<text>'[^']*')|(?P<quoted>"[^"]*")|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))"""

@@ -184,7 +184,12 @@ def _scan_typed(
     file: TableFile, frame: nw.LazyFrame[Any], readings: Mapping[str, Reading],
     null_values: Sequence[str],
 ) -> nw.LazyFrame[Any]:  # fmt: skip
-    schema = frame.collect_schema()
+    schema, marks = frame.collect_schema(), list(null_values)
+    if written := [name for name in readings if marks and schema[name] == nw.String]:
+        # before they become numbers, which only polars does with invalid ones
+        frame = frame.with_columns(
+            nw.when(~nw.col(name).is_in(marks)).then(nw.col(name)).alias(name) for name in written
+        )
     texts = {
         name: reading
         for name, reading in readings.items()
@@ -212,8 +217,7 @@ def _scan_typed(
     if small := [name for name, reading in readings.items() if reading == "folded"]:
         texts_of = [name for name in small if schema[name] != nw.Boolean]
         frame = frame.with_columns(fold_text(nw.col(name).cast(nw.String)) for name in texts_of)
-    if null_values:
-        marks = list(null_values)
+    if marks:
         cells = [(nw.col(name), nw.col(name).cast(nw.String).is_in(marks)) for name in readings]
         frame = frame.select(*[nw.when(~marked).then(cell) for cell, marked in cells])
     return frame
@@ -340,28 +344,6 @@ def count_distinct_values(
         found = collect(frame.group_by(column).agg(nw.len().alias("__clfeval_n")))
         values += count_texts(found[column].to_list(), found["__clfeval_n"].to_list())
     return values
-
-
-def refuse_unseen_nan(frame: nw.LazyFrame[Any], names: Sequence[str], file: str) -> None:
-    """Raise DataError for NaN in columns of DuckDB that it does not see in comparisons.
-
-    It takes statistics of Parquet files, which leave NaN out, as a proof that there is none, if the
-    connection that made a relation has not `disabled_optimizers`.
-    """
-    kinds = frame.collect_schema() if frame.implementation.is_duckdb() else {}
-    for name in (one for one in names if one in kinds and kinds[one].is_float()):
-        column = nw.col(name)
-        found = collect(frame.select(most=column.max(), seen=column.is_nan().any()))
-        if (most := found["most"].item()) is not None and most != most and not found["seen"].item():
-            raise unseen_nan_error(file, name)
-
-
-def unseen_nan_error(file: str, column: str) -> DataError:
-    """Build the error for NaN of a user's relation of DuckDB that comparisons do not see."""
-    what = "DuckDB does not see NaN where statistics of a Parquet file leave it out"
-    hint = "give the path and --engine duckdb, or set disabled_optimizers = "
-    hint += "'statistics_propagation,filter_pushdown'"
-    return DataError.new(what, "bad-number", file, None, column, hint=hint)
 
 
 def all_distinct(

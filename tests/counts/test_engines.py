@@ -237,6 +237,11 @@ def test_what_needs_rows_or_cannot_be_read_is_refused(seed: int, tmp_path: Path)
             function(path, **{**there, **options})
     with pytest.raises(DataError, match="no Parquet file"):
         clfeval.report(str(tmp_path / "absent.parquet"), engine="duckdb")
+    with pytest.raises(DataError, match="standard input is read by polars only"):
+        clfeval.report("-", engine="duckdb")
+    clfeval.count(path, **said).save(tmp_path / "x.counts.parquet")
+    with pytest.raises(DataError, match="holds counts, for which no engine is needed"):
+        clfeval.report(str(tmp_path / "x.counts.parquet"), engine="duckdb")
 
 
 def test_nan_that_duckdb_does_not_see_is_refused(tmp_path: Path) -> None:
@@ -301,6 +306,32 @@ def test_a_condition_has_one_meaning_in_all_engines(tmp_path: Path, spark: Any) 
         for condition, remedy in (("text = 1", "quote 1"), ("single = '0.1'", "leave out the quo")):
             with pytest.raises(UsageError, match=remedy):
                 clfeval.count(path, engine=one, where=condition, **said)
+
+
+def test_marks_of_missing_values_are_none_in_columns_of_text(tmp_path: Path) -> None:
+    table, said = random_table(0)
+    marked = pl.when(pl.col("a") < 0.1).then(pl.lit("?")).otherwise(pl.col("a").cast(pl.String))
+    table.with_columns(a=marked).write_parquet(tmp_path / "t.parquet")
+    said |= {"model": "a", "null_value": "?", "missing": "drop", "ignore": ("b b", "rule")}
+    place, path = tmp_path / "x.counts.parquet", str(tmp_path / "t.parquet")
+    found = [counts_of(path, place, engine=one, **said) for one in ENGINES[:2]]
+    assert found[0][0].equals(found[1][0])
+    assert found[0][0].filter(block="patterns")["n"].sum() == (table["a"] >= 0.1).sum()
+
+
+def test_a_server_that_does_not_answer_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Soon, and without Java; what a lost server and a lost worker say is the cause."""
+    monkeypatch.setattr(engines, "PATIENCE", 0.2)
+    for address, what in (("sc://localhost:1", "no server answers"), ("localhost", "must start")):
+        with pytest.raises(UsageError, match=f"no Spark session: .*{what}") as caught:
+            clfeval.count(str(tmp_path / "t.parquet"), engine="spark", spark_remote=address)
+        assert "spark_remote" in str(caught.value)
+    lost = '<_InactiveRpcError of RPC that terminated with:\n\tdetails = "Connection refused"\n>'
+    assert engines.first_line(ValueError(lost)) == "Connection refused"
+    told = "\norg.apache.spark.SparkException: Job aborted\n\tat java.base"
+    assert engines.first_line(ValueError(told)) == "Job aborted"
 
 
 def test_values_that_would_all_come_here_are_refused(

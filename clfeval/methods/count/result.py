@@ -90,7 +90,7 @@ def _joint_sums(
     table, about: the counts of the table itself.
     """
     if counted.stored is not None:
-        what = f"--joint pairs needs rows, but {counted.name} holds counts"
+        what = f"--joint pairs needs rows, but of {counted.name} there are counts only"
         raise UsageError.new(what, "needs-predictions", hint="give it where rows are counted")
     if all(model.kind == "label" for model in counted.models):
         what = "--joint pairs needs scores, but every model has labels only"
