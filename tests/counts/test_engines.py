@@ -96,7 +96,8 @@ def written(table: pl.DataFrame, folder: Path, *, partitions: bool) -> str:
         place.mkdir()
         part = part.with_columns(more=pl.lit("note")) if site == "x" else part
         if site == "ä":  # with missing values Spark needs many seconds for the plan
-            single = pl.Float64 if part.null_count().sum_horizontal().item() else pl.Float32
+            gaps = table["b b"].cast(pl.Float64).fill_nan(None).null_count()
+            single = pl.Float64 if gaps else pl.Float32
             part = part.cast({pl.Int64: pl.Int16, pl.Float64: single, pl.Decimal: pl.Float64})
         part.write_parquet(place / "0.parquet")
     return str(folder)
