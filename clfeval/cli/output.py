@@ -236,10 +236,14 @@ def _spin(tables: Sequence[str], done: threading.Event) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(stderr=True)
-    with console.status(Text(printable(f"reading {', '.join(tables)}"))):
+    from clfeval.tables.frames import Progress
+
+    console, name = Console(stderr=True), ", ".join(tables)
+    with console.status(Text(printable(f"reading {name}"))) as status:
         CleanupState.restoring = RESTORING
-        done.wait()
+        while not done.wait(DELAY):
+            step = f": {Progress.step}" if Progress.step else ""
+            status.update(Text(printable(f"reading {name}{step}")))
     CleanupState.restoring = b""
 
 

@@ -84,7 +84,7 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     model, weighted = counted.models[i].name, counted.kept.settled.columns.weight is not None
     rows_of = nw.col("w").cast(nw.Int64).sum().cast(nw.Int64) if weighted else nw.len().alias("w")
     if counted.bits is None:
-        table = collect(rows.group_by("t", f"s{i}", *by).agg(rows_of))
+        table = collect(rows.group_by("t", f"s{i}", *by).agg(rows_of), f"scores of {model}")
         scores = table[f"s{i}"].to_numpy()
         return _frame(read_files.SCORES, table, by, model=model,
                       key=read_files.exact_keys(scores), lo=scores, hi=scores)  # fmt: skip
@@ -98,7 +98,7 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     sums += [nw.col(f"d{i}").sum().cast(nw.Int64).alias(f"m{i}") for i in (1, 2)]
     # a single number is grouped faster than two
     rows = rows.with_columns(key=2 * nw.col("key") + nw.col("t").cast(nw.Int64))
-    table = collect(rows.group_by("key", *by).agg(*sums))
+    table = collect(rows.group_by("key", *by).agg(*sums), f"scores of {model}")
     given = {name: table[name].to_numpy() for name in ("key", *read_files.SUMMED[1:])}
     given |= {"truth": given["key"] % 2 == 1, "key": given["key"] // 2}
     return _frame(read_files.SCORES, table, by, model=model, **given)

@@ -182,7 +182,7 @@ def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
     picked = [expression.alias(name) for name, expression in {**keys, **values}.items()]
     with catch_warnings():  # pandas warns that simpler sums were faster
         simplefilter("ignore", UserWarning)
-        table = collect(frame.select(*picked).group_by(*keys).agg(*sums))
+        table = collect(frame.select(*picked).group_by(*keys).agg(*sums), "labels")
     for i, model in enumerate(what.models if frame.implementation.is_duckdb() else ()):
         if model.kind != "label" and any(one != one for one in table[f"hi{i}"].to_list() if one):
             raise unseen_nan_error(settled.name, model.columns[0])

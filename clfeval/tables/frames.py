@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -53,13 +53,23 @@ def engine_errors() -> tuple[type[Exception], ...]:
 Frame: TypeAlias = "nw.LazyFrame[Any]"
 
 
-def collect(frame: Frame) -> nw.DataFrame[Any]:
+class Progress:
+    """What is read, for the line of progress of a terminal."""
+
+    step: ClassVar[str] = ""
+
+
+def collect(frame: Frame, step: str = "") -> nw.DataFrame[Any]:
     """Collect a lazy frame, in polars with the streaming engine; of DuckDB and Spark in polars."""
-    if frame.implementation.is_polars():
-        return frame.collect(engine="streaming")
-    if frame.implementation.is_duckdb():  # which narwhals would do with pyarrow
-        return nw.from_native(pl.DataFrame(frame.to_native()))
-    return frame.collect("polars" if frame.implementation.is_spark_like() else None)
+    Progress.step, kind = step, frame.implementation
+    try:
+        if kind.is_polars():
+            return frame.collect(engine="streaming")
+        if kind.is_duckdb():  # which narwhals would do with pyarrow
+            return nw.from_native(pl.DataFrame(frame.to_native()))
+        return frame.collect("polars" if kind.is_spark_like() else None)
+    finally:
+        Progress.step = ""
 
 
 def concatenate_frames(frames: Sequence[Frame]) -> Frame:

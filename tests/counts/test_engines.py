@@ -141,16 +141,17 @@ def test_spark_counts_many_rows_in_parts(
         "truth": truth.astype(int), **{name: 1 / (1 + np.exp(2 - truth - dice.normal(size=n)))
                                        for name in ("a", "b")},
     }).write_parquet(tmp_path / "t.parquet")  # fmt: skip
-    plans = list[str]()
+    plans, steps = list[str](), list[str]()
 
-    def collect(frame: Any, known: Any = files.collect) -> Any:
+    def collect(frame: Any, step: str = "", known: Any = files.collect) -> Any:
         plans.append(frame.to_native()._jdf.queryExecution().toString())
-        return known(frame)
+        steps.append(step)  # for the line of progress
+        return known(frame, step)
 
     monkeypatch.setattr(files, "collect", collect)
     frame = spark.read.parquet(str(tmp_path / "t.parquet"))
     mine = counts_of(frame, tmp_path / "s.counts.parquet", positive="1", scores="buckets")
-    assert len(plans) == 2
+    assert steps == ["scores of a", "scores of b"]
     assert not any("SinglePartition" in one for one in plans)
     assert all(one.count("Exchange hashpartitioning") == 1 for one in plans)
     monkeypatch.undo()
