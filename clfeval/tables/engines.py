@@ -172,8 +172,12 @@ def _partition_keys(paths: Sequence[str], files: Sequence[str]) -> list[str]:
     return list(keys.pop())
 
 
-def _read_files(paths: Sequence[str], read: Callable[[Sequence[str], list[str]], Any]) -> Frame:
+def _read_files(
+    paths: Sequence[str], read: Callable[[Sequence[str], list[str]], Any], unsigned: Any = None
+) -> Frame:
     """Return Parquet files as one frame; `read` reads files of equal columns, with partitions.
+
+    unsigned: the type of numbers of 64 bits without a sign, if the engine has none.
 
     A column of different types is of whole numbers, of numbers, or of text; one that some files
     lack is null there. Raises DataError for other types, and for names that differ in case only.
@@ -191,6 +195,8 @@ def _read_files(paths: Sequence[str], read: Callable[[Sequence[str], list[str]],
                 raise DataError.new(what, "duplicate-column", file, None, name, hint="rename one")
             types.setdefault(name, {}).setdefault(kind, file)
     casts = {name: _common_type(name, kinds) for name, kinds in types.items() if len(kinds) > 1}
+    if unsigned is not None:
+        casts |= {name: unsigned for name, kinds in types.items() if {*kinds} == {pl.UInt64}}
     frames = list[Frame]()
     for schema, some in parts.items():
         frame = nw.from_native(read(some, keys)).lazy()
@@ -274,7 +280,7 @@ def _open_spark(paths: Sequence[str], said: Input) -> Frame:
             session.conf.set(PARTITIONS, kept)
 
     remote = any("://" in path for path in paths)
-    return nw.from_native(read(paths, [])).lazy() if remote else _read_files(paths, read)
+    return nw.from_native(read(paths, [])).lazy() if remote else _read_files(paths, read, nw.Int64)
 
 
 def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:

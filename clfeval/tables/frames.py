@@ -8,6 +8,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -187,11 +188,16 @@ def is_missing(value: object) -> bool:
 
 
 def as_text(value: object) -> str | None:
-    """Write a label as text: True is true, 1 is 1, 1.0 is 1.0; None and NaN are missing."""
+    """Write a label as text: True is true, 1 is 1, 1.0 is 1.0; None and NaN are missing.
+
+    Times with a zone are those of UTC.
+    """
     if is_missing(value):
         return None
     if type(value).__name__ in ("bool", "bool_"):  # of Python and of numpy
         return "true" if value else "false"
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC)
     return str(value)
 
 

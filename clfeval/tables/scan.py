@@ -225,12 +225,13 @@ def _scan_typed(
 
 def _cast_types(dtype: Any, reading: Reading) -> tuple[Any, ...]:
     """Return the types a typed column is cast to, in order."""
-    casts: tuple[Any, ...] = ()
-    if dtype.is_decimal():
-        casts = (nw.Float64,)
-    elif not (dtype.is_numeric() or dtype in (nw.Boolean, nw.String, nw.Object)):
+    casts: tuple[Any, ...] = (nw.Float64,) if dtype.is_decimal() else ()
+    number = reading in ("number", *_AS_WRITTEN)
+    if dtype == nw.Datetime and not number:
+        return ()  # engines write times differently
+    if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.String, nw.Object)):
         casts = (nw.String,)
-    if reading in ("number", *_AS_WRITTEN) and not dtype.is_numeric():
+    if number and not dtype.is_numeric():
         casts += (nw.Float64,)
     return casts
 
