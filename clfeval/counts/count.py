@@ -21,7 +21,7 @@ from clfeval.counts.classes import (
     read_probability_rows,
 )
 from clfeval.counts.evaluated_rows import EvaluatedRows, JointCounts, joint_counts
-from clfeval.counts.files import bucketed_scores, count_table, has_many_scores
+from clfeval.counts.files import bucketed_scores, count_table, has_many_scores, refuse_fractions
 from clfeval.counts.group_rows import group_rows
 from clfeval.counts.invalid_rows import (
     PatternCheck,
@@ -302,6 +302,7 @@ def count_predictions(
             what = f"of {len(counted.order)} classes rows are needed, which stay in the engine"
             raise UsageError.new(what, "needs-predictions", hint="add --positive CLASS")
         if elsewhere and labels:
+            refuse_fractions(counted)
             kept = counted.kept
             none = StoredRows(kept.settled, kept.mode, (), (), kept.complete, kept.rows)
             return replace(counted, kept=none)

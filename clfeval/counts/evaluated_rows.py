@@ -18,6 +18,7 @@ from clfeval.counts.group_rows import (
     predicts_positive,
     score_column,
     score_columns,
+    slice_column,
 )
 from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError
@@ -146,8 +147,6 @@ class EvaluatedRows:
             picked["y"] = nw.col(columns.truth)
         if key:
             picked["key"] = nw.col(KEY).cast(nw.String)
-        for j, name in enumerate(columns.by if by else ()):
-            picked[f"b{j}"] = nw.col(name)
         if cluster and columns.cluster is not None:
             picked["c"] = nw.col(columns.cluster)
         found = settled.layout.rows(settled.files, columns, self.mode, "key" if key else "nothing")
@@ -156,7 +155,12 @@ class EvaluatedRows:
         for one in found:
             frame = self._among(one, target)
             frame = with_shortest_decimals(frame, [name for model in of for name in model.columns])
-            truth = _one_of(frame, columns.truth, self.positive_values)
+            truth, types = (
+                _one_of(frame, columns.truth, self.positive_values),
+                frame.collect_schema(),
+            )
+            slices = enumerate(columns.by if by else ())
+            picked |= {f"b{j}": slice_column(name, types) for j, name in slices}
             said = self._predictions(frame, votes, scores, labels, shares)
             frames.append(frame.select(t=truth, **picked, **said))
         return frames

@@ -36,9 +36,7 @@ def count_table(counted: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
     """
     if counted.stored is not None:
         return counted.stored.table, counted.stored.about
-    if counted.patterns.fractional or counted.patterns.clusters is not None:
-        what = "counts must be whole numbers"
-        raise UsageError.new(what, "needs-predictions", counted.name, hint="give rows, or counts")
+    refuse_fractions(counted)
     names = [f"b{j}" for j in range(len(counted.kept.settled.columns.by))]
     frames = [_pattern_frame(counted, names)]
     scored = [i for i, model in enumerate(counted.models) if model.kind != "label"]
@@ -46,6 +44,13 @@ def count_table(counted: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
     table, about = pl.concat(frames), _describe(counted)
     table = table.sort([name for name in table.columns if name not in ("n", "lo", "hi")])
     return table, {**about, "parts": read_files.digests(table, about)}
+
+
+def refuse_fractions(counted: Any) -> None:
+    """Raise UsageError for fractional weights and for clusters, which are not counts."""
+    if counted.patterns.fractional or counted.patterns.clusters is not None:
+        what = "counts must be whole numbers"
+        raise UsageError.new(what, "needs-predictions", counted.name, hint="give rows, or counts")
 
 
 def _describe(counted: Any) -> dict[str, Any]:

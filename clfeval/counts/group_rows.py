@@ -141,10 +141,10 @@ def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
     """Group the rows of a frame by truth, slices and every model's label or thresholded score."""
     what = settled.columns
     keys = {"t": nw.col(what.truth)}
-    keys |= {f"b{i}": nw.col(name) for i, name in enumerate(what.by)}
+    types, values = frame.collect_schema(), dict[str, Any]()
+    keys |= {f"b{i}": slice_column(name, types) for i, name in enumerate(what.by)}
     if what.cluster is not None:
         keys["c"] = nw.col(what.cluster)
-    types, values = frame.collect_schema(), dict[str, Any]()
     sums = [nw.len().alias("rows")]
     for i, model in enumerate(what.models):
         if model.kind == "label":
@@ -187,6 +187,11 @@ def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
         if model.kind != "label" and any(one != one for one in table[f"hi{i}"].to_list() if one):
             raise unseen_nan_error(settled.name, model.columns[0])
     return table
+
+
+def slice_column(name: str, types: Types) -> nw.Expr:
+    """Return the expression of a column of --by, in which -0.0 is 0.0."""
+    return nw.col(name) + 0.0 if types[name].is_float() else nw.col(name)
 
 
 def score_column_name(model: ModelColumns, positive: str | None) -> str:

@@ -11,7 +11,7 @@ from clfeval.errors import list_names
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.column_guesses import spell_as_truth
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.frames import Frame, as_text, collect, engine_errors, pl
+from clfeval.tables.frames import Frame, as_text, collect, engine_errors, nw, pl
 from clfeval.tables.input import Input, Kind, LayoutName
 from clfeval.tables.invalid_cells import Check, Suspicion
 from clfeval.tables.scan import Reading, TableFile, unreadable_error
@@ -265,7 +265,16 @@ def peek_columns(
     else:
         assert file.native is not None
         try:
-            frame = collect(file.native.head(SAMPLE_ROWS))
+            native = file.native.head(SAMPLE_ROWS)
+            if native.implementation.is_duckdb():  # some types, and infinite dates, are its own
+                kinds = native.collect_schema()
+                odd = [
+                    name
+                    for name, kind in kinds.items()
+                    if not (kind.is_numeric() or kind.is_nested()) and kind != nw.Boolean
+                ]
+                native = native.with_columns(nw.col(name).cast(nw.String) for name in odd)
+            frame = collect(native)
         except engine_errors() as error:
             if file.source is None:
                 raise

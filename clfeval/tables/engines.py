@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from shutil import which
+from tempfile import gettempdir
 from typing import Any
 
-from clfeval.errors import DataError, UsageError, bad_option
-from clfeval.tables.frames import Frame, collect, engine_errors, nw, pl, with_shortest_decimals
+from clfeval.errors import DataError, UsageError
+from clfeval.tables.frames import Frame, collect, engine_errors, nw
 from clfeval.tables.input import Input
-from clfeval.tables.layouts.counts_file import METADATA
+from clfeval.tables.parquet_folders import (
+    keys_of_path,
+    parquet_files_of,
+    read_by_polars,
+    read_parquet_files,
+)
 from clfeval.tables.scan import TableFile, check_names
 
 DATABASES = (".duckdb", ".ddb", ".db")  # suffixes of database files, before `:TABLE`
 # errors of Spark that a table causes
 UNREADABLE = ("AnalysisException", "ParseException", "NumberFormatException", "ArithmeticException",
-              "DateTimeException", "UnsupportedOperationException")  # fmt: skip
+              "DateTimeException", "UnsupportedOperationException",
+              "IllegalArgumentException")  # fmt: skip
 _UNREADABLE = r"\[(CANNOT|FAILED_READ|UNABLE_TO_INFER|INVALID|CAST|UNSUPPORTED|UNRESOLVED)"
 PATIENCE = 20  # seconds
 STRICT = "spark.sql.ansi.enabled"
 PARTITIONS = "spark.sql.sources.partitionColumnTypeInference.enabled"
-QUIET = {
+_RULES = ("PushDownPredicates", "PushPredicateThroughNonJoin", "InferFiltersFromConstraints")
+OWN = {
     "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
     PARTITIONS: "false", "spark.sql.shuffle.partitions": "16",
+    "spark.sql.warehouse.dir": os.path.join(gettempdir(), "spark-warehouse"),
+    # they would copy the decimals of `with_shortest_decimals` many times
+    "spark.sql.optimizer.excludedRules":
+        ",".join(f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _RULES),
 }  # fmt: skip
 
 
 def reads_elsewhere(paths: Sequence[str], said: Input) -> bool:
     """Return whether an engine other than polars is asked for, or a folder is given."""
     folders = [path for path in paths if os.path.isdir(path)]
-    return said.engine not in (None, "polars") or any(map(_parquet_files, folders))
+    return said.engine not in (None, "polars") or any(map(parquet_files_of, folders))
 
 
 def open_in_engine(paths: Sequence[str], said: Input) -> TableFile:
@@ -47,13 +59,11 @@ def open_in_engine(paths: Sequence[str], said: Input) -> TableFile:
     """
     engine = said.engine or "polars"
     name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-    if said.spark_conf and engine != "spark":
-        raise bad_option("--spark-conf belongs to --engine spark", "leave it out")
-    openers = {"polars": _read_by_polars, "duckdb": _open_duckdb, "spark": _open_spark}
+    openers = {"polars": read_by_polars, "duckdb": _open_duckdb, "spark": _open_spark}
     frame = openers[engine](paths, said)
     columns = tuple(frame.collect_schema().names())
     if odd := [one for one in columns if engine == "spark" and {".", "`"} & {*one}]:
-        what, hint = "Spark cannot address this name", "rename the column, or leave it out there"
+        what, hint = "Spark cannot address this name", "rename the column in the table"
         raise DataError.new(what, "bad-file", name, None, odd[0], hint=hint)
     if not all(map(os.path.isfile, paths)) and not any(map(_is_table_name, paths)):
         columns = tuple(sorted(columns))
@@ -74,6 +84,9 @@ def engine_failures(name: str, engine: str) -> Iterator[None]:
         if not (stopped or isinstance(error, (OSError, *engine_errors()))):
             raise
         text = first_line(error)
+        if isinstance(error, ImportError):  # pyspark without pyarrow
+            hint = f"pip install 'clfeval[{engine}]'"
+            raise UsageError.new(text, "no-library", name, hint=hint) from error
         if engine != "spark" or type(error).__name__ in UNREADABLE or re.search(_UNREADABLE, text):
             raise DataError.new(f"{engine} cannot read it: {text}", "bad-file", name) from error
         what, hint = f"spark failed: {text}", "start it again; no file was written"
@@ -87,18 +100,21 @@ def counts_only(frame: Any, said: Input) -> bool:
     return frame is not None and (said.engine not in (None, "polars") or spark)
 
 
-def refuse_unseen_nan(frame: Frame, names: Sequence[str], file: str) -> None:
-    """Raise DataError for NaN in columns of DuckDB that it does not see in comparisons.
+def refuse_unseen_nan(file: TableFile, names: Iterable[str | None]) -> None:
+    """Raise DataError for NaN in columns of a user's DuckDB that it does not see in comparisons.
 
     It takes statistics of Parquet files, which leave NaN out, as a proof that there is none, if the
     connection that made a relation has not `disabled_optimizers`.
     """
-    kinds = frame.collect_schema() if frame.implementation.is_duckdb() else {}
-    for name in (one for one in names if one in kinds and kinds[one].is_float()):
+    if (frame := file.native) is None or not frame.implementation.is_duckdb():
+        return
+    kinds, named = frame.collect_schema(), {*names}
+    for name in (one for one in kinds if one in named and kinds[one].is_float()):
         column = nw.col(name)
         found = collect(frame.select(most=column.max(), seen=column.is_nan().any()))
-        if (most := found["most"].item()) is not None and most != most and not found["seen"].item():
-            raise unseen_nan_error(file, name)
+        most = found["most"].item()
+        if most is not None and most != most and not found["seen"].item():
+            raise unseen_nan_error(file.name, name)
 
 
 def unseen_nan_error(file: str, column: str) -> DataError:
@@ -115,7 +131,7 @@ def first_line(error: BaseException) -> str:
     while cause is not None and (deeper := cause.getCause()) is not None:
         cause = deeper
     text = str(error if cause is None else cause.toString())
-    if found := re.search(r'details = "(.+)"', text):  # of a server that is lost
+    if found := re.search(r'details = "(.+)"', text):  # the server is lost
         text = found[1]
     line = next((line.strip() for line in text.splitlines() if line.strip()), repr(error))
     return re.sub(r"^(\w+\.)+\w+: ", "", line)  # the class of Java
@@ -128,114 +144,7 @@ def _is_table_name(path: str) -> bool:
     return plain and not os.path.exists(path) and not path.endswith(".parquet")
 
 
-def _parquet_files(folder: str) -> list[str]:
-    found = sorted(glob.glob(f"{glob.escape(folder)}/**/*.parquet", recursive=True))
-    # names with _ or . in front are of jobs that are not complete
-    return [one for one in found
-            if not re.search(r"(^|/)[._]", os.path.relpath(one, folder))]  # fmt: skip
-
-
-def _expand(paths: Sequence[str]) -> list[str]:
-    """Return the Parquet files of folders and patterns, in order; DataError if there are none."""
-    found = list[str]()
-    for path in paths:
-        files = [path]
-        if os.path.isdir(path):
-            files = _parquet_files(path)
-        elif not os.path.exists(path) and glob.has_magic(path):
-            files = sorted(glob.glob(path, recursive=True))
-        if not files or not all(map(os.path.exists, files)):
-            what, hint = "no Parquet file is there", "name a file, a folder or a table"
-            if path == "-":
-                what, hint = "standard input is read by polars only", "leave out --engine"
-            raise DataError.new(what, "no-such-file", path, hint=hint)
-        found += files
-    for file in found:
-        with open(file, "rb") as stream:
-            if stream.read(4) != b"PAR1":
-                hint = "leave out --engine for text tables and others"
-                raise DataError.new("is not a Parquet file", "wrong-format", file, hint=hint)
-    if METADATA in pl.read_parquet_metadata(found[0]):
-        what, hint = "holds counts, for which no engine is needed", "leave out --engine"
-        raise DataError.new(what, "holds-counts", found[0], hint=hint)
-    return found
-
-
-def _partition_keys(paths: Sequence[str], files: Sequence[str]) -> list[str]:
-    """Return the columns that parts of paths below a folder are, `site` of `site=A`."""
-    if len(paths) > 1 or not os.path.isdir(paths[0]):
-        return []
-    keys = {tuple(_keys(os.path.relpath(file, paths[0]))) for file in files}
-    if len(keys) > 1:
-        what = "its files have different partitions, such as site=A"
-        raise DataError.new(what, "bad-file", paths[0], hint="name files of one kind")
-    return list(keys.pop())
-
-
-def _read_files(
-    paths: Sequence[str], read: Callable[[Sequence[str], list[str]], Any], unsigned: Any = None
-) -> Frame:
-    """Return Parquet files as one frame; `read` reads files of equal columns, with partitions.
-
-    unsigned: the type of numbers of 64 bits without a sign, if the engine has none.
-
-    A column of different types is of whole numbers, of numbers, or of text; one that some files
-    lack is null there. Raises DataError for other types, and for names that differ in case only.
-    """
-    files = _expand(paths)
-    keys, parts = _partition_keys(paths, files), dict[Any, list[str]]()
-    first, types = dict[str, str](), dict[str, dict[Any, str]]()
-    for file in files:
-        held = pl.scan_parquet(file, glob=False).collect_schema().items()
-        schema = tuple((name, kind) for name, kind in held if name not in keys)
-        parts.setdefault(schema, []).append(file)
-        for name, kind in schema:
-            if (known := first.setdefault(name.lower(), name)) != name:
-                what = f"has the same letters as '{known}', and case does not count"
-                raise DataError.new(what, "duplicate-column", file, None, name, hint="rename one")
-            types.setdefault(name, {}).setdefault(kind, file)
-    casts = {name: _common_type(name, kinds) for name, kinds in types.items() if len(kinds) > 1}
-    if unsigned is not None:
-        casts |= {name: unsigned for name, kinds in types.items() if {*kinds} == {pl.UInt64}}
-    frames = list[Frame]()
-    for schema, some in parts.items():
-        frame = nw.from_native(read(some, keys)).lazy()
-        if drift := [name for name, _ in schema if name in casts]:
-            frame = with_shortest_decimals(frame, drift)
-            frame = frame.with_columns(nw.col(name).cast(casts[name]) for name in drift)
-        frames.append(frame)
-    return nw.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
-
-
-def _common_type(name: str, kinds: Mapping[Any, str]) -> Any:
-    """Return the type of a column that has several, in the files given; DataError if none fits."""
-    for kind, fits in (
-        (nw.Int64, lambda one: one.is_integer() and one != pl.UInt64),
-        (nw.Float64, lambda one: one.is_numeric()),
-        (nw.String, lambda one: one in (pl.String, pl.Categorical, pl.Enum)),
-    ):
-        if all(one == pl.Null or fits(one) for one in kinds):
-            return kind
-    (one, where), (other, file), *_ = kinds.items()
-    what, hint = f"holds {other}, but {one} in {where}", "write both with one type"
-    raise DataError.new(what, "bad-type", file, None, name, hint=hint)
-
-
-def _keys(path: str) -> list[str]:
-    return [part.partition("=")[0] for part in path.split(os.sep)[:-1] if "=" in part]
-
-
-def _read_by_polars(paths: Sequence[str], _: Input) -> Frame:
-    def read(files: Sequence[str], keys: list[str]) -> pl.LazyFrame:
-        return pl.scan_parquet(
-            [*files], glob=False, hive_partitioning=bool(keys),
-            hive_schema=dict.fromkeys(_keys(files[0]), pl.String) if keys else None,
-        ).drop([one for one in _keys(files[0]) if keys and one not in keys])  # fmt: skip
-
-    return _read_files(paths, read)
-
-
-def _open_duckdb(paths: Sequence[str], _: Input) -> Frame:
+def _open_duckdb(paths: Sequence[str], said: Input) -> Frame:
     duckdb = _library("duckdb", "duckdb")
     database, _sign, table = paths[0].rpartition(":")
     found = database.endswith(DATABASES) and len(paths) == 1
@@ -248,13 +157,16 @@ def _open_duckdb(paths: Sequence[str], _: Input) -> Frame:
 
     def read(files: Sequence[str], keys: list[str]) -> Any:
         parts = "true, hive_types_autocast=false" if keys else "false"
-        above = [f'"{one}"' for one in _keys(files[0]) if keys and one not in keys]
+        above = [f'"{one}"' for one in keys_of_path(files[0]) if keys and one not in keys]
         names = ", ".join("'{}'".format(file.replace("'", "''")) for file in files)
         but = f" exclude ({', '.join(above)})" if above else ""
         table = f"read_parquet([{names}], hive_partitioning={parts})"
         return connection.sql(f"select *{but} from {table}")
 
-    return nw.from_native(connection.table(table)).lazy() if found else _read_files(paths, read)
+    if not found:
+        return read_parquet_files(paths, said, read)
+    frame: Frame = nw.from_native(connection.table(table)).lazy()
+    return frame
 
 
 def _open_spark(paths: Sequence[str], said: Input) -> Frame:
@@ -275,12 +187,20 @@ def _open_spark(paths: Sequence[str], said: Input) -> Frame:
         kept = session.conf.get(PARTITIONS, "true")
         session.conf.set(PARTITIONS, "false")
         try:
-            return reader.parquet(*files)
+            frame = reader.parquet(*files)
         finally:
             session.conf.set(PARTITIONS, kept)
+        if keys and any(re.search("%[89A-Fa-f]", one) for one in files):
+            # Spark takes each byte of a letter in a path for a letter
+            call = import_module("pyspark.sql.functions")
+            read_again = {key: call.decode(call.encode(key, "ISO-8859-1"), "UTF-8") for key in keys}
+            frame = frame.withColumns(read_again)
+        return frame
 
     remote = any("://" in path for path in paths)
-    return nw.from_native(read(paths, [])).lazy() if remote else _read_files(paths, read, nw.Int64)
+    return (
+        nw.from_native(read(paths, [])).lazy() if remote else read_parquet_files(paths, said, read)
+    )
 
 
 def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
@@ -301,22 +221,22 @@ def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
         builder = builder.remote(remote)
     elif not served and "spark.master" not in conf:
         builder = builder.master("local[*]")
-    for name, value in {**({} if served else QUIET), **conf}.items():
+    for name, value in {**({} if served else OWN), **conf}.items():
         builder = builder.config(name, value)
     try:
         with _without_chatter(), warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # of settings that a server refuses
             if served:
+                warnings.simplefilter("error", UserWarning)  # a setting that the server refuses
                 _await_server(remote or os.environ["SPARK_REMOTE"])
             session = builder.getOrCreate()
-            if served:  # by default a lost one is told after ten minutes, or half an hour
+            if served:  # by default it asks a lost server for half an hour
                 retries = import_module("pyspark.sql.connect.client.retries")
                 session.client.set_retry_policies([retries.DefaultPolicy(max_retries=5)])
     except Exception as error:
         hint = "pip install 'clfeval[spark]', and look at the values of --spark-conf"
-        if served:
+        if served and not isinstance(error, ImportError):
             hint = "look at the address in --spark-remote, and at the values of --spark-conf"
-        if "JAVA" in str(error).upper():
+        if not served and which("java") is None and "JAVA_HOME" not in os.environ:
             hint = "Spark 4 needs Java 17 or later: apt install default-jre-headless, or the like"
         what = f"no Spark session: {first_line(error)}"
         raise UsageError.new(what, "no-library", hint=hint) from error
@@ -337,6 +257,8 @@ def _await_server(address: str) -> None:
         grpc.channel_ready_future(channel).result(timeout=PATIENCE)
     except grpc.FutureTimeoutError as error:
         raise TimeoutError(f"no server answers at {address}") from error
+    finally:
+        channel.close()
 
 
 def refuse_lenient_session(session: Any) -> None:

@@ -81,7 +81,7 @@ def concatenate_frames(frames: Sequence[Frame]) -> Frame:
 def in_polars(frame: Frame) -> pl.LazyFrame:
     """Return a lazy frame as one of polars; those of other libraries are collected first."""
     if not frame.implementation.is_polars():
-        frame = frame.collect("polars").lazy()
+        return collect(frame).to_polars().lazy()
     native: pl.LazyFrame = frame.to_native()
     return native
 

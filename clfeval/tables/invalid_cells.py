@@ -28,7 +28,7 @@ from clfeval.tables.csv import (
     read_csv_head,
     skip_comments,
 )
-from clfeval.tables.frames import engine_errors, pl
+from clfeval.tables.frames import engine_errors, in_polars, pl
 from clfeval.tables.input import FILE_NAME, ColumnNames, find_column
 from clfeval.tables.scan import (
     TableFile,
@@ -171,7 +171,7 @@ def numbered_rows(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFr
             what = "some rows have missing or invalid values, and Spark does not tell which"
             hint = "add --missing drop for missing ones, or look at some rows without --engine"
             raise DataError.new(what, "bad-file", file.name, hint=hint)
-        frame = file.native.collect("polars").to_native().lazy()
+        frame = in_polars(file.native)
     if ROW not in frame.collect_schema():  # rows kept by --where have their row numbers in the file
         frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
     place = pl.format("{}:{}", pl.lit(file.name), pl.col(ROW)).alias(PLACE)

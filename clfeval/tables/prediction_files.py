@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from itertools import chain
 from typing import Any, cast
@@ -329,8 +329,16 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     """Open paths, or one data frame; all files must have the columns of the first."""
     paths = table_paths(tables)
     refuse_named_tables(tables)
+    if said.engine != "spark" and (said.spark_conf or said.spark_remote is not None):
+        flag = "--spark-conf" if said.spark_conf else "--spark-remote"
+        raise bad_option(f"{flag} needs --engine spark", "add it, or leave both out")
     if not paths and not engines.counts_only(tables, said):
-        yield (row_selection.filtered_rows(file_of_frame(tables, FRAME), said.where),)
+        there = "duckdb" in type(tables).__module__
+        with engines.engine_failures(FRAME, "duckdb") if there else nullcontext():
+            file = file_of_frame(tables, FRAME)
+            by = chain(*parse_facets(said, file.columns))
+            engines.refuse_unseen_nan(file, [*row_selection.filter_columns(said), *by, said.weight])
+            yield (row_selection.filtered_rows(file, said.where),)
         return
     if not paths or engines.reads_elsewhere(paths, said):
         name = paths[0] if paths else FRAME

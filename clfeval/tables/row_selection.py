@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain
 from operator import eq, ge, gt, le, lt, ne
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from clfeval.errors import (
 )
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import ColumnPeek
-from clfeval.tables.engines import refuse_unseen_nan
 from clfeval.tables.frames import collect, float32_threshold, in_polars, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
@@ -72,8 +71,9 @@ class RowFilter:
             raise self._refused(f"'and' or 'or' is missing before {self._left[0][1]}")
         return condition
 
-    def _refused(self, what: str) -> UsageError:
-        return bad_option(f"--where: {what}", f"for example --where {EXAMPLE}; quote texts")
+    def _refused(self, what: str, hint: str | None = None) -> UsageError:
+        example = f"for example --where {EXAMPLE}; quote texts"
+        return bad_option(f"--where: {what}", hint or example)
 
     def _take(self, *wanted: str) -> str | None:
         """Pop the next token if it is one of the wanted words or signs."""
@@ -126,16 +126,17 @@ class RowFilter:
         dtype = self.types.get(name)
         if kind == "text" and dtype in (nw.Date, nw.Datetime):
             return compare(*self._times(name, written, dtype))
+        if dtype is not None and dtype.is_integer() and re.fullmatch(r"-?\d{1,18}", value):
+            column = pl.col(name) if self.converts else nw.col(name)  # exact beyond 2**53
+            return compare(column, int(value))
         if self.converts:
             column = column_as_number(name).fill_nan(None)
             return (compare(column, float(value)) if kind == "number"
                     else compare(column_as_text(name), written))  # fmt: skip
-        if kind == "number" and dtype is not None and not dtype.is_numeric():
-            raise self._refused(f"'{name}' holds no numbers: quote {value}")
-        if kind == "text" and dtype not in (None, nw.String, nw.Boolean) and not dtype.is_integer():
-            if dtype.is_numeric():
-                raise self._refused(f"'{name}' holds numbers: leave out the quotes")
-            raise self._refused(f"'{name}' holds {dtype}, which cannot be compared")
+        if dtype is not None and kind == "number" and not dtype.is_numeric():
+            raise self._refused(f"'{name}' holds no numbers", f"write '{value}'")
+        if dtype is not None and kind == "text" and dtype.is_numeric() and not dtype.is_integer():
+            raise self._refused(f"'{name}' holds numbers", f"write {written} without quotes")
         if kind == "text":
             return compare(nw.col(name).cast(nw.String), written)
         number = nw.col(name).cast(nw.Float64)
@@ -157,17 +158,25 @@ class RowFilter:
         """
         try:
             time = datetime.fromisoformat(text)
-        except ValueError:
-            example = "quote a date or time such as '2024-01-31 12:00'"
-            raise self._refused(f"'{name}' holds times, and '{text}' is none: {example}") from None
-        column = pl.col(name) if self.converts else nw.col(name)
-        zone = getattr(dtype, "time_zone", None)
-        time = time if time.tzinfo else time.replace(tzinfo=UTC)
-        if dtype == nw.Date or zone is not None:
-            return column, time.date() if dtype == nw.Date else time
-        time = time.astimezone(UTC).replace(tzinfo=None)
+            time = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
+        except (ValueError, OverflowError):
+            what, hint = f"'{name}' holds dates or times", "write for example '2024-01-31 12:00'"
+            raise self._refused(f"{what}, but '{text}' is not one", hint) from None
+        if dtype == nw.Date:
+            if len(text) > len("2024-01-31"):
+                raise self._refused(f"'{name}' holds dates", f"write '{time.date()}'")
+            return (pl.col(name) if self.converts else nw.col(name)), time.date()
+        plain = time.replace(tzinfo=None)
+        unit: Literal["ns", "us"] = "ns" if dtype.time_unit == "ns" else "us"
+        if self.converts:
+            column = pl.col(name).cast(pl.Datetime(unit, dtype.time_zone))
+            if dtype.time_zone is not None:
+                column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+            return column, pl.lit(plain).cast(pl.Datetime(unit))
+        if dtype.time_zone is not None:
+            return nw.col(name), time
         # sessions of Spark take a time for one of their zone
-        return column, time if self.converts else nw.lit(str(time)).cast(nw.Datetime("us"))
+        return nw.col(name), nw.lit(str(plain)).cast(nw.Datetime(unit))
 
 
 def filtered_rows(file: TableFile, where: str | None) -> TableFile:
@@ -190,9 +199,8 @@ def filtered_rows(file: TableFile, where: str | None) -> TableFile:
         numbered = frame if file.numbered else frame.with_row_index(ROW, offset=first)
         some = nw.from_native(numbered.filter(condition))
     else:
-        refuse_unseen_nan(text, [*asked.columns], file.name)
         some = text.filter(condition)
-    if not len(collect(some.head(1))):
+    if not collect(some.head(1).select(n=nw.len()))["n"].item():
         counts = dict[str, Counter[str]]()
         for name in asked.columns:
             with suppress(UsageError):  # too many values
@@ -304,10 +312,10 @@ def find_bin_edges(
             raise bad_option(f"--by '{entry}' needs 2 to {MOST} bins, or ascending numbers", hint)
         place, values, native = (files[0].name, None, name), Counter[float](), files[0].native
         found[name] = tuple(numbers)
-        if native is not None:
-            refuse_unseen_nan(native, [name], files[0].name)
+        there = native is not None and not native.implementation.is_polars()
+        if native is not None and there and not count:
             kind = native.collect_schema().get(name)
-            if not count and kind is not None and kind.is_numeric():
+            if kind is not None and kind.is_numeric():
                 continue
         for text, times in count_distinct_values(
             files, name, null_values, most=MOST_COUNTED

@@ -231,7 +231,7 @@ def test_what_needs_rows_or_cannot_be_read_is_refused(seed: int, tmp_path: Path)
         (UsageError, "needs rows", clfeval.report, {"run": "site"}),
         (UsageError, "does not apply", clfeval.phidelta, {"features": True, "model": ()}),
         (UsageError, "--join|join", clfeval.report, {"join": "site"}),
-        (UsageError, "quote", clfeval.report, {"where": "site = 1"}),
+        (UsageError, "write '1'", clfeval.report, {"where": "site = 1"}),
         (DataError, "no row matches", clfeval.report, {"where": "site = 'nowhere'"}),
     ]
     for kind, text, function, options in refused:
@@ -264,6 +264,8 @@ CONDITIONS: list[tuple[str, Callable[[int], bool]]] = [
     ("plain < '2024-01-01T08:00+02:00'", lambda hour: hour < 6),
     ("zoned >= '2024-01-01 06:00'", lambda hour: hour >= 6),
     ("zoned = '2024-01-01T08:00+02:00'", lambda hour: hour == 6),
+    ("there >= '2024-01-01 06:00'", lambda hour: hour >= 6),
+    ("coarse > '2024-01-01 06:00:00.0005'", lambda hour: hour >= 8),
     ("day > '2024-01-01' and day != '2024-01-03'", lambda hour: hour // 2 not in (0, 2)),
     ("flag = 'true'", lambda hour: hour % 4 == 0),
     ("single = 0.1 or single > .4", lambda hour: hour in (2, 10) or hour > 12),
@@ -281,6 +283,8 @@ def test_a_condition_has_one_meaning_in_all_engines(tmp_path: Path, spark: Any) 
     pl.DataFrame({
         "truth": [int(hour % 6 == 0) for hour in hours], "m": [hour / 24 for hour in hours],
         "plain": TIMES, "zoned": [time.replace(tzinfo=UTC) for time in TIMES],
+        "there": pl.Series(TIMES).dt.replace_time_zone("UTC").dt.convert_time_zone("Asia/Tokyo"),
+        "coarse": pl.Series(TIMES).cast(pl.Datetime("ms")),
         "day": [date(2024, 1, 1 + k) for k in range(len(hours))],
         "flag": [hour % 4 == 0 for hour in hours], "text": [f"x {hour}" for hour in hours],
         "single": pl.Series([hour / 20 if hour != 12 else np.nan for hour in hours]
@@ -300,12 +304,12 @@ def test_a_condition_has_one_meaning_in_all_engines(tmp_path: Path, spark: Any) 
     finally:
         spark.conf.set("spark.sql.session.timeZone", kept)
     for one in ENGINES:
-        with pytest.raises(UsageError, match="holds times, and 'yesterday' is none"):
+        with pytest.raises(UsageError, match="holds dates or times, but 'yesterday' is not one"):
             clfeval.count(path, engine=one, where="plain > 'yesterday'", **said)
         with pytest.raises(DataError, match=r"'text' has the values 'x .*' \(1\)"):
             clfeval.count(path, engine=one, where="text = 'nowhere'", **said)
     for one in ENGINES[1:]:
-        for condition, remedy in (("text = 1", "quote 1"), ("single = '0.1'", "leave out the quo")):
+        for condition, remedy in (("text = 1", "write '1'"), ("single = '0.1'", "0.1 without")):
             with pytest.raises(UsageError, match=remedy):
                 clfeval.count(path, engine=one, where=condition, **said)
 
@@ -334,6 +338,52 @@ def test_a_server_that_does_not_answer_is_named(
     assert engines.first_line(ValueError(lost)) == "Connection refused"
     told = "\norg.apache.spark.SparkException: Job aborted\n\tat java.base"
     assert engines.first_line(ValueError(told)) == "Job aborted"
+
+
+def test_slices_are_written_alike(tmp_path: Path, spark: Any) -> None:
+    """Numbers without a sign, zeros with one, times with and without a zone, texts in paths."""
+    table, said = random_table(0)
+    n, said = len(table), {"positive": "yes", "model": "a"}
+    some = [datetime(2024, 3, 31, hour) for hour in (0, 1, 2)]
+    slices: dict[str, tuple[pl.Series, list[str]]] = {
+        "unsigned": (pl.Series([2, 1, 0], dtype=pl.UInt64), ["0", "1", "2"]),
+        "zero": (pl.Series([-0.0, 0.0, 0.5]), ["0.0", "0.5"]),
+        "plain": (pl.Series(some), [f"2024-03-31 0{hour}:00:00" for hour in (0, 1, 2)]),
+        "coarse": (pl.Series(some).cast(pl.Datetime("ms")),
+                   [f"2024-03-31 0{hour}:00:00" for hour in (0, 1, 2)]),
+        "zoned": (pl.Series(some).dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin"),
+                  [f"2024-03-31 0{hour}:00:00+00:00" for hour in (0, 1, 2)]),
+        "word": (pl.Series(["é", "x y", "ü%"]), ["x y", "é", "ü%"]),
+    }  # fmt: skip
+    for name, (values, wanted) in slices.items():
+        rows = table.select("truth", "a", values.gather(np.arange(n) % 3).alias(name))
+        (folder := tmp_path / name).mkdir()
+        rows.write_parquet(pl.PartitionBy(folder, key=name) if name == "word" else folder / "0")
+        found = [counts_of(str(folder), tmp_path / "x.counts.parquet", engine=one, by=name, **said)
+                 for one in ENGINES]  # fmt: skip
+        assert sorted({*found[0][0]["b0"]}) == wanted
+        assert found[0][0].equals(found[1][0]), name
+        assert found[0][0].equals(found[2][0]), name
+
+
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_mars_reads_rows_once(
+    engine: str, tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the numbers of polars, and whole weights only; samples of Spark tell many scores."""
+    table, said = random_table(3)
+    table = table.with_columns(w=pl.Series(np.arange(len(table)) % 3), v=pl.lit(0.3))
+    table.write_parquet(tmp_path / "t.parquet")
+    path, said = str(tmp_path / "t.parquet"), {"positive": "yes", "model": ("a", "rule")}
+    wanted = clfeval.mars(path, weight="w", by="site", **said).to_dict()["tables"]
+    found = clfeval.mars(path, weight="w", by="site", engine=engine, **said)
+    assert found.to_dict()["tables"] == wanted
+    with pytest.raises(UsageError, match="whole numbers"):
+        clfeval.mars(path, weight="v", engine=engine, **said)
+    for most, scores in ((40, "buckets:10"), (4000, "exact")):
+        monkeypatch.setattr(files, "MOST_DISTINCT", most)
+        counted = clfeval.count(path, engine=engine, **said)
+        assert counted.counted["about"]["scores"] == scores
 
 
 def test_values_that_would_all_come_here_are_refused(
@@ -365,6 +415,11 @@ def test_folders_whose_files_differ(tmp_path: Path, spark: Any) -> None:
     assert found[0][0].equals(found[2][0])
     assert set(found[0][0]["b0"]) == {"01", "1"}
     assert found[0][0].filter(block="patterns")["n"].sum() == 2 * len(table)
+    (folder / "year=2024/month=1/day=2/README").write_text("x", encoding="utf-8")
+    for one in ENGINES:
+        with pytest.raises(DataError, match="README: is not a Parquet file"):
+            clfeval.count(path, engine=one, **said)
+    (folder / "year=2024/month=1/day=2/README").unlink()
     kept = spark.conf.get(engines.PARTITIONS)
     table.rename({"a": "A"}).with_columns(a="A").write_parquet(tmp_path / "case.parquet")
     table.write_csv(tmp_path / "t.csv")
@@ -373,6 +428,8 @@ def test_folders_whose_files_differ(tmp_path: Path, spark: Any) -> None:
             clfeval.count(str(tmp_path / "case.parquet"), engine=one, **said)
         with pytest.raises(DataError, match="not a Parquet file"):
             clfeval.count(str(tmp_path / "t.csv"), engine=one, **said)
+        with pytest.raises(DataError, match="named twice"):
+            clfeval.count([str(tmp_path / "case.parquet")] * 2, engine=one, **said)
     part.cast({"a": pl.String}).write_parquet(folder / "year=2024/month=1/day=2/b.parquet")
     for one in ENGINES:
         with pytest.raises(DataError, match=r"holds (String|Float64), but (String|Float64) in"):

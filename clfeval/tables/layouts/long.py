@@ -29,7 +29,15 @@ from clfeval.tables.columns import (
     guess_kind,
 )
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.frames import Frame, concatenate_frames, is_missing, natural_sort_key, nw, pl
+from clfeval.tables.frames import (
+    Frame,
+    concatenate_frames,
+    in_polars,
+    is_missing,
+    natural_sort_key,
+    nw,
+    pl,
+)
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
 from clfeval.tables.layouts import wide
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
@@ -237,7 +245,7 @@ def read_confusions(
     if file.head and file.source:
         inspect_structure(file.source, file.columns)  # a few lines, read at once
     named = [model_column, *keys]
-    frame = scan(file, dict.fromkeys([*named, *columns], "text")).collect("polars")
+    frame = in_polars(scan(file, dict.fromkeys([*named, *columns], "text"))).collect()
     problems: list[Problem] = []
     rows: dict[tuple[str, ...], CountsRow] = {}
     for number, values in enumerate(frame.rows(), start=2 if file.head else 1):

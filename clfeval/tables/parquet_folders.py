@@ -1,0 +1,155 @@
+"""Parquet files, folders and patterns as one table, with partitions, and files that differ."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from clfeval.errors import DataError, format_option
+from clfeval.tables.frames import Frame, nw, pl, with_shortest_decimals
+from clfeval.tables.input import Input, match_names
+from clfeval.tables.layouts.counts_file import METADATA
+from clfeval.tables.scan import unreadable_error
+
+
+def parquet_files_of(folder: str) -> list[str]:
+    """Return the files of a folder and of those in it, in order; none if none is Parquet."""
+    found = sorted(glob.glob(f"{glob.escape(folder)}/**/*", recursive=True))
+    # names with _ or . in front are of jobs that are not complete
+    found = [one for one in found if os.path.isfile(one)
+             and not re.search(r"(^|/)[._]", os.path.relpath(one, folder))]  # fmt: skip
+    return found if any(map(_is_parquet, found)) else []
+
+
+def _is_parquet(file: str) -> bool:
+    with open(file, "rb") as stream:
+        return stream.read(4) == b"PAR1"
+
+
+def _expand(paths: Sequence[str]) -> list[str]:
+    """Return the Parquet files of folders and patterns, in order; DataError if there are none."""
+    found = list[str]()
+    for path in paths:
+        files = [path]
+        if not os.path.exists(path) and glob.has_magic(path):
+            files = sorted(glob.glob(path, recursive=True))
+        each = (parquet_files_of(name) if os.path.isdir(name) else [name] for name in files)
+        files = list(chain.from_iterable(each))
+        if not files or not all(map(os.path.exists, files)):
+            what, hint = "no Parquet file is there", "name a file, a folder or a table"
+            if path == "-":
+                what, hint = "standard input is read by polars only", "leave --engine out"
+            raise DataError.new(what, "no-such-file", path, hint=hint)
+        found += files
+    times = Counter(found)
+    for file in found:
+        if not _is_parquet(file):
+            hint = "move it out of the folder, or leave --engine out for text tables and others"
+            raise DataError.new("is not a Parquet file", "wrong-format", file, hint=hint)
+        if times[file] > 1:
+            raise DataError.new("is named twice, or is in a folder named", "repeated-file", file)
+    return found
+
+
+def _partition_keys(paths: Sequence[str], files: Sequence[str]) -> list[str]:
+    """Return the columns that parts of paths below a folder are, `site` of `site=A`."""
+    if len(paths) > 1 or not os.path.isdir(paths[0]):
+        return []
+    keys = {tuple(keys_of_path(os.path.relpath(file, paths[0]))) for file in files}
+    if len(keys) > 1:
+        what = "its files have different partitions, such as site=A"
+        raise DataError.new(what, "bad-file", paths[0], hint="name files of one kind")
+    return list(keys.pop())
+
+
+def read_parquet_files(
+    paths: Sequence[str], said: Input, read: Callable[[Sequence[str], list[str]], Any]
+) -> Frame:
+    """Return Parquet files as one frame; `read` reads files of equal columns, with partitions.
+
+    A column of different types is of whole numbers, of numbers, or of text; one that some files
+    lack is null there. Raises DataError for other types, and for names that differ in case only.
+    """
+    files = _expand(paths)
+    keys, parts = _partition_keys(paths, files), dict[Any, list[str]]()
+    above = {*keys_of_path(files[0])} - {*keys} if keys else set[str]()
+    first, types = {key.lower(): key for key in keys}, dict[str, dict[Any, str]]()
+    for file in files:
+        held = _schema(file)
+        for name, kind in held:
+            if (known := first.setdefault(name.lower(), name)) != name:
+                what = f"has the same letters as '{known}', and case does not count"
+                raise DataError.new(what, "duplicate-column", file, None, name, hint="rename one")
+            if name in above:
+                what = "is a column, and a part of the path above the folder"
+                raise DataError.new(what, "duplicate-column", file, None, name, hint="rename one")
+            types.setdefault(name, {}).setdefault(kind, file)
+        schema = tuple((name, kind) for name, kind in held if name not in keys)
+        parts.setdefault(schema, []).append(file)
+    ignored = match_names(paths[0], [*types, *keys], said.ignore, what="column")
+    casts = {name: nw.String if name in ignored else _common_type(name, kinds)
+             for name, kinds in types.items() if len(kinds) > 1 and name not in keys}  # fmt: skip
+    if said.engine == "spark":  # which has no numbers of 64 bits without a sign
+        casts |= {name: nw.Int64 for name, kinds in types.items() if {*kinds} == {pl.UInt64}}
+    frames = list[Frame]()
+    for schema, some in parts.items():
+        frame = nw.from_native(read(some, keys)).lazy()
+        if drift := [name for name, _ in schema if name in casts]:
+            frame = with_shortest_decimals(frame, drift).with_columns(
+                nw.lit("").alias(name) if name in ignored else nw.col(name).cast(casts[name])
+                for name in drift
+            )
+        frames.append(frame)
+    return nw.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
+
+
+def _schema(file: str) -> list[tuple[str, Any]]:
+    """Return columns and types of a Parquet file; DataError if it is damaged, or holds counts."""
+    try:
+        schema = [*pl.scan_parquet(file, glob=False).collect_schema().items()]
+        if "block" in dict(schema) and METADATA in pl.read_parquet_metadata(file):
+            what, hint = "holds counts, for which no engine is needed", f"clfeval report {file}"
+            raise DataError.new(what, "holds-counts", file, hint=hint)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise unreadable_error(file, "parquet", error) from error
+    return schema
+
+
+def _common_type(name: str, kinds: Mapping[Any, str]) -> Any:
+    """Return the type of a column that has several, in the files given; DataError if none fits."""
+    choices: tuple[tuple[Any, Callable[[Any], bool]], ...] = (
+        (nw.Int64, lambda one: one.is_integer() and one != pl.UInt64),
+        (nw.Float64, lambda one: one.is_numeric()),
+        (nw.String, lambda one: one in (pl.String, pl.Categorical, pl.Enum)),
+        (nw.Datetime("us"), lambda one: one == pl.Datetime and one.time_zone is None),
+    )
+    unfit = [[one for one in kinds if one != pl.Null and not fits(one)] for _, fits in choices]
+    if [] in unfit:
+        return choices[unfit.index([])][0]
+    other = min(unfit, key=len)[0]
+    one = next(one for one in kinds if one != other)
+    what = f"holds {other}, but {one} in {kinds[one]}"
+    hint = f"write both with one type, or add {format_option('--ignore', name)}"
+    raise DataError.new(what, "bad-type", kinds[other], None, name, hint=hint)
+
+
+def keys_of_path(path: str) -> list[str]:
+    """Return the columns that parts of a path are, `site` of `site=A`."""
+    return [part.partition("=")[0] for part in path.split(os.sep)[:-1] if "=" in part]
+
+
+def read_by_polars(paths: Sequence[str], said: Input) -> Frame:
+    """Return Parquet files as one frame of polars; see `read_parquet_files`."""
+
+    def read(files: Sequence[str], keys: list[str]) -> pl.LazyFrame:
+        return pl.scan_parquet(
+            [*files], glob=False, hive_partitioning=bool(keys),
+            hive_schema=dict.fromkeys(keys_of_path(files[0]), pl.String) if keys else None,
+        ).drop([one for one in keys_of_path(files[0]) if keys and one not in keys])  # fmt: skip
+
+    return read_parquet_files(paths, said, read)
