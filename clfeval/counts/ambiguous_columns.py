@@ -17,7 +17,7 @@ from clfeval.tables.column_guesses import guess_positive
 from clfeval.tables.columns import ModelColumns, is_score
 from clfeval.tables.frames import as_text, pl
 from clfeval.tables.input import DEFAULT_THRESHOLD, IF_MODEL, ColumnNames, find_column
-from clfeval.tables.invalid_cells import FILE, ROW, column_as_number
+from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, unknown_rows_error
 
 # spellings of flags; scores of a fully grown tree are 0.0 and 1.0
 BITS = {"0", "1", "false", "true", "False", "True", "FALSE", "TRUE"}
@@ -236,7 +236,9 @@ def refuse_probability_sums(
         total = reduce(add, (column_as_number(name, written) for name in model.columns))
         rows = settled.numbered_rows(FILE, ROW, sum=total, off=(total - 1).abs())
         worst = rows.filter(pl.col("off").is_not_nan()).sort("off", descending=True).head(1)
-        file, row, found, _ = worst.collect().row(0)
+        file, row, found, most = worst.collect().row(0)
+        if most <= allowed:  # among the first rows of Spark
+            raise unknown_rows_error(settled.name)
         said = settled.format_like_column(model, float(f"{found:.4g}"))[0]
         what = f"the class probabilities of '{model.name}' sum to {said}, not 1 (worst row)"
         problems.append(Problem(what, "bad-sum", file, row, model.columns[0]))
@@ -253,6 +255,8 @@ ROUNDED = 1e-3  # beyond 0..1 by rounding, in as many rows as there are
 def refuse_stray_scores(settled: CountSettings, models: Iterable[ModelColumns]) -> None:
     """Raise for scores that are probabilities except for a few, with the first of those."""
     problems, hint, cuts, naming = [], "", {}, settled.columns.naming
+    if not settled.numbers_rows:
+        return
     score = pl.col("number")
     for model in models:
         column = settled.columns.source(model)

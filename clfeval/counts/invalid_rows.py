@@ -42,7 +42,7 @@ from clfeval.tables.column_guesses import known_labels, missing_word_hint
 from clfeval.tables.columns import ColumnPeek, is_score
 from clfeval.tables.engines import counts_only
 from clfeval.tables.frames import as_text, count_texts, distinct_texts, natural_sort_key, pl
-from clfeval.tables.input import ColumnNames, find_column
+from clfeval.tables.input import ColumnNames, Input, find_column
 from clfeval.tables.invalid_cells import (
     FILE,
     PLACE,
@@ -54,6 +54,7 @@ from clfeval.tables.invalid_cells import (
     missing_cell,
     numbered_rows,
     run_checks,
+    unknown_rows_error,
 )
 from clfeval.tables.row_selection import MOST_SLICES
 from clfeval.tables.scan import TableFile, all_distinct
@@ -100,6 +101,8 @@ def raise_found_problems(
         totals += counts
     if not problems:
         return
+    if all(problem.row is None for problem in problems):  # of some rows of Spark
+        problems, totals = list(dict.fromkeys(problems)), Counter()
     order = [file.name for file in files]
     problems.sort(key=lambda problem: (order.index(str(problem.file)), problem.row or 0))
     first, fixes = problems[0], dict[str, Any]()
@@ -134,11 +137,17 @@ def refuse_invalid_rows(
     """Raise DataError with the invalid rows of all files, if any; lost: clusters are missing."""
     classes = [*classes]
     known = sorted(known_labels(classes, settled.roles), key=natural_sort_key)
+    suspicion = Suspicion(known, unknown, settled.roles.missing == "error", wrong, weights)
+    if not settled.numbers_rows:
+        file = settled.files[0]
+        some = numbered_rows(file, settled.columns.null_values, first=True)
+        looks = settled.layout.checks(settled.columns, suspicion, [some])
+        raise_found_problems(settled.files, looks, ROW_HINTS)
+        raise unknown_rows_error(file.name)
     refuse_mixed_predictions(settled, known)
     refuse_multilabel_cells(settled, classes, unknown.values())
     ambiguous_columns.refuse_text_columns(settled, known, unknown)
     refuse_disjoint_labels(settled, known, unknown)
-    suspicion = Suspicion(known, unknown, settled.roles.missing == "error", wrong, weights)
     parts = [numbered_rows(file, settled.columns.null_values) for file in settled.files]
     hints = ROW_HINTS | ({"missing-value": "every row needs a cluster"} if lost else {})
     looks = settled.layout.checks(settled.columns, suspicion, parts)
@@ -163,6 +172,9 @@ def check_ids(
     """Raise if an id occurs in more than one row of the files, or of one run."""
     if all_distinct(files, column, null_values, peek.texts if peek else ()):
         return
+    if counts_only(files[0].native, Input()):
+        what, hint = "some ids are in more than one row", "each id must occur once"
+        raise DataError.new(what, "duplicate-id", files[0].name, None, column, hint=hint)
     row = [column] if run is None else [column, run]
     wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
     frame = pl.concat([numbered_rows(file, null_values).select(wanted) for file in files])

@@ -25,6 +25,7 @@ from clfeval.tables.column_guesses import (
 )
 from clfeval.tables.columns import ColumnPeek, Columns, Layout, ModelColumns, Predictions, is_score
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
+from clfeval.tables.engines import counts_only
 from clfeval.tables.frames import as_text, collect, natural_sort_key, nw, pl
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.invalid_cells import numbered_rows
@@ -227,9 +228,18 @@ class CountSettings:
         """Return the distinct values of a model's predictions in the first rows."""
         return self.peeks[self.columns.source(model)].texts
 
+    @property
+    def numbers_rows(self) -> bool:
+        """True if rows have numbers: not those of Spark."""
+        return not counts_only(self.files[0].native, Input())
+
     def numbered_rows(self, *columns: str, **named: pl.Expr) -> pl.LazyFrame:
-        """Return columns of the rows of all files, with their numbers: see `numbered_rows`."""
-        frames = [numbered_rows(file, self.columns.null_values) for file in self.files]
+        """Return columns of the rows of all files, with their numbers; of Spark of the first rows.
+
+        See `numbered_rows`.
+        """
+        nulls = self.columns.null_values
+        frames = [numbered_rows(file, nulls, first=True) for file in self.files]
         return pl.concat([frame.select(*columns, **named) for frame in frames])
 
     def refuse_similar_labels(

@@ -13,7 +13,7 @@ from shutil import which
 from tempfile import gettempdir
 from typing import Any
 
-from clfeval.errors import DataError, UsageError
+from clfeval.errors import DataError, UsageError, format_option
 from clfeval.tables.frames import Frame, collect, engine_errors, nw
 from clfeval.tables.input import Input
 from clfeval.tables.parquet_folders import (
@@ -88,7 +88,10 @@ def engine_failures(name: str, engine: str) -> Iterator[None]:
             hint = f"pip install 'clfeval[{engine}]'"
             raise UsageError.new(text, "no-library", name, hint=hint) from error
         if engine != "spark" or type(error).__name__ in UNREADABLE or re.search(_UNREADABLE, text):
-            raise DataError.new(f"{engine} cannot read it: {text}", "bad-file", name) from error
+            hint = f"if a text means missing, add {format_option('--null-value', 'TEXT')}"
+            hint = hint if re.search("CAST_INVALID_INPUT|Conversion Error", text) else ""
+            what = f"{engine} cannot read it: {text}"
+            raise DataError.new(what, "bad-file", name, hint=hint or None) from error
         what, hint = f"spark failed: {text}", "start it again; no file was written"
         raise UsageError.new(what, "engine-failed", name, hint=hint) from error
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from clfeval.tables.columns import Columns
 
 FILE, ROW, PLACE = FILE_NAME, "__clfeval_row", "__clfeval_place"
+FIRST_ROWS = 50_000  # of Spark
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +161,31 @@ def escape_braces(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def numbered_rows(file: TableFile, null_values: Sequence[str] = ()) -> pl.LazyFrame:
-    """Read a table with row numbers (header is row 1), text files as text, without blank lines."""
+def unknown_rows_error(name: str) -> DataError:
+    """Build the error for invalid values in rows that Spark does not number."""
+    what = "some rows have missing or invalid values, and Spark does not say which"
+    hint = "add --missing drop for missing ones, or look at some rows without --engine"
+    return DataError.new(what, "bad-file", name, hint=hint)
+
+
+def numbered_rows(
+    file: TableFile, null_values: Sequence[str] = (), *, first: bool = False
+) -> pl.LazyFrame:
+    """Read a table with row numbers (header is row 1), text files as text, without blank lines.
+
+    Raises DataError for Spark, which has no order of rows; first: take some rows, not numbered.
+    """
     frame: pl.LazyFrame
     if file.head is not None:
         frame = scan(file, dict.fromkeys(file.columns, "text")).to_native()
     else:
         assert file.native is not None
         if file.native.implementation.is_spark_like():  # all rows would be brought here
-            what = "some rows have missing or invalid values, and Spark does not tell which"
-            hint = "add --missing drop for missing ones, or look at some rows without --engine"
-            raise DataError.new(what, "bad-file", file.name, hint=hint)
-        frame = in_polars(file.native)
+            if not first:
+                raise unknown_rows_error(file.name)
+            frame = in_polars(file.native.head(FIRST_ROWS)).with_columns(pl.lit(None).alias(ROW))
+        else:
+            frame = in_polars(file.native)
     if ROW not in frame.collect_schema():  # rows kept by --where have their row numbers in the file
         frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
     place = pl.format("{}:{}", pl.lit(file.name), pl.col(ROW)).alias(PLACE)

@@ -23,7 +23,7 @@ import pytest
 import clfeval
 from clfeval.counts import files
 from clfeval.errors import ClfevalError, DataError, UsageError
-from clfeval.tables import engines, row_selection
+from clfeval.tables import engines, invalid_cells, row_selection
 from clfeval.tables.frames import collect, with_shortest_decimals
 from clfeval.tables.input import Input
 from clfeval.tables.layouts.counts_file import METADATA
@@ -384,6 +384,34 @@ def test_mars_reads_rows_once(
         monkeypatch.setattr(files, "MOST_DISTINCT", most)
         counted = clfeval.count(path, engine=engine, **said)
         assert counted.counted["about"]["scores"] == scores
+
+
+GAP = pl.int_range(pl.len()) % 9 == 0
+INVALID: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("'a': missing value", {"a": pl.when(~GAP).then("a")}, {}),
+    ("'truth': missing value", {"truth": pl.when(~GAP).then("truth")}, {}),
+    ("'rule': 'ys' is not among", {"rule": pl.when(GAP).then(pl.lit("ys")).otherwise("rule")}, {}),
+    ("'i': some ids are in more than one row", {"i": pl.int_range(pl.len()) % 99}, {"id": "i"}),
+    ("'a': scores from .* need a threshold", {"a": pl.col("a") * 3}, {}),
+    ("a text means missing", {"a": pl.when(GAP).then(pl.lit("x")).otherwise(
+        pl.col("a").cast(pl.String))}, {}),
+    ("Spark does not say which", {"a": pl.when(pl.int_range(pl.len()) < 300).then("a")}, {}),
+]  # fmt: skip
+
+
+def test_what_spark_has_no_rows_for_is_told(
+    tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The column and the value of some row, without its number; or that it is not among them."""
+    table, _ = random_table(0)
+    monkeypatch.setattr(invalid_cells, "FIRST_ROWS", 200)
+    for text, columns, said in INVALID:
+        table.select("truth", "a", "rule").with_columns(**columns).write_parquet(
+            tmp_path / "t.parquet"
+        )
+        said = {"positive": "yes", "model": ("a", "rule"), **said}
+        with pytest.raises(DataError, match=text):
+            clfeval.count(str(tmp_path / "t.parquet"), engine="spark", **said)
 
 
 def test_values_that_would_all_come_here_are_refused(
