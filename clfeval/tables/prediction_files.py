@@ -92,7 +92,8 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
                     raise bad_option(f"{flag} '{found.truth}' is the column of true labels",
                                      classes if flag == "--by" else None)  # fmt: skip
             for name in {*asked}:
-                row_selection.refuse_many_slices(name, peeks.get(name))
+                flag = "--run" if name == roles.run else "--by"
+                row_selection.refuse_many_slices(name, peeks.get(name), flag)
             if roles.decimal == ".":
                 numbers = [name for one in found.models for name in one.columns]
                 refuse_decimal_commas(file, [*numbers, found.answer], found.truth, peeks, roles)

@@ -275,7 +275,7 @@ def refuse_train_and_test(
 MOST, MOST_SLICES = 20, 1000  # bins of a column, and its values
 
 
-def refuse_many_slices(name: str, column: ColumnPeek | None) -> None:
+def refuse_many_slices(name: str, column: ColumnPeek | None, flag: str) -> None:
     """Raise for slices by a column with too many distinct values in the first rows."""
     number = column is not None and column.mostly_numeric and not column.classes
     if column is None or len(column.texts) <= (MOST if number else MOST_SLICES):
@@ -284,7 +284,8 @@ def refuse_many_slices(name: str, column: ColumnPeek | None) -> None:
     if number:
         hint = f"use {format_option('--by', f'{name}:4')} to make four groups"
         hint += f"; then '{name}' is not evaluated as a model" if column.shares else ""
-    what = f"--by '{name}' has too many distinct values for slices"
+    of = "runs" if flag == "--run" else "slices"
+    what = f"{flag} '{name}' has too many distinct values for {of}"
     raise bad_option(f"{what} ({len(column.texts)} in the first rows)", hint)
 
 
