@@ -191,7 +191,10 @@ def group_frame(frame: Frame, settled: CountSettings) -> nw.DataFrame[Any]:
 
 def slice_column(name: str, types: Types) -> nw.Expr:
     """Return the expression of a column of --by, in which -0.0 is 0.0."""
-    return nw.col(name) + 0.0 if types[name].is_float() else nw.col(name)
+    column = nw.col(name)
+    if types[name].is_float():
+        column = nw.when(column == 0).then(nw.lit(0.0)).otherwise(column)
+    return column
 
 
 def score_column_name(model: ModelColumns, positive: str | None) -> str:

@@ -65,12 +65,29 @@ def collect(frame: Frame, step: str = "") -> nw.DataFrame[Any]:
     Progress.step, kind = step, frame.implementation
     try:
         if kind.is_polars():
-            return frame.collect(engine="streaming")
+            return _with_plain_times(frame.collect(engine="streaming"))
         if kind.is_duckdb():  # which narwhals would do with pyarrow
-            return nw.from_native(pl.DataFrame(frame.to_native()))
-        return frame.collect("polars" if kind.is_spark_like() else None)
+            return _with_plain_times(nw.from_native(pl.DataFrame(frame.to_native())))
+        if kind.is_spark_like():
+            return _with_plain_times(frame.collect("polars"))
+        return frame.collect()
     finally:
         Progress.step = ""
+
+
+def _with_plain_times(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a frame of polars with times in UTC, and with nanoseconds as text.
+
+    Times of Python have none, and are equal in both hours of a night when clocks are put back.
+    """
+    table: pl.DataFrame = frame.to_native()
+    times = {name: kind for name, kind in table.schema.items() if isinstance(kind, pl.Datetime)}
+    for name, kind in times.items():
+        column = pl.col(name)
+        if kind.time_zone is not None:
+            column = column.dt.convert_time_zone("UTC")
+        table = table.with_columns(column.cast(pl.String) if kind.time_unit == "ns" else column)
+    return nw.from_native(table) if times else frame
 
 
 def concatenate_frames(frames: Sequence[Frame]) -> Frame:

@@ -49,7 +49,7 @@ def _expand(paths: Sequence[str]) -> list[str]:
     times = Counter(found)
     for file in found:
         if not _is_parquet(file):
-            hint = "move it out of the folder, or leave --engine out for text tables and others"
+            hint = "move it out of the folder; text tables are read without --engine"
             raise DataError.new("is not a Parquet file", "wrong-format", file, hint=hint)
         if times[file] > 1:
             raise DataError.new("is named twice, or is in a folder named", "repeated-file", file)

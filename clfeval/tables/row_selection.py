@@ -164,10 +164,12 @@ class RowFilter:
             raise self._refused(f"{what}, but '{text}' is not one", hint) from None
         if dtype == nw.Date:
             if len(text) > len("2024-01-31"):
-                raise self._refused(f"'{name}' holds dates", f"write '{time.date()}'")
+                what = f"'{name}' holds dates without a time of day"
+                raise self._refused(what, f"write '{time.date()}'")
             return (pl.col(name) if self.converts else nw.col(name)), time.date()
         plain = time.replace(tzinfo=None)
-        unit: Literal["ns", "us"] = "ns" if dtype.time_unit == "ns" else "us"
+        known = 1678 <= time.year <= 2261  # which nanoseconds of 64 bits hold
+        unit: Literal["ns", "us"] = "ns" if dtype.time_unit == "ns" and known else "us"
         if self.converts:
             column = pl.col(name).cast(pl.Datetime(unit, dtype.time_zone))
             if dtype.time_zone is not None:
@@ -176,7 +178,8 @@ class RowFilter:
         if dtype.time_zone is not None:
             return nw.col(name), time
         # sessions of Spark take a time for one of their zone
-        return nw.col(name), nw.lit(str(plain)).cast(nw.Datetime(unit))
+        times = nw.col(name) if known else nw.col(name).cast(nw.Datetime("us"))
+        return times, nw.lit(str(plain)).cast(nw.Datetime(unit))
 
 
 def filtered_rows(file: TableFile, where: str | None) -> TableFile:
@@ -286,7 +289,8 @@ def refuse_many_slices(name: str, column: ColumnPeek | None, flag: str) -> None:
         hint += f"; then '{name}' is not evaluated as a model" if column.shares else ""
     of = "runs" if flag == "--run" else "slices"
     what = f"{flag} '{name}' has too many distinct values for {of}"
-    raise bad_option(f"{what} ({len(column.texts)} in the first rows)", hint)
+    what += f" ({len(column.texts)} in the first rows)"
+    raise UsageError.new(what, "bad-option" if number else "too-many-slices", hint=hint)
 
 
 def find_bin_edges(

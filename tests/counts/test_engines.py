@@ -351,6 +351,9 @@ def test_slices_are_written_alike(tmp_path: Path, spark: Any) -> None:
         "plain": (pl.Series(some), [f"2024-03-31 0{hour}:00:00" for hour in (0, 1, 2)]),
         "coarse": (pl.Series(some).cast(pl.Datetime("ms")),
                    [f"2024-03-31 0{hour}:00:00" for hour in (0, 1, 2)]),
+        "fold": (pl.Series([datetime(2024, 10, 27, hour) for hour in (0, 1, 2)])
+                 .dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin"),
+                 [f"2024-10-27 0{hour}:00:00+00:00" for hour in (0, 1, 2)]),
         "zoned": (pl.Series(some).dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin"),
                   [f"2024-03-31 0{hour}:00:00+00:00" for hour in (0, 1, 2)]),
         "word": (pl.Series(["é", "x y", "ü%"]), ["x y", "é", "ü%"]),
@@ -364,6 +367,24 @@ def test_slices_are_written_alike(tmp_path: Path, spark: Any) -> None:
         assert sorted({*found[0][0]["b0"]}) == wanted
         assert found[0][0].equals(found[1][0]), name
         assert found[0][0].equals(found[2][0]), name
+        whole = clfeval.report(rows, by=name, **said)  # which reads the rows
+        found_by_rows = {row["slice"] for row in whole.tables["confusion"]}
+        assert found_by_rows == {None, *(f"{name}={text}" for text in wanted)}
+
+
+def test_slices_by_nanoseconds_are_kept_apart(tmp_path: Path) -> None:
+    table = random_table(0)[0]
+    n = len(table)
+    fine = pl.Series(np.arange(n) % 3 * 300).cast(pl.Datetime("ns"))
+    table.select("truth", "a", fine=fine).write_parquet(tmp_path / "t.parquet")
+    for one in ENGINES[:2]:
+        found = clfeval.count(str(tmp_path / "t.parquet"), engine=one, by="fine", positive="yes")
+        assert found.counted["table"]["b0"].n_unique() == 3
+    said: dict[str, Any] = {"positive": "yes", "ignore": "fine"}
+    for condition, rows in (("fine < '2300-01-01'", n), ("fine > '1970-01-01'", n - (n + 2) // 3)):
+        for one in ENGINES[:2]:
+            path = str(tmp_path / "t.parquet")
+            assert clfeval.count(path, engine=one, where=condition, **said).summary["rows"] == rows
 
 
 @pytest.mark.parametrize("engine", ENGINES[1:])
