@@ -155,12 +155,10 @@ class EvaluatedRows:
         for one in found:
             frame = self._among(one, target)
             frame = with_shortest_decimals(frame, [name for model in of for name in model.columns])
-            truth, types = (
-                _one_of(frame, columns.truth, self.positive_values),
-                frame.collect_schema(),
-            )
-            slices = enumerate(columns.by if by else ())
-            picked |= {f"b{j}": slice_column(name, types) for j, name in slices}
+            truth = _one_of(frame, columns.truth, self.positive_values)
+            if by and columns.by:
+                types = frame.collect_schema()
+                picked |= {f"b{j}": slice_column(name, types) for j, name in enumerate(columns.by)}
             said = self._predictions(frame, votes, scores, labels, shares)
             frames.append(frame.select(t=truth, **picked, **said))
         return frames

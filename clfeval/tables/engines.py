@@ -16,12 +16,7 @@ from typing import Any
 from clfeval.errors import DataError, UsageError, format_option
 from clfeval.tables.frames import Frame, collect, engine_errors, nw
 from clfeval.tables.input import Input
-from clfeval.tables.parquet_folders import (
-    keys_of_path,
-    parquet_files_of,
-    read_by_polars,
-    read_parquet_files,
-)
+from clfeval.tables.parquet_folders import parquet_files_of, read_by_polars, read_parquet_files
 from clfeval.tables.scan import TableFile, check_names
 
 DATABASES = (".duckdb", ".ddb", ".db")  # suffixes of database files, before `:TABLE`
@@ -158,11 +153,10 @@ def _open_duckdb(paths: Sequence[str], said: Input) -> Frame:
     # it takes statistics of Parquet files, which leave NaN out, as a proof that there is none
     connection.execute("set disabled_optimizers = 'statistics_propagation,filter_pushdown'")
 
-    def read(files: Sequence[str], keys: list[str]) -> Any:
+    def read(files: list[str], keys: list[str], above: list[str]) -> Any:
         parts = "true, hive_types_autocast=false" if keys else "false"
-        above = [f'"{one}"' for one in keys_of_path(files[0]) if keys and one not in keys]
         names = ", ".join("'{}'".format(file.replace("'", "''")) for file in files)
-        but = f" exclude ({', '.join(above)})" if above else ""
+        but = " exclude ({})".format(", ".join(f'"{one}"' for one in above)) if above else ""
         table = f"read_parquet([{names}], hive_partitioning={parts})"
         return connection.sql(f"select *{but} from {table}")
 
@@ -174,36 +168,33 @@ def _open_duckdb(paths: Sequence[str], said: Input) -> Frame:
 
 def _open_spark(paths: Sequence[str], said: Input) -> Frame:
     session = _spark_session(said.spark_remote, said.spark_conf)
-    if len(paths) == 1 and _is_table_name(paths[0]):
-        frame: Frame = nw.from_native(session.table(paths[0])).lazy()
-        return frame
+    remote = any("://" in path for path in paths)
 
-    def read(files: Sequence[str], keys: list[str]) -> Any:
-        reader = session.read.option("mergeSchema", True)
-        if not any("://" in path for path in paths):
-            option = (
-                ("basePath", os.path.abspath(paths[0])) if keys else ("recursiveFileLookup", True)
-            )
-            reader = session.read.option(*option)
-            # brackets and braces would be patterns
+    def read(files: list[str], keys: list[str], _above: list[str]) -> Any:
+        option: tuple[str, Any] = ("mergeSchema" if remote else "recursiveFileLookup", True)
+        if keys:
+            option = ("basePath", os.path.abspath(paths[0]))
+        if not remote:  # brackets and braces would be patterns
             files = [re.sub(r"([\[\]{}*?])", r"\\\1", os.path.abspath(one)) for one in files]
         kept = session.conf.get(PARTITIONS, "true")
         session.conf.set(PARTITIONS, "false")
         try:
-            frame = reader.parquet(*files)
+            rows = session.read.option(*option).parquet(*files)
         finally:
             session.conf.set(PARTITIONS, kept)
         if keys and any(re.search("%[89A-Fa-f]", one) for one in files):
             # Spark takes each byte of a letter in a path for a letter
             call = import_module("pyspark.sql.functions")
             read_again = {key: call.decode(call.encode(key, "ISO-8859-1"), "UTF-8") for key in keys}
-            frame = frame.withColumns(read_again)
-        return frame
+            rows = rows.withColumns(read_again)
+        return rows
 
-    remote = any("://" in path for path in paths)
-    return (
-        nw.from_native(read(paths, [])).lazy() if remote else read_parquet_files(paths, said, read)
-    )
+    named = len(paths) == 1 and _is_table_name(paths[0])
+    if not (named or remote):
+        return read_parquet_files(paths, said, read)
+    table = session.table(paths[0]) if named else read([*paths], [], [])
+    frame: Frame = nw.from_native(table).lazy()
+    return frame
 
 
 def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:

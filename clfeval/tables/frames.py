@@ -109,6 +109,8 @@ def with_shortest_decimals(frame: Frame, names: Iterable[str]) -> Frame:
     Of 6 to 9 digits the fewest that are rounded to the number; below 1e-12 and from 1e6 on the
     number itself. Every operation is correctly rounded, so that every engine has the same numbers.
     """
+    if not (names := [*names]):
+        return frame
     types = frame.collect_schema()
     names = [name for name in names if types[name] == nw.Float32]
     if not names:

@@ -60,7 +60,7 @@ def _partition_keys(paths: Sequence[str], files: Sequence[str]) -> list[str]:
     """Return the columns that parts of paths below a folder are, `site` of `site=A`."""
     if len(paths) > 1 or not os.path.isdir(paths[0]):
         return []
-    keys = {tuple(keys_of_path(os.path.relpath(file, paths[0]))) for file in files}
+    keys = {tuple(_keys(os.path.relpath(file, paths[0]))) for file in files}
     if len(keys) > 1:
         what = "its files have different partitions, such as site=A"
         raise DataError.new(what, "bad-file", paths[0], hint="name files of one kind")
@@ -68,16 +68,19 @@ def _partition_keys(paths: Sequence[str], files: Sequence[str]) -> list[str]:
 
 
 def read_parquet_files(
-    paths: Sequence[str], said: Input, read: Callable[[Sequence[str], list[str]], Any]
+    paths: Sequence[str], said: Input, read: Callable[[list[str], list[str], list[str]], Any]
 ) -> Frame:
-    """Return Parquet files as one frame; `read` reads files of equal columns, with partitions.
+    """Return Parquet files as one frame.
+
+    `read` reads files of equal columns, with the partitions that are columns, and without those of
+    the path above the folder.
 
     A column of different types is of whole numbers, of numbers, or of text; one that some files
     lack is null there. Raises DataError for other types, and for names that differ in case only.
     """
     files = _expand(paths)
     keys, parts = _partition_keys(paths, files), dict[Any, list[str]]()
-    above = {*keys_of_path(files[0])} - {*keys} if keys else set[str]()
+    above = [one for one in _keys(files[0]) if keys and one not in keys]
     first, types = {key.lower(): key for key in keys}, dict[str, dict[Any, str]]()
     for file in files:
         held = _schema(file)
@@ -98,7 +101,7 @@ def read_parquet_files(
         casts |= {name: nw.Int64 for name, kinds in types.items() if {*kinds} == {pl.UInt64}}
     frames = list[Frame]()
     for schema, some in parts.items():
-        frame = nw.from_native(read(some, keys)).lazy()
+        frame = nw.from_native(read(some, keys, above)).lazy()
         if drift := [name for name, _ in schema if name in casts]:
             frame = with_shortest_decimals(frame, drift).with_columns(
                 nw.lit("").alias(name) if name in ignored else nw.col(name).cast(casts[name])
@@ -138,7 +141,7 @@ def _common_type(name: str, kinds: Mapping[Any, str]) -> Any:
     raise DataError.new(what, "bad-type", kinds[other], None, name, hint=hint)
 
 
-def keys_of_path(path: str) -> list[str]:
+def _keys(path: str) -> list[str]:
     """Return the columns that parts of a path are, `site` of `site=A`."""
     return [part.partition("=")[0] for part in path.split(os.sep)[:-1] if "=" in part]
 
@@ -146,10 +149,10 @@ def keys_of_path(path: str) -> list[str]:
 def read_by_polars(paths: Sequence[str], said: Input) -> Frame:
     """Return Parquet files as one frame of polars; see `read_parquet_files`."""
 
-    def read(files: Sequence[str], keys: list[str]) -> pl.LazyFrame:
+    def read(files: list[str], keys: list[str], above: list[str]) -> pl.LazyFrame:
         return pl.scan_parquet(
-            [*files], glob=False, hive_partitioning=bool(keys),
-            hive_schema=dict.fromkeys(keys_of_path(files[0]), pl.String) if keys else None,
-        ).drop([one for one in keys_of_path(files[0]) if keys and one not in keys])  # fmt: skip
+            files, glob=False, hive_partitioning=bool(keys),
+            hive_schema=dict.fromkeys([*above, *keys], pl.String) if keys else None,
+        ).drop(above)  # fmt: skip
 
     return read_parquet_files(paths, said, read)
