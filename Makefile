@@ -5,6 +5,8 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# under LC_ALL=C, Python 3.11 cannot read the path of a clone with letters outside ASCII
+export LC_ALL := C.UTF-8
 
 .PHONY: help demo test lint types dvc stub completions bench clean
 

@@ -12,7 +12,7 @@ import pytest
 
 from clfeval.output_files import Draft
 from tests.process.program import NEEDS_BASH, WIDE, clfeval, python, shell
-from tests.process.test_process import AS_NOBODY
+from tests.process.test_process import HEEDING_PERMISSIONS
 from tests.texts import check_text, problem_places
 from tests.thoroughness import thinned
 
@@ -84,13 +84,12 @@ def test_what_cannot_be_saved_is_refused_before_computing(name: str, code: str) 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits")
 @pytest.mark.parametrize("what", ["folder", "file"])
 def test_a_read_only_place_is_refused_before_computing(folder: Path, what: str) -> None:
-    folder.chmod(0o755)
     place = folder / "place"
     place.mkdir()
     (place / "r.json").write_text("old", encoding="utf-8")
     (place / "r.json").chmod(0o666 if what == "folder" else 0o444)
     place.chmod(0o555 if what == "folder" else 0o777)
-    done = python(AS_NOBODY, "mars", "gone.csv", "--save", "place/r.json")
+    done = python(HEEDING_PERMISSIONS, "mars", "gone.csv", "--save", "place/r.json")
     assert (done.code, done.out) == (2, "")
     assert ("'place/r.json'" in done.err, "[output]" in done.err) == (True, True)
     assert os.listdir(place) == ["r.json"]

@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 from clfeval.errors import DataError
+from tests.process.program import WITHOUT_OVERRIDE
 from tests.tables.door import (
     FRAME,
     data_message,
@@ -57,13 +58,10 @@ def test_what_is_no_file_is_refused_with_the_nearest_that_is(name: str) -> None:
     check_text(str(error))
 
 
-READ_AS_NOBODY = """
-import os, polars, scipy.special
+READ_WITHOUT_OVERRIDE = f"""
+{WITHOUT_OVERRIDE}
 from clfeval.api.commands import mars
 from clfeval.errors import ClfevalError
-mars("readable.csv")  # everything that is imported late is imported now
-if os.getuid() == 0:
-    os.seteuid(65534)
 try:
     mars("t.csv")
 except ClfevalError as error:
@@ -74,11 +72,9 @@ except ClfevalError as error:
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no permission bits")
 @pytest.mark.parametrize("mode", [0o000, stat.S_IWUSR])
 def test_no_permission(folder: Path, mode: int) -> None:
-    folder.chmod(0o755)  # so that only the table itself refuses
-    write("readable.csv", CSV)
     Path(write("t.csv", CSV)).chmod(mode)
     done = subprocess.run(
-        [sys.executable, "-c", READ_AS_NOBODY], capture_output=True, text=True, check=True
+        [sys.executable, "-c", READ_WITHOUT_OVERRIDE], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("3\n")
     assert problem_places(done.stdout) == ["t.csv: [not-readable]"]
