@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "clfeval"
 FILES = sorted(PACKAGE.rglob("*.py"))
-LONGEST = 400  # lines of a file
+LONGEST = 600  # lines of a file
 CAMEL = re.compile(r"[A-Z]+[a-z]\w*")
 
 # room: rooms of this package it may import | libraries besides the standard ones. `document`
