@@ -271,6 +271,7 @@ def _rate_measure(
 ALL_ALIKE = "errors count equally; always predicting the majority class may exceed good models"
 NO_NEGATIVES = "true negatives do not count, and it depends on the prevalence"
 
+# fmt: off
 MEASURES = (
     _rate_measure("accuracy", "accuracy", accuracy, "too_few_rows", "(TP + TN) / (P + N)",
                   lambda t: (t.tp + t.tn, t.positives + t.negatives), ("acc",), interval="linear",
@@ -333,7 +334,7 @@ MEASURES = (
             lambda t: np.asarray(precision(t) - divide(t.fn, t.fn + t.tn)), "confusion",
             ("no_positive_prediction", "no_negative_prediction"), "region", "precision + NPV - 1",
             "Powers 2011, Journal of Machine Learning Technologies 2:37", low=-1),
-)  # fmt: skip
+)
 
 MARGINS = (
     _rate_measure("prevalence", "prevalence", None, "too_few_rows", "P / M",
@@ -346,10 +347,12 @@ MARGINS = (
                   "rows of the most frequent class / M",
                   lambda t: (np.maximum(t.positives, t.negatives), t.positives + t.negatives),
                   best="none"),
-)  # fmt: skip
+)
+# fmt: on
 
 _ARMANO = "Armano 2015, Information Sciences 325:466"
 
+# fmt: off
 INFORMATION = (
     Measure("ic", "IC", ic, "confusion", CLASS_REASONS, "region", "I(truth; prediction) / H(truth)",
             "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958",
@@ -358,10 +361,11 @@ INFORMATION = (
             ("single_class",), "region",
             "information of prediction and truth in bits: sum over the 2 x 2 table of"
             " q log2(q / (row share x column share))", _ARMANO, kinked=True),
-)  # fmt: skip
+)
 
 INFORMATION_UNBIASED = (
     Measure("mutual_information_u", "unbiased mutual information",
             lambda t: mutual_information(t.normalised()), "confusion", ("single_class",), "region",
             "mutual information at prevalence 1/2, in bits", _ARMANO, invariant=True, kinked=True),
-)  # fmt: skip
+)
+# fmt: on

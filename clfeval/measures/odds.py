@@ -92,23 +92,28 @@ def _discriminant_power(ratio: Floats) -> Floats:
 
 
 # measures of a table at another class ratio, in the order of columns
+# fmt: off
 JPT = (
     "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
     "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
     "expected_cost", "net_benefit",
-)  # fmt: skip
+)
+# fmt: on
 # these and others on request; twins of the measures above are left out
+# fmt: off
 TUNABLE = (
     *JPT, "error_rate", "balanced_accuracy", "fpr", "fnr", "fdr", "for", "jaccard", "kappa",
     "g_mean", "fowlkes_mallows", "markedness", "mutual_information", "precision_u", "npv_u", "f1_u",
     "mcc_u", "mutual_information_u", "phi_b", "delta_b",
-)  # fmt: skip
+)
+# fmt: on
 _JPT = "Eiland and Liebrock 2013, Advances in Artificial Intelligence 2013:427958"
 _ELKIN = "Vickers and Elkin 2006, Medical Decision Making 26:565"
 _MERCALDO = "Mercaldo, Lau and Zhou 2007, Statistics in Medicine 26:2170"
 _NO_POSITIVE = (*CLASS_REASONS, "no_positive_prediction")
 _NO_NEGATIVE = (*CLASS_REASONS, "no_negative_prediction")
 
+# fmt: off
 RATIOS = (
     Measure("lr_pos", "LR+", lambda t: divide(sensitivity(t), divide(t.fp, t.fp + t.tn)),
             "confusion", _NO_POSITIVE, "ratio", "sensitivity / (1 - specificity)", high=inf,
@@ -126,7 +131,7 @@ RATIOS = (
             through=_discriminant_power),
     Measure("epa", "EPA", epa, "confusion", (*_NO_POSITIVE, "no_negative_prediction"), "region",
             "(TP / FP + TN / FN) / 2", _JPT, high=inf),
-)  # fmt: skip
+)
 
 ODDS = (
     Measure("tor", "TOR", lambda t: divide(t.tp + t.tn, t.fp + t.fn), "confusion", CLASS_REASONS,
@@ -143,7 +148,8 @@ ODDS = (
             "ratio", "TN / FN", _JPT, high=inf,
             terms=lambda t, r: (t.tn, t.negatives, t.fn, t.positives, 1 / r), base="npv",
             through=_odds),
-)  # fmt: skip
+)
+# fmt: on
 
 
 def ppv_at(t: Confusion, prevalence: float) -> Floats:
@@ -164,6 +170,7 @@ def npv_at(t: Confusion, prevalence: float) -> Floats:
     return npv(t.tuned(prevalence / (1 - prevalence)))
 
 
+# fmt: off
 TUNED = (
     Measure("tar", "TAR (accuracy)", accuracy, "confusion", CLASS_REASONS, "linear",
             "(TP + TN) / M", _JPT, twin="accuracy",
@@ -193,7 +200,8 @@ TUNED = (
     Measure("npv_at", "NPV at a prevalence", npv_at, "confusion", _NO_NEGATIVE, "logit",
             "spec (1 - p) / (spec (1 - p) + (1 - sens) p) at the prevalence p", _MERCALDO,
             takes=("prevalence",), invariant=True),
-)  # fmt: skip
+)
+# fmt: on
 
 
 HALF = 0.5  # the default threshold
@@ -289,6 +297,7 @@ def _threshold_odds(t: float, least: float = -1.0) -> float:
 
 _UNDEFINED = ("too_few_rows", "certain_threshold")
 
+# fmt: off
 DECISIONS = (
     Measure("net_benefit@t", "net benefit at a threshold", net_benefit_at, "probabilities",
             _UNDEFINED, "region", "TP / M - FP / M t / (1 - t) at scores >= t", _ELKIN,
@@ -303,13 +312,16 @@ DECISIONS = (
             "100 (TN - FN (1 - t) / t) / M, per 100 rows, net of false negatives", _ELKIN,
             ("net_reduction_interventions",), low=-inf, high=100, takes=("t",),
             influence=avoided_influence),
-)  # fmt: skip
+)
+# fmt: on
 
 
 _ARMANO = "Armano 2015, Information Sciences 325:466"
+# fmt: off
 CORNERS = {  # of the diamond, by rates
     "oracle": (1, 0), "always positive": (1, 1), "anti-oracle": (0, 1), "always negative": (0, 0),
-}  # fmt: skip
+}
+# fmt: on
 # thresholds of readings: |delta| up to CHANCE is no information, |phi| up to LEAN is no bias
 ORACLE, CHANCE, LEAN = 0.8, 0.1, 0.1
 BOUNDARIES = (-CHANCE, CHANCE, ORACLE)
@@ -341,6 +353,7 @@ def phi_delta_of_counts(tp: Counts, fp: Counts, p: Counts, n: Counts) -> tuple[F
     return divide(tp * n + fp * p - p * n, p * n), divide(tp * n - fp * p, p * n)
 
 
+# fmt: off
 UNBIASED = (
     Measure("accuracy_u", "unbiased accuracy", balanced_accuracy, "confusion", CLASS_REASONS,
             "linear", "(1 + δ) / 2", _ARMANO, invariant=True, terms=lambda *_: (0.5, -0.5, 0.5)),
@@ -356,7 +369,7 @@ UNBIASED = (
     Measure("mcc_u", "unbiased MCC", lambda t: mcc(t.normalised()), "confusion",
             (*CLASS_REASONS, "zero_margin"), "region", "δ / sqrt((tp + fp) (tn + fn))", _ARMANO,
             ("mcc_normalised",), low=-1, invariant=True),
-)  # fmt: skip
+)
 
 PLANE = (
     Measure("phi", "φ", lambda t: np.asarray(sensitivity(t) - specificity(t)), "confusion",
@@ -373,4 +386,5 @@ PLANE = (
             CLASS_REASONS, "linear", "2 (p tp + n (1 - fp)) - 1 = 2 accuracy - 1", _ARMANO, low=-1,
             terms=lambda p, n: (2 * p, -2 * n, n - p), base="accuracy",
             through=lambda share: np.asarray(2 * share - 1)),
-)  # fmt: skip
+)
+# fmt: on

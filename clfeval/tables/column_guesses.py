@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from clfeval.tables.columns import ColumnPeek
 
 # negative and positive, as programs write them
+# fmt: off
 PAIRS = (
     ("0", "1"), ("-1", "1"), ("0.0", "1.0"), ("-1.0", "1.0"),
     ("false", "true"), ("False", "True"), ("FALSE", "TRUE"),
-)  # fmt: skip
+)
+# fmt: on
 # names that suggest the positive class, or the negative class
+# fmt: off
 _SOUGHT = {
     "yes", "y", "true", "t", "positive", "pos", "p", "+", "case", "cases", "event",
     "malignant", "cancer", "tumor", "tumour", "disease", "diseased", "sick", "ill", "abnormal",
@@ -28,14 +31,15 @@ _SOUGHT = {
     "hate", "offensive", "fake", "phishing", "malware", "intrusion", "match", "duplicate",
     "unsafe", "unhealthy", "hiv+", "ja", "oui", "si", "krank", "success", "present", "detected",
     "infected", "bankrupt", "late", "alert",
-}  # fmt: skip
+}
 _REST = {
     "no", "n", "false", "f", "negative", "neg", "-", "none", "control",
     "controls", "benign", "normal", "healthy", "well", "alive", "survived", "paid", "repaid",
     "good", "ok", "okay", "legit", "legitimate", "genuine", "ham", "stayed", "retained", "pass",
     "passed", "irrelevant", "exclude", "excluded", "clean", "real", "absent", "other", "others",
     "unmatched", "rest", "background", "nonevent", "censored",
-}  # fmt: skip
+}
+# fmt: on
 _NOT = r"(?:not|non|no)[ _-]?"
 
 
@@ -116,6 +120,7 @@ def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
 
 MOST_CLASSES = 20  # of a column that may be truth
 # other names of truth, likeliest first
+# fmt: off
 LIKELY = (
     "class", "y", "outcome", "labels", "gt", "gold", "gold_label", "gold_standard", "ground_truth",
     "groundtruth", "reference_standard", "true", "observed", "expected", "y_test", "truth_label",
@@ -124,7 +129,8 @@ LIKELY = (
     "true label", "default", "defaulted", "churn", "churned", "fraud", "is_fraud", "survived",
     "died", "death", "mortality", "relapse", "malignant", "cancer", "relevant", "relevance",
     "included", "include", "decision", "final_decision", "consensus", "adjudicated", "standard",
-)  # fmt: skip
+)
+# fmt: on
 # a single certain one is used, the others are only proposed
 CERTAIN = LIKELY[: LIKELY.index("diagnosis") + 1]
 TRUE = {"actual", "true", "truth", "gold", "observed", "target"}  # words in a name of truth

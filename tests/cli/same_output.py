@@ -192,7 +192,7 @@ class Workplace:
 
     def outcome(self, line: Sequence[str]) -> str:
         """Run one line and return everything that it leaves."""
-        variables = {"COLUMNS": word[8:] for word in line if word.startswith("COLUMNS=")}
+        variables = dict(word.split("=", 1) for word in line if word.startswith("COLUMNS="))
         arguments = [word for word in line if not word.startswith("COLUMNS=")]
         with contextlib.chdir(self.folder):
             done = run(arguments, b"", environment(**variables))

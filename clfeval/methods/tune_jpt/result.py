@@ -72,10 +72,12 @@ AS_COUNTED = {  # by --totals, in addition
         "exact": {
             "F1 and its odds as counted": "Clopper-Pearson of TP / (TP + FP + FN), transformed",
             "f_beta, mcc, ic, epa, cost, net benefit as counted":
-            "range over the score region of the two rates and the prevalence (random class totals)",
+            "range over the score region "
+            "of the two rates and the prevalence (random class totals)",
         },
         "bootstrap": {"measures that depend on the class ratio, as counted":
-                      "percentile bootstrap of all rows (random class totals)"},
+                      "percentile bootstrap of all "
+                      "rows (random class totals)"},
     },
     "fixed": {
         "exact": {"f_beta, mcc, ic, epa, cost, net benefit as counted":

@@ -171,7 +171,8 @@ def slice_tables(result: Document) -> Iterator[TableView]:
         {**facet, "measure": "measure", "model": "model", "mean": "mean",
          "prediction\ninterval": lambda row: format_interval(as_estimate(row["prediction"])),
          "I²": "i2", "slices": "slices", "p": "p"}, lead="mean", rank="asked",
-        note="prediction interval: of a new slice; AUC of 0 or 1 and values without error left out",
+        note="prediction interval: of a new slice; AUC of 0 or 1 and values without error "
+        "left out",
     ))  # fmt: skip
 
 
