@@ -293,15 +293,17 @@ def sort_measure_rows(
     rows: Sequence[Row], sample: Sample, asked: Sequence[RequestedMeasure]
 ) -> list[Row]:
     """Sort rows of measures by slice, model, and order of the request."""
-    slices = {label: i for i, label in enumerate(sample.slices)}
+    slices: dict[object, int] = {label: i for i, label in enumerate(sample.slices)}
     models = {model: i for i, model in enumerate(sample.slices[None].models)}
     names = {one.name: i for i, one in enumerate(asked)}
     return sorted(
         fill_optional_columns(rows),
         key=lambda row: (
-            slices[row["slice"]], models[str(row["model"])], names[str(row["measure"])],  # type: ignore[index]
+            slices[row["slice"]],
+            models[str(row["model"])],
+            names[str(row["measure"])],
         ),
-    )  # fmt: skip
+    )
 
 
 def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultNote]:
