@@ -101,8 +101,10 @@ def cache_last_call(made: Callable[..., Floats]) -> Callable[..., Floats]:
             return np.asarray(value)
         forget()  # frees the old value first: two at a time take too much memory
         value = made(*given)
-        if all(callable(one) or (isinstance(one, np.ndarray) and not one.flags.writeable)
-               for one in given):  # fmt: skip
+        if all(
+            callable(one) or (isinstance(one, np.ndarray) and not one.flags.writeable)
+            for one in given
+        ):
             value.setflags(write=False)
             last.held = tuple(ref(one, forget) for one in given), value
         return value

@@ -65,10 +65,14 @@ class ClfevalError(Exception):
     exit_code = ExitCode.BUG
 
     def __init__(
-        self, problems: Problem | Sequence[Problem], *, hint: str | None = None,
-        totals: Counter[str] | None = None, fixes: Mapping[str, Any] | None = None,
+        self,
+        problems: Problem | Sequence[Problem],
+        *,
+        hint: str | None = None,
+        totals: Counter[str] | None = None,
+        fixes: Mapping[str, Any] | None = None,
         instead: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Keep the problems in the given order; `totals` counts also those that are not kept."""
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         self.hint = hint
@@ -82,10 +86,16 @@ class ClfevalError(Exception):
 
     @classmethod
     def new(
-        cls, what: str, code: str, file: str | None = None, row: int | None = None,
-        column: str | None = None, *, hint: str | None = None,
+        cls,
+        what: str,
+        code: str,
+        file: str | None = None,
+        row: int | None = None,
+        column: str | None = None,
+        *,
+        hint: str | None = None,
         fixes: Mapping[str, Any] | None = None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Build the error of one problem."""
         return cls(Problem(what, code, file, row, column), hint=hint, fixes=fixes)
 
@@ -225,7 +235,7 @@ def unknown_model_error(option: str, name: str, models: Iterable[str]) -> UsageE
 
 def unknown_column_error(
     file: str | None, name: str, columns: Iterable[str], flag: str | None = None
-) -> DataError:  # fmt: skip
+) -> DataError:
     """Build the error for an unknown column; flag: the option that names it."""
     columns = list(columns)
     hint = suggestion(name, columns) or (flag and f"add {flag} NAME with one of these columns")

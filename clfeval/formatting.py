@@ -84,9 +84,12 @@ def format_percent(share: float) -> str:
 
 
 def with_interval(
-    value: float, low: float | None, high: float | None, level: float = 0.95,
+    value: float,
+    low: float | None,
+    high: float | None,
+    level: float = 0.95,
     write: Callable[[float, int], str] = format_number,
-) -> str:  # fmt: skip
+) -> str:
     """Write a value with its interval for a sentence: `0.986 (95% CI 0.963 to 0.995)`."""
     if low is None or high is None:
         return write(value, DIGITS)

@@ -45,9 +45,11 @@ class ProtectedFiles:
         place = target_path(name)
         known = os.path.realpath(name) in self._files
         return known or any(
-            fnmatchcase(place, pattern.replace(f"{DEEP}/", "*")) if DEEP in pattern
-            else PurePath(place).match(pattern) for pattern in self._patterns
-        )  # fmt: skip
+            fnmatchcase(place, pattern.replace(f"{DEEP}/", "*"))
+            if DEEP in pattern
+            else PurePath(place).match(pattern)
+            for pattern in self._patterns
+        )
 
 
 OPEN_FILES_FOLDER = Path("/proc/self/fd")  # where Linux lets an open file be opened once more

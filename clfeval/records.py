@@ -47,16 +47,25 @@ else:
         return (lambda one: _define(one, **options)) if cls is None else _define(cls, **options)
 
 
-KINDS: Mapping[str, Any] = {"str": str, "bool": bool, "int": int, "float": (int, float),
-                            "tuple": tuple, "Mapping": Mapping, "Severity": str}  # fmt: skip
+KINDS: Mapping[str, Any] = {
+    "str": str,
+    "bool": bool,
+    "int": int,
+    "float": (int, float),
+    "tuple": tuple,
+    "Mapping": Mapping,
+    "Severity": str,
+}
 
 
 @cache
 def _field_types(record: type) -> Mapping[str, tuple[Any, bool]]:
     """Return the type of each field of a record, and whether it may be None."""
     types = {one.name: str(one.type) for one in fields(record)}
-    return {name: (KINDS[re.split(r"\W", text)[0]], text.endswith("| None"))
-            for name, text in types.items()}  # fmt: skip
+    return {
+        name: (KINDS[re.split(r"\W", text)[0]], text.endswith("| None"))
+        for name, text in types.items()
+    }
 
 
 def read_record(record: type[T], item: Mapping[str, Any]) -> T:

@@ -15,9 +15,7 @@ def json_schema(page: Page) -> dict[str, Any]:
         "properties": {table.name: _of_table(table) for table in (*page.tables, *COMMON)},
     }
     conditions = _conditions(page)
-    return {
-        "properties": {"tables": tables}, **({"allOf": conditions} if conditions else {}),
-    }  # fmt: skip
+    return {"properties": {"tables": tables}, **({"allOf": conditions} if conditions else {})}
 
 
 def _of_table(table: Table) -> Json:
@@ -48,8 +46,11 @@ def _conditions(page: Page) -> list[Json]:
     """Return what is there, or not, as a parameter or another table has it."""
     found: dict[str, dict[str, Any]] = {}
     whole = [(table.when, ("tables", table.name)) for table in page.tables]
-    of_rows = [(column.when, ("tables", table.name, column.name))
-               for table in page.tables for column in table.columns]  # fmt: skip
+    of_rows = [
+        (column.when, ("tables", table.name, column.name))
+        for table in page.tables
+        for column in table.columns
+    ]
     for when, path in (*whole, *of_rows):
         if when not in ("", "?", "one"):
             there, gone = found.setdefault(

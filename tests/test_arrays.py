@@ -54,7 +54,8 @@ SAME: dict[str, tuple[Callable[[], clfeval.Result], Callable[[], clfeval.Result]
         lambda: framed(by="group"),
     ),
     "series with other indexes": (
-        lambda: clfeval.report(pd.Series(Y, index=range(N, 2 * N)), pd.DataFrame(BOTH)), framed,
+        lambda: clfeval.report(pd.Series(Y, index=range(N, 2 * N)), pd.DataFrame(BOTH)),
+        framed,
     ),
     "classes as floats": (
         lambda: clfeval.report(Y.astype(float), {"lr": np.round(LR)}),
@@ -66,7 +67,8 @@ SAME: dict[str, tuple[Callable[[], clfeval.Result], Callable[[], clfeval.Result]
     ),
     "groups": (lambda: clfeval.report(Y, BOTH, by=SITE), lambda: framed(by="group")),
     "clusters": (
-        lambda: clfeval.report(Y, BOTH, cluster=PATIENT), lambda: framed(cluster="cluster"),
+        lambda: clfeval.report(Y, BOTH, cluster=PATIENT),
+        lambda: framed(cluster="cluster"),
     ),
     "weights": (lambda: clfeval.report(Y, BOTH, weight=WEIGHT), lambda: framed(weight="weight")),
     "an array beside a frame": (
@@ -90,13 +92,14 @@ SAME: dict[str, tuple[Callable[[], clfeval.Result], Callable[[], clfeval.Result]
         lambda: clfeval.report(Y, BOTH, by=pd.cut(PATIENT, 2).astype(str)),
     ),
     "numbers in groups": (
-        lambda: clfeval.report(Y, BOTH, by={"cluster:3": PATIENT}), lambda: framed(by="cluster:3"),
+        lambda: clfeval.report(Y, BOTH, by={"cluster:3": PATIENT}),
+        lambda: framed(by="cluster:3"),
     ),
     "metrics of predictions": (
         lambda: clfeval.mlcps(Y, BOTH, resamples=100),
         lambda: clfeval.mlcps({"truth": Y, **BOTH}, source="predictions", resamples=100),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -155,7 +158,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         UsageError,
         "ignore=['group', 'weight']",
     ),
-}  # fmt: skip
+}
 
 
 class Estimator:
@@ -200,9 +203,10 @@ def test_results_come_back_as_they_were_and_print_anywhere() -> None:
     several = clfeval.report(KIND, SHARES, by=SITE)
     for result in (several, clfeval.report(Y, BOTH, by=SITE, methods="all")):
         for back in (
-            pickle.loads(pickle.dumps(result)), clfeval.Result.from_dict(result.to_dict()),
+            pickle.loads(pickle.dumps(result)),
+            clfeval.Result.from_dict(result.to_dict()),
             clfeval.Result.from_json(result.to_json()),
-        ):  # fmt: skip
+        ):
             assert back.to_json() == result.to_json()
             assert str(back) == str(result)
 

@@ -50,8 +50,12 @@ def near(value: float, se: float) -> Estimate:
 def report(**models: dict[str, Estimate]) -> Result:
     """Build a report by hand, of 100 rows of which 40 are positive."""
     of = result(**models)
-    return replace(of, command="report", summary={"rows": 100, "positives": 40},
-                   parameters={"level": 0.95, "positive": "b", "negative": ["a"]})  # fmt: skip
+    return replace(
+        of,
+        command="report",
+        summary={"rows": 100, "positives": 40},
+        parameters={"level": 0.95, "positive": "b", "negative": ["a"]},
+    )
 
 
 def gates(of: Result, kind: Any, text: str, baseline: Result | None = None) -> list[Any]:
@@ -62,10 +66,16 @@ LOW = Estimate(0.5, 0.4, 0.58)
 HIGH = Estimate(0.8, 0.77, 0.84)
 # measure -> value then, value now, standard error of each
 MOVES = {
-    "roc_auc": (0.9, 0.89, 0.02), "specificity": (0.875, 0.621, 0.02), "brier": (0.1, 0.228, 0.02),
-    "precision": (0.8, 0.7, 0.02), "npv": (0.8, 0.88, 0.02), "accuracy": (0.9, 0.846, 0.02),
-    "oe_ratio": (1.2, 0.9, 0.05), "calibration_slope": (0.9, 1.3, 0.05), "f1": (0.9, 0.2, None),
-}  # fmt: skip
+    "roc_auc": (0.9, 0.89, 0.02),
+    "specificity": (0.875, 0.621, 0.02),
+    "brier": (0.1, 0.228, 0.02),
+    "precision": (0.8, 0.7, 0.02),
+    "npv": (0.8, 0.88, 0.02),
+    "accuracy": (0.9, 0.846, 0.02),
+    "oe_ratio": (1.2, 0.9, 0.05),
+    "calibration_slope": (0.9, 1.3, 0.05),
+    "f1": (0.9, 0.2, None),
+}
 OTHERS = {"kappa": (0.8, 0.7, 0.02), "prevalence": (0.4, 0.2, 0.03), "mean_score": (0.4, 0.5, 0.03)}
 
 
@@ -74,7 +84,7 @@ def moved(side: int, more: dict[str, Any] = OTHERS) -> dict[str, Estimate]:
     return {
         name: Estimate(one[side]) if one[2] is None else near(one[side], one[2])
         for name, one in {**MOVES, **more}.items()
-    }  # fmt: skip
+    }
 
 
 def test_the_measures_of_the_first_screen_and_all_models_are_one_family() -> None:
@@ -82,8 +92,11 @@ def test_the_measures_of_the_first_screen_and_all_models_are_one_family() -> Non
     old = report(m=moved(0), n={name: near(one[0], 0.03) for name, one in still.items()})
     new = report(m=moved(1), n={name: near(one[1], 0.03) for name, one in still.items()})
     rows = {(row["model"], row["measure"]): row for row in compared(new, old).tables["comparisons"]}
-    p = {("m", name): math.erfc(abs(new - old) / (se * 2)) for name, (old, new, se) in
-         {**MOVES, **OTHERS}.items() if se}  # fmt: skip
+    p = {
+        ("m", name): math.erfc(abs(new - old) / (se * 2))
+        for name, (old, new, se) in {**MOVES, **OTHERS}.items()
+        if se
+    }
     p |= {("n", name): math.erfc(0.001 / (0.03 * 2)) for name in still}
     tested = [key for key in p if key[1] in MOVES]
     adjusted = multipletests([p[key] for key in tested], method="fdr_bh")[1]
@@ -94,11 +107,19 @@ def test_the_measures_of_the_first_screen_and_all_models_are_one_family() -> Non
     assert all(rows["m", name]["p_adjusted"] is None for name in OTHERS)  # each by itself
     assert {name: rows["m", name]["verdict"] for name in {**MOVES, **OTHERS}} == {
         # of .054 / hypot(.02, .02) = 1.9 p is .056; both sides of 1 as far off: .1 and .2, +- .14
-        "roc_auc": "undecided", "specificity": "worse", "brier": "worse", "precision": "worse",
-        "npv": "better", "accuracy": "undecided", "oe_ratio": "changed",
-        "calibration_slope": "worse", "f1": "undecided", "kappa": "worse",
-        "prevalence": "changed", "mean_score": "changed",
-    }  # fmt: skip
+        "roc_auc": "undecided",
+        "specificity": "worse",
+        "brier": "worse",
+        "precision": "worse",
+        "npv": "better",
+        "accuracy": "undecided",
+        "oe_ratio": "changed",
+        "calibration_slope": "worse",
+        "f1": "undecided",
+        "kappa": "worse",
+        "prevalence": "changed",
+        "mean_score": "changed",
+    }
     assert {row["against"] for row in rows.values()} == {"baseline"}
     assert {row["reference"] for row in rows.values()} == {"old.csv"}
     order = [key[1] for key in rows if key[0] == "m"]  # worse ones first, by size in errors
@@ -120,8 +141,9 @@ def test_the_answer_names_what_changed_most_and_what_did_not_change() -> None:
     assert worse_and_better <= {*numbers_in(said[0].text)}
     assert (said[0].models, said[0].measure) == (("m",), "specificity")
     assert (said[0].value, said[0].low) == (
-        pytest.approx(-0.254), pytest.approx(-0.254 - Z * math.hypot(0.02, 0.02)),
-    )  # fmt: skip
+        pytest.approx(-0.254),
+        pytest.approx(-0.254 - Z * math.hypot(0.02, 0.02)),
+    )
     # .2 and .1 -+ 1.96 hypot(.03, .03)
     assert {-0.283, -0.117, 0.017, 0.183} <= {*numbers_in(said[2].text)}
     assert (said[2].measure, said[2].value) == ("prevalence", pytest.approx(-0.2))
@@ -136,11 +158,14 @@ def test_the_answer_names_what_changed_most_and_what_did_not_change() -> None:
 
 def test_classes_that_are_new_or_missing_are_named() -> None:
     then, now = (
-        replace(report(m={"accuracy": HIGH}), summary={"rows": rows},
-                signature=f"cmd:report|classes:{len(classes)}",
-                parameters={"level": 0.95, "positive": None, "negative": [], "classes": classes})
+        replace(
+            report(m={"accuracy": HIGH}),
+            summary={"rows": rows},
+            signature=f"cmd:report|classes:{len(classes)}",
+            parameters={"level": 0.95, "positive": None, "negative": [], "classes": classes},
+        )
         for rows, classes in ((90, ["a", "b", "c, d"]), (80, ["a", "b", "x", "y"]))
-    )  # fmt: skip
+    )
     text = compared(now, then).answer[1].text
     check_text(text)
     assert {90, 80} <= {*numbers_in(text)}
@@ -149,13 +174,17 @@ def test_classes_that_are_new_or_missing_are_named() -> None:
 def test_models_and_measures_of_one_result_only_have_a_reason() -> None:
     old = result(a={"recall": LOW, "accuracy": LOW}, b={"recall": LOW})
     new = result(a={"recall": LOW, "precision": LOW}, c={"recall": LOW})
-    found = {(row["model"], row["measure"]): (row["verdict"], row["difference"].reason)
-             for row in compared(new, old).tables["comparisons"]}  # fmt: skip
+    found = {
+        (row["model"], row["measure"]): (row["verdict"], row["difference"].reason)
+        for row in compared(new, old).tables["comparisons"]
+    }
     assert found == {
-        ("a", "recall"): ("undecided", None), ("a", "accuracy"): (None, "not_in_both"),
-        ("a", "precision"): (None, "not_in_baseline"), ("b", "recall"): (None, "not_in_both"),
+        ("a", "recall"): ("undecided", None),
+        ("a", "accuracy"): (None, "not_in_both"),
+        ("a", "precision"): (None, "not_in_baseline"),
+        ("b", "recall"): (None, "not_in_both"),
         ("c", "recall"): (None, "not_in_baseline"),
-    }  # fmt: skip
+    }
     check_text(compared(result(c={"recall": LOW}), old).answer[0].text)
 
 
@@ -192,8 +221,9 @@ def test_all_of_the_family_and_what_is_limited_is_shown_the_worst_first() -> Non
 
     (first,), (every,) = (baseline_tables(judged, every=one) for one in (False, True))
     rows = [(row["model"], row["measure"]) for row in every.rows or ()]
-    assert {*rows} == {(model, name) for model in "mn" for name in (*MOVES, "kappa")
-                       if name != "f1"}  # fmt: skip
+    assert {*rows} == {
+        (model, name) for model in "mn" for name in (*MOVES, "kappa") if name != "f1"
+    }
     assert rows[:2] == [("m", "specificity"), ("n", "specificity")]
     assert (first.most, every.most, first.total) == (15, None, 2 * len({**MOVES, **OTHERS}))
 
@@ -207,8 +237,9 @@ def test_a_change_and_its_ends_can_be_limited() -> None:
     assert (gate.passed, gate.value) == (False, pytest.approx(low))
     new_and_gone = gates(result(b={"recall": HIGH}), "fail-under", "recall.change=-1", old)
     assert [(one.model, one.passed, one.reason) for one in new_and_gone] == [
-        ("b", False, "not_in_baseline"), ("a", False, "gone"),
-    ]  # fmt: skip
+        ("b", False, "not_in_baseline"),
+        ("a", False, "gone"),
+    ]
     with pytest.raises(clfeval.UsageError, match="bad-gate"):
         gates(new, "fail-under", "recall.change=0")
 
@@ -223,10 +254,15 @@ def test_a_pattern_names_several_models_but_a_name_is_taken_as_it_is() -> None:
         gates(of, "fail-under", "x*:recall=0.6")
 
 
-@pytest.mark.parametrize(("kind", "text", "share"), [
-    ("fail-under", "recall=70", 0.7), ("fail-over", "recall=5", 0.05),
-    ("fail-over", "recall=-0.1", None), ("max-drop", "recall=2", 0.02),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "text", "share"),
+    [
+        ("fail-under", "recall=70", 0.7),
+        ("fail-over", "recall=5", 0.05),
+        ("fail-over", "recall=-0.1", None),
+        ("max-drop", "recall=2", 0.02),
+    ],
+)
 def test_a_limit_that_the_measure_cannot_reach_is_refused(kind: Any, text: str, share: Any) -> None:
     of = result(a={"recall": LOW})
     with pytest.raises(clfeval.UsageError) as caught:

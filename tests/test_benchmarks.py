@@ -19,9 +19,15 @@ from tests.benchmarks.claims.reports import report_of
 from tests.benchmarks.coverage.__main__ import topics
 
 FEW = 10  # tables of each setting: enough for one of them to have what is measured
-SOME = ("slices/shift/200", "baseline/prevalence/200", "reference/less-specific/200",
-        "calibration/two-tenths/200", "no-fault/4/200", "equal/2/scores/reference",
-        "equal/5/labels/alone")  # fmt: skip
+SOME = (
+    "slices/shift/200",
+    "baseline/prevalence/200",
+    "reference/less-specific/200",
+    "calibration/two-tenths/200",
+    "no-fault/4/200",
+    "equal/2/scores/reference",
+    "equal/5/labels/alone",
+)
 MODELS = ("m0", "m1")
 MANY = 300_000  # rows, of which every measure is known to about 0.002
 
@@ -83,9 +89,14 @@ def test_a_worse_specificity_is_read_and_an_equal_area_is_none() -> None:
 
 def test_an_answer_that_is_not_of_its_table_and_tables_that_contradict_are_found() -> None:
     row: Any = {
-        "against": "reference", "slice": None, "measure": "roc_auc", "model": "m1",
-        "reference": "m0", "difference": Estimate(-0.1, -0.2, -0.05), "verdict": "worse",
-    }  # fmt: skip
+        "against": "reference",
+        "slice": None,
+        "measure": "roc_auc",
+        "model": "m1",
+        "reference": "m0",
+        "difference": Estimate(-0.1, -0.2, -0.05),
+        "verdict": "worse",
+    }
     tied: Any = [{"measure": "roc_auc", "model": name, "tied": True} for name in MODELS]
     answer = Answer("compared", "", ("m1",), "roc_auc", -0.1, -0.2, -0.05)
     best = Answer("best", "", ("m0",), "roc_auc", 0.9)
@@ -111,9 +122,10 @@ def measured(found: Sample, model: int = 0) -> dict[str, float]:
         "precision": metrics.precision_score(truth, label),
         "npv": metrics.precision_score(truth, label, pos_label=0),
         "mcc": metrics.matthews_corrcoef(truth, label),
-        "prevalence": truth.mean(), "mean_score": score.mean(),
+        "prevalence": truth.mean(),
+        "mean_score": score.mean(),
         "oe_ratio": truth.mean() / score.mean(),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.slow
@@ -132,9 +144,10 @@ def test_faults_change_what_they_are_said_to_change(fault: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("fault", "changed", "by"), [
-    ("less specific", "specificity", -0.10), ("more sensitive", "sensitivity", 0.08),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fault", "changed", "by"),
+    [("less specific", "specificity", -0.10), ("more sensitive", "sensitivity", 0.08)],
+)
 def test_a_new_model_differs_on_one_side_of_its_point(fault: str, changed: str, by: float) -> None:
     found = against_old(np.random.default_rng(8), MANY, fault)
     new, old = (measured(found, model) for model in (0, 1))

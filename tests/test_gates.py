@@ -105,20 +105,30 @@ def test_unknown_names_are_refused_with_a_suggestion(paper: Path) -> None:
 def test_a_measure_with_parameters_is_named_with_them_where_there_are_several() -> None:
     of = result(rf(**{"f_beta:beta=2": 0.7, "f_beta:beta=0.5": 0.9, "f1": 0.8, "ece:bins=5": 0.1}))
     assert [gate(of, "fail-under", f"rf:f_beta:beta={b}=0.8").passed for b in (2, 0.5)] == [
-        False, True,
-    ]  # fmt: skip
+        False,
+        True,
+    ]
     assert gate(of, "fail-over", "ece=0.2").metric == "ece:bins=5"
     with pytest.raises(clfeval.UsageError, match="'f_beta'"):
         gate(of, "fail-under", "f_beta=0.8")
 
 
-@pytest.mark.parametrize(("measure", "then", "now", "drop"), [
-    ("recall", 0.75, 0.5, 0.25), ("recall", 0.5, 0.75, -0.25), ("recall", 0.5, 0.5, 0),
-    ("occlusion", 0.25, 0.5, 0.25), ("occlusion", 0.5, 0.25, -0.25),  # better low
-    ("calibration_slope", 0.75, 1.25, 0), ("calibration_slope", 0.75, 1.5, 0.25),  # best at 1
-    ("fp", 3, 9, 6), ("fn", 9, 3, -6), ("exclusive_fn", 3, 9, 6),  # errors, no measures
-    ("missed_by_all", 3, 9, 6),  # of the summary
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("measure", "then", "now", "drop"),
+    [
+        ("recall", 0.75, 0.5, 0.25),
+        ("recall", 0.5, 0.75, -0.25),
+        ("recall", 0.5, 0.5, 0),
+        ("occlusion", 0.25, 0.5, 0.25),
+        ("occlusion", 0.5, 0.25, -0.25),  # better low
+        ("calibration_slope", 0.75, 1.25, 0),
+        ("calibration_slope", 0.75, 1.5, 0.25),  # best at 1
+        ("fp", 3, 9, 6),
+        ("fn", 9, 3, -6),
+        ("exclusive_fn", 3, 9, 6),  # errors, no measures
+        ("missed_by_all", 3, 9, 6),  # of the summary
+    ],
+)
 def test_a_drop_is_how_much_worse_a_value_is(
     measure: str, then: float, now: float, drop: float
 ) -> None:
@@ -153,9 +163,11 @@ def test_a_model_that_is_gone_fails_as_one_that_is_new_does() -> None:
     )
     judged = evaluate_limits(here, [parse_limit("max-drop", "recall=1")], changed)
     assert [(one.model, one.passed, one.reason) for one in judged.gates] == [
-        ("rf", True, None), ("new", False, "not_in_baseline"), ("svm", False, "gone"),
+        ("rf", True, None),
+        ("new", False, "not_in_baseline"),
+        ("svm", False, "gone"),
         ("rf2", False, "gone"),
-    ]  # fmt: skip
+    ]
     check_text(str(judged.gates[2]))
     assert [warning.code for warning in judged.warnings] == ["baseline-models"]
     assert "'svm'" in judged.warnings[0].message
@@ -190,12 +202,20 @@ def test_a_parameter_is_a_number_however_it_is_written(written: str) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"target": "negative"}, {"occlusion": "any"}, {"level": 0.9}, {"interval": "none"},
-        {"threshold": 0.6}, {"top": 3}, {"positive": "0"}, {"missing": "drop"},
-        {"threshold": {"C1": 0.6}}, {"threshold": 0.50000001}, {"group": {"pair": ["C1", "C2"]}},
+        {"target": "negative"},
+        {"occlusion": "any"},
+        {"level": 0.9},
+        {"interval": "none"},
+        {"threshold": 0.6},
+        {"top": 3},
+        {"positive": "0"},
+        {"missing": "drop"},
+        {"threshold": {"C1": 0.6}},
+        {"threshold": 0.50000001},
+        {"group": {"pair": ["C1", "C2"]}},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_baseline_with_other_settings_is_refused(options: dict[str, Any], paper: Path) -> None:
     """Whatever setting changes numbers stands in the signature."""
     here = clfeval.mars(paper / "scores.csv")
@@ -240,13 +260,26 @@ def test_the_drop_of_what_is_best_between_is_that_away_from_its_target(
 def test_all_wrong_limits_are_told_at_once() -> None:
     of = result(rf(recall=Estimate(0.5), precision=Estimate(0.5)))
     with pytest.raises(clfeval.UsageError) as caught:
-        evaluate_limits(of, [parse_limit("fail-under", text) for text in (
-            "recal=0.1", "recall=70", "precision=0.1", "svm:recall=0.1", "recall=-1",
-        )])  # fmt: skip
+        evaluate_limits(
+            of,
+            [
+                parse_limit("fail-under", text)
+                for text in (
+                    "recal=0.1",
+                    "recall=70",
+                    "precision=0.1",
+                    "svm:recall=0.1",
+                    "recall=-1",
+                )
+            ],
+        )
     check_text(str(caught.value))
     assert [one.code for one in caught.value.problems] == [
-        "unknown-metric", "bad-gate", "unknown-model", "bad-gate",
-    ]  # fmt: skip
+        "unknown-metric",
+        "bad-gate",
+        "unknown-model",
+        "bad-gate",
+    ]
     with pytest.raises(clfeval.UsageError) as caught:
         _ = Gates(fail_under=("recall", "precision=0.5"), max_drop=("recall=x",)).limits
     assert len(caught.value.problems) == 2

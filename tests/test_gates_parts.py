@@ -33,14 +33,15 @@ def result(*rows: dict[str, Any], command: str = "report", **tables: Any) -> Res
 
 
 SLICED = result(
-    row("rf"), row("svm"),
+    row("rf"),
+    row("svm"),
     row("rf", "site=a", recall=Estimate(0.9, 0.8, 0.95)),
     row("svm", "site=a", recall=Estimate(0.85, 0.7, 0.9)),
     row("rf", "site=b", recall=Estimate(0.6, 0.5, 0.7), tp=3, fn=2),
     row("svm", "site=b", recall=Estimate(0.7, 0.6, 0.8), tp=4, fn=1),
     row("rf", "sex=f", recall=Estimate(None, reason="no_positive_truth"), tp=0, fn=0),
     row("svm", "sex=f", recall=Estimate(None, reason="no_positive_truth"), tp=0, fn=0),
-)  # fmt: skip
+)
 
 
 def gates(of: Result, kind: Any, *texts: str, baseline: Result | None = None, **more: Any) -> Any:
@@ -56,34 +57,58 @@ def gates(of: Result, kind: Any, *texts: str, baseline: Result | None = None, **
         ("recall[site=a]=.8", Limit("fail-under", "recall", "value", None, 0.8, "site=a")),
         ("rf:recall[*].low=.8", Limit("fail-under", "recall", "low", "rf", 0.8, "*")),
         ("recall[t=10:30]=1", Limit("fail-under", "recall", "value", None, 1, "t=10:30")),
-        ("tree [1]:recall[s=[x]].high=1",
-         Limit("fail-under", "recall", "high", "tree [1]", 1, "s=[x]")),
-        ("f_beta:beta=2[s=a].low=.5",
-         Limit("fail-under", "f_beta:beta=2", "low", None, 0.5, "s=a")),
+        (
+            "tree [1]:recall[s=[x]].high=1",
+            Limit("fail-under", "recall", "high", "tree [1]", 1, "s=[x]"),
+        ),
+        (
+            "f_beta:beta=2[s=a].low=.5",
+            Limit("fail-under", "f_beta:beta=2", "low", None, 0.5, "s=a"),
+        ),
         ("any:recall=.8", Limit("fail-under", "recall", "value", None, 0.8, any=True)),
-        ("any:rf*:recall.gap.low=-.1",
-         Limit("fail-under", "recall", "gap.low", "rf*", -0.1, any=True)),
+        (
+            "any:rf*:recall.gap.low=-.1",
+            Limit("fail-under", "recall", "gap.low", "rf*", -0.1, any=True),
+        ),
         ("all:any:recall=.8", Limit("fail-under", "recall", "value", "any", 0.8)),
         ("recall.extremes.high=.1", Limit("fail-under", "recall", "extremes.high", None, 0.1)),
         ("rf:recall.high=1e-3", Limit("fail-under", "recall", "high", "rf", 0.001)),
         ("a:b=c:recall=-1", Limit("fail-under", "recall", "value", "a:b=c", -1.0)),
         ("v1.low:recall=1", Limit("fail-under", "recall", "value", "v1.low", 1.0)),
         ("rf:f_beta:beta=2=.8", Limit("fail-under", "f_beta:beta=2", "value", "rf", 0.8)),
-        ("net_benefit@t:t=0.1.low=0",
-         Limit("fail-under", "net_benefit@t:t=0.1", "low", None, 0.0)),
-        ("a:b:expected_cost:fp=1,fn=10=2",
-         Limit("fail-under", "expected_cost:fp=1,fn=10", "value", "a:b", 2.0)),
+        ("net_benefit@t:t=0.1.low=0", Limit("fail-under", "net_benefit@t:t=0.1", "low", None, 0.0)),
+        (
+            "a:b:expected_cost:fp=1,fn=10=2",
+            Limit("fail-under", "expected_cost:fp=1,fn=10", "value", "a:b", 2.0),
+        ),
     ],
-)  # fmt: skip
+)
 def test_parsing(text: str, limit: Limit) -> None:
     assert parse_limit("fail-under", text) == limit
 
 
-@pytest.mark.parametrize("text", [
-    "recall[]=1", "recall[a=1", "recall[a]low=1", "[a]=1", "any:=1", "recall[a].mid=1", "recall=5%",
-    "recall", "recall=", "recall=high", "=", "", "recall=nan", "recall=inf", "recall=-inf",
-    "recall=\uff11", "recall=0.\u0661",  # digits that are not ASCII
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "recall[]=1",
+        "recall[a=1",
+        "recall[a]low=1",
+        "[a]=1",
+        "any:=1",
+        "recall[a].mid=1",
+        "recall=5%",
+        "recall",
+        "recall=",
+        "recall=high",
+        "=",
+        "",
+        "recall=nan",
+        "recall=inf",
+        "recall=-inf",
+        "recall=\uff11",
+        "recall=0.\u0661",  # digits that are not ASCII
+    ],
+)
 def test_what_is_no_limit_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(clfeval.UsageError, match="bad-gate") as caught:
         parse_limit("fail-under", text)
@@ -93,17 +118,21 @@ def test_what_is_no_limit_is_refused_with_an_example(text: str) -> None:
 def test_a_slice_is_judged_by_name_or_pattern() -> None:
     found = gates(SLICED, "fail-under", "recall[site=a]=0.9", "svm:recall[site=*].low=0.65")
     assert [(g.model, g.slice, g.metric, g.value, g.passed) for g in found] == [
-        ("rf", "site=a", "recall", 0.9, True), ("svm", "site=a", "recall", 0.85, False),
-        ("svm", "site=a", "recall.low", 0.7, True), ("svm", "site=b", "recall.low", 0.6, False),
-    ]  # fmt: skip
+        ("rf", "site=a", "recall", 0.9, True),
+        ("svm", "site=a", "recall", 0.85, False),
+        ("svm", "site=a", "recall.low", 0.7, True),
+        ("svm", "site=b", "recall.low", 0.6, False),
+    ]
     check_text(str(found[3]))
 
 
 def test_an_undefined_slice_fails_whatever_the_limit() -> None:
     found = gates(SLICED, "fail-under", "rf:recall[*]=0")
     assert [(g.slice, g.passed, g.reason) for g in found] == [
-        ("site=a", True, None), ("site=b", True, None), ("sex=f", False, "no_positive_truth"),
-    ]  # fmt: skip
+        ("site=a", True, None),
+        ("site=b", True, None),
+        ("sex=f", False, "no_positive_truth"),
+    ]
 
 
 def test_an_unknown_slice_is_refused_with_what_to_type() -> None:
@@ -149,8 +178,9 @@ def test_a_warning_is_a_gate_that_does_not_fail() -> None:
         of, [parse_limit("warn-under", "recall=0.9"), parse_limit("warn-over", "fp=1")]
     )
     assert [(g.severity, g.passed, g.failed) for g in judged.gates] == [
-        ("warn", False, False), ("warn", True, False),
-    ]  # fmt: skip
+        ("warn", False, False),
+        ("warn", True, False),
+    ]
     assert judged.passed
     strict = of.check(warn_under={"recall": 0.9}, strict=True)
     assert (strict.gates[0].kind, strict.gates[0].failed) == ("warn-under", True)
@@ -160,8 +190,9 @@ def test_a_warning_is_a_gate_that_does_not_fail() -> None:
 
 
 def test_differences_from_a_reference_and_their_ends() -> None:
-    frame = pl.DataFrame({"truth": [1] * 10 + [0] * 10, "a": [1] * 9 + [0] * 11,
-                          "b": [1] * 6 + [0] * 14})  # fmt: skip
+    frame = pl.DataFrame(
+        {"truth": [1] * 10 + [0] * 10, "a": [1] * 9 + [0] * 11, "b": [1] * 6 + [0] * 14}
+    )
     run = clfeval.report(frame, reference="a")
     # accuracy 19 of 20 and 16 of 20; recall 0.9 and 0.6
     (found,) = gates(run, "fail-under", "accuracy_difference=-0.14")
@@ -182,16 +213,26 @@ GAPS = [
     {"against": "slice", "slice": name, "measure": "recall", "model": "rf", "difference": found}
     for name, found in (("site=a", Estimate(0.3, 0.1, 0.5)), ("site=b", Estimate(-0.3, -0.5, -0.1)))
 ]
-FAR = [{"measure": "recall", "model": "rf", "largest": "site=a", "smallest": "site=b",
-        "gap": Estimate(0.3, 0.1, 0.5), "slices": 2}]  # fmt: skip
+FAR = [
+    {
+        "measure": "recall",
+        "model": "rf",
+        "largest": "site=a",
+        "smallest": "site=b",
+        "gap": Estimate(0.3, 0.1, 0.5),
+        "slices": 2,
+    }
+]
 
 
 def test_gaps_of_slices_and_the_largest_of_them() -> None:
     of = replace(SLICED, tables={**SLICED.tables, "comparisons": GAPS, "extremes": FAR})
     found = gates(of, "fail-under", "recall.gap=-0.2", "recall[site=b].gap.low=-0.5")
     assert [(g.slice, g.value, g.passed) for g in found] == [
-        ("site=a", 0.3, True), ("site=b", -0.3, False), ("site=b", -0.5, True),
-    ]  # fmt: skip
+        ("site=a", 0.3, True),
+        ("site=b", -0.3, False),
+        ("site=b", -0.5, True),
+    ]
     (found_,) = gates(of, "fail-over", "rf:recall.extremes.high=0.4")
     assert (found_.value, found_.passed, found_.slice) == (0.5, False, "site=a less site=b")
     with pytest.raises(clfeval.UsageError, match="unknown-metric"):
@@ -237,9 +278,7 @@ def test_a_drop_that_may_be_chance_passes_where_significance_is_asked() -> None:
     assert (sure.passed, sure.reason) == (False, None)
     missed = dropped(0.7, 0.8, "recall=0.01", ends=(0.1, 0.1))
     p = math.erfc(0.1 / math.hypot(0.1, 0.1) * 1.959963984540054 / math.sqrt(2))  # 0.166
-    assert (missed.passed, missed.reason, missed.p) == (
-        False, "not_significant", pytest.approx(p),
-    )  # fmt: skip
+    assert (missed.passed, missed.reason, missed.p) == (False, "not_significant", pytest.approx(p))
     check_text([str(missed), str(sure)])
     assert [numbers_in(str(one))[-1] for one in (missed, sure)] == [0.166, 0.006]
     # without an interval nobody knows, and what nobody knows does not pass
@@ -264,8 +303,12 @@ def test_a_missed_gate_opens_the_answer_and_the_lines_and_a_change_says_its_p() 
 
 
 def test_a_slice_that_is_gone_misses_a_drop_that_names_it() -> None:
-    then = replace(SLICED, tables={"models": [
-        row("rf"), row("rf", "site=a"), row("svm", "site=b"), row("rf", "site=b")]})  # fmt: skip
+    then = replace(
+        SLICED,
+        tables={
+            "models": [row("rf"), row("rf", "site=a"), row("svm", "site=b"), row("rf", "site=b")]
+        },
+    )
     now = replace(SLICED, tables={"models": [row("rf"), row("rf", "site=a")]})
     for text in ("rf:recall[site=*]=0.01", "rf:recall[site=b]=0.01"):
         *_, gone = gates(now, "max-drop", text, baseline=then)
@@ -273,15 +316,19 @@ def test_a_slice_that_is_gone_misses_a_drop_that_names_it() -> None:
         check_text(str(gone))
     every = gates(now, "fail-under", "recall[*].change=-1", baseline=then)
     assert [(one.model, one.slice, one.passed) for one in every] == [
-        ("rf", "site=a", True), ("svm", "site=b", False), ("rf", "site=b", False),
-    ]  # fmt: skip
+        ("rf", "site=a", True),
+        ("svm", "site=b", False),
+        ("rf", "site=b", False),
+    ]
     with pytest.raises(clfeval.UsageError, match="'site=b'"):  # which compares nothing
         gates(now, "fail-under", "recall[site=b]=0", baseline=then)
 
 
 def test_a_drop_of_a_slice() -> None:
-    now = replace(SLICED, tables={"models": [
-        row("rf"), row("rf", "site=a", recall=Estimate(0.88, 0.8, 0.95))]})  # fmt: skip
+    now = replace(
+        SLICED,
+        tables={"models": [row("rf"), row("rf", "site=a", recall=Estimate(0.88, 0.8, 0.95))]},
+    )
     (found,) = gates(now, "max-drop", "rf:recall[site=a]=0.01", baseline=SLICED)
     assert found.value == 0.02  # 0.9 then
     assert not found.passed
@@ -294,11 +341,13 @@ def test_rows_of_the_table_and_of_each_judged_slice() -> None:
     found = gates(SLICED, "fail-under", "rf:recall[site=*]=0", min_rows=20, min_positives=10)
     told = [(g.kind, g.slice, g.value, g.passed) for g in found[2:]]
     assert told == [
-        ("min-rows", None, 40, True), ("min-rows", "site=a", 20, True),
+        ("min-rows", None, 40, True),
+        ("min-rows", "site=a", 20, True),
         ("min-rows", "site=b", 15, False),
-        ("min-positives", None, 20, True), ("min-positives", "site=a", 10, True),
+        ("min-positives", None, 20, True),
+        ("min-positives", "site=a", 10, True),
         ("min-positives", "site=b", 5, False),
-    ]  # fmt: skip
+    ]
     check_text(str(found[4]))
     assert [g.slice for g in gates(SLICED, "fail-under", min_rows=40)] == [None]
     assert not gates(SLICED, "fail-under", min_rows=41)[0].passed
@@ -318,8 +367,10 @@ def test_who_is_still_among_those_that_may_be_the_best() -> None:
     of = result(row("rf"), row("svm"), best=best)
     found = gates(of, "fail-under", still_best=["rf", "svm", "any:*"])
     assert [(g.model, g.metric, g.passed) for g in found] == [
-        ("rf", "roc_auc", True), ("svm", "roc_auc", False), ("rf", "roc_auc", True),
-    ]  # fmt: skip
+        ("rf", "roc_auc", True),
+        ("svm", "roc_auc", False),
+        ("rf", "roc_auc", True),
+    ]
     check_text(str(found[1]))
     with pytest.raises(clfeval.UsageError, match="unknown-model"):
         gates(of, "fail-under", still_best="sv")
@@ -331,16 +382,20 @@ def test_a_missing_baseline_is_a_state_with_a_name() -> None:
     of = result(row("rf"))
     gone = of.check(fail_under="recall=0.5", baseline="no/such.json", max_drop="recall=0.1")
     assert [(g.kind, g.passed, g.reason) for g in gone.gates] == [
-        ("fail-under", True, None), ("baseline", False, "baseline_missing"),
-    ]  # fmt: skip
+        ("fail-under", True, None),
+        ("baseline", False, "baseline_missing"),
+    ]
     assert not gone.passed
     later = of.check(
-        fail_under="recall=0.5", baseline="no/such.json", max_drop="recall=0.1",
+        fail_under="recall=0.5",
+        baseline="no/such.json",
+        max_drop="recall=0.1",
         baseline_missing="skip",
-    )  # fmt: skip
+    )
     assert [(g.kind, g.state) for g in later.gates] == [
-        ("fail-under", "met"), ("baseline", "skipped"),
-    ]  # fmt: skip
+        ("fail-under", "met"),
+        ("baseline", "skipped"),
+    ]
     assert later.passed
     assert [w.code for w in later.warnings] == ["baseline-missing"]
     assert "such.json" in later.warnings[0].message

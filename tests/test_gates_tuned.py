@@ -47,19 +47,24 @@ def ppv(counts: tuple[int, int, int, int], ratio: float) -> float:
 def test_without_a_target_the_sample_is_judged() -> None:
     found = gates(tuned(BOTH), "fail-under", "ppv=0.9")
     assert {name: (one.value, one.passed) for name, one in found.items()} == {
-        "ccp": (67 / 72, True), "rf": (69 / 84, False),
-    }  # fmt: skip
+        "ccp": (67 / 72, True),
+        "rf": (69 / 84, False),
+    }
 
 
 @pytest.mark.parametrize(
     ("typed", "stored", "value"),
     [
-        ("J", "j_index", 67 / 100 - 5 / 100), ("δ", "delta", 67 / 100 - 5 / 100),
-        ("LR+", "lr_pos", (67 / 100) / (5 / 100)), ("PPV", "ppv", 67 / 72),
-        ("precision", "ppv", 67 / 72), ("f1", "f_beta", 2 * 67 / (2 * 67 + 5 + 33)),
-        ("PPV odds", "ppv_odds", 67 / 5), ("recall", "sensitivity", 67 / 100),
+        ("J", "j_index", 67 / 100 - 5 / 100),
+        ("δ", "delta", 67 / 100 - 5 / 100),
+        ("LR+", "lr_pos", (67 / 100) / (5 / 100)),
+        ("PPV", "ppv", 67 / 72),
+        ("precision", "ppv", 67 / 72),
+        ("f1", "f_beta", 2 * 67 / (2 * 67 + 5 + 33)),
+        ("PPV odds", "ppv_odds", 67 / 5),
+        ("recall", "sensitivity", 67 / 100),
     ],
-)  # fmt: skip
+)
 def test_what_the_screen_shows_can_be_typed(typed: str, stored: str, value: float) -> None:
     found = gate(tuned({"ccp": CCP}), "fail-under", f"{typed}=0.1")
     assert (found.metric, found.passed) == (stored, True)
@@ -114,10 +119,16 @@ def test_an_infinite_value_is_more_than_every_number(measure: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["fail-under", "fail-over"])
-@pytest.mark.parametrize(("measure", "reason"), [
-    ("ppv", "no_positive_prediction"), ("epa", "no_positive_prediction"),
-    ("lr_pos", "no_positive_prediction"), ("mcc", "zero_margin"), ("dp", "zero_margin"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        ("ppv", "no_positive_prediction"),
+        ("epa", "no_positive_prediction"),
+        ("lr_pos", "no_positive_prediction"),
+        ("mcc", "zero_margin"),
+        ("dp", "zero_margin"),
+    ],
+)
 def test_an_undefined_value_fails_and_says_why(kind: str, measure: str, reason: str) -> None:
     limit = "0" if kind == "fail-under" else "1"
     judged = gate(tuned(NO_ALARM_NO_HIT, prevalence="1:100"), kind, f"{measure}={limit}")
@@ -128,16 +139,20 @@ def test_a_model_without_positives_fails_at_the_target() -> None:
     result = tuned({"a": CCP, "b": (0, 5, 0, 95)}, prevalence="1:100")
     found = gates(result, "fail-under", "tar=0")
     assert {name: (one.passed, one.reason) for name, one in found.items()} == {
-        "a at 1:100": (True, None), "b at 1:100": (False, "no_positive_truth"),
-    }  # fmt: skip
+        "a at 1:100": (True, None),
+        "b at 1:100": (False, "no_positive_truth"),
+    }
 
 
-@pytest.mark.parametrize(("now", "before", "passed", "reason"), [
-    (NO_ALARM, CCP, True, "minus_infinite"),
-    (CCP, NO_ALARM, False, "infinite"),
-    (NO_ALARM_NO_HIT, NO_ALARM, False, "no_positive_prediction"),
-    (NO_ALARM_NO_HIT, CCP, False, "no_positive_prediction"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("now", "before", "passed", "reason"),
+    [
+        (NO_ALARM, CCP, True, "minus_infinite"),
+        (CCP, NO_ALARM, False, "infinite"),
+        (NO_ALARM_NO_HIT, NO_ALARM, False, "no_positive_prediction"),
+        (NO_ALARM_NO_HIT, CCP, False, "no_positive_prediction"),
+    ],
+)
 def test_a_drop_from_or_to_infinity(now: Any, before: Any, passed: bool, reason: str) -> None:
     judged = gate(tuned(now), "max-drop", "ppv_odds=1000000", tuned(before))
     assert (judged.value, judged.passed, judged.reason) == (None, passed, reason)
@@ -172,16 +187,26 @@ def test_a_drop_is_judged_row_by_row() -> None:
     }
 
 
-@pytest.mark.parametrize("options", [
-    {"prevalence": "1:99"}, {"prevalence": ["1:100", "1:10"]}, {},
-    {"prevalence": "1:100", "measure": "f_beta:beta=2"},
-    {"prevalence": "1:100", "level": 0.9}, {"prevalence": "1:100", "interval": "bootstrap"},
-    {"prevalence": "1:100", "measure": "cost:fp=1,fn=2"}, {"prevalence": "1:100", "measure": "ppv"},
-    {"prevalence": "1:100", "totals": "fixed"}, {"prevalence": "1:100", "positive": "ill"},
-    {"prevalence": "1:100", "sweep": "1:9..9:1"}, {"prevalence": "1:100", "population": 50_000},
-    {"prevalence": ["1:100", "0.1..0.2"]},
-    {"prevalence": "1:100", "prevalence_beta": (1, 2)},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"prevalence": "1:99"},
+        {"prevalence": ["1:100", "1:10"]},
+        {},
+        {"prevalence": "1:100", "measure": "f_beta:beta=2"},
+        {"prevalence": "1:100", "level": 0.9},
+        {"prevalence": "1:100", "interval": "bootstrap"},
+        {"prevalence": "1:100", "measure": "cost:fp=1,fn=2"},
+        {"prevalence": "1:100", "measure": "ppv"},
+        {"prevalence": "1:100", "totals": "fixed"},
+        {"prevalence": "1:100", "positive": "ill"},
+        {"prevalence": "1:100", "sweep": "1:9..9:1"},
+        {"prevalence": "1:100", "population": 50_000},
+        {"prevalence": ["1:100", "0.1..0.2"]},
+        {"prevalence": "1:100", "prevalence_beta": (1, 2)},
+    ],
+    ids=str,
+)
 def test_a_baseline_of_other_settings_is_refused(options: dict[str, Any], paper: Path) -> None:
     here, there = tuned(CCP, prevalence="1:100"), tuned(CCP, **options)
     for one, other in ((here, there), (there, here)):

@@ -11,9 +11,15 @@ from clfeval.options import syntax as notation
 
 @pytest.mark.parametrize(
     ("text", "share"),
-    [("0.005", 0.005), ("0.5%", 0.005), ("1/200", 0.005), ("1e-3", 0.001), ("50 %", 0.5),
-     ("1:199", 0.005)],
-)  # fmt: skip
+    [
+        ("0.005", 0.005),
+        ("0.5%", 0.005),
+        ("1/200", 0.005),
+        ("1e-3", 0.001),
+        ("50 %", 0.5),
+        ("1:199", 0.005),
+    ],
+)
 def test_a_share_of_positives(text: str, share: float) -> None:
     assert Population.from_text(text).prevalence == pytest.approx(share, rel=1e-15)
 

@@ -91,10 +91,23 @@ def test_values_of_any_kind_of_number_and_one_for_several_are_taken() -> None:
 
 
 WRONG: tuple[dict[str, Any], ...] = (
-    {"hue": "green"}, {"coats": 10}, {"coats": 1.5}, {"coats": None}, {"dots": 0}, {"dots": "some"},
-    {"gloss": 2}, {"gloss": 0}, {"gloss": float("nan")}, {"gloss": "much"}, {"shade": 5},
-    {"shade": ["a", 5]}, {"mix": (1, 2, 3)}, {"mix": "12"}, {"dry": "yes"}, {"dry": True},
-)  # fmt: skip
+    {"hue": "green"},
+    {"coats": 10},
+    {"coats": 1.5},
+    {"coats": None},
+    {"dots": 0},
+    {"dots": "some"},
+    {"gloss": 2},
+    {"gloss": 0},
+    {"gloss": float("nan")},
+    {"gloss": "much"},
+    {"shade": 5},
+    {"shade": ["a", 5]},
+    {"mix": (1, 2, 3)},
+    {"mix": "12"},
+    {"dry": "yes"},
+    {"dry": True},
+)
 
 
 @pytest.mark.parametrize("given", WRONG, ids=str)
@@ -212,11 +225,39 @@ def test_a_type_checker_finds_a_wrong_value_and_a_wrong_name(tmp_path: Path) -> 
 
 
 ODD: tuple[Any, ...] = (
-    "nope", "", b"x", 0, -1, 1.5, float("nan"), float("inf"), True, [], ["a"], [None], [[1]],
-    (1, 2, 3), {}, {"a": 1}, {"a": "x"}, {"a": [1]}, {"a": None}, {"a": ["x"]}, {None: None},
-    {1: 2}, object(), set(), np.array([1.0, 2.0]), np.array(3), Decimal("1.5"), len, 10**400,
-    {"a": 10**400}, {"a": {"b": 1}}, {"a": (1, 2)},
-)  # fmt: skip
+    "nope",
+    "",
+    b"x",
+    0,
+    -1,
+    1.5,
+    float("nan"),
+    float("inf"),
+    True,
+    [],
+    ["a"],
+    [None],
+    [[1]],
+    (1, 2, 3),
+    {},
+    {"a": 1},
+    {"a": "x"},
+    {"a": [1]},
+    {"a": None},
+    {"a": ["x"]},
+    {None: None},
+    {1: 2},
+    object(),
+    set(),
+    np.array([1.0, 2.0]),
+    np.array(3),
+    Decimal("1.5"),
+    len,
+    10**400,
+    {"a": 10**400},
+    {"a": {"b": 1}},
+    {"a": (1, 2)},
+)
 
 
 # a label may be of any type, and which number of rows is a top is for the table to say
@@ -327,14 +368,22 @@ def test_a_batch_may_say_what_python_may(command: str, good: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     ("command", "wrong"),
     [
-        ("mars", {"occlusion": "some"}), ("mars", {"best": 0}), ("mars", {"best": "two"}),
-        ("mars", {"nosuch": 1}), ("mars", {"list": ["lost"]}), ("mars", {"level": 1.5}),
-        ("mars", {"format": "yaml"}), ("mars", {"digits": 16}), ("phidelta", {"curve": "yes"}),
+        ("mars", {"occlusion": "some"}),
+        ("mars", {"best": 0}),
+        ("mars", {"best": "two"}),
+        ("mars", {"nosuch": 1}),
+        ("mars", {"list": ["lost"]}),
+        ("mars", {"level": 1.5}),
+        ("mars", {"format": "yaml"}),
+        ("mars", {"digits": 16}),
+        ("phidelta", {"curve": "yes"}),
         ("tune_jpt", {"counts": {"a": "1,2"}}),
-        ("tune_jpt", {"points": 10_001}), ("mlcps", {"direction": {"f1": "up"}}),
-        ("mlcps", {"draws": 99}), ("mlcps", {"by": "site"}),
+        ("tune_jpt", {"points": 10_001}),
+        ("mlcps", {"direction": {"f1": "up"}}),
+        ("mlcps", {"draws": 99}),
+        ("mlcps", {"by": "site"}),
     ],
-)  # fmt: skip
+)
 def test_a_schema_refuses_what_no_option_takes(command: str, wrong: dict[str, Any]) -> None:
     schema = options_schema(FUNCTIONS[command].options(Output, Gates, HistoryOptions))
     with pytest.raises(jsonschema.ValidationError):

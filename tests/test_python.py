@@ -69,9 +69,12 @@ def test_limits_are_mappings_or_texts(result: Result) -> None:
     checked = result.check(fail_under={"recall": 0.6, "b:precision": 0.6}, fail_over="fp=0")
     assert not checked.passed
     assert [(g.model, g.metric, g.passed) for g in checked.gates] == [
-        ("a", "recall", False), ("b", "recall", True), ("b", "precision", True),
-        ("a", "fp", True), ("b", "fp", False),
-    ]  # fmt: skip
+        ("a", "recall", False),
+        ("b", "recall", True),
+        ("b", "precision", True),
+        ("a", "fp", True),
+        ("b", "fp", False),
+    ]
     assert (result.gates, result.passed) == ((), True)  # a result never changes
     assert result.check(fail_under=["recall=0.5"]).passed
 
@@ -100,18 +103,28 @@ def test_the_text_and_the_page_begin_with_the_answer(
     assert "a + b" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("call", "named"), [
-    (lambda r: r.show(["pairs"]), "['pairs']"), (lambda r: r.frame(3), "'3'"),
-    (lambda r: r.show(digits=16), "16"), (lambda r: r.save(digits=-1), "-1"),
-    (lambda r: r.show(width=0), "0"), (lambda r: r.frame("none"), "'models', 'pairs'"),
-    (lambda r: r.frame(backend="dask"), "'dask'"), (lambda r: r.save("r.doc"), "'r.doc'"),
-    (lambda r: r.save("r.xml"), "'r.xml'"), (lambda r: r.save("r.csv", table="none"), "'none'"),
-    (lambda r: r.show("pears"), "'pears'"), (lambda r: r.show("best"), "'best'"),
-    (lambda r: r.check(fail_under="recall"), "fail_under 'recall'"),
-    (lambda r: r.check(fail_under=3), "fail_under 3"),
-    (lambda r: r.check(max_drop={"recall": 0.1}), "max_drop"),
-    (lambda r: r.check(fail_under={"recall": 70}), "'recall'"),
-], ids=range(16))  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda r: r.show(["pairs"]), "['pairs']"),
+        (lambda r: r.frame(3), "'3'"),
+        (lambda r: r.show(digits=16), "16"),
+        (lambda r: r.save(digits=-1), "-1"),
+        (lambda r: r.show(width=0), "0"),
+        (lambda r: r.frame("none"), "'models', 'pairs'"),
+        (lambda r: r.frame(backend="dask"), "'dask'"),
+        (lambda r: r.save("r.doc"), "'r.doc'"),
+        (lambda r: r.save("r.xml"), "'r.xml'"),
+        (lambda r: r.save("r.csv", table="none"), "'none'"),
+        (lambda r: r.show("pears"), "'pears'"),
+        (lambda r: r.show("best"), "'best'"),
+        (lambda r: r.check(fail_under="recall"), "fail_under 'recall'"),
+        (lambda r: r.check(fail_under=3), "fail_under 3"),
+        (lambda r: r.check(max_drop={"recall": 0.1}), "max_drop"),
+        (lambda r: r.check(fail_under={"recall": 70}), "'recall'"),
+    ],
+    ids=range(16),
+)
 def test_errors_speak_python(result: Result, call: Any, named: str) -> None:
     with pytest.raises(UsageError) as caught:
         call(result)

@@ -23,10 +23,18 @@ def define(dataclass: Callable[..., Any], **options: Any) -> Any:
     return Part
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"slots": True}, {"frozen": True, "slots": True}, {"frozen": True, "eq": False},
-    {"frozen": True, "repr": False}, {"kw_only": True, "slots": True},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"slots": True},
+        {"frozen": True, "slots": True},
+        {"frozen": True, "eq": False},
+        {"frozen": True, "repr": False},
+        {"kw_only": True, "slots": True},
+    ],
+    ids=str,
+)
 def test_a_quick_dataclass_is_one(options: dict[str, Any]) -> None:
     ours, theirs = define(records.dataclass, **options), define(dataclasses.dataclass, **options)
     for given in ({"name": "a"}, {"name": "a", "size": 2.0}, {"name": "b", "note": "x"}):

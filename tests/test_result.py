@@ -75,10 +75,19 @@ def test_a_real_result_there_and_back(paper: Path) -> None:
 def test_the_document_has_the_promised_shape() -> None:
     document = small().to_dict()
     assert list(document) == [
-        "schema", "command", "version", "signature", "answer", "inputs", "parameters", "summary",
+        "schema",
+        "command",
+        "version",
+        "signature",
+        "answer",
+        "inputs",
+        "parameters",
+        "summary",
         "tables",
-        "gates", "passed", "warnings",
-    ]  # fmt: skip
+        "gates",
+        "passed",
+        "warnings",
+    ]
     assert document["schema"] == "clfeval.result/1"
     cell = document["tables"]["models"][0]["recall"]
     assert cell == {"value": 0.5, "low": 0.1, "high": 0.9, "reason": None}
@@ -104,8 +113,18 @@ def test_nan_and_infinity_are_refused(bad: float, where: str) -> None:
         broken.to_json()
 
 
-@pytest.mark.parametrize("schema", [None, "", "clfeval.result", "clfeval.result/x", "other/1", 1,
-                                    f"clfeval.result/{SCHEMA_VERSION + 1}"])  # fmt: skip
+@pytest.mark.parametrize(
+    "schema",
+    [
+        None,
+        "",
+        "clfeval.result",
+        "clfeval.result/x",
+        "other/1",
+        1,
+        f"clfeval.result/{SCHEMA_VERSION + 1}",
+    ],
+)
 def test_a_foreign_or_newer_document_is_refused(schema: object) -> None:
     newer = str(schema).endswith(str(SCHEMA_VERSION + 1))
     with pytest.raises(ValueError, match=SCHEMA if newer else "clfeval"):
@@ -136,9 +155,11 @@ def test_keys_added_later_under_the_same_schema_are_read_over(where: str) -> Non
     )
     document = whole.to_dict()
     place = {
-        "document": document, "input": document["inputs"][0],
-        "gate": document["gates"][0], "warning": document["warnings"][0],
-    }[where]  # fmt: skip
+        "document": document,
+        "input": document["inputs"][0],
+        "gate": document["gates"][0],
+        "warning": document["warnings"][0],
+    }[where]
     place["added_in_a_later_version"] = 1
     assert Result.from_dict(document) == whole
 

@@ -87,8 +87,13 @@ PHIDELTA: dict[str, tuple[str, dict[str, Any]]] = {
     "plain": ("mars-paper/wide.csv", {}),
     "everything asked for": (
         CANCER,
-        {**POSITIVE, "curve": True, "reference": "svm", "prevalence": ["1:100", 0.3],
-         "isometrics": {"precision": [0.5], "mutual_information": [0.2], "accuracy": [0.9]}},
+        {
+            **POSITIVE,
+            "curve": True,
+            "reference": "svm",
+            "prevalence": ["1:100", 0.3],
+            "isometrics": {"precision": [0.5], "mutual_information": [0.2], "accuracy": [0.9]},
+        },
     ),
     "slices": (CANCER, {**POSITIVE, "by": "svm:2", "curve": True, "prevalence": "1:2"}),
     "runs": ("armano/runs.csv", {"run": "run"}),
@@ -105,7 +110,7 @@ PHIDELTA: dict[str, tuple[str, dict[str, Any]]] = {
         {**TERMS, "positive": "command", "cut": "soft", "feature": ["s*", "t*"]},
     ),
     "numbers": (CANCER, {**POSITIVE, "features": True, "cut": "best", "prevalence": "2:1"}),
-}  # fmt: skip
+}
 ALL_WORDS = {"text", "values"}  # ten thousand rows each
 
 INTERVAL = {"value": None, "low": 1, "high": 2}
@@ -118,9 +123,15 @@ TUNED: dict[str, tuple[str | None, dict[str, Any]]] = {
     "slices": (CANCER, {**POSITIVE, **ODDS, "by": "svm:2"}),
     "everything asked for": (
         CANCER,
-        {**POSITIVE, "points": 3, "population": 1e6, "prevalence_beta": (2, 98), "reference": "svm",
-         "prevalence": ["1:100", "1:1000000", "0.001..0.02"],
-         "measure": ["mcc", "cost:fp=1,fn=9", "f_beta:beta=2"]},
+        {
+            **POSITIVE,
+            "points": 3,
+            "population": 1e6,
+            "prevalence_beta": (2, 98),
+            "reference": "svm",
+            "prevalence": ["1:100", "1:1000000", "0.001..0.02"],
+            "measure": ["mcc", "cost:fp=1,fn=9", "f_beta:beta=2"],
+        },
     ),
     "a range": (None, {"counts": BOTH, "prevalence": "0.000001..0.9"}),
     "a prior": (None, {"counts": (0, 60, 60, 0), "prevalence_beta": (0.5, 0.5), "points": 2}),
@@ -136,7 +147,7 @@ TUNED: dict[str, tuple[str | None, dict[str, Any]]] = {
     "never positive": (None, {"counts": {"a": (0, 0, 9, 9), "b": (9, 9, 0, 0)}, "points": 3}),
     "a class absent": (None, {"counts": {**BOTH, "x": (0, 1, 0, 9), "y": (0, 0, 0, 0)}, **ODDS}),
     "invariant": (None, {"counts": BOTH, "measure": "sensitivity", "points": 3}),
-}  # fmt: skip
+}
 
 
 def written(value: Any, indent: int = 0) -> str:
@@ -285,28 +296,41 @@ def test_every_table_of_tuned_tables_is_among_the_cases(tuned: Documents) -> Non
     assert there == described - {CHANGES}
 
 
-@pytest.mark.parametrize(("path", "value"), [
-    (("tables", "models", 0, "tp"), None), (("tables", "models", 0, "population"), "swept"),
-    (("tables", "models", 1, "prevalence"), 0), (("tables", "models", 1, "odds"), "100"),
-    (("tables", "models", 1, "ppv", "value"), 1.5),
-    (("tables", "models", 1, "epa"), {**INTERVAL, "reason": "infinite"}),
-    (("tables", "models", 1, "dp"), {**INTERVAL, "reason": "zero_margin"}),
-    (("tables", "sweep", 0, "ratio"), 0), (("tables", "winners", 0, "tied"), None),
-    (("tables", "crossovers", 0, "crossing", "reason"), "infinite"),
-    (("tables", "crossings"), []), (("parameters", "targets", 0), "1:100"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("tables", "models", 0, "tp"), None),
+        (("tables", "models", 0, "population"), "swept"),
+        (("tables", "models", 1, "prevalence"), 0),
+        (("tables", "models", 1, "odds"), "100"),
+        (("tables", "models", 1, "ppv", "value"), 1.5),
+        (("tables", "models", 1, "epa"), {**INTERVAL, "reason": "infinite"}),
+        (("tables", "models", 1, "dp"), {**INTERVAL, "reason": "zero_margin"}),
+        (("tables", "sweep", 0, "ratio"), 0),
+        (("tables", "winners", 0, "tied"), None),
+        (("tables", "crossovers", 0, "crossing", "reason"), "infinite"),
+        (("tables", "crossings"), []),
+        (("parameters", "targets", 0), "1:100"),
+    ],
+)
 def test_the_schema_refuses_what_is_no_tuned_table(
     path: tuple[Any, ...], value: object, tuned: Documents
 ) -> None:
     assert not VALIDATOR.is_valid(changed(tuned("counts"), path, value))
 
 
-@pytest.mark.parametrize(("path", "value"), [
-    (("schema",), "clfeval.result/2"), (("inputs", 0, "name"), "/a/path.csv"),
-    (("tables", "models", 0, "tp"), -1), (("tables", "models", 0, "recall"), 0.5),
-    (("tables", "models", 0, "recall", "value"), 1.5), (("tables", "pairs", 0, "models"), []),
-    (("tables", "models", 0, "occlusion", "reason"), "because"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("schema",), "clfeval.result/2"),
+        (("inputs", 0, "name"), "/a/path.csv"),
+        (("tables", "models", 0, "tp"), -1),
+        (("tables", "models", 0, "recall"), 0.5),
+        (("tables", "models", 0, "recall", "value"), 1.5),
+        (("tables", "pairs", 0, "models"), []),
+        (("tables", "models", 0, "occlusion", "reason"), "because"),
+    ],
+)
 def test_the_schema_refuses_what_is_wrong(path: tuple[Any, ...], value: object) -> None:
     document = json.loads(clfeval.mars(FIXTURES / "mars-paper" / "wide.csv").to_json())
     assert not VALIDATOR.is_valid(changed(document, path, value))

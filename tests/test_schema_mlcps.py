@@ -33,25 +33,30 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "600 models": ("many.csv", {}),
     "weights and rescale": (
         TEST,
-        {"metric_weight": {"recall": 2, "f1": 0}, "rescale": {"mcc": (-1, 1)},
-         "direction": {"f1": "max"}},
+        {
+            "metric_weight": {"recall": 2, "f1": 0},
+            "rescale": {"mcc": (-1, 1)},
+            "direction": {"f1": "max"},
+        },
     ),
     "weights in a file": ("metrics/train.parquet", {"metric_weight": WEIGHTS}),
     "zero weight as ray": (
-        TEST, {"metric_weight": {"f1": 0}, "zero_weight": "ray", "weight_sensitivity": True},
+        TEST,
+        {"metric_weight": {"f1": 0}, "zero_weight": "ray", "weight_sensitivity": True},
     ),
     "one weight above 0": (
-        "flat.csv", {"metric_weight": {"f1": 0, "mcc": 0}, "zero_weight": "ray"},
+        "flat.csv",
+        {"metric_weight": {"f1": 0, "mcc": 0}, "zero_weight": "ray"},
     ),
     "wishes": (TEST, {"desirability": WISHES}),
     "every goal": ("lines.csv", {"desirability": EVERY_GOAL}),
     "two metrics in the polygon": (
         TEST,
-        {"metric": ["recall", "roc_auc"], "desirability": {"recall": "maximize"},
-         "compare": TRAIN},
+        {"metric": ["recall", "roc_auc"], "desirability": {"recall": "maximize"}, "compare": TRAIN},
     ),
     "no metric in the polygon": (
-        "lines.csv", {"metric": "lines", "desirability": {"lines": EVERY_GOAL["lines"]}},
+        "lines.csv",
+        {"metric": "lines", "desirability": {"lines": EVERY_GOAL["lines"]}},
     ),
     "splits": (CV, {"weight_sensitivity": True, "draws": 100}),
     "splits and wishes": (CV, {"desirability": {"recall": "maximize"}}),
@@ -65,14 +70,20 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "predictions with scores": (SCORES, {**PREDICTED, **OF_SCORES}),
     "all of predictions": (
         SCORES,
-        {**PREDICTED, **OF_SCORES, "weight_sensitivity": True, "draws": 100,
-         "compare": SCORES, "desirability": {"f1": "maximize", "brier": "minimize"}},
+        {
+            **PREDICTED,
+            **OF_SCORES,
+            "weight_sensitivity": True,
+            "draws": 100,
+            "compare": SCORES,
+            "desirability": {"f1": "maximize", "brier": "minimize"},
+        },
     ),
     "tidy": ("tidy.csv", {"missing": "drop"}),
     "JSON": ("models.json", {}),
     "transposed": ("across.csv", {"transpose": True}),
     "what another command printed": ("phidelta.json", {"metric": ["f1", "precision", "npv"]}),
-}  # fmt: skip
+}
 
 Documents = Callable[[str], dict[str, Any]]
 REASONS = {"constant", "outside_scale", "too_few_splits"}
@@ -83,28 +94,39 @@ def tables_made(folder: Path) -> None:
     """Write the tables that are no fixtures."""
     names = ("recall", "precision", "specificity", "brier", "lines")
     files = {
-        "many.csv": ["model,accuracy,recall,precision", *(
-            f"m{i},{i % 7 / 7},{i * 3 % 11 / 11},{i * 5 % 13 / 13}" for i in range(600)
-        )],
+        "many.csv": [
+            "model,accuracy,recall,precision",
+            *(f"m{i},{i % 7 / 7},{i * 3 % 11 / 11},{i * 5 % 13 / 13}" for i in range(600)),
+        ],
         "lines.csv": [f"model,{','.join(names)}", "a,.8,.9,.98,.05,20", "b,.9,.7,.99,.04,300"],
-        "one_split.csv": [",".join(["params", *(
-            f"{part}_test_{name}" for name in names[:3] for part in ("mean", "split0")
-        )]), "a,.5,.5,.6,.6,.7,.7", "b,.4,.4,.6,.6,.5,.5"],
+        "one_split.csv": [
+            ",".join(
+                [
+                    "params",
+                    *(f"{part}_test_{name}" for name in names[:3] for part in ("mean", "split0")),
+                ]
+            ),
+            "a,.5,.5,.6,.6,.7,.7",
+            "b,.4,.4,.6,.6,.5,.5",
+        ],
         "below.csv": [
             "params,mean_test_f1,mean_test_mcc,mean_test_recall,split0_test_f1,split1_test_f1,"
             "split0_test_mcc,split1_test_mcc,split0_test_recall,split1_test_recall",
-            "a,.5,.4,.3,.5,.5,-.1,.9,.3,.3", "b,.6,.5,.4,.6,.6,.5,.5,.4,.4",
+            "a,.5,.4,.3,.5,.5,-.1,.9,.3,.3",
+            "b,.6,.5,.4,.6,.6,.5,.5,.4,.4",
         ],
         "flat.csv": ["model,f1,mcc,recall", "a,.5,.4,.3", "b,.5,.3,.4"],
         "tidy.csv": [
             "model,metric,value,low,high,reason",
             *(f"{m},{x},0.{len(m + x)},,," for m in ("rf", "svm") for x in names[:3]),
-            "knn,recall,.5,,,", "knn,precision,,,,no_positive_prediction", "knn,specificity,1,,,",
+            "knn,recall,.5,,,",
+            "knn,precision,,,,no_positive_prediction",
+            "knn,specificity,1,,,",
         ],
         "models.json": [json.dumps({m: {"f1": 0.5, "mcc": 0.2, "auc": 0.7} for m in "ab"})],
         "across.csv": ["metric,a,b", "f1,.5,.6", "mcc,.4,.3", "recall,.3,.4"],
         "phidelta.json": [clfeval.phidelta(FIXTURES / SCORES, positive="malignant").to_json()],
-    }  # fmt: skip
+    }
     for name, lines in files.items():
         (folder / name).write_text("\n".join([*lines, ""]), encoding="utf-8")
 
@@ -182,29 +204,40 @@ UNKNOWN = {"value": None, "low": None, "high": None, "reason": "zero_weight"}
 
 
 # of each kind of rule one: lengths, numbers and their range, choices, what goes with what
-@pytest.mark.parametrize(("case", "path", "value"), [
-    ("plain", ("parameters", "weights", "recall"), -1),
-    ("plain", ("parameters", "directions", "recall"), "up"),
-    ("plain", ("parameters", "scales", "recall"), [0, 1, 2]),
-    ("plain", ("parameters", "orders"), None), ("plain", ("parameters", "draws"), 100),
-    ("plain", ("parameters", "ranked_by"), "desirability"),
-    ("plain", ("parameters", "from"), "predictions"), ("plain", ("parameters", "folds"), 5),
-    ("wishes", ("parameters", "desirability", "recall", "goal"), "maximise"),
-    ("wishes", ("parameters", "desirability", "recall", "gamma"), [1]),
-    ("plain", ("summary", "best"), []), ("plain", ("summary", "pareto_front"), 0),
-    ("plain", (*FIRST, "rank"), 1.5), ("plain", (*FIRST, "mlcps"), 1.2),
-    ("plain", (*FIRST, "mlcps", "value"), None), ("plain", (*FIRST, "mlcps"), UNKNOWN),
-    ("plain", (*FIRST, "mlcps"), LIMITED), ("plain", (*FIRST, "normalised", "value"), 1.01),
-    ("plain", ("tables", "models", 1, "dominated_by"), None),
-    ("plain", (*FIRST, "split_wins"), 1), ("plain", ("tables", "ranks", 0, "sd"), 0),
-    ("plain", ("tables", "redundant", 0, "why"), "alike"), ("plain", ("tables", "metric"), []),
-    ("splits", (*FIRST, "split_sd", "reason"), "outside_scale"),
-    ("weight sensitivity", ("tables", "weights", 0, "share", "low"), None),
-    ("compare", ("tables", "agreement", 0, "kendall", "value"), 1.1),
-    ("compare", ("tables", "agreement", 0, "models"), 1),
-    ("predictions", ("parameters", "resamples"), None),
-    ("predictions", (*FIRST, "first", "value"), None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("case", "path", "value"),
+    [
+        ("plain", ("parameters", "weights", "recall"), -1),
+        ("plain", ("parameters", "directions", "recall"), "up"),
+        ("plain", ("parameters", "scales", "recall"), [0, 1, 2]),
+        ("plain", ("parameters", "orders"), None),
+        ("plain", ("parameters", "draws"), 100),
+        ("plain", ("parameters", "ranked_by"), "desirability"),
+        ("plain", ("parameters", "from"), "predictions"),
+        ("plain", ("parameters", "folds"), 5),
+        ("wishes", ("parameters", "desirability", "recall", "goal"), "maximise"),
+        ("wishes", ("parameters", "desirability", "recall", "gamma"), [1]),
+        ("plain", ("summary", "best"), []),
+        ("plain", ("summary", "pareto_front"), 0),
+        ("plain", (*FIRST, "rank"), 1.5),
+        ("plain", (*FIRST, "mlcps"), 1.2),
+        ("plain", (*FIRST, "mlcps", "value"), None),
+        ("plain", (*FIRST, "mlcps"), UNKNOWN),
+        ("plain", (*FIRST, "mlcps"), LIMITED),
+        ("plain", (*FIRST, "normalised", "value"), 1.01),
+        ("plain", ("tables", "models", 1, "dominated_by"), None),
+        ("plain", (*FIRST, "split_wins"), 1),
+        ("plain", ("tables", "ranks", 0, "sd"), 0),
+        ("plain", ("tables", "redundant", 0, "why"), "alike"),
+        ("plain", ("tables", "metric"), []),
+        ("splits", (*FIRST, "split_sd", "reason"), "outside_scale"),
+        ("weight sensitivity", ("tables", "weights", 0, "share", "low"), None),
+        ("compare", ("tables", "agreement", 0, "kendall", "value"), 1.1),
+        ("compare", ("tables", "agreement", 0, "models"), 1),
+        ("predictions", ("parameters", "resamples"), None),
+        ("predictions", (*FIRST, "first", "value"), None),
+    ],
+)
 def test_the_schema_refuses_what_is_no_ranking(
     case: str, path: tuple[Any, ...], value: object, documents: Documents
 ) -> None:

@@ -207,9 +207,11 @@ def test_the_command_line_loads_no_part_of_numpy_for_scipy_alone() -> None:
         "sys.argv = ['clfeval', 'report', 'fixtures/mars-paper/wide.csv', '-q', '-f', 'json']\n"
         "app.main()\n"
     )
-    end = "import atexit, sys; atexit.register(lambda: print(sorted(\n" \
-          " {'numpy.f2py.f2py2e', 'numpy.ma.core', 'scipy.special'} & {*sys.modules}), " \
-          "file=sys.stderr))\n"  # fmt: skip
+    end = (
+        "import atexit, sys; atexit.register(lambda: print(sorted(\n"
+        " {'numpy.f2py.f2py2e', 'numpy.ma.core', 'scipy.special'} & {*sys.modules}), "
+        "file=sys.stderr))\n"
+    )
     done = subprocess.run(
         [sys.executable, "-c", end + script], capture_output=True, text=True, cwd=ROOT
     )
@@ -232,14 +234,20 @@ def test_a_run_takes_no_library_that_it_does_not_need() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    ["tune-jpt --counts 67,5,33,95", "tune-jpt --sensitivity .9 --specificity .8",
-     "mlcps fixtures/metrics/test.csv"],
-)  # fmt: skip
+    [
+        "tune-jpt --counts 67,5,33,95",
+        "tune-jpt --sensitivity .9 --specificity .8",
+        "mlcps fixtures/metrics/test.csv",
+    ],
+)
 def test_counts_and_metric_tables_need_no_engine(arguments: str) -> None:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "clfeval", *arguments.split()],
-        capture_output=True, text=True, check=True, cwd=ROOT,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
     names = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
     imported = {name.partition(".")[0] for name in names}
     assert "numpy" in imported
@@ -257,14 +265,19 @@ def test_the_top_level_holds_what_the_project_says() -> None:
 
 
 # names that tell nothing by themselves: of no file, class or function
-VAGUE = {*re.findall(r"\w+", """
+VAGUE = {
+    *re.findall(
+        r"\w+",
+        """
 about after against ahead alike all_of apart around as_is aside asked at before beside between big
 both called chosen counted done drawn each ended ends fits for_ found given held here_ in_ inside
 judged kept known late least less like listed looked made many missed more moved named near noted
 of off on one other outside over own past placed put rests said same seen shown some spread stated
 still stood such sure taken tells that them there together told touched under unseen up wanted
 which whole wished with_ within without worth wrong
-""")}  # fmt: skip
+""",
+    )
+}
 
 
 def test_names_tell_what_they_are_for() -> None:

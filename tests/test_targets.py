@@ -110,8 +110,10 @@ def test_no_file_of_a_batch_is_written_twice(tmp_path: Path) -> None:
     """
     said = [line for line in refused(tmp_path, text) if not line.startswith("hint")]
     assert [line.partition(": ")[0] for line in said] == [
-        "suite.yaml:5:38", "suite.yaml:6:40", "suite.yaml:7:39",
-    ]  # fmt: skip
+        "suite.yaml:5:38",
+        "suite.yaml:6:40",
+        "suite.yaml:7:39",
+    ]
     check_text(said)
     fine = "version: 1\nruns: {a: {command: mars, input: t.csv, save: all.json}}"
     assert len(plan_of(tmp_path, fine).runs) == 1

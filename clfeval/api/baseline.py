@@ -75,10 +75,26 @@ NEW, OLD = "new", "old"  # names of the two tables in the joined table
 RESULT_OPTIONS = ("reference", "margin", "resolution", "list_changes", "methods")
 # options on reading rows and on intervals, which joined tables are compared with
 ROW_OPTIONS = (
-    "input_format", "delimiter", "layout", "null_value", "decimal", "fold_labels", "renormalize",
-    "truth", "where", "positive", "classes", "kind", "weight", "sampling_weights", "cluster",
-    "level", "interval", "seed", "totals",
-)  # fmt: skip
+    "input_format",
+    "delimiter",
+    "layout",
+    "null_value",
+    "decimal",
+    "fold_labels",
+    "renormalize",
+    "truth",
+    "where",
+    "positive",
+    "classes",
+    "kind",
+    "weight",
+    "sampling_weights",
+    "cluster",
+    "level",
+    "interval",
+    "seed",
+    "totals",
+)
 UNEQUAL_IDS = "unequal-ids"
 SHARED = 0.8  # share of common rows above which changes are paired
 PAIRED = ("mars", "report")  # commands with paired comparisons of measures
@@ -86,10 +102,17 @@ SharedKey = tuple[str, str, str | None]  # model, measure and slice
 
 
 def compute_with_gates(
-    command: Command, table: Any, given: Mapping[str, Any], gates: Gates,
-    on_open: tuple[OnOpen, OnOpen], offer: Offer, *, label: str | None, run: str | None = None,
+    command: Command,
+    table: Any,
+    given: Mapping[str, Any],
+    gates: Gates,
+    on_open: tuple[OnOpen, OnOpen],
+    offer: Offer,
+    *,
+    label: str | None,
+    run: str | None = None,
     dry: bool = False,
-) -> Document:  # fmt: skip
+) -> Document:
     """Return the result of a command with its gates, judged against the baseline if there is one.
 
     on_open: of the table, and of a baseline that is a table. label: of the lines that will be
@@ -125,9 +148,14 @@ def compute_with_gates(
 
 
 def table_baseline(
-    called: Any, table: Any, given: Mapping[str, Any], gates: Gates, result: Document,
-    read: OpenedTable | None, on_open: OnOpen,
-) -> Baseline | None:  # fmt: skip
+    called: Any,
+    table: Any,
+    given: Mapping[str, Any],
+    gates: Gates,
+    result: Document,
+    read: OpenedTable | None,
+    on_open: OnOpen,
+) -> Baseline | None:
     """Return the baseline if it is a table, else None.
 
     called: the public function that computed `result` from `table` and `given`. read: how
@@ -176,10 +204,13 @@ def table_baseline(
             notes = (ResultNote("baseline-rows", text),) if here + there > 2 * rows else ()
             earlier = reading.EarlierResult(before, name, notes)
             return Baseline.from_results(
-                result, earlier, but, how=f" on {rows:,} shared rows",
+                result,
+                earlier,
+                but,
+                how=f" on {rows:,} shared rows",
                 shared=_changes(joined, (result, before), names),
                 changes=_newly_wrong(joined, names),
-            )  # fmt: skip
+            )
         why = "they share no id or no model"
         if joined is not None:
             share = rows / math.sqrt(here * there)
@@ -215,9 +246,13 @@ def _join_obstacle(
 
 
 def _joined_report(
-    tables: Mapping[str, Any], reads: Sequence[Predictions], given: Mapping[str, Any],
-    gates: Gates, result: Document, before: Document,
-) -> tuple[Document | None, dict[str, str]]:  # fmt: skip
+    tables: Mapping[str, Any],
+    reads: Sequence[Predictions],
+    given: Mapping[str, Any],
+    gates: Gates,
+    result: Document,
+    before: Document,
+) -> tuple[Document | None, dict[str, str]]:
     """Return a report of the joined tables, and the current models' names by their names in it.
 
     None if they share no model.
@@ -232,8 +267,11 @@ def _joined_report(
         for word, names in zip((NEW, OLD), models, strict=True)
     ]
     options = _joined_options(reads, given, gates, called)
-    options["measure"] += [name for name in (*CALIBRATION, "mean_score") if any(
-        as_estimate(row.get(name)).value is not None for row in cells[0].values())]  # fmt: skip
+    options["measure"] += [
+        name
+        for name in (*CALIBRATION, "mean_score")
+        if any(as_estimate(row.get(name)).value is not None for row in cells[0].values())
+    ]
     options["reference"] = f"{OLD}{NAMESAKES}" if len(both) > 1 else called[1][both[0]]
     try:
         joined: Document = report.asked(  # type: ignore[attr-defined]
@@ -252,16 +290,24 @@ def _joined_report(
 def _newly_wrong(joined: Document, names: Mapping[str, str]) -> list[Row]:
     """Return the rows that a model predicted correctly in the baseline, and wrongly now."""
     return [
-        {"model": names[str(row["model"])], "id": str(row["id"]), "truth": row["truth"],
-         "before": row["before"], "after": row["after"]}
-        for row in joined.tables.get("changes", ()) if row["before"] == row["truth"]
-    ]  # fmt: skip
+        {
+            "model": names[str(row["model"])],
+            "id": str(row["id"]),
+            "truth": row["truth"],
+            "before": row["before"],
+            "after": row["after"],
+        }
+        for row in joined.tables.get("changes", ())
+        if row["before"] == row["truth"]
+    ]
 
 
 def _joined_options(
-    reads: Sequence[Predictions], given: Mapping[str, Any], gates: Gates,
+    reads: Sequence[Predictions],
+    given: Mapping[str, Any],
+    gates: Gates,
     called: Sequence[Mapping[str, str]],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the options of the joined report: on reading, roles, slices and comparisons."""
     options = {name: given[name] for name in ROW_OPTIONS if given.get(name) not in (None, (), [])}
     columns, names = reads[0].columns, [{*read.files[0].columns} for read in reads]
@@ -282,22 +328,27 @@ def _joined_options(
         new: cut
         for model, cut in cuts.items()
         for new in ([None] if model is None else [one[model] for one in called if model in one])
-    }  # fmt: skip
+    }
     wanted = [*as_list(given.get("measure")), *(one.metric for one in gates.limits if one.compares)]
     options["measure"] = [
         one for one in dict.fromkeys(wanted) if find_measure(one.partition(":")[0]) is not None
     ]
     models = [name for names in called for name in names.values()]
     return options | {
-        "join": columns.id, "id": None, "missing": "drop", "model": models,
+        "join": columns.id,
+        "id": None,
+        "missing": "drop",
+        "model": models,
         "list_changes": MOST_CHANGES,
-    }  # fmt: skip
+    }
 
 
 def _changes(
-    joined: Document, both: tuple[Document, Document], names: Mapping[str, str],
+    joined: Document,
+    both: tuple[Document, Document],
+    names: Mapping[str, str],
     share: float | None = None,
-) -> dict[SharedKey, Change]:  # fmt: skip
+) -> dict[SharedKey, Change]:
     """Return the changes on common rows, by model, measure (as in results) and slice.
 
     share: that of common rows; then changes are of all rows, with errors correlated accordingly.

@@ -219,9 +219,13 @@ def mars(
 
 @public_function
 def phidelta(
-    table: Any, said: Input, plane: PlaneOptions, classifiers: ClassifierOptions,
-    features: FeatureOptions, on_open: OnOpen,
-) -> Iterator[PreparedResult]:  # fmt: skip
+    table: Any,
+    said: Input,
+    plane: PlaneOptions,
+    classifiers: ClassifierOptions,
+    features: FeatureOptions,
+    on_open: OnOpen,
+) -> Iterator[PreparedResult]:
     """Measure discrimination (delta) and bias towards a class (phi) of classifiers or features.
 
     delta = tp - fp = sensitivity + specificity - 1, phi = tp + fp - 1 = sensitivity - specificity;

@@ -184,16 +184,19 @@ def _frame(columns: Mapping[str, Any]) -> Any:
         for one in indexes[1:]:
             if not one.equals(indexes[0]) and one.isin(indexes[0]).all():
                 what = "the indexes of two Series have the same labels in different order"
-                hint = "if rows belong together by index, give y_prob.loc[y_true.index]; if by " \
-                       "position, give y_prob.to_numpy()"  # fmt: skip
+                hint = (
+                    "if rows belong together by index, give y_prob.loc[y_true.index]; if by "
+                    "position, give y_prob.to_numpy()"
+                )
                 raise UsageError.new(what, "bad-option", hint=hint)
         return pd.DataFrame({name: getattr(one, "array", one) for name, one in columns.items()})
     import polars as pl
 
     plain = (list, tuple, pl.Series)
-    return pl.DataFrame({
-        name: one if isinstance(one, plain) else np.asarray(one) for name, one in columns.items()
-    }, strict=False)  # fmt: skip
+    return pl.DataFrame(
+        {name: one if isinstance(one, plain) else np.asarray(one) for name, one in columns.items()},
+        strict=False,
+    )
 
 
 USAGE = """
@@ -207,21 +210,39 @@ Sentences of the result are in `answer`. To get a table call `frame("TABLE")`. T
 """
 # keywords of other libraries, and methods of a result
 ELSEWHERE = {
-    "sample_weight": "weight=...", "pos_label": "positive=...",
-    "groups": "cluster=... (intervals) or by=... (slices)", "group": "by=...", "slices": "by=...",
-    "subgroup": "by=...", "sensitive_features": "by=...", "cutoff": "threshold=...",
-    "n_boot": "resamples=...", "n_bootstrap": "resamples=...", "bootstrap": "interval='bootstrap'",
-    "confidence": "level=0.95", "confidence_level": "level=0.95", "alpha": "level=0.95",
-    "ci": "level=0.95 or interval=...", "random_state": "seed=...", "ref": "reference=...",
-    "metric": "measure=...", "metrics": "measure=...", "costs": "measure='cost:fp=1,fn=5'",
-    "n_bins": "by='COLUMN:4' (slices)", "output": "result.save('page.html')",
+    "sample_weight": "weight=...",
+    "pos_label": "positive=...",
+    "groups": "cluster=... (intervals) or by=... (slices)",
+    "group": "by=...",
+    "slices": "by=...",
+    "subgroup": "by=...",
+    "sensitive_features": "by=...",
+    "cutoff": "threshold=...",
+    "n_boot": "resamples=...",
+    "n_bootstrap": "resamples=...",
+    "bootstrap": "interval='bootstrap'",
+    "confidence": "level=0.95",
+    "confidence_level": "level=0.95",
+    "alpha": "level=0.95",
+    "ci": "level=0.95 or interval=...",
+    "random_state": "seed=...",
+    "ref": "reference=...",
+    "metric": "measure=...",
+    "metrics": "measure=...",
+    "costs": "measure='cost:fp=1,fn=5'",
+    "n_bins": "by='COLUMN:4' (slices)",
+    "output": "result.save('page.html')",
     "y_true": "report(y_true, y_prob)",
-    "y_score": "report(y_true, y_score)", "y_prob": "report(y_true, y_prob)",
+    "y_score": "report(y_true, y_score)",
+    "y_prob": "report(y_true, y_prob)",
     "y_pred": "report(y_true, y_pred)",
-    "fail_under": "result.check(fail_under=...)", "baseline": "result.check(baseline=...)",
-    "max_drop": "result.check(max_drop=...)", "save": "result.save('page.html')",
-    "show": "result.show('NAME')", "format": "result.to_json() or result.frame('NAME')",
-}  # fmt: skip
+    "fail_under": "result.check(fail_under=...)",
+    "baseline": "result.check(baseline=...)",
+    "max_drop": "result.check(max_drop=...)",
+    "save": "result.save('page.html')",
+    "show": "result.show('NAME')",
+    "format": "result.to_json() or result.frame('NAME')",
+}
 
 
 def public_function(steps: Steps) -> Callable[..., Document]:
@@ -296,18 +317,32 @@ def public_function(steps: Steps) -> Callable[..., Document]:
 
 def _in_python(result: Document, options: Sequence[Option]) -> Result:
     """Return a result with its texts reworded for Python."""
-    return Result.from_document(replace(
-        result, python=True,
-        answer=tuple(replace(one,
-                             text=reword_for_python(one.text, options)) for one in result.answer),
-        warnings=tuple(replace(one, message=reword_for_python(one.message, options))
-                       for one in result.warnings),
-        methods={name: _in_python(one, options) for name, one in result.methods.items()},
-        tables=result.tables if result.command != DRY_RUN else {
-            name: [{key: reword_for_python(cell, options) if isinstance(cell, str) else cell
-                    for key, cell in row.items()} for row in rows]
-            for name, rows in result.tables.items()},
-    ))  # fmt: skip
+    return Result.from_document(
+        replace(
+            result,
+            python=True,
+            answer=tuple(
+                replace(one, text=reword_for_python(one.text, options)) for one in result.answer
+            ),
+            warnings=tuple(
+                replace(one, message=reword_for_python(one.message, options))
+                for one in result.warnings
+            ),
+            methods={name: _in_python(one, options) for name, one in result.methods.items()},
+            tables=result.tables
+            if result.command != DRY_RUN
+            else {
+                name: [
+                    {
+                        key: reword_for_python(cell, options) if isinstance(cell, str) else cell
+                        for key, cell in row.items()
+                    }
+                    for row in rows
+                ]
+                for name, rows in result.tables.items()
+            },
+        )
+    )
 
 
 def _python_call(

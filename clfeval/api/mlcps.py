@@ -128,12 +128,20 @@ def _read_metric_table(
         )
         notes.append(ResultNote("splits", text))
     return MetricValues(
-        name=found.name, models=found.models, metrics=found.metrics, values=found.values,
+        name=found.name,
+        models=found.models,
+        metrics=found.metrics,
+        values=found.values,
         inputs=(InputFile(found.display, found.sha256, len(found.models), found.dropped),),
-        statistics=_digest(found), problem=found.problem, percent=found.percent,
-        splits=found.splits, by_split=found.by_split, sds=found.sds,
-        lenient=found.layout == "result" and not wanted, notes=tuple(notes),
-    )  # fmt: skip
+        statistics=_digest(found),
+        problem=found.problem,
+        percent=found.percent,
+        splits=found.splits,
+        by_split=found.by_split,
+        sds=found.sds,
+        lenient=found.layout == "result" and not wanted,
+        notes=tuple(notes),
+    )
 
 
 def _metrics_from_predictions(

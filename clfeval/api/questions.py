@@ -20,10 +20,12 @@ from clfeval.tables.source import FRAME, display_name, reading_pipes_once
 
 
 def dry_result(
-    command: Command, groups: Sequence[object], read: Sequence[OpenedTable],
+    command: Command,
+    groups: Sequence[object],
+    read: Sequence[OpenedTable],
     asked: ClfevalError | None,
     facts: Facts,
-) -> Document:  # fmt: skip
+) -> Document:
     """Return how tables are read, what is ambiguous, and what a command would compute.
 
     groups: its options. read: empty if a table could not be opened. Tables: `reading`
@@ -45,22 +47,37 @@ def dry_result(
         text = f"Resolve {format_count(len(parts), 'problem')} before {command.name} can run."
         said = Answer("ambiguous", text)
     return Document(
-        command=DRY_RUN, signature=f"cmd:{DRY_RUN}|of:{command.name}|clfeval:{__version__}",
-        inputs=(), parameters={"of": command.name, "offer": asked and asked.offer},
+        command=DRY_RUN,
+        signature=f"cmd:{DRY_RUN}|of:{command.name}|clfeval:{__version__}",
+        inputs=(),
+        parameters={"of": command.name, "offer": asked and asked.offer},
         summary={"ambiguities": len(parts)},
-        tables={"reading": reading, "ambiguities": doubts, "plan": plan}, answer=(said,),
-    )  # fmt: skip
+        tables={"reading": reading, "ambiguities": doubts, "plan": plan},
+        answer=(said,),
+    )
 
 
 def _question_problems(part: ClfevalError) -> Iterator[Row]:
     """Yield the first problems of an error, and the number of further ones by code."""
     shown = part.problems[:MAX_PRINTED_PROBLEMS]
     for one in shown:
-        yield {"code": one.code, "file": one.file, "row": one.row, "column": one.column,
-               "text": one.what, "hint": part.hint}  # fmt: skip
+        yield {
+            "code": one.code,
+            "file": one.file,
+            "row": one.row,
+            "column": one.column,
+            "text": one.what,
+            "hint": part.hint,
+        }
     for code, left in (part.totals - Counter(one.code for one in shown)).items():
-        yield {"code": code, "file": None, "row": None, "column": None,
-               "text": f"and {left:,} more", "hint": None}  # fmt: skip
+        yield {
+            "code": code,
+            "file": None,
+            "row": None,
+            "column": None,
+            "text": f"and {left:,} more",
+            "hint": None,
+        }
 
 
 def _shell_value(option: Option, value: Any) -> str:
@@ -100,9 +117,15 @@ Steps = Callable[..., Iterator[PreparedResult]]
 
 
 def compute_or_ask(
-    command: Command, steps: Steps, table: Any, given: Mapping[str, Any], on_open: OnOpen,
-    offer: Offer, *, truth: bool = False,
-) -> Document:  # fmt: skip
+    command: Command,
+    steps: Steps,
+    table: Any,
+    given: Mapping[str, Any],
+    on_open: OnOpen,
+    offer: Offer,
+    *,
+    truth: bool = False,
+) -> Document:
     """Read a table with the given options, and compute; raise all ambiguities together.
 
     `steps` reads, yields a `PreparedResult`, and closes what it opened. truth: with the digest
@@ -134,9 +157,13 @@ def compute_or_ask(
 
 
 def _collect_ambiguities(
-    first: ClfevalError, command: Command, opening: Callable[..., Any], table: Any,
-    given: Mapping[str, Any], seen: list[OpenedTable],
-) -> ClfevalError:  # fmt: skip
+    first: ClfevalError,
+    command: Command,
+    opening: Callable[..., Any],
+    table: Any,
+    given: Mapping[str, Any],
+    seen: list[OpenedTable],
+) -> ClfevalError:
     """Return the error with all ambiguities of a table, applying fixes one after the other."""
     known = {option.name for option in command.options()}
 
@@ -185,9 +212,10 @@ def _new_problems(error: ClfevalError, told: Sequence[ClfevalError]) -> list[Clf
     cells = {_problem_cell(problem) for part in told for problem in part.problems}
     lines = {str(problem) for part in told for problem in part.problems}
     fresh = [
-        one for one in error.problems
+        one
+        for one in error.problems
         if str(one) not in lines and (one.row is None or _problem_cell(one) not in cells)
-    ]  # fmt: skip
+    ]
     if error.parts or len(fresh) == len(error.problems):
         return [error]
     if not fresh and error.hint in [part.hint for part in told]:

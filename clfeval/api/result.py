@@ -87,10 +87,15 @@ class Result(Document):
         print(terminal_text(self, names, width=width, digits=digits), end="")  # noqa: T201
 
     def save(
-        self, *paths: str | PathLike[str], table: str | None = None, digits: int = 3,
-        picture: str | None = None, size: tuple[int, int] | None = None, caption: str | None = None,
+        self,
+        *paths: str | PathLike[str],
+        table: str | None = None,
+        digits: int = 3,
+        picture: str | None = None,
+        size: tuple[int, int] | None = None,
+        caption: str | None = None,
         font: str | PathLike[str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write files in the format of their suffixes: .json, .csv, .md, .html, .svg, .png, .xml.
 
         table: the table of CSV, by default the first. digits: decimal places of .md and .html.
@@ -103,17 +108,24 @@ class Result(Document):
             table_or_first(self, table)
             inputs, names = [item.name for item in self.inputs], [fspath(path) for path in paths]
             shown = () if picture is None else (picture,)
-            options = {"size": accept_size("size", size), "caption": caption,
-                    "font": font and fspath(font)}  # fmt: skip
+            options = {
+                "size": accept_size("size", size),
+                "caption": caption,
+                "font": font and fspath(font),
+            }
             wanted = OutputRequest(table, shown, digits, options)
-            with SavedFiles(names, inputs=inputs, gates=bool(self.gates), command=self.command,
-                            wanted=wanted) as files:  # fmt: skip
+            with SavedFiles(
+                names, inputs=inputs, gates=bool(self.gates), command=self.command, wanted=wanted
+            ) as files:
                 files.write(self, wanted)
 
     def picture(
-        self, name: str | None = None, *, size: tuple[int, int] | None = None,
+        self,
+        name: str | None = None,
+        *,
+        size: tuple[int, int] | None = None,
         caption: str | None = None,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Return a picture, by default the first, as SVG; see `save` for size and caption.
 
         Raises UsageError for a name that is no picture of this result.
@@ -124,13 +136,21 @@ class Result(Document):
             return picture_of(self, name, size=accept_size("size", size), caption=caption)
 
     def check(
-        self, *, fail_under: Bounds = (), fail_over: Bounds = (), warn_under: Bounds = (),
-        warn_over: Bounds = (), strict: bool = False, min_rows: int | None = None,
-        min_positives: int | None = None, still_best: str | Sequence[str] = (),
+        self,
+        *,
+        fail_under: Bounds = (),
+        fail_over: Bounds = (),
+        warn_under: Bounds = (),
+        warn_over: Bounds = (),
+        strict: bool = False,
+        min_rows: int | None = None,
+        min_positives: int | None = None,
+        still_best: str | Sequence[str] = (),
         baseline: str | PathLike[str] | Document | None = None,
-        baseline_missing: Literal["fail", "skip"] = "fail", max_drop: Bounds = (),
+        baseline_missing: Literal["fail", "skip"] = "fail",
+        max_drop: Bounds = (),
         significant: bool = False,
-    ) -> GateReport:  # fmt: skip
+    ) -> GateReport:
         """Return this result with a gate for each limit and model; `passed` is true if all are met.
 
         Limits are a mapping such as {"recall": 0.8, "svm:recall[site=a].low": 0.7}, or texts such
@@ -140,11 +160,19 @@ class Result(Document):
         from clfeval.compare.gates.evaluate import evaluate_gates
 
         limits = {
-            "fail_under": fail_under, "fail_over": fail_over, "warn_under": warn_under,
-            "warn_over": warn_over, "strict": strict, "min_rows": min_rows,
-            "min_positives": min_positives, "still_best": still_best, "baseline": baseline,
-            "baseline_missing": baseline_missing, "max_drop": max_drop, "significant": significant,
-        }  # fmt: skip
+            "fail_under": fail_under,
+            "fail_over": fail_over,
+            "warn_under": warn_under,
+            "warn_over": warn_over,
+            "strict": strict,
+            "min_rows": min_rows,
+            "min_positives": min_positives,
+            "still_best": still_best,
+            "baseline": baseline,
+            "baseline_missing": baseline_missing,
+            "max_drop": max_drop,
+            "significant": significant,
+        }
         with _in_python(self.command):
             return GateReport.from_document(evaluate_gates(self, build_group(Gates, limits)))
 

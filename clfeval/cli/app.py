@@ -107,12 +107,15 @@ def root(
     guide: Annotated[
         str | None,
         typer.Option(
-            "--guide", metavar="NAME",
+            "--guide",
+            metavar="NAME",
             help="Print a guide: of a command, tables, gates, ci, numbers, pictures, words.",
-            callback=print_guide, is_eager=True, autocompletion=guide_names,
+            callback=print_guide,
+            is_eager=True,
+            autocompletion=guide_names,
         ),
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Evaluate classifiers from a table of predictions."""
     del version, guide  # their callbacks have run
 

@@ -47,11 +47,14 @@ PANELS = (READING, COLUMNS, "", INTERVALS, OUTPUT, GATES, HISTORY)
 # completion functions by kind of value, and the name of the value in help
 COMPLETES: Mapping[str | None, tuple[Callable[..., Any] | None, str | None]] = {
     None: (None, None),
-    "column": (completion.complete_column, "COLUMN"), "model": (completion.complete_model, "MODEL"),
-    "class": (completion.complete_class, "LABEL"), "metric": (completion.complete_metric, "METRIC"),
+    "column": (completion.complete_column, "COLUMN"),
+    "model": (completion.complete_model, "MODEL"),
+    "class": (completion.complete_class, "LABEL"),
+    "metric": (completion.complete_metric, "METRIC"),
     "measure": (completion.complete_measure, "MEASURE"),
-    "shown": (completion.complete_show, "NAME"), "ranked": (completion.complete_ranked, "METRIC"),
-}  # fmt: skip
+    "shown": (completion.complete_show, "NAME"),
+    "ranked": (completion.complete_ranked, "METRIC"),
+}
 HELP = 80  # columns of the short help
 SPELT = 24  # characters of choices that help lists next to the option
 TYPES: Mapping[Any, str | None] = {int: "N", float: "X", bool: None}
@@ -120,9 +123,13 @@ _HELP_ALL: Any = typer.Option(
     "--help-all", help="Show all options.", callback=_help_all, is_eager=True
 )
 _EXPLAIN: Any = typer.Option(
-    "--explain", help="Explain a heading, measure or code; measures lists all.", metavar="NAME",
-    callback=completion.explain_name, is_eager=True, autocompletion=completion.complete_explain,
-)  # fmt: skip
+    "--explain",
+    help="Explain a heading, measure or code; measures lists all.",
+    metavar="NAME",
+    callback=completion.explain_name,
+    is_eager=True,
+    autocompletion=completion.complete_explain,
+)
 EAGER = (  # options that print something and exit
     Parameter("help_all", KIND, default=False, annotation=Annotated[bool, _HELP_ALL]),
     Parameter("explain", KIND, default=None, annotation=Annotated[str | None, _EXPLAIN]),
@@ -249,11 +256,15 @@ def _typer_parameter(option: Option) -> Parameter:
         helped = f"{helped} One of {', '.join(option.choices)}."
         words = option.field.rpartition("_")[2].upper()
     info = typer.Option(
-        *(opt.flags or (option.flag,)), help=helped, rich_help_panel=opt.panel,
+        *(opt.flags or (option.flag,)),
+        help=helped,
+        rich_help_panel=opt.panel,
         metavar=opt.metavar or words or word or TYPES.get(option.kinds[0], "TEXT"),
-        min=opt.least if ranged else None, max=opt.most if ranged else None,
-        show_default=not option.repeated, autocompletion=completes,
-    )  # fmt: skip
+        min=opt.least if ranged else None,
+        max=opt.most if ranged else None,
+        show_default=not option.repeated,
+        autocompletion=completes,
+    )
     return Parameter(option.name, KIND, default=default, annotation=Annotated[kind, info])
 
 

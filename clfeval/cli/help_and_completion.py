@@ -120,9 +120,12 @@ def explain_name(ctx: typer.Context, name: str | None) -> None:
         hint = suggestion(name, known_here) or every
         raise bad_option(f"no heading, measure or code is named '{name}'", hint)
     fold = TextWrapper(
-        max(detect_screen().width or WIDTH, NARROWEST), initial_indent="  ",
-        subsequent_indent="    ", break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+        max(detect_screen().width or WIDTH, NARROWEST),
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     texts = []
     for title, meanings in parts:
         rows = [row for line in meanings for row in fold.wrap(line)]

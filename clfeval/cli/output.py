@@ -44,14 +44,22 @@ class Output:
 
     format: Annotated[
         Literal["table", "json", "csv", "markdown"],
-        Opt("Format of the output: table, json, csv or markdown.", OUTPUT,
-            flags=("-f", "--format"), metavar="FORMAT"),
-    ] = "table"  # fmt: skip
+        Opt(
+            "Format of the output: table, json, csv or markdown.",
+            OUTPUT,
+            flags=("-f", "--format"),
+            metavar="FORMAT",
+        ),
+    ] = "table"
     show: Annotated[
         tuple[str, ...],
-        Opt("Show a table or plot by NAME; plots, all; repeat.", OUTPUT,
-            metavar="NAME", completes="shown"),
-    ] = ()  # fmt: skip
+        Opt(
+            "Show a table or plot by NAME; plots, all; repeat.",
+            OUTPUT,
+            metavar="NAME",
+            completes="shown",
+        ),
+    ] = ()
     save: Annotated[
         tuple[str, ...], Opt("Write .json .csv .md .html .svg .png .xml.", OUTPUT, metavar="FILE")
     ] = ()
@@ -66,18 +74,21 @@ class Output:
     ] = None
     digits: Annotated[
         int,
-        Opt("Number of decimals on the screen; files keep all.", OUTPUT, least=0, most=MOST_DIGITS,
-            shell=False),
-    ] = DIGITS  # fmt: skip
+        Opt(
+            "Number of decimals on the screen; files keep all.",
+            OUTPUT,
+            least=0,
+            most=MOST_DIGITS,
+            shell=False,
+        ),
+    ] = DIGITS
     annotate: Annotated[
         Literal["github", "gitlab"] | None,
         Opt("Write annotations for a CI server: missed gates and errors.", OUTPUT),
     ] = None
     quiet: Annotated[
-        bool,
-        Opt("Print only errors and missed gates to stderr.", OUTPUT,
-            flags=("-q", "--quiet")),
-    ] = False  # fmt: skip
+        bool, Opt("Print only errors and missed gates to stderr.", OUTPUT, flags=("-q", "--quiet"))
+    ] = False
     verbose: Annotated[  # read where errors are printed
         bool, Opt("List all problems and all notes.", OUTPUT, flags=("-v", "--verbose"))
     ] = False
@@ -115,9 +126,14 @@ def stdout_pieces(
     from clfeval.views.terminal import as_text
 
     text = partial(
-        as_text, result, width=screen.width, color=screen.color, digits=wanted.digits,
-        names=wanted.names, height=screen.height if screen.tty else None,
-    )  # fmt: skip
+        as_text,
+        result,
+        width=screen.width,
+        color=screen.color,
+        digits=wanted.digits,
+        names=wanted.names,
+        height=screen.height if screen.tty else None,
+    )
     bare = text(plots="")
     # a plot that was not requested must leave the answer on the screen
     room = screen.height - bare.count("\n") if screen.tty else 0
@@ -266,9 +282,16 @@ def wants_json() -> bool:
 
 
 def problem_line(
-    code: str, what: str, exit_code: int, *, file: str | None = None, row: int | None = None,
-    column: str | None = None, hint: str | None = None, **more: Any,
-) -> str:  # fmt: skip
+    code: str,
+    what: str,
+    exit_code: int,
+    *,
+    file: str | None = None,
+    row: int | None = None,
+    column: str | None = None,
+    hint: str | None = None,
+    **more: Any,
+) -> str:
     """Return one line of JSON for a problem, with the same keys for every kind."""
     given = {"code": code, "what": what, "file": file, "row": row, "column": column, "hint": hint}
     return json.dumps({**given, "exit_code": int(exit_code), **more})
@@ -277,10 +300,19 @@ def problem_line(
 def error_lines(error: ClfevalError, **more: Any) -> list[str]:
     """Return a JSON line for each problem kept, and one with the totals by code."""
     lines = [
-        problem_line(one.code, one.what, error.exit_code, file=one.place[0], row=one.place[1],
-                     column=one.column, hint=part.hint, **more)
-        for part in error.parts or (error,) for one in part.problems
-    ]  # fmt: skip
+        problem_line(
+            one.code,
+            one.what,
+            error.exit_code,
+            file=one.place[0],
+            row=one.place[1],
+            column=one.column,
+            hint=part.hint,
+            **more,
+        )
+        for part in error.parts or (error,)
+        for one in part.problems
+    ]
     totals = {"totals": dict(sorted(error.totals.items())), "try": error.offer}
     return [*lines, json.dumps({**totals, "exit_code": int(error.exit_code), **more})]
 

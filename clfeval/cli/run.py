@@ -48,11 +48,17 @@ MAX_GATE_LINES = 50  # missed gates listed, at most
 
 
 def run_command(
-    command: str, tables: Sequence[str], output: Output, gates: Gates,
-    compute: Callable[[], Document], *, history: HistoryOptions | None = None, dry: bool = False,
+    command: str,
+    tables: Sequence[str],
+    output: Output,
+    gates: Gates,
+    compute: Callable[[], Document],
+    *,
+    history: HistoryOptions | None = None,
+    dry: bool = False,
     found: Sequence[Finding] | None = None,
     said: Callable[[Document], Sequence[str]] = lambda _: (),
-) -> None:  # fmt: skip
+) -> None:
     """Compute, save and print the output that a command line requests.
 
     Options are checked before `compute` reads the table and judges the gates. A dry run writes no
@@ -67,9 +73,13 @@ def run_command(
     screen, wanted = detect_screen(), requested_output(output, DRY_RUN if planned else command)
     read = [*tables, *(one for one in (gates.baseline, append) if one)]
     with SavedFiles(
-        output.save, inputs=read, gates=gates.any or batch, said="--save ", command=command,
+        output.save,
+        inputs=read,
+        gates=gates.any or batch,
+        said="--save ",
+        command=command,
         wanted=wanted,
-    ) as files:  # fmt: skip
+    ) as files:
         watched = nullcontext() if batch else show_spinner(tables)
         with nullcontext() if output.verbose else capture_engine_output(), watched:
             import clfeval.tables.prediction_files  # noqa: F401  # first, or polars undoes the next line
@@ -192,12 +202,11 @@ class BatchOptions:
     variables: Annotated[
         tuple[str, ...],
         Opt("Set a variable; repeat.", BATCHES, flags=("--set",), metavar="NAME=VALUE"),
-    ] = ()  # fmt: skip
+    ] = ()
     only: Annotated[
         tuple[str, ...],
-        Opt("Run only runs of this name or pattern; repeat.", BATCHES,
-            metavar="NAME"),
-    ] = ()  # fmt: skip
+        Opt("Run only runs of this name or pattern; repeat.", BATCHES, metavar="NAME"),
+    ] = ()
     fail_fast: Annotated[bool, Opt("Stop at the first run that fails.", BATCHES)] = False
     dry_run: Annotated[bool, Opt("Check everything and compute nothing.", BATCHES)] = False
     label: Annotated[
@@ -243,9 +252,13 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
         raise bad_option("batch needs a YAML file", "run clfeval batch suite.yaml")
     dry = batch.dry_run
     plan = build_plan(
-        files, Output, variables=batch.variables, only=batch.only, label=batch.label,
+        files,
+        Output,
+        variables=batch.variables,
+        only=batch.only,
+        label=batch.label,
         accept=batch.accept,
-    )  # fmt: skip
+    )
     total = len(plan.runs)
 
     found: list[Finding] = []
@@ -254,9 +267,13 @@ def run_batch(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> Non
         outcomes = []
         hear = print_notes if output.verbose else None
         runs = execute_runs(
-            plan.runs, dry=dry, fail_fast=batch.fail_fast, hear=hear, history=plan.history,
+            plan.runs,
+            dry=dry,
+            fail_fast=batch.fail_fast,
+            hear=hear,
+            history=plan.history,
             keep=total <= MAX_PAGES and any(name.lower().endswith(".html") for name in output.save),
-        )  # fmt: skip
+        )
         for number, one in enumerate(runs, start=1):
             _print_outcome(f"[{number}/{total}] ", one, output)
             if output.annotate:
@@ -326,12 +343,16 @@ TRIES = (
     ("mlcps", "metrics.csv"),
 )
 EXAMPLE = Command(
-    "example", (), have="no table yet", want="how it works, on a real table",
+    "example",
+    (),
+    have="no table yet",
+    want="how it works, on a real table",
     help="Write example tables: predictions of six breast cancer classifiers.",
     examples="clfeval example\nclfeval example tables\n",
-    tables="The folder; by default the current one. It is created if missing.", optional=True,
+    tables="The folder; by default the current one. It is created if missing.",
+    optional=True,
     files="DIR",
-)  # fmt: skip
+)
 
 
 def write_example(_: Command, folders: Sequence[str], __: Mapping[str, Any]) -> None:

@@ -54,17 +54,21 @@ class Change:
             return Estimate(value, low, high, one.reason)
 
         return replace(
-            self, old=self.new, new=self.old, difference=negated(self.difference),
+            self,
+            old=self.new,
+            new=self.old,
+            difference=negated(self.difference),
             simultaneous=None if self.simultaneous is None else negated(self.simultaneous),
-        )  # fmt: skip
+        )
 
     def significant(self, level: float) -> bool:
         """Return whether the difference is significant, adjusted for its family if there is one."""
         p = self.p if self.adjusted is None else self.adjusted
         return p is not None and p < 1 - level and bool(self.difference.value)
 
-    def verdict(self, metric: str, level: float, *, margin: float | None = None,
-                best: str | None = None) -> str | None:  # fmt: skip
+    def verdict(
+        self, metric: str, level: float, *, margin: float | None = None, best: str | None = None
+    ) -> str | None:
         """Return the verdict on the difference; None where it is undefined.
 
         better, worse: significant in the family. changed: significant, without a direction, or on
@@ -123,9 +127,13 @@ def change_of_independent(
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693 (MOVER).
     """
     was, now = (
-        Estimate(one) if isinstance(one, (int, float)) else
-        one if isinstance(one, Estimate) else Estimate(None, reason=MISSING) for one in (old, new)
-    )  # fmt: skip
+        Estimate(one)
+        if isinstance(one, (int, float))
+        else one
+        if isinstance(one, Estimate)
+        else Estimate(None, reason=MISSING)
+        for one in (old, new)
+    )
     if was.value is None or now.value is None:
         ends = {"infinite": math.inf, "minus_infinite": -math.inf}
         before, after = (ends.get(str(one.reason), one.value) for one in (was, now))
@@ -149,8 +157,10 @@ def shared_correlation(change: Change, share: float) -> float:
     share (r_old² + r_new² - r²) / (2 r_old r_new), r the lengths of their intervals and of that of
     their difference on the rows of both, share those rows of sqrt(n_old n_new). 0 without any.
     """
-    was, now, apart = (0.0 if one.low is None or one.high is None else one.high - one.low
-                       for one in (change.old, change.new, change.difference))  # fmt: skip
+    was, now, apart = (
+        0.0 if one.low is None or one.high is None else one.high - one.low
+        for one in (change.old, change.new, change.difference)
+    )
     if not (was and now and change.difference.low is not None):
         return 0.0
     return share * min(1.0, max(-1.0, (was**2 + now**2 - apart**2) / (2 * was * now)))
@@ -165,8 +175,9 @@ def square_and_add(new: Floats, old: Floats, rho: ArrayLike = 0.0) -> tuple[Floa
     return measure_difference(x, low, high, y, under, above, rho)
 
 
-def p_from_limits(d: ArrayLike, low: ArrayLike, high: ArrayLike, df: ArrayLike, *,
-             level: float) -> Floats:  # fmt: skip
+def p_from_limits(
+    d: ArrayLike, low: ArrayLike, high: ArrayLike, df: ArrayLike, *, level: float
+) -> Floats:
     """Return two-sided p-values of differences, consistent with their limits at a level.
 
     p = 2 P(T > |d| t / r), r the distance to the limit towards 0, t the quantile at `level`
@@ -206,20 +217,40 @@ def no_differing_row_limit(steps: Floats, sizes: Floats, level: float) -> Floats
 
 
 def comparison_row(
-    against: str, metric: str, model: str, reference: str, change: Change, level: float, *,
-    margin: float | None = None, part: str | None = None, best: str | None = None,
-    se: float | None = None, detectable: float | None = None, method: str | None = None,
-) -> Row:  # fmt: skip
+    against: str,
+    metric: str,
+    model: str,
+    reference: str,
+    change: Change,
+    level: float,
+    *,
+    margin: float | None = None,
+    part: str | None = None,
+    best: str | None = None,
+    se: float | None = None,
+    detectable: float | None = None,
+    method: str | None = None,
+) -> Row:
     """Return a row of the table `comparisons`: the change of a measure between two sides."""
     return {
-        "against": against, "slice": part, "measure": metric, "model": model,
-        "reference": reference, "old": change.old, "new": change.new,
-        "difference": change.difference, "p": change.p, "p_adjusted": change.adjusted,
+        "against": against,
+        "slice": part,
+        "measure": metric,
+        "model": model,
+        "reference": reference,
+        "old": change.old,
+        "new": change.new,
+        "difference": change.difference,
+        "p": change.p,
+        "p_adjusted": change.adjusted,
         "difference_adjusted": change.simultaneous or change.difference,
         "verdict": change.verdict(metric, level, margin=margin, best=best),
-        "paired": change.paired, "rows": change.rows, "se": se, "detectable": detectable,
+        "paired": change.paired,
+        "rows": change.rows,
+        "se": se,
+        "detectable": detectable,
         "method": method,
-    }  # fmt: skip
+    }
 
 
 def values_and_limits(estimates: Sequence[Estimate]) -> Floats:
@@ -261,9 +292,13 @@ class DifferenceErrors:
 
 
 def errors_of_kinds(
-    f: Floats, n: Counts, clusters: Owned | None, *, fewest: float = np.inf,
+    f: Floats,
+    n: Counts,
+    clusters: Owned | None,
+    *,
+    fewest: float = np.inf,
     flips: Floats | None = None,
-) -> DifferenceErrors:  # fmt: skip
+) -> DifferenceErrors:
     """Return the errors of k estimates from their influence on m kinds of rows, f (k, m).
 
     n (m,): rows of each kind, or their weight; clusters: sampling units. fewest, flips: as in
@@ -279,9 +314,14 @@ def errors_of_kinds(
 
 
 def errors_of_rows(
-    f: Sequence[Floats], weights: Counts | None, owners: Ints | None, *, sampling: bool = False,
-    fewest: float = np.inf, flips: Floats | None = None,
-) -> DifferenceErrors:  # fmt: skip
+    f: Sequence[Floats],
+    weights: Counts | None,
+    owners: Ints | None,
+    *,
+    sampling: bool = False,
+    fewest: float = np.inf,
+    flips: Floats | None = None,
+) -> DifferenceErrors:
     """Return the errors of k estimates from their influence on n rows, f[i] (n,).
 
     V = sum n f f' parts / (parts - 1) / M² over rows; over clusters of their totals; of weights sum
@@ -306,9 +346,13 @@ def errors_of_rows(
 
 
 def _difference_errors(
-    f: Sequence[Floats], q: Floats | None, total: float, parts: float, fewest: float,
+    f: Sequence[Floats],
+    q: Floats | None,
+    total: float,
+    parts: float,
+    fewest: float,
     flips: Floats | None,
-) -> DifferenceErrors:  # fmt: skip
+) -> DifferenceErrors:
     """Return the errors from k values of each of r terms, (r,) each, with weights q (r,)."""
     return DifferenceSums.from_terms(f, q).errors(total, parts, fewest, flips)
 
@@ -348,9 +392,11 @@ class DifferenceSums:
     def __add__(self, other: DifferenceSums) -> DifferenceSums:
         """Return the sums over the terms of both."""
         return DifferenceSums(
-            self.products + other.products, self.apart + other.apart,
-            self.powers + other.powers, self.mass + other.mass,
-        )  # fmt: skip
+            self.products + other.products,
+            self.apart + other.apart,
+            self.powers + other.powers,
+            self.mass + other.mass,
+        )
 
     def errors(
         self, total: float, parts: float, fewest: float, flips: Floats | None

@@ -23,8 +23,19 @@ from clfeval.records import dataclass, replace
 BEST, ALL_PAIRS = "best", "all-pairs"  # in place of a reference
 EVERY = (BEST, ALL_PAIRS)  # of which any two models are compared
 # the first-screen measures of a report, by which models are compared with a reference
-ON_SCREEN = ("roc_auc", "brier", "net_benefit", "balanced_accuracy", "sensitivity", "specificity",
-             "precision", "npv", "mcc", "f1", "accuracy")  # fmt: skip
+ON_SCREEN = (
+    "roc_auc",
+    "brier",
+    "net_benefit",
+    "balanced_accuracy",
+    "sensitivity",
+    "specificity",
+    "precision",
+    "npv",
+    "mcc",
+    "f1",
+    "accuracy",
+)
 CALIBRATION = ("calibration_slope", "calibration_in_the_large", "oe_ratio")
 # the measures whose changes since a baseline are tested together
 CHANGING = (*ON_SCREEN, *CALIBRATION, "overconfidence", "kappa_quadratic")
@@ -78,8 +89,9 @@ class PairFamily:
         """Which pairs differ significantly, adjusted for all pairs."""
         return np.asarray(self.adjusted < 1 - self.level)
 
-    def changes(self, values: Sequence[Estimate] | None = None,
-                rows: float | None = None) -> list[Change]:  # fmt: skip
+    def changes(
+        self, values: Sequence[Estimate] | None = None, rows: float | None = None
+    ) -> list[Change]:
         """Return the change from the second to the first model of each pair.
 
         values: of the models, with their own intervals.
@@ -92,18 +104,30 @@ class PairFamily:
         found = []
         for (i, j), *row in zip(self.pairs, *(x.tolist() for x in columns), strict=True):
             value, *ends, outer_low, outer_high, p, adjusted = row
-            found.append(Change(
-                own[j], own[i], estimate_or_none(value, *ends), number_or_none(p),
-                number_or_none(adjusted), estimate_or_none(value, outer_low, outer_high),
-                paired=True, rows=rows,
-            ))  # fmt: skip
+            found.append(
+                Change(
+                    own[j],
+                    own[i],
+                    estimate_or_none(value, *ends),
+                    number_or_none(p),
+                    number_or_none(adjusted),
+                    estimate_or_none(value, outer_low, outer_high),
+                    paired=True,
+                    rows=rows,
+                )
+            )
         return found
 
 
 def adjusted_family(
-    estimates: PairedEstimates, pairs: PairPlaces, *, level: float, seed: int, measures: int = 1,
+    estimates: PairedEstimates,
+    pairs: PairPlaces,
+    *,
+    level: float,
+    seed: int,
+    measures: int = 1,
     alone: bool = False,
-) -> PairFamily | None:  # fmt: skip
+) -> PairFamily | None:
     """Return p-values of pairs of models, adjusted by the joint maximum; None without a pair.
 
     adjusted = P(max |Z_i - Z_j| / s_ij >= z), z the normal quantile of a pair's own p, over draws
@@ -134,9 +158,15 @@ def adjusted_family(
 
 
 def joint_maximum_p_values(
-    p: Floats, first: Ints, second: Ints, covariance: Floats, *, level: float,
-    rng: np.random.Generator, root: Floats | None = None,
-) -> tuple[Floats, float]:  # fmt: skip
+    p: Floats,
+    first: Ints,
+    second: Ints,
+    covariance: Floats,
+    *,
+    level: float,
+    rng: np.random.Generator,
+    root: Floats | None = None,
+) -> tuple[Floats, float]:
     """Return p-values of pairs, (q,), adjusted for all of them, and the level of single intervals.
 
     See `adjusted_family`; covariance (k, k) of the estimates, in any unit where unknown; root: its
@@ -233,10 +263,17 @@ def best_set(family: PairFamily | None, estimates: PairedEstimates, *, seed: int
     first = (top / top.sum(axis=1, keepdims=True)).mean(axis=0)
     second = int(np.where(np.arange(k) == leader, -np.inf, x).argmax())
     return BestSet(
-        estimates.models, ~worse[:, leader], first, 1 + worse.sum(axis=1), k - worse.sum(axis=0),
-        leader, second, max(0.0, optimism), float(estimates.known.errors[leader, second]),
+        estimates.models,
+        ~worse[:, leader],
+        first,
+        1 + worse.sum(axis=1),
+        k - worse.sum(axis=0),
+        leader,
+        second,
+        max(0.0, optimism),
+        float(estimates.known.errors[leader, second]),
         float(estimates.known.df[leader, second]),
-    )  # fmt: skip
+    )
 
 
 @lru_cache(1)  # of 1,000 models a root takes a second
@@ -274,9 +311,13 @@ def normal_draws(root: Floats, draws: int, rng: np.random.Generator) -> Floats:
 
 
 def reference_rows(
-    family: PairFamily, values: Sequence[Estimate], rows: float, reference: str, *,
+    family: PairFamily,
+    values: Sequence[Estimate],
+    rows: float,
+    reference: str,
+    *,
     margin: float | None = None,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     """Yield differences of models from a reference by a measure, on the same rows.
 
     With `best` only pairs with the leader, adjusted for all pairs. values: of the models, with
@@ -294,18 +335,29 @@ def reference_rows(
         model, other = (j, i) if turned else (i, j)
         error = float(one.known.errors[i, j])
         yield comparison_row(
-            "reference", one.metric, one.models[model], one.models[other],
-            change.turned() if turned else change, level, margin=margin,
-            se=number_or_none(error) or None, method=one.method(i, j, wide=reaching),
+            "reference",
+            one.metric,
+            one.models[model],
+            one.models[other],
+            change.turned() if turned else change,
+            level,
+            margin=margin,
+            se=number_or_none(error) or None,
+            method=one.method(i, j, wide=reaching),
             detectable=least if error > 0 and least < one.span else None,
-        )  # fmt: skip
+        )
 
 
 def slice_reference_rows(
-    inside: Mapping[str, Mapping[str, PairedEstimates]], whole: Mapping[str, PairedEstimates],
-    sizes: Mapping[str, tuple[float, bool]], reference: str, *, level: float, seed: int,
+    inside: Mapping[str, Mapping[str, PairedEstimates]],
+    whole: Mapping[str, PairedEstimates],
+    sizes: Mapping[str, tuple[float, bool]],
+    reference: str,
+    *,
+    level: float,
+    seed: int,
     margins: Mapping[str, float],
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     """Yield differences of models from the reference within each slice that is large enough.
 
     p_adjusted: by Benjamini and Hochberg over all slices and models by a measure. inside: by
@@ -324,9 +376,17 @@ def slice_reference_rows(
                 found += [(label, one, pair) for pair in family.pairs]
                 changes += family.changes(None, sizes[label][0])
         for (label, one, (i, j)), change in zip(found, adjusted_fdr(changes), strict=True):
-            yield comparison_row("reference", metric, one.models[i], one.models[j], change, level,
-                                 margin=margins.get(metric), part=label,
-                                 method=one.method(i, j, wide=False))  # fmt: skip
+            yield comparison_row(
+                "reference",
+                metric,
+                one.models[i],
+                one.models[j],
+                change,
+                level,
+                margin=margins.get(metric),
+                part=label,
+                method=one.method(i, j, wide=False),
+            )
 
 
 def adjusted_fdr(changes: Sequence[Change]) -> Iterator[Change]:

@@ -225,8 +225,9 @@ class RateCovariance:
         p, n = tp + fn, fp + tn
         found = partial_derivatives(
             lambda x, y: measure.function(Confusion.from_rates(x, y, both)),
-            np.minimum(divide(tp, p), 1.0), np.minimum(divide(fp, n), 1.0),
-        )  # fmt: skip
+            np.minimum(divide(tp, p), 1.0),
+            np.minimum(divide(fp, n), 1.0),
+        )
         along, smooth = np.moveaxis(np.reshape(found, (2, 2, -1)), 1, 0)
         total, parts = (p + n)[: len(row)], self.parts[models]
         with np.errstate(invalid="ignore"):  # a class without rows has no error
@@ -305,7 +306,12 @@ class RateEstimates:
             covariance = w @ v[models[0] // k] @ w.T
         sizes = self.rates.sizes[:, models].T
         return PairedEstimates(
-            name, self.measure, tuple(names[i] for i in models.tolist()), self.values[places],
-            DifferenceErrors(s.reshape(k, k), df.reshape(k, k), covariance), float(sizes.min()),
-            self.steps[:, places].T, sizes,
-        )  # fmt: skip
+            name,
+            self.measure,
+            tuple(names[i] for i in models.tolist()),
+            self.values[places],
+            DifferenceErrors(s.reshape(k, k), df.reshape(k, k), covariance),
+            float(sizes.min()),
+            self.steps[:, places].T,
+            sizes,
+        )

@@ -100,8 +100,9 @@ def refuse_complements(settled: CountSettings) -> None:
         spare, other = (two, one) if named and guess == ends[0] != ends[1] else (one, two)
         what = f"always equals 1 - '{other}': is it the other class of the same model?"
         hint = f"add {format_option('--ignore', spare)} to leave it out; {IF_MODEL}"
-        raise DataError.new(what, "complements", settled.name, None, spare, hint=hint,
-                           fixes={"ignore": (spare,)})  # fmt: skip
+        raise DataError.new(
+            what, "complements", settled.name, None, spare, hint=hint, fixes={"ignore": (spare,)}
+        )
 
 
 def refuse_text_columns(
@@ -129,8 +130,10 @@ def refuse_text_columns(
     hint = f"if it is not a model, add {alternative_roles(settled, names[0])} or "
     hint += format_option("--ignore", names[0])
     if naming := find_column(names, ColumnNames.MODEL):
-        hint = f"if '{naming}' holds model names, rename the column of their predictions to " \
-               f"'score' or 'prediction'; {hint}"  # fmt: skip
+        hint = (
+            f"if '{naming}' holds model names, rename the column of their predictions to "
+            f"'score' or 'prediction'; {hint}"
+        )
         fixes = {}
     problems = []
     for name in names:
@@ -330,8 +333,11 @@ def guess_score_scale(settled: CountSettings, found: Mapping[ModelColumns, Range
     labels = sum(m.kind == "label" for m in others)
     cuts = {model: scale_midpoint(*ends) for model, ends in found.items()}
     first, names = next(iter(found)), [model.columns[0] for model in found]
-    whole = [n for m, n in zip(found, names, strict=True)
-             if wide and found[m][0] >= 0 and settled.peeks[n].is_integer]  # fmt: skip
+    whole = [
+        n
+        for m, n in zip(found, names, strict=True)
+        if wide and found[m][0] >= 0 and settled.peeks[n].is_integer
+    ]
     percent = {*cuts.values()} == {PERCENT}
     if not (inside or (len(whole) < len(names) and not percent)):
         whole = []

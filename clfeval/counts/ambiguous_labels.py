@@ -53,10 +53,14 @@ def refuse_missing_words(
 
 
 def refuse_similar_labels(
-    file: str, truth: str, classes: Mapping[str, int], roles: Input,
-    models: Iterable[ModelColumns] = (), others: Mapping[str, Collection[str]] | None = None,
+    file: str,
+    truth: str,
+    classes: Mapping[str, int],
+    roles: Input,
+    models: Iterable[ModelColumns] = (),
+    others: Mapping[str, Collection[str]] | None = None,
     predicted: Collection[str] = (),
-) -> None:  # fmt: skip
+) -> None:
     """Raise for labels that differ only in case or in spaces around them.
 
     Not if all are declared. classes: rows of each label of truth; others: further labels by column.
@@ -96,9 +100,14 @@ def refuse_similar_labels(
 
 
 def threshold_from_labels(
-    files: Sequence[TableFile], columns: Columns, model: ModelColumns, score: str, positive: str,
-    write: Callable[..., list[str]], known: Collection[str],
-) -> tuple[float, float, float] | None:  # fmt: skip
+    files: Sequence[TableFile],
+    columns: Columns,
+    model: ModelColumns,
+    score: str,
+    positive: str,
+    write: Callable[..., list[str]],
+    known: Collection[str],
+) -> tuple[float, float, float] | None:
     """Return a threshold t at which scores reproduce a model's labels, and its range (low, high].
 
     t is 0.5, or else the shortest number in the range. None where the scores cannot be read. write:
@@ -265,8 +274,10 @@ def refuse_class_columns_not_in_truth(
             what = f"truth has no such class, and {list_names(lacking, 3)} {have} no column"
             problems += [Problem(what, "class-column", file, 1, name) for name in columns]
     if problems:
-        hint = "name the columns as truth writes the classes, or add --classes CLASS for a class " \
-               "without rows in truth"  # fmt: skip
+        hint = (
+            "name the columns as truth writes the classes, or add --classes CLASS for a class "
+            "without rows in truth"
+        )
         raise DataError(problems, hint=hint)
 
 

@@ -60,8 +60,9 @@ def with_buckets(
         place = nw.when(s < 0).then(-1 - key).otherwise(place)
     return frame.with_columns(
         key=place + cells,
-        d1=(m * FIXED).floor().cast(nw.Int64), d2=(m * m * FIXED).floor().cast(nw.Int64),
-    ).drop("m", "octave")  # fmt: skip
+        d1=(m * FIXED).floor().cast(nw.Int64),
+        d2=(m * m * FIXED).floor().cast(nw.Int64),
+    ).drop("m", "octave")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

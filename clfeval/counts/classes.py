@@ -62,9 +62,16 @@ class ClassPatterns(WeightedCounts):
 
     @classmethod
     def from_labels(
-        cls, models: Sequence[str], classes: Sequence[str], truth: Ints, votes: Ints, n: Counts,
-        unit: float = 1, *, owners: Owners | None = None,
-    ) -> ClassPatterns:  # fmt: skip
+        cls,
+        models: Sequence[str],
+        classes: Sequence[str],
+        truth: Ints,
+        votes: Ints,
+        n: Counts,
+        unit: float = 1,
+        *,
+        owners: Owners | None = None,
+    ) -> ClassPatterns:
         """Merge equal rows, drop rows of count 0 and sort; owners: clusters or squared weights."""
         keys = [truth, *(votes[:, i] for i in order_by_name(models))]
         first, total, clusters = merge_equal_rows(keys, n, owners)
@@ -126,9 +133,15 @@ class ClassScores(WeightedCounts):
 
     @classmethod
     def from_probabilities(
-        cls, classes: Sequence[str], truth: Ints, p: Floats, n: Counts, unit: float = 1, *,
+        cls,
+        classes: Sequence[str],
+        truth: Ints,
+        p: Floats,
+        n: Counts,
+        unit: float = 1,
+        *,
         owners: Owners | None = None,
-    ) -> ClassScores:  # fmt: skip
+    ) -> ClassScores:
         """Merge equal rows, drop rows of count 0 and sort."""
         first, total, clusters = merge_equal_rows([truth, *p.T], n, owners)
         return cls(tuple(classes), truth[first], p[first], total, unit, clusters)
@@ -163,9 +176,14 @@ def _digest(names: str, columns: Iterable[Any], one: ClassPatterns | ClassScores
 
 
 def label_patterns(
-    models: Sequence[str], classes: tuple[str, ...], labels: Sequence[Ints], n: Counts,
-    unit: float, slices: Mapping[str, Ints], owners: Owners | None,
-) -> dict[str | None, ClassPatterns]:  # fmt: skip
+    models: Sequence[str],
+    classes: tuple[str, ...],
+    labels: Sequence[Ints],
+    n: Counts,
+    unit: float,
+    slices: Mapping[str, Ints],
+    owners: Owners | None,
+) -> dict[str | None, ClassPatterns]:
     """Return the patterns of the whole table (None) and of each slice, from rows of labels.
 
     labels: class indices (m,) of truth, then of each model; n (m,): counts; slices: row indices of

@@ -111,11 +111,24 @@ class PredictionCounts:
         rows_in_all = sum(file.rows for file in files)
         kept = EvaluatedRows(settled, grouped.mode, truth, labels, complete, rows_in_all)
         return cls(
-            patterns_by_slice(judged, settled), files, positive, judged.classes, models, thresholds,
-            {model: count for model, count in grouped.ties.items() if count}, judged.blank,
-            tuple(sorted(settled.reread)), settled.roles, kept, order,
-            grouped_labels(judged, settled, order), top, uncut, None, grouped.ranges,
-        )  # fmt: skip
+            patterns_by_slice(judged, settled),
+            files,
+            positive,
+            judged.classes,
+            models,
+            thresholds,
+            {model: count for model, count in grouped.ties.items() if count},
+            judged.blank,
+            tuple(sorted(settled.reread)),
+            settled.roles,
+            kept,
+            order,
+            grouped_labels(judged, settled, order),
+            top,
+            uncut,
+            None,
+            grouped.ranges,
+        )
 
     @property
     def name(self) -> str:
@@ -286,8 +299,12 @@ def count_predictions(
             raise bad_option("--top needs rows, but the table holds counts", "leave it out")
         return PredictionCounts(**read_counts(opened))
     elsewhere = counts_only(opened.files[0].native, opened.roles)
-    needs = {"--top": top, "--cluster": opened.roles.cluster, "--run": opened.roles.run,
-             "--sampling-weights": opened.roles.sampling_weights}  # fmt: skip
+    needs = {
+        "--top": top,
+        "--cluster": opened.roles.cluster,
+        "--run": opened.roles.run,
+        "--sampling-weights": opened.roles.sampling_weights,
+    }
     for flag in [flag for flag, given in needs.items() if given and elsewhere]:
         raise bad_option(f"{flag} needs rows, which stay in the engine", "leave --engine out")
     if top is not None and opened.roles.threshold:

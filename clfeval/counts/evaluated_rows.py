@@ -50,8 +50,11 @@ def slice_label(by: tuple[str, ...], values: Iterable[Any]) -> str:
 def facet_of(label: str, facets: Facets) -> tuple[str, ...]:
     """Return the columns of a slice's name; if several match, the longest list."""
     named = (one for one in facets if label.startswith(f"{one[0]}="))
-    return max((one for one in named if all(f", {name}=" in label for name in one[1:])),
-               key=len, default=())  # fmt: skip
+    return max(
+        (one for one in named if all(f", {name}=" in label for name in one[1:])),
+        key=len,
+        default=(),
+    )
 
 
 def slice_rows(facets: Facets, columns: Mapping[str, Sequence[Any]]) -> dict[str, Ints]:
@@ -100,9 +103,10 @@ def _rows_by_label(facets: Iterable[tuple[list[str], Ints]]) -> dict[str, Ints]:
         parts = [order[start:end] for start, end in pairwise(ends)]
         if twice := [label for label in ordered if label in found]:
             raise DataError.new(
-                f"slices of different columns have the name '{twice[0]}'", "same-slice",
+                f"slices of different columns have the name '{twice[0]}'",
+                "same-slice",
                 hint="run once for each --by column",
-            )  # fmt: skip
+            )
         found |= dict(zip(ordered, parts, strict=True))
     return found
 
@@ -127,10 +131,17 @@ class EvaluatedRows:
     rows: int
 
     def frames(
-        self, *, votes: bool = False, scores: Sequence[int] = (), labels: Sequence[int] = (),
-        shares: int | None = None, by: bool = False, cluster: bool = False, key: bool = False,
+        self,
+        *,
+        votes: bool = False,
+        scores: Sequence[int] = (),
+        labels: Sequence[int] = (),
+        shares: int | None = None,
+        by: bool = False,
+        cluster: bool = False,
+        key: bool = False,
         target: Target = "all",
-    ) -> list[Frame]:  # fmt: skip
+    ) -> list[Frame]:
         """Return the rows of each file: truth t, weight w, votes v0.., scores s.., slices b0.., c.
 
         `labels`: y, the raw truth, and y0.., the raw label of models or the place of their largest
@@ -164,9 +175,13 @@ class EvaluatedRows:
         return frames
 
     def _predictions(
-        self, frame: Frame, votes: bool, scores: Sequence[int], labels: Sequence[int],
+        self,
+        frame: Frame,
+        votes: bool,
+        scores: Sequence[int],
+        labels: Sequence[int],
         shares: int | None,
-    ) -> dict[str, nw.Expr]:  # fmt: skip
+    ) -> dict[str, nw.Expr]:
         """Return the votes, scores, labels and probabilities of the models in a frame."""
         settled, said, types = self.settled, dict[str, nw.Expr](), frame.collect_schema()
         for i, model in enumerate(settled.columns.models if votes else ()):
@@ -261,9 +276,14 @@ class JointCounts(patterns.WeightedCounts):
 
     @classmethod
     def from_rows(
-        cls, models: tuple[str, ...], truth: Bools, votes: Bools, scores: Floats | None, n: Counts,
+        cls,
+        models: tuple[str, ...],
+        truth: Bools,
+        votes: Bools,
+        scores: Floats | None,
+        n: Counts,
         unit: float = 1,
-    ) -> JointCounts:  # fmt: skip
+    ) -> JointCounts:
         """Merge equal rows, and sort them."""
         places = patterns.order_by_name(models)
         keys: list[Any] = [truth, *(votes[:, i] for i in places)]
@@ -316,9 +336,13 @@ def joint_counts(kept: EvaluatedRows) -> JointCounts:
 
 
 def list_exclusive(
-    kept: EvaluatedRows, kinds: Sequence[str], *, target: Target, rule: str,
+    kept: EvaluatedRows,
+    kinds: Sequence[str],
+    *,
+    target: Target,
+    rule: str,
     groups: Mapping[str, tuple[str, ...]],
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     """List the target rows that only one model detects (`found`) or misses (`missed`).
 
     A row names model, list and file, and its id or row. Missed: while every other model (rule

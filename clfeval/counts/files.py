@@ -58,15 +58,23 @@ def _describe(counted: Any) -> dict[str, Any]:
     columns = counted.kept.settled.columns
     kinds = {model.name: "label" if model.kind == "label" else "score" for model in counted.models}
     return {
-        "schema": SCHEMA, "positive": counted.positive, "classes": list(counted.classes),
+        "schema": SCHEMA,
+        "positive": counted.positive,
+        "classes": list(counted.classes),
         "models": [{"name": name, "kind": kind} for name, kind in kinds.items()],
-        "thresholds": dict(counted.thresholds), "uncut": dict(counted.uncut),
-        "facets": [list(names) for names in columns.facets], "by": list(counted.roles.by),
+        "thresholds": dict(counted.thresholds),
+        "uncut": dict(counted.uncut),
+        "facets": [list(names) for names in columns.facets],
+        "by": list(counted.roles.by),
         "edges": {name: list(edges) for name, edges in columns.edges.items()},
-        "missing": counted.roles.missing, "threshold": [*counted.roles.threshold.items()],
-        "scores": read_files.format_bits(counted.bits), "rows": counted.patterns.n.sum().item(),
-        "dropped": sum(file.dropped for file in counted.files), "joint": {}, "min_cell": 0,
-    }  # fmt: skip
+        "missing": counted.roles.missing,
+        "threshold": [*counted.roles.threshold.items()],
+        "scores": read_files.format_bits(counted.bits),
+        "rows": counted.patterns.n.sum().item(),
+        "dropped": sum(file.dropped for file in counted.files),
+        "joint": {},
+        "min_cell": 0,
+    }
 
 
 def _pattern_frame(counted: Any, by: Sequence[str]) -> pl.DataFrame:
@@ -91,8 +99,15 @@ def _score_frame(counted: Any, i: int, by: Sequence[str]) -> pl.DataFrame:
     if counted.bits is None:
         table = collect(rows.group_by("t", f"s{i}", *by).agg(rows_of), f"scores of {model}")
         scores = table[f"s{i}"].to_numpy()
-        return _frame(read_files.SCORES, table, by, model=model,
-                      key=read_files.exact_keys(scores), lo=scores, hi=scores)  # fmt: skip
+        return _frame(
+            read_files.SCORES,
+            table,
+            by,
+            model=model,
+            key=read_files.exact_keys(scores),
+            lo=scores,
+            hi=scores,
+        )
     low, high = counted.ranges.get(model, (-np.inf, np.inf))
     # half: decimals of single precision are a little different
     least = -np.inf if counted.models[i].shares else min(low, 1 - high) / 2
@@ -128,11 +143,22 @@ def has_many_scores(counted: Any) -> bool:
 
 def _frame(block: str, table: Any, by: Sequence[str], **more: Any) -> pl.DataFrame:
     """Return counts with the columns of every counts file; more: texts, or columns."""
-    kinds: Any = {"block": pl.String, **dict.fromkeys(by, pl.String), "model": pl.String,
-             "truth": pl.Boolean, "pattern": pl.String, "key": pl.Int64, "n": pl.Int64,
-             "m1": pl.Int64, "m2": pl.Int64, "lo": pl.Float64, "hi": pl.Float64}  # fmt: skip
-    more |= {name: [None if is_missing(v) else as_text(v) for v in table[name].to_list()]
-             for name in by}  # fmt: skip
+    kinds: Any = {
+        "block": pl.String,
+        **dict.fromkeys(by, pl.String),
+        "model": pl.String,
+        "truth": pl.Boolean,
+        "pattern": pl.String,
+        "key": pl.Int64,
+        "n": pl.Int64,
+        "m1": pl.Int64,
+        "m2": pl.Int64,
+        "lo": pl.Float64,
+        "hi": pl.Float64,
+    }
+    more |= {
+        name: [None if is_missing(v) else as_text(v) for v in table[name].to_list()] for name in by
+    }
     more |= {"block": block, "n": table["w"].to_numpy().astype(np.int64)}
     if "t" in table.columns:
         more["truth"] = table["t"].to_numpy().astype(bool)

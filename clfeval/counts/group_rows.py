@@ -98,14 +98,23 @@ class RawPatterns:
                 if least:
                     ranges[model.name] = (min(least), max(most))
         return cls(
-            truth=column("t"), by=tuple(column(f"b{i}") for i in range(len(what.by))),
+            truth=column("t"),
+            by=tuple(column(f"b{i}") for i in range(len(what.by))),
             votes=tuple(column(f"v{i}") for i in range(len(what.models))),
-            rows=rows, n=n, bad_weights=total("x"), wrong=total(WRONG),
-            ranges=ranges, off=off, ties=ties, text_bytes=total(TEXT_BYTES), no_tail=total(NO_TAIL),
+            rows=rows,
+            n=n,
+            bad_weights=total("x"),
+            wrong=total(WRONG),
+            ranges=ranges,
+            off=off,
+            ties=ties,
+            text_bytes=total(TEXT_BYTES),
+            no_tail=total(NO_TAIL),
             origin=np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
             clusters=None if what.cluster is None else column("c"),
-            squares=np.array(column("q"), np.float64) if settled.weighed else None, mode=mode,
-        )  # fmt: skip
+            squares=np.array(column("q"), np.float64) if settled.weighed else None,
+            mode=mode,
+        )
 
 
 def group_rows(settled: CountSettings) -> RawPatterns:

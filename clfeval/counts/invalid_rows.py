@@ -131,9 +131,14 @@ def _quoted_value(problem: Problem) -> str:
 
 
 def refuse_invalid_rows(
-    settled: CountSettings, classes: Iterable[str], unknown: Mapping[str, Collection[str]], *,
-    wrong: bool = False, weights: bool = False, lost: bool = False,
-) -> None:  # fmt: skip
+    settled: CountSettings,
+    classes: Iterable[str],
+    unknown: Mapping[str, Collection[str]],
+    *,
+    wrong: bool = False,
+    weights: bool = False,
+    lost: bool = False,
+) -> None:
     """Raise DataError with the invalid rows of all files, if any; lost: clusters are missing."""
     classes = [*classes]
     known = sorted(known_labels(classes, settled.roles), key=natural_sort_key)
@@ -165,10 +170,13 @@ def refuse_rows_without_run(settled: CountSettings) -> None:
 
 
 def check_ids(
-    files: Sequence[TableFile], column: str, null_values: Sequence[str],
+    files: Sequence[TableFile],
+    column: str,
+    null_values: Sequence[str],
     peek: ColumnPeek | None = None,
-    run: str | None = None, hints: Mapping[str, str] = HINTS,
-) -> None:  # fmt: skip
+    run: str | None = None,
+    hints: Mapping[str, str] = HINTS,
+) -> None:
     """Raise if an id occurs in more than one row of the files, or of one run."""
     if all_distinct(files, column, null_values, peek.texts if peek else ()):
         return
@@ -186,16 +194,21 @@ def check_ids(
 def refuse_same_rows(files: Sequence[TableFile], column: str, frame: pl.LazyFrame) -> None:
     """Raise if most ids occur in several files, once in each: files of different models."""
     each = frame.group_by(column).agg(pl.len().alias("rows"), pl.col(FILE).n_unique().alias("in"))
-    once, share = each.select(
-        (pl.col("rows") == pl.col("in")).all(), (pl.col("in") > 1).mean().alias("share")
-    ).collect().row(0)  # fmt: skip
+    once, share = (
+        each.select(
+            (pl.col("rows") == pl.col("in")).all(), (pl.col("in") > 1).mean().alias("share")
+        )
+        .collect()
+        .row(0)
+    )
     if once and share >= MOST_SHARED:
         what = f"{100 * share:.3g}% of the ids occur in more than one file"
         join = format_option("--join", column)
         hint = f"if the files have predictions for the same rows, add {join}; "
         hint += "if they are runs of one model, add --run COLUMN (phidelta, report)"
-        raise DataError.new(what, "duplicate-id", files[1].name, None, column, hint=hint,
-                           fixes={"join": column})  # fmt: skip
+        raise DataError.new(
+            what, "duplicate-id", files[1].name, None, column, hint=hint, fixes={"join": column}
+        )
 
 
 MOST_SHARED = 0.5  # of the ids
@@ -228,8 +241,10 @@ class PatternCheck:
     def evaluated_slices(self, settled: CountSettings) -> tuple[Ints, dict[str, Ints]]:
         """Return the indices of the evaluated patterns, and those of each slice among them."""
         kept, columns = np.flatnonzero(~self.missing), settled.columns
-        by = {name: [values[i] for i in kept.tolist()]
-              for name, values in zip(columns.by, self.grouped.by, strict=True)}  # fmt: skip
+        by = {
+            name: [values[i] for i in kept.tolist()]
+            for name, values in zip(columns.by, self.grouped.by, strict=True)
+        }
         return kept, slice_rows(columns.facets, by)
 
 

@@ -59,10 +59,14 @@ def hide_small_cells(
     first = found.filter(model=about["models"][0]["name"])
     ends = {name: found.filter(model=name) for name in about["uncut"]}
     about = {
-        **about, "rows": first["n"].sum(), "min_cell": least, "scores": RUNS,
-        "joint": {}, "dropped": about["dropped"] if about["dropped"] >= least else 0,
+        **about,
+        "rows": first["n"].sum(),
+        "min_cell": least,
+        "scores": RUNS,
+        "joint": {},
+        "dropped": about["dropped"] if about["dropped"] >= least else 0,
         "uncut": {name: [one["lo"].min(), one["hi"].max()] for name, one in ends.items()},
-    }  # fmt: skip
+    }
     return found, {**about, "parts": digests(found, about)}
 
 
@@ -94,8 +98,13 @@ def _runs(rows: pl.DataFrame, cut: float, least: int) -> dict[str, Any]:
     n = np.add.reduceat(n, starts, axis=1)
     side, run = np.nonzero(n)
     ends = edges[start[starts]][run], below[stop[last]][run]
-    return {"truth": side == 0, "key": exact_keys(ends[0]), "n": n[side, run],
-            "lo": ends[0], "hi": ends[1]}  # fmt: skip
+    return {
+        "truth": side == 0,
+        "key": exact_keys(ends[0]),
+        "n": n[side, run],
+        "lo": ends[0],
+        "hi": ends[1],
+    }
 
 
 def _run_starts(n: Counts, middle: int, least: int) -> Iterator[int]:

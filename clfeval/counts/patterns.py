@@ -150,9 +150,15 @@ class PatternCounts(WeightedCounts):
 
     @classmethod
     def from_votes(
-        cls, models: Sequence[str], truth: Bools, votes: Bools, n: Counts, unit: float = 1, *,
+        cls,
+        models: Sequence[str],
+        truth: Bools,
+        votes: Bools,
+        n: Counts,
+        unit: float = 1,
+        *,
         owners: clusters_and_weights.Owners | None = None,
-    ) -> PatternCounts:  # fmt: skip
+    ) -> PatternCounts:
         """Merge equal patterns, drop those of count 0 and sort; owners: as in `clusters`."""
         packed = np.packbits(np.column_stack([truth, votes]), axis=1)
         first, total, clusters = clusters_and_weights.merge_equal_rows([*packed.T], n, owners)
@@ -213,9 +219,14 @@ class PatternCounts(WeightedCounts):
             place[np.argsort(~wanted, kind="stable")] = np.arange(len(self.n))
             clusters = self.clusters.renumber(place)
         return TargetCounts(
-            self.models, found[wanted], self.n[wanted], found[~wanted], self.n[~wanted],
-            self.unit, clusters,
-        )  # fmt: skip
+            self.models,
+            found[wanted],
+            self.n[wanted],
+            found[~wanted],
+            self.n[~wanted],
+            self.unit,
+            clusters,
+        )
 
 
 def order_by_name(models: Sequence[str]) -> list[int]:

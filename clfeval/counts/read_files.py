@@ -86,8 +86,9 @@ def read_counts(
         stems = [file.display_name.removesuffix(SUFFIX) for file in opened.files]
         if len({*stems}) < len(stems):  # in folders
             stems = [file.name.removesuffix(SUFFIX) for file in opened.files]
-        parts = [part.with_columns(b0=pl.lit(stem))
-                 for part, stem in zip(parts, stems, strict=True)]  # fmt: skip
+        parts = [
+            part.with_columns(b0=pl.lit(stem)) for part, stem in zip(parts, stems, strict=True)
+        ]
         table, _ = _merge(parts, names, abouts, roles.scores)
     texts = dict(zip(columns.by, names, strict=True))
     _check_sums(table, about, opened.files[0].name)
@@ -107,22 +108,33 @@ def read_counts(
         )
     scores = scores_by_model(table, columns.models, columns.facets, texts)
     tasks = start_fingerprints(opened.files)
-    files = tuple(input_file(file, task, one["rows"], one["dropped"])
-                  for file, task, one in zip(opened.files, tasks, abouts, strict=True))  # fmt: skip
+    files = tuple(
+        input_file(file, task, one["rows"], one["dropped"])
+        for file, task, one in zip(opened.files, tasks, abouts, strict=True)
+    )
     thresholds = {name: np.inf if cut is None else cut for name, cut in about["thresholds"].items()}
     seen = {name: ColumnPeek(frozenset(about["classes"])) for name in (columns.truth, *models)}
-    settled = CountSettings(columns, about["positive"], thresholds, roles, opened.layout,
-                            opened.files, tasks, seen)  # fmt: skip
+    settled = CountSettings(
+        columns, about["positive"], thresholds, roles, opened.layout, opened.files, tasks, seen
+    )
     rows = sum(file.rows for file in files)
     kept = StoredRows(settled, "plain", (), ((),) * len(models), True, rows)
     return {
-        "slices": by_slice, "files": files, "positive": about["positive"],
-        "classes": tuple(about["classes"]), "order": tuple(about["classes"]),
-        "models": columns.models, "thresholds": about["thresholds"], "ties": {}, "blank_rows": 0,
-        "reread": (), "roles": roles, "kept": kept,
+        "slices": by_slice,
+        "files": files,
+        "positive": about["positive"],
+        "classes": tuple(about["classes"]),
+        "order": tuple(about["classes"]),
+        "models": columns.models,
+        "thresholds": about["thresholds"],
+        "ties": {},
+        "blank_rows": 0,
+        "reread": (),
+        "roles": roles,
+        "kept": kept,
         "uncut": {name: tuple(ends) for name, ends in about["uncut"].items()},
         "stored": StoredCounts(scores, table, about, usable, unknown),
-    }  # fmt: skip
+    }
 
 
 def counts_digest(table: pl.DataFrame, about: Mapping[str, Any]) -> str:
@@ -220,18 +232,24 @@ def _label_totals(
     cuts |= {name: cut for name, cut in about["thresholds"].items() if cut is not None}
     cut = pl.col("model").replace_strict(cuts, return_dtype=pl.Float64)
     above, split = (
-        {(model, truth): n for model, truth, n in
-         runs.filter(*some).group_by("model", "truth").agg(pl.col("n").sum()).rows()}
+        {
+            (model, truth): n
+            for model, truth, n in runs.filter(*some)
+            .group_by("model", "truth")
+            .agg(pl.col("n").sum())
+            .rows()
+        }
         for some in ((pl.col("lo") >= cut,), (pl.col("lo") < cut, pl.col("hi") >= cut))
-    )  # fmt: skip
+    )
     rows = list[tuple[str, bool, int]]()
     total = runs.filter(model=about["models"][0]["name"]).group_by("truth").agg(pl.col("n").sum())
     for truth, n in total.rows():
         mine = [above.get((model, truth), 0) for model in cuts]
         for low, high in pairwise(sorted({0, *mine, n})):
             rows.append(("".join("01"[low < one] for one in mine), truth, high - low))
-    hidden = {model: (split.get((model, True), 0), split.get((model, False), 0))
-              for model, _ in split}  # fmt: skip
+    hidden = {
+        model: (split.get((model, True), 0), split.get((model, False), 0)) for model, _ in split
+    }
     return pl.DataFrame(rows, ["pattern", "truth", "n"], orient="row"), hidden
 
 
@@ -248,8 +266,9 @@ def scores_by_model(
     """Return the scores, or buckets, of each model with scores, by its place among all."""
     return {
         i: score_counts_by_slice(table.filter(block=SCORES, model=model.name), facets, texts)
-        for i, model in enumerate(models) if model.kind != "label"
-    }  # fmt: skip
+        for i, model in enumerate(models)
+        if model.kind != "label"
+    }
 
 
 def score_counts_by_slice(

@@ -43,9 +43,13 @@ class DistinctRows:
 
     @classmethod
     def from_columns(
-        cls, columns: Sequence[Floats | Ints | Bools], weights: Counts | None,
-        owners: Ints | None, *, weighed: bool,
-    ) -> DistinctRows:  # fmt: skip
+        cls,
+        columns: Sequence[Floats | Ints | Bools],
+        weights: Counts | None,
+        owners: Ints | None,
+        *,
+        weighed: bool,
+    ) -> DistinctRows:
         """Count equal rows of columns (n,); weighed: weights are sampling weights, not counts."""
         n = np.ones(len(columns[0]), np.int64) if weights is None else weights
         owned = owners is not None or weighed
@@ -285,10 +289,14 @@ def list_changes(
             some = [row for row in changes if row[1] is right][:most]
             for file, _, truth, name, before, after in some:
                 yield {
-                    "model": model, "reference": reference, "file": file,
+                    "model": model,
+                    "reference": reference,
+                    "file": file,
                     key: int(name) if key == "row" else as_text(name) or "",
-                    "truth": truth, "before": before, "after": after,
-                }  # fmt: skip
+                    "truth": truth,
+                    "before": before,
+                    "after": after,
+                }
 
 
 _Change = tuple[str, bool, str, str, str, str]  # file, newly right, truth, key, before, after
@@ -335,6 +343,10 @@ def _other_classes(counted: PredictionCounts, i: int, j: int) -> Iterator[_Chang
         differ = (after != before) & ((after == truth) | (before == truth))
         for at in differ.nonzero()[0].tolist():
             yield (
-                file.display_name, bool(after[at] == truth[at]), names[truth[at]], keys[at],
-                names[before[at]], names[after[at]],
-            )  # fmt: skip
+                file.display_name,
+                bool(after[at] == truth[at]),
+                names[truth[at]],
+                keys[at],
+                names[before[at]],
+                names[after[at]],
+            )

@@ -272,9 +272,13 @@ class ScoreCounts(WeightedCounts):
 
     @classmethod
     def from_scores(
-        cls, scores: Floats, positives: Counts, negatives: Counts, unit: float = 1,
+        cls,
+        scores: Floats,
+        positives: Counts,
+        negatives: Counts,
+        unit: float = 1,
         buckets: Buckets | None = None,
-    ) -> ScoreCounts:  # fmt: skip
+    ) -> ScoreCounts:
         """Merge equal scores, and sort them."""
         if (scores[1:] < scores[:-1]).any():
             order = np.argsort(scores, kind="stable")

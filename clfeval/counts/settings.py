@@ -270,8 +270,11 @@ def resolve_settings(opened: Predictions) -> CountSettings:
     # scores that are integers may be classes that truth lacks in its first rows
     scored = [one for one in columns.models if one.kind == "score" and not roles.kind]
     texts = {one.name: settled.texts(one) for one in scored}
-    unsure = {name: some for name, some in texts.items()
-              if all(is_score(text) and float(text) % 1 == 0 for text in some)}  # fmt: skip
+    unsure = {
+        name: some
+        for name, some in texts.items()
+        if all(is_score(text) and float(text) % 1 == 0 for text in some)
+    }
     if positive and not (unsure or _strange_values(settled, tuple(found))):
         return settled
     reading = columns.readings("plain")[columns.truth]

@@ -123,19 +123,24 @@ class Document:
     def head(self) -> dict[str, Any]:
         """Return everything of the document before its tables, in its order."""
         return {
-            "schema": SCHEMA, "command": self.command, "version": self.version,
-            "signature": self.signature, "answer": [asdict(sentence) for sentence in self.answer],
+            "schema": SCHEMA,
+            "command": self.command,
+            "version": self.version,
+            "signature": self.signature,
+            "answer": [asdict(sentence) for sentence in self.answer],
             "inputs": [asdict(item) for item in self.inputs],
             **({} if self.truth is None else {"truth": self.truth}),
-            "parameters": dict(self.parameters), "summary": dict(self.summary),
-        }  # fmt: skip
+            "parameters": dict(self.parameters),
+            "summary": dict(self.summary),
+        }
 
     def tail(self) -> dict[str, Any]:
         """Return everything of the document after its tables, in its order."""
         return {
-            "gates": [asdict(gate) for gate in self.gates], "passed": self.passed,
+            "gates": [asdict(gate) for gate in self.gates],
+            "passed": self.passed,
             "warnings": [asdict(warning) for warning in self.warnings],
-        }  # fmt: skip
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole document as plain dictionaries, lists, numbers and text."""
@@ -295,13 +300,33 @@ Bounds = str | Sequence[str] | Mapping[str, float | str | Sequence[float | str]]
 Severity = Literal["fail", "warn"]
 GateState = Literal["met", "missed", "undefined", "warned", "skipped"]
 # part of a measure that is limited: confidence limit, change, gap or extremes between slices
-Part = Literal["value", "low", "high", "change", "change.low", "change.high",
-               "gap", "gap.low", "gap.high",
-               "extremes", "extremes.low", "extremes.high"]  # fmt: skip
+Part = Literal[
+    "value",
+    "low",
+    "high",
+    "change",
+    "change.low",
+    "change.high",
+    "gap",
+    "gap.low",
+    "gap.high",
+    "extremes",
+    "extremes.low",
+    "extremes.high",
+]
 PARTS: tuple[Part, ...] = (
-    "change.low", "change.high", "change", "gap.low", "gap.high", "gap",
-    "extremes.low", "extremes.high", "extremes", "low", "high",
-)  # fmt: skip
+    "change.low",
+    "change.high",
+    "change",
+    "gap.low",
+    "gap.high",
+    "gap",
+    "extremes.low",
+    "extremes.high",
+    "extremes",
+    "low",
+    "high",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,5 +70,15 @@ def random_effects(values: Floats, errors: Floats, *, level: float) -> Heterogen
     half, new = t * square**0.5, t_new * (tau2 + square) ** 0.5
     q = weighted(0.0)[2]
     i2 = max(0.0, (q - k + 1) / q) if q else nan
-    return Heterogeneity(k, mean, mean - half, mean + half, mean - new, mean + new, tau2, q,
-                         chi_square_tail(k - 1, q), i2)  # fmt: skip
+    return Heterogeneity(
+        k,
+        mean,
+        mean - half,
+        mean + half,
+        mean - new,
+        mean + new,
+        tau2,
+        q,
+        chi_square_tail(k - 1, q),
+        i2,
+    )

@@ -303,9 +303,14 @@ def _statistics(r: Floats, along: Floats, v: Floats, spread: float, first: Ints)
 
 
 def _simulated_statistics(
-    p: Floats, x: Floats, rows: Counts, spread: float, cells: Ints, first: Ints,
+    p: Floats,
+    x: Floats,
+    rows: Counts,
+    spread: float,
+    cells: Ints,
+    first: Ints,
     rng: np.random.Generator,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Return both test statistics of simulated calibrated samples, (2, draws).
 
     cells: where each cell begins. The variation of z within cells is one normal number per draw.

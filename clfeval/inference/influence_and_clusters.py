@@ -95,9 +95,12 @@ class CovarianceEstimate:
 
 
 def influence_covariance(
-    f: ArrayLike | Influence, n: Any, *, fewest: float = np.inf,
+    f: ArrayLike | Influence,
+    n: Any,
+    *,
+    fewest: float = np.inf,
     clusters: SamplingUnits | None = None,
-) -> CovarianceEstimate:  # fmt: skip
+) -> CovarianceEstimate:
     """Return the covariances of k measures from influence values of m kinds of rows.
 
     rows: V = M / (M - 1) sum n f f' / M², M = sum n weights: V = g / (g - 1) sum q f f' / M², q the
@@ -165,9 +168,15 @@ def mean_covariance(squares: Floats, total: float, parts: float) -> Floats:
 
 
 def confidence_limits(
-    value: ArrayLike, error: ArrayLike, *, scale: Literal["identity", "logit", "fisher", "log"],
-    low: float, high: float, level: float, df: ArrayLike | None = None,
-) -> tuple[Floats, Floats]:  # fmt: skip
+    value: ArrayLike,
+    error: ArrayLike,
+    *,
+    scale: Literal["identity", "logit", "fisher", "log"],
+    low: float,
+    high: float,
+    level: float,
+    df: ArrayLike | None = None,
+) -> tuple[Floats, Floats]:
     """Return confidence limits of measures, symmetric on a transformed scale.
 
     g(value) -+ q error g'(value), back from g: g(x) = x, or ln x (log; ln of high - x where low is
@@ -206,9 +215,14 @@ def confidence_limits(
 
 
 def measure_difference(
-    value1: ArrayLike, low1: ArrayLike, high1: ArrayLike, value2: ArrayLike, low2: ArrayLike,
-    high2: ArrayLike, rho: ArrayLike,
-) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    value1: ArrayLike,
+    low1: ArrayLike,
+    high1: ArrayLike,
+    value2: ArrayLike,
+    low2: ArrayLike,
+    high2: ArrayLike,
+    rho: ArrayLike,
+) -> tuple[Floats, Floats, Floats]:
     """Return the difference of two estimates of correlation rho and its interval.
 
     value = f1 - f2, with d, e the distances of each estimate to its lower and upper limit
@@ -255,9 +269,14 @@ _ROUNDING = 1e-9  # of numbers of clusters: what rounding leaves
 
 
 def design_effect(
-    k: ArrayLike, n: ArrayLike, kk: ArrayLike, kn: ArrayLike, nn: ArrayLike,
-    cautious: bool = True, heavy: ArrayLike = 0.0,
-) -> tuple[Floats, Floats]:  # fmt: skip
+    k: ArrayLike,
+    n: ArrayLike,
+    kk: ArrayLike,
+    kn: ArrayLike,
+    nn: ArrayLike,
+    cautious: bool = True,
+    heavy: ArrayLike = 0.0,
+) -> tuple[Floats, Floats]:
     """Return the design effect of a share k / n and the effective number of clusters g.
 
     g = n² / nn   variance = g / (g-1) (kk - 2 p kn + p² nn) / n²   effect = variance n / (p (1-p))
@@ -310,9 +329,8 @@ def sum_variance_factor(variances: ArrayLike, covariances: ArrayLike) -> Floats:
 
 
 def joint_shares(
-    sums: ArrayLike, totals: ArrayLike, parts: ArrayLike, wholes: ArrayLike,
-    heavy: ArrayLike = 0.0,
-) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    sums: ArrayLike, totals: ArrayLike, parts: ArrayLike, wholes: ArrayLike, heavy: ArrayLike = 0.0
+) -> tuple[Floats, Floats, Floats]:
     """Return design effects and g (j, m), covariances (j, j, m) of shares k / n of the same rows.
 
     k = part . x   n = whole . x   r = (part - (k/n) whole) . x_c   h = g / (g-1)

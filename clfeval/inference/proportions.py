@@ -280,9 +280,12 @@ def bootstrap_share(k: ArrayLike, n: ArrayLike, *, level: float) -> tuple[Floats
 
 # the methods of --interval for shares of rows
 SHARE_LIMITS: Mapping[str, Callable[..., tuple[Floats, Floats]]] = {
-    "exact": clopper_pearson, "wilson": wilson, "jeffreys": jeffreys,
-    "agresti-coull": agresti_coull, "bootstrap": bootstrap_share,
-}  # fmt: skip
+    "exact": clopper_pearson,
+    "wilson": wilson,
+    "jeffreys": jeffreys,
+    "agresti-coull": agresti_coull,
+    "bootstrap": bootstrap_share,
+}
 NAMED_SHARES = ("wilson", "jeffreys", "agresti-coull")
 
 

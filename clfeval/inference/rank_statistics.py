@@ -89,17 +89,25 @@ def delong_auc(positives: ArrayLike, negatives: ArrayLike, *, level: float) -> A
         )
     value = won / (won + lost)
     spread = (
-        (_squared_deviations(pos, below, value, 2 * others),
-         _squared_deviations(neg, above, value, 2 * rows))
-        if min(rows, others) > 1 else (math.nan, math.nan)
-    )  # fmt: skip
+        (
+            _squared_deviations(pos, below, value, 2 * others),
+            _squared_deviations(neg, above, value, 2 * rows),
+        )
+        if min(rows, others) > 1
+        else (math.nan, math.nan)
+    )
     return auc_interval(won, lost, (rows, others), spread, tied=len(pos) == 1, level=level)
 
 
 def auc_interval(
-    won: float, lost: float, classes: tuple[int, int], spread: tuple[float, float], *, tied: bool,
+    won: float,
+    lost: float,
+    classes: tuple[int, int],
+    spread: tuple[float, float],
+    *,
+    tied: bool,
     level: float,
-) -> AucInterval:  # fmt: skip
+) -> AucInterval:
     """Return the AUC and interval of `delong_auc` from sums over the rows.
 
     won, lost: twice the pairs in order and those out of it, ties once in either; classes: P and N;
@@ -160,9 +168,13 @@ def auc_score_limits(
 
 
 def clustered_auc(
-    positives: ArrayLike, negatives: ArrayLike, clusters: SamplingUnits, *, level: float,
+    positives: ArrayLike,
+    negatives: ArrayLike,
+    clusters: SamplingUnits,
+    *,
+    level: float,
     alone: bool = False,
-) -> AucInterval:  # fmt: skip
+) -> AucInterval:
     """Return the AUC of `delong_auc` with a confidence interval for clustered rows.
 
     The share of negatives below a positive, less the area A, is summed over the positives of each
@@ -204,8 +216,10 @@ def clustered_auc(
     parts = [h[0] * float(products[0, 0]), h[1] * float(products[1, 1])]
     both = math.sqrt(h[0] * h[1]) * float(products[0, 1])
     shared = float(sum_variance_factor((parts[0], parts[1]), (both,)))
-    least = [_squared_deviations(pos, below.__getitem__, plain.value) / (p - 1) / p,
-             _squared_deviations(neg, above.__getitem__, plain.value) / (n - 1) / n]  # fmt: skip
+    least = [
+        _squared_deviations(pos, below.__getitem__, plain.value) / (p - 1) / p,
+        _squared_deviations(neg, above.__getitem__, plain.value) / (n - 1) / n,
+    ]
     parts = [max(one, other) for one, other in zip(parts, least, strict=True)]
     whole, rest = sum(parts), 1 - plain.value
     df = whole**2 / sum(part**2 / (one - 1) for part, one in zip(parts, g, strict=True))

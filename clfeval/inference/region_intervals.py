@@ -39,9 +39,13 @@ def concatenate_functions(
 
 
 def range_over_sample(
-    measure: OfShares, *counts: ArrayLike, level: float, kink: OfProportions | None = None,
-    kinked: Bools | bool = True, share: tuple[ArrayLike, ArrayLike] | None = None,
-) -> tuple[Floats, Floats]:  # fmt: skip
+    measure: OfShares,
+    *counts: ArrayLike,
+    level: float,
+    kink: OfProportions | None = None,
+    kinked: Bools | bool = True,
+    share: tuple[ArrayLike, ArrayLike] | None = None,
+) -> tuple[Floats, Floats]:
     """Return the range of measure(p1, p2, p) where z1(p1)² + z2(p2)² + z0(p)² <= z².
 
     z1, z2: of k1/n1 and k2/n2 as in `range_over_region`; z0(p) = (n1/M - p) / sqrt(p (1-p) / M)
@@ -176,9 +180,12 @@ _RELATIVE_TOLERANCE = 1e-9  # relative
 
 
 def range_over_region(
-    measure: OfProportions, *counts: ArrayLike, level: float, kink: OfProportions | None = None,
+    measure: OfProportions,
+    *counts: ArrayLike,
+    level: float,
+    kink: OfProportions | None = None,
     kinked: Bools | bool = True,
-) -> tuple[Floats, Floats]:  # fmt: skip
+) -> tuple[Floats, Floats]:
     """Return the least and the greatest measure(p1, p2) where z1(p1)² + z2(p2)² <= z².
 
     z_i(p) = (k_i/n_i - p) / sqrt(p (1-p) / n_i), z the two-sided normal quantile of the level: one

@@ -65,9 +65,14 @@ def random_stream(seed: int, name: str) -> np.random.Generator:
 
 
 def resampled_rates(
-    tp: float, positives: float, fp: float, negatives: float, *, resamples: int,
+    tp: float,
+    positives: float,
+    fp: float,
+    negatives: float,
+    *,
+    resamples: int,
     rng: np.random.Generator,
-) -> tuple[Floats, Floats]:  # fmt: skip
+) -> tuple[Floats, Floats]:
     """Return the true and false positive rates of resampled positives and resampled negatives.
 
     Each class is resampled separately: Binomial(P, TP / P) and Binomial(N, FP / N).
@@ -275,9 +280,15 @@ def dirichlet_counts(
 
 
 def weighted_difference(
-    a: ArrayLike, first: ArrayLike, b: ArrayLike, second: ArrayLike, rows: ArrayLike, *,
-    level: float, z: float | Floats | None = None,
-) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    a: ArrayLike,
+    first: ArrayLike,
+    b: ArrayLike,
+    second: ArrayLike,
+    rows: ArrayLike,
+    *,
+    level: float,
+    z: float | Floats | None = None,
+) -> tuple[Floats, Floats, Floats]:
     """Return a p - b q and its interval, p and q the shares of rows of two kinds.
 
     By square-and-add of the score limits of a p and b q, which are correlated as counts of one

@@ -25,32 +25,72 @@ _MARS = "Restrepo et al. 2022, F1000Research 11:391 v2"
 
 # measures of sets of models: of two counts of rows, numerator and denominator of the formula
 _COVERAGE = (
-    Measure("shine_through", "ShineThrough", divide, "patterns", ("nothing_found",), "share",
-            "target rows that only S detects / target rows that any model detects", _MARS),
-    Measure("occlusion", "Occlusion", divide, "patterns", ("nothing_found", "no_other_model"),
-            "share",
-            "target rows that S misses and all (rule any: some) other models detect / target rows"
-            " that any model detects", _MARS, best="min"),
-    Measure("yield", "yield", divide, "patterns", ("zero_margin",), "share",
-            "detected / flagged rows", _MARS),
-)  # fmt: skip
+    Measure(
+        "shine_through",
+        "ShineThrough",
+        divide,
+        "patterns",
+        ("nothing_found",),
+        "share",
+        "target rows that only S detects / target rows that any model detects",
+        _MARS,
+    ),
+    Measure(
+        "occlusion",
+        "Occlusion",
+        divide,
+        "patterns",
+        ("nothing_found", "no_other_model"),
+        "share",
+        "target rows that S misses and all (rule any: some) other models detect / target rows"
+        " that any model detects",
+        _MARS,
+        best="min",
+    ),
+    Measure(
+        "yield",
+        "yield",
+        divide,
+        "patterns",
+        ("zero_margin",),
+        "share",
+        "detected / flagged rows",
+        _MARS,
+    ),
+)
 
 _OF_CLASSES = {
-    **multiclass_table.OF_TABLES, **multiclass_table.AVERAGED, **multiclass_scores.OF_PROBABILITIES,
+    **multiclass_table.OF_TABLES,
+    **multiclass_table.AVERAGED,
+    **multiclass_scores.OF_PROBABILITIES,
     **multiclass_scores.OF_TOP,
-}  # fmt: skip
+}
 
 CATALOG: Mapping[str, Measure] = {
     measure.id: replace(measure, classes=_OF_CLASSES.get(measure.id, measure.classes))
     for measure in (
-        *confusion.MEASURES, *odds.RATIOS, *confusion.INFORMATION, *odds.ODDS, *odds.UNBIASED,
-        *confusion.INFORMATION_UNBIASED, *odds.TUNED, *confusion.MARGINS, *calibration.SELECTIVE,
-        *odds.PLANE, *ranking.RANKING, *probability.PROBABILITIES, *probability.DECOMPOSITION,
-        *calibration.CALIBRATION, *odds.DECISIONS, *multiclass_table.TABLES,
-        *multiclass_scores.OF_MANY, *_COVERAGE, *composite_scores.AREA_MEASURES,
+        *confusion.MEASURES,
+        *odds.RATIOS,
+        *confusion.INFORMATION,
+        *odds.ODDS,
+        *odds.UNBIASED,
+        *confusion.INFORMATION_UNBIASED,
+        *odds.TUNED,
+        *confusion.MARGINS,
+        *calibration.SELECTIVE,
+        *odds.PLANE,
+        *ranking.RANKING,
+        *probability.PROBABILITIES,
+        *probability.DECOMPOSITION,
+        *calibration.CALIBRATION,
+        *odds.DECISIONS,
+        *multiclass_table.TABLES,
+        *multiclass_scores.OF_MANY,
+        *_COVERAGE,
+        *composite_scores.AREA_MEASURES,
         *composite_scores.MEASURES,
     )
-}  # fmt: skip
+}
 
 _AT_CUT = r"([^@:]+)(?:@|:t(?:hreshold)?=)(0?\.\d+)"
 _CAMEL = r"(?<=[a-z0-9])(?=[A-Z][a-z])"
@@ -148,23 +188,37 @@ _LOWER_IS_BETTER = (
 # are accuracy are so for rows with one class each
 _FORMULAS = (
     {"ROC AUC": "roc_auc", "2 ROC AUC - 1": "gini"},
-    {"accuracy": "accuracy tar recall_weighted recall_micro precision_micro f1_micro",
-     "1 - accuracy": "error_rate", "2 accuracy - 1": "delta_b", "accuracy / (1 - accuracy)": "tor"},
+    {
+        "accuracy": "accuracy tar recall_weighted recall_micro precision_micro f1_micro",
+        "1 - accuracy": "error_rate",
+        "2 accuracy - 1": "delta_b",
+        "accuracy / (1 - accuracy)": "tor",
+    },
     {"sensitivity": "sensitivity recall", "1 - sensitivity": "fnr"},
     {"specificity": "specificity", "1 - specificity": "fpr"},
-    {"precision": "precision ppv", "1 - precision": "fdr",
-     "precision / (1 - precision)": "ppv_odds"},
+    {
+        "precision": "precision ppv",
+        "1 - precision": "fdr",
+        "precision / (1 - precision)": "ppv_odds",
+    },
     {"NPV": "npv", "1 - NPV": "for", "NPV / (1 - NPV)": "npv_odds"},
-    {"balanced accuracy": "accuracy_u balanced_accuracy recall_macro",
-     "2 balanced accuracy - 1": "j_index delta", "1 - balanced accuracy": "error_u"},
+    {
+        "balanced accuracy": "accuracy_u balanced_accuracy recall_macro",
+        "2 balanced accuracy - 1": "j_index delta",
+        "1 - balanced accuracy": "error_u",
+    },
     {"F1": "f1 f_beta", "F1 / (2 - F1)": "jaccard", "F1 / (1 - F1)": "f_odds"},
     {"DOR": "dor", "sqrt(3)/π ln DOR": "dp"},
-    {"Brier": "brier", "2 Brier": "brier_sum", "2 Brier / C": "brier_per_class",
-     "1 - Brier / Brier of the class shares": "brier_skill"},
+    {
+        "Brier": "brier",
+        "2 Brier": "brier_sum",
+        "2 Brier / C": "brier_per_class",
+        "1 - Brier / Brier of the class shares": "brier_skill",
+    },
     {"log loss": "log_loss", "1 - log loss / log loss of the class shares": "log_loss_skill"},
     {"ordinal MSE": "ordinal_mse", "square root of the ordinal MSE": "ordinal_rmse"},
     {"mutual information": "mutual_information", "mutual information / H(truth)": "ic"},
-)  # fmt: skip
+)
 EQUIVALENCES: tuple[dict[str, str], ...] = tuple(
     {name: formula for formula, names in line.items() for name in names.split()}
     for line in _FORMULAS

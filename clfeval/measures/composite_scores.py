@@ -57,9 +57,13 @@ def target(
 
 
 def box(
-    x: ArrayLike, low: float | None = None, high: float | None = None, *,
-    above: float | None = None, below: float | None = None,
-) -> Floats:  # fmt: skip
+    x: ArrayLike,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+) -> Floats:
     """Return the desirability 1 of values inside an interval and 0 outside.
 
     inside: low <= x <= high, ends included   above < x < below, ends left out
@@ -145,10 +149,18 @@ def _need_rise(first: str, low: float, second: str, high: float) -> None:
 
 
 MEASURES = (
-    Measure("desirability", "D", overall_desirability, "metrics", ("missing_component",), "drawn",
-            "product of d ** (w / sum w)",
-            "Derringer and Suich 1980, Journal of Quality Technology 12:214", ("d",)),
-)  # fmt: skip
+    Measure(
+        "desirability",
+        "D",
+        overall_desirability,
+        "metrics",
+        ("missing_component",),
+        "drawn",
+        "product of d ** (w / sum w)",
+        "Derringer and Suich 1980, Journal of Quality Technology 12:214",
+        ("d",),
+    ),
+)
 
 
 FEWEST = 3  # rays of a polygon
@@ -301,10 +313,26 @@ def _ordered_sum(products: Floats) -> Floats:
 _MLCPS = "Akshay et al. 2023, GigaScience 12: giad108"
 
 AREA_MEASURES = (
-    Measure("mlcps", "MLcps", polygon_area, "metrics", ("too_few_metrics",), "drawn",
-            "½ sin(2π/n) sum d_i d_(i+1), the area of the polygon of the metrics", _MLCPS,
-            high=math.pi),
-    Measure("order_free", "order-free", mean_area, "metrics", ("too_few_metrics",), "drawn",
-            "mean of MLcps over all orders: ½ sin(2π/n) ((sum d)² - sum d²) / (n - 1)", _MLCPS,
-            high=math.pi),
-)  # fmt: skip
+    Measure(
+        "mlcps",
+        "MLcps",
+        polygon_area,
+        "metrics",
+        ("too_few_metrics",),
+        "drawn",
+        "½ sin(2π/n) sum d_i d_(i+1), the area of the polygon of the metrics",
+        _MLCPS,
+        high=math.pi,
+    ),
+    Measure(
+        "order_free",
+        "order-free",
+        mean_area,
+        "metrics",
+        ("too_few_metrics",),
+        "drawn",
+        "mean of MLcps over all orders: ½ sin(2π/n) ((sum d)² - sum d²) / (n - 1)",
+        _MLCPS,
+        high=math.pi,
+    ),
+)

@@ -259,13 +259,31 @@ def _log_remainder(x: Floats) -> Floats:
 
 
 def _rate_measure(
-    name: str, title: str, of: Callable[[Confusion], Floats] | None, undefined: str, formula: str,
-    share: Callable[[Confusion], tuple[Number, Number]], aliases: tuple[str, ...] = (), *,
-    interval: IntervalKind = "share", **more: Any,
-) -> Measure:  # fmt: skip
+    name: str,
+    title: str,
+    of: Callable[[Confusion], Floats] | None,
+    undefined: str,
+    formula: str,
+    share: Callable[[Confusion], tuple[Number, Number]],
+    aliases: tuple[str, ...] = (),
+    *,
+    interval: IntervalKind = "share",
+    **more: Any,
+) -> Measure:
     """Return the record of a measure that is a share of rows, by default a quotient of counts."""
-    return Measure(name, title, of or (lambda t: divide(*share(t))), "confusion", (undefined,),
-                   interval, formula, "textbook", aliases, share=share, **more)  # fmt: skip
+    return Measure(
+        name,
+        title,
+        of or (lambda t: divide(*share(t))),
+        "confusion",
+        (undefined,),
+        interval,
+        formula,
+        "textbook",
+        aliases,
+        share=share,
+        **more,
+    )
 
 
 ALL_ALIKE = "errors count equally; always predicting the majority class may exceed good models"

@@ -297,18 +297,45 @@ OF_PROBABILITIES: Mapping[str, Multiclass] = {
 
 # measures of the probabilities of many classes only
 OF_MANY = (
-    Measure("brier_per_class", "Brier (per class)", None, "probabilities", ("too_few_rows",),
-            "influence", "mean of sum (y - p)² / C over classes",
-            "Brier 1950, Monthly Weather Review 78:1", best="min", scale="logit",
-            classes=_mean_loss(lambda truth, p: squared_sums(truth, p) / p.shape[1])),
-    Measure("rps", "RPS", None, "probabilities", ("too_few_rows",), "influence",
-            "mean of sum (cumulated y - cumulated p)² over classes / (C - 1)",
-            "Epstein 1969, Journal of Applied Meteorology 8:985", ("ranked_prob_score",),
-            best="min", scale="logit", ordered=True, classes=_mean_loss(ranked_squares)),
-    Measure("top_k_accuracy", "top-k accuracy", None, "probabilities", ("too_few_rows",), "share",
-            "share of rows whose true class is among the k most probable",
-            classes=_mean_loss(in_top_k, takes=("k",), share=_top_share)),
-)  # fmt: skip
+    Measure(
+        "brier_per_class",
+        "Brier (per class)",
+        None,
+        "probabilities",
+        ("too_few_rows",),
+        "influence",
+        "mean of sum (y - p)² / C over classes",
+        "Brier 1950, Monthly Weather Review 78:1",
+        best="min",
+        scale="logit",
+        classes=_mean_loss(lambda truth, p: squared_sums(truth, p) / p.shape[1]),
+    ),
+    Measure(
+        "rps",
+        "RPS",
+        None,
+        "probabilities",
+        ("too_few_rows",),
+        "influence",
+        "mean of sum (cumulated y - cumulated p)² over classes / (C - 1)",
+        "Epstein 1969, Journal of Applied Meteorology 8:985",
+        ("ranked_prob_score",),
+        best="min",
+        scale="logit",
+        ordered=True,
+        classes=_mean_loss(ranked_squares),
+    ),
+    Measure(
+        "top_k_accuracy",
+        "top-k accuracy",
+        None,
+        "probabilities",
+        ("too_few_rows",),
+        "share",
+        "share of rows whose true class is among the k most probable",
+        classes=_mean_loss(in_top_k, takes=("k",), share=_top_share),
+    ),
+)
 
 
 def top_label_measure(

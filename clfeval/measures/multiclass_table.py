@@ -230,11 +230,29 @@ OF_TABLES: Mapping[str, Multiclass] = {
 
 
 def _ordinal_measure(
-    name: str, title: str, form: Multiclass, formula: str, source: str = "textbook",
-    interval: IntervalKind = "influence", scale: ScaleKind = "log", **more: Any,
-) -> Measure:  # fmt: skip
-    return Measure(name, title, form.of, "classes", form.undefined, interval, formula, source,
-                   ordered=True, scale=scale, classes=form, **more)  # fmt: skip
+    name: str,
+    title: str,
+    form: Multiclass,
+    formula: str,
+    source: str = "textbook",
+    interval: IntervalKind = "influence",
+    scale: ScaleKind = "log",
+    **more: Any,
+) -> Measure:
+    return Measure(
+        name,
+        title,
+        form.of,
+        "classes",
+        form.undefined,
+        interval,
+        formula,
+        source,
+        ordered=True,
+        scale=scale,
+        classes=form,
+        **more,
+    )
 
 
 def _weighted_kappa(power: int) -> Multiclass:
@@ -246,24 +264,60 @@ _COHEN = "Cohen 1968, Psychological Bulletin 70:213"
 
 # measures of C x C tables only; ordered: of classes with a declared order
 TABLES = (
-    _ordinal_measure("kappa_linear", "linear kappa", _weighted_kappa(1),
-                     "1 - sum w n / sum w e, w the distance of the classes", _COHEN,
-                     scale="fisher", low=-1),
-    _ordinal_measure("kappa_quadratic", "quadratic kappa", _weighted_kappa(2),
-                     "1 - sum w n / sum w e, w the squared distance of the classes", _COHEN,
-                     scale="fisher", low=-1),
-    _ordinal_measure("ordinal_mae", "ordinal MAE", _mean_distance(1),
-                     "mean distance of class positions", best="min", high=inf),
-    _ordinal_measure("ordinal_mse", "ordinal MSE", _mean_distance(2),
-                     "mean squared distance of class positions", best="min", high=inf),
-    _ordinal_measure("ordinal_rmse", "ordinal RMSE",
-                     Multiclass(ordinal_rmse, ordinal_rmse_influence),
-                     "square root of the ordinal MSE", best="min", high=inf),
-    _ordinal_measure("accuracy_within_1", "accuracy within 1", _share_definition(
-                         lambda n: ((n * _within_one_cells(n)).sum(axis=(-2, -1)), _total(n)),
-                         lambda n: _flat_deviation(n, _within_one_cells(n))),
-                     "share of rows at most one class off", interval="share", scale="logit"),
-)  # fmt: skip
+    _ordinal_measure(
+        "kappa_linear",
+        "linear kappa",
+        _weighted_kappa(1),
+        "1 - sum w n / sum w e, w the distance of the classes",
+        _COHEN,
+        scale="fisher",
+        low=-1,
+    ),
+    _ordinal_measure(
+        "kappa_quadratic",
+        "quadratic kappa",
+        _weighted_kappa(2),
+        "1 - sum w n / sum w e, w the squared distance of the classes",
+        _COHEN,
+        scale="fisher",
+        low=-1,
+    ),
+    _ordinal_measure(
+        "ordinal_mae",
+        "ordinal MAE",
+        _mean_distance(1),
+        "mean distance of class positions",
+        best="min",
+        high=inf,
+    ),
+    _ordinal_measure(
+        "ordinal_mse",
+        "ordinal MSE",
+        _mean_distance(2),
+        "mean squared distance of class positions",
+        best="min",
+        high=inf,
+    ),
+    _ordinal_measure(
+        "ordinal_rmse",
+        "ordinal RMSE",
+        Multiclass(ordinal_rmse, ordinal_rmse_influence),
+        "square root of the ordinal MSE",
+        best="min",
+        high=inf,
+    ),
+    _ordinal_measure(
+        "accuracy_within_1",
+        "accuracy within 1",
+        _share_definition(
+            lambda n: ((n * _within_one_cells(n)).sum(axis=(-2, -1)), _total(n)),
+            lambda n: _flat_deviation(n, _within_one_cells(n)),
+        ),
+        "share of rows at most one class off",
+        interval="share",
+        scale="logit",
+    ),
+)
 
 
 # macro     mean over the classes where it is defined
@@ -370,9 +424,17 @@ def _denominator_share(measure: Measure, n: Counts) -> Floats:
 
 
 _RATES = (
-    "sensitivity", "recall", "specificity", "precision", "npv", "fpr", "fnr", "fdr", "for",
+    "sensitivity",
+    "recall",
+    "specificity",
+    "precision",
+    "npv",
+    "fpr",
+    "fnr",
+    "fdr",
+    "for",
     "jaccard",
-)  # fmt: skip
+)
 
 # the measures of each class against the rest, by id
 AVERAGED: Mapping[str, Multiclass] = {

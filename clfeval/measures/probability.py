@@ -155,9 +155,10 @@ def loss_influence(
     counts: scores, positives and negatives, (m,) each.
     """
     return Influence(
-        len(counts[0]), lambda at, y: slope * loss(counts[0][at], y) + (shift if y else other),
+        len(counts[0]),
+        lambda at, y: slope * loss(counts[0][at], y) + (shift if y else other),
         lambda: loss_powers(loss, counts, slope, shift, other).sum(axis=0)[2::2],
-    )  # fmt: skip
+    )
 
 
 @cache_last_call
@@ -184,8 +185,12 @@ def loss_sums(loss: Loss, scores: Counts, positives: Counts, negatives: Counts) 
 def loss_powers(loss: Loss, counts: Sequence[Counts], slope: Number, *shifts: Number) -> Floats:
     """Return the sums over rows of (slope loss + shift)^k, k 0 to 4, by class, (2, 5)."""
     sides = zip(loss_sums(loss, *counts), shifts, strict=True)
-    return np.array([[sum_of_powers(k, slope * row[5] + shift, slope, row) for k in range(5)]
-                     for row, shift in sides])  # fmt: skip
+    return np.array(
+        [
+            [sum_of_powers(k, slope * row[5] + shift, slope, row) for k in range(5)]
+            for row, shift in sides
+        ]
+    )
 
 
 def sum_of_powers(k: int, shift: Number, slope: Number, sums: Floats) -> float:
@@ -305,13 +310,30 @@ _GROUPS = f"far too high {_EACH_SCORE_A_BIN}; prefer ece (with bins) or calibrat
 
 
 def _mean_measure(
-    name: str, title: str, loss: Loss, formula: str, source: str, aliases: tuple[str, ...] = (),
+    name: str,
+    title: str,
+    loss: Loss,
+    formula: str,
+    source: str,
+    aliases: tuple[str, ...] = (),
     **more: Any,
-) -> Measure:  # fmt: skip
+) -> Measure:
     """Return the record of a measure that is the mean of a loss."""
     of, influence = partial(mean_class_loss, loss), partial(mean_loss_influence, loss)
-    return Measure(name, title, of, "probabilities", ("too_few_rows",), "influence", formula,
-                   source, aliases, loss=loss, influence=influence, **more)  # fmt: skip
+    return Measure(
+        name,
+        title,
+        of,
+        "probabilities",
+        ("too_few_rows",),
+        "influence",
+        formula,
+        source,
+        aliases,
+        loss=loss,
+        influence=influence,
+        **more,
+    )
 
 
 def _skill_measure(
@@ -319,41 +341,136 @@ def _skill_measure(
 ) -> Measure:
     """Return the record of a skill score of a loss."""
     influence = partial(skill_score_influence, loss, prior)
-    return Measure(name, title, partial(skill_score, loss, prior), "probabilities",
-                   ("single_class",), "influence", formula, source, aliases, low=-inf, scale="log",
-                   influence=influence)  # fmt: skip
+    return Measure(
+        name,
+        title,
+        partial(skill_score, loss, prior),
+        "probabilities",
+        ("single_class",),
+        "influence",
+        formula,
+        source,
+        aliases,
+        low=-inf,
+        scale="log",
+        influence=influence,
+    )
 
 
 PROBABILITIES = (
-    _mean_measure("brier", "Brier", squared_errors, "mean of sum (y - p)² / 2 over classes", _BRIER,
-                  ("brier_score", "brier_class", "brier_score_loss"), best="min", scale="logit"),
-    _mean_measure("log_loss", "log loss", log_losses,
-                  "mean of -ln p, p the predicted probability of the true class", _GOOD,
-                  ("cross_entropy", "logloss", "mn_log_loss"), best="min", high=inf, scale="log"),
-    _skill_measure("log_loss_skill", "log loss skill", log_losses, _log_loss_of_share,
-                   "1 - log loss / log loss of the sample's class shares", "textbook",
-                   "d2_log_loss", "d2_log_loss_score"),
-    _mean_measure("brier_sum", "Brier (sum)", lambda p, truth: 2 * squared_errors(p, truth),
-                  "mean of sum (y - p)² over classes", _BRIER, best="min", high=2, scale="logit"),
-    _skill_measure("brier_skill", "Brier skill", squared_errors, _brier_of_share,
-                   "1 - Brier / Brier of the sample's class shares", _BRIER, "d2_brier",
-                   "d2_brier_score"),
-    _mean_measure("mean_score", "mean score", given_probabilities,
-                  "sum of the probabilities / M", "textbook", ("mean_risk", "mean_probability"),
-                  best="none", scale="logit"),
-)  # fmt: skip
+    _mean_measure(
+        "brier",
+        "Brier",
+        squared_errors,
+        "mean of sum (y - p)² / 2 over classes",
+        _BRIER,
+        ("brier_score", "brier_class", "brier_score_loss"),
+        best="min",
+        scale="logit",
+    ),
+    _mean_measure(
+        "log_loss",
+        "log loss",
+        log_losses,
+        "mean of -ln p, p the predicted probability of the true class",
+        _GOOD,
+        ("cross_entropy", "logloss", "mn_log_loss"),
+        best="min",
+        high=inf,
+        scale="log",
+    ),
+    _skill_measure(
+        "log_loss_skill",
+        "log loss skill",
+        log_losses,
+        _log_loss_of_share,
+        "1 - log loss / log loss of the sample's class shares",
+        "textbook",
+        "d2_log_loss",
+        "d2_log_loss_score",
+    ),
+    _mean_measure(
+        "brier_sum",
+        "Brier (sum)",
+        lambda p, truth: 2 * squared_errors(p, truth),
+        "mean of sum (y - p)² over classes",
+        _BRIER,
+        best="min",
+        high=2,
+        scale="logit",
+    ),
+    _skill_measure(
+        "brier_skill",
+        "Brier skill",
+        squared_errors,
+        _brier_of_share,
+        "1 - Brier / Brier of the sample's class shares",
+        _BRIER,
+        "d2_brier",
+        "d2_brier_score",
+    ),
+    _mean_measure(
+        "mean_score",
+        "mean score",
+        given_probabilities,
+        "sum of the probabilities / M",
+        "textbook",
+        ("mean_risk", "mean_probability"),
+        best="none",
+        scale="logit",
+    ),
+)
 
 DECOMPOSITION = (
-    Measure("brier_reliability", "Brier reliability", brier_reliability, "probabilities", _FEW,
-            "null", "sum n_p (p - o_p)² / M over distinct p, o_p the share of positives there",
-            _MURPHY, best="min", caveat=_GROUPS),
-    Measure("brier_resolution", "Brier resolution", brier_resolution, "probabilities", _FEW,
-            "drawn", "sum n_p (o_p - o)² / M over distinct p", _MURPHY, high=0.25, caveat=_GROUPS),
-    Measure("brier_uncertainty", "Brier uncertainty", brier_uncertainty, "probabilities", _FEW,
-            "influence", "o (1 - o), o the share of positives", _MURPHY, best="min", high=0.25,
-            influence=uncertainty_influence,
-            caveat="it depends on the rows only, not on the predictions"),
-    Measure("brier_refinement", "Brier refinement", brier_refinement, "probabilities", _FEW,
-            "drawn", "sum n_p o_p (1 - o_p) / M over distinct p", _MURPHY, best="min", high=0.25,
-            caveat=f"far too low {_EACH_SCORE_A_BIN}"),
-)  # fmt: skip
+    Measure(
+        "brier_reliability",
+        "Brier reliability",
+        brier_reliability,
+        "probabilities",
+        _FEW,
+        "null",
+        "sum n_p (p - o_p)² / M over distinct p, o_p the share of positives there",
+        _MURPHY,
+        best="min",
+        caveat=_GROUPS,
+    ),
+    Measure(
+        "brier_resolution",
+        "Brier resolution",
+        brier_resolution,
+        "probabilities",
+        _FEW,
+        "drawn",
+        "sum n_p (o_p - o)² / M over distinct p",
+        _MURPHY,
+        high=0.25,
+        caveat=_GROUPS,
+    ),
+    Measure(
+        "brier_uncertainty",
+        "Brier uncertainty",
+        brier_uncertainty,
+        "probabilities",
+        _FEW,
+        "influence",
+        "o (1 - o), o the share of positives",
+        _MURPHY,
+        best="min",
+        high=0.25,
+        influence=uncertainty_influence,
+        caveat="it depends on the rows only, not on the predictions",
+    ),
+    Measure(
+        "brier_refinement",
+        "Brier refinement",
+        brier_refinement,
+        "probabilities",
+        _FEW,
+        "drawn",
+        "sum n_p o_p (1 - o_p) / M over distinct p",
+        _MURPHY,
+        best="min",
+        high=0.25,
+        caveat=f"far too low {_EACH_SCORE_A_BIN}",
+    ),
+)

@@ -120,8 +120,10 @@ class Measure:
     def limit_scale(self) -> ScaleKind:
         """The scale of confidence limits by influence: its own, else that of its range."""
         by_range: dict[tuple[float, float], ScaleKind] = {
-            (0, 1): "logit", (-1, 1): "fisher", (0, inf): "log",
-        }  # fmt: skip
+            (0, 1): "logit",
+            (-1, 1): "fisher",
+            (0, inf): "log",
+        }
         mine = by_range.get((self.low, self.high), "identity")
         return mine if self.scale == "identity" else self.scale
 
@@ -203,22 +205,24 @@ class Parameter:
 
 
 PARAMETERS: Mapping[str, Parameter] = {
-    "beta": Parameter("weight of recall relative to precision", 0, 1e6, 1.0,
-                      (True, True)),
-    "k": Parameter("share of the rows (up to 1) or number of rows (above 1)", 0, inf, 0.1,
-                   (False, False)),
+    "beta": Parameter("weight of recall relative to precision", 0, 1e6, 1.0, (True, True)),
+    "k": Parameter(
+        "share of the rows (up to 1) or number of rows (above 1)", 0, inf, 0.1, (False, False)
+    ),
     "t": Parameter("threshold probability of treatment", 0, 1, 0.5, (False, False)),
-    "coverage": Parameter("share of rows classified, the most confident ones", 0, 1, 0.8,
-                          (False, True)),
+    "coverage": Parameter(
+        "share of rows classified, the most confident ones", 0, 1, 0.8, (False, True)
+    ),
     "bins": Parameter("number of bins of equal width", 1, inf, 10, whole=True),
-    "fpr": Parameter("range of false positive rates, up to x or x..y", 0, 1, (0.0, 0.1),
-                     (True, True), pair=True),
+    "fpr": Parameter(
+        "range of false positive rates, up to x or x..y", 0, 1, (0.0, 0.1), (True, True), pair=True
+    ),
     "prevalence": Parameter("share of positives", 0, 1, None, (False, False)),
     "fp": Parameter("cost of a false positive", 0, inf, None),
     "fn": Parameter("cost of a false negative", 0, inf, None),
     "tp": Parameter("benefit of a true positive", 0, inf, 0.0),
     "tn": Parameter("benefit of a true negative", 0, inf, 0.0),
-}  # fmt: skip
+}
 STAKES = ("fp", "fn", "tp", "tn")  # of which `stakes` are made
 _TOP_CLASSES = Parameter("number of the most probable classes", 1, inf, 2, whole=True)
 

@@ -39,17 +39,23 @@ SEED = 0  # of the draws that adjust p-values
 
 
 def comparison_rows(
-    patterns: Mapping[str | None, PatternCounts], models: Rows, reference: str,
-    level: float | None, margins: Mapping[str, float], metrics: Sequence[str],
-) -> Iterator[Row]:  # fmt: skip
+    patterns: Mapping[str | None, PatternCounts],
+    models: Rows,
+    reference: str,
+    level: float | None,
+    margins: Mapping[str, float],
+    metrics: Sequence[str],
+) -> Iterator[Row]:
     """Yield the differences of models from the reference by measure; no limits without a level."""
     for metric in metrics:
         one = _paired_estimates(patterns[None], metric)
         if one is None:
             continue
         found = {row["model"]: row.get(metric) for row in models if row["slice"] is None}
-        values = [as_estimate(found[name] or Estimate(value))
-                  for name, value in zip(one.models, one.values.tolist(), strict=True)]  # fmt: skip
+        values = [
+            as_estimate(found[name] or Estimate(value))
+            for name, value in zip(one.models, one.values.tolist(), strict=True)
+        ]
         if level is None:
             for i, j in families.family_pairs(reference, one.models):
                 old, new = (Estimate(float(one.values[at])) for at in (j, i))
@@ -62,24 +68,34 @@ def comparison_rows(
         )
         size = float(from_units(patterns[None].n.sum(), patterns[None].unit))
         if family is not None:
-            yield from families.reference_rows(family, values, size, reference,
-                                      margin=margins.get(metric))  # fmt: skip
+            yield from families.reference_rows(
+                family, values, size, reference, margin=margins.get(metric)
+            )
     if level is not None:
         yield from slice_comparison_rows(patterns, reference, level, margins, metrics)
 
 
 def slice_comparison_rows(
-    patterns: Mapping[str | None, PatternCounts], reference: str, level: float,
-    margins: Mapping[str, float], metrics: Sequence[str],
-) -> Iterator[Row]:  # fmt: skip
+    patterns: Mapping[str | None, PatternCounts],
+    reference: str,
+    level: float,
+    margins: Mapping[str, float],
+    metrics: Sequence[str],
+) -> Iterator[Row]:
     """Yield the differences from the reference within each slice that is large enough."""
     each = {label: part for label, part in patterns.items() if label is not None}
-    inside = {metric: {label: one for label, part in each.items()
-                       if (one := _paired_estimates(part, metric)) is not None}
-              for metric in metrics}  # fmt: skip
+    inside = {
+        metric: {
+            label: one
+            for label, part in each.items()
+            if (one := _paired_estimates(part, metric)) is not None
+        }
+        for metric in metrics
+    }
     sizes = {label: enough_rows(part) for label, part in each.items()}
-    yield from families.slice_reference_rows(inside, {}, sizes, reference, level=level, seed=SEED,
-                                    margins=margins)  # fmt: skip
+    yield from families.slice_reference_rows(
+        inside, {}, sizes, reference, level=level, seed=SEED, margins=margins
+    )
 
 
 def tied_with_best(patterns: PatternCounts, level: float) -> families.BestSet | None:
@@ -111,10 +127,13 @@ class OperatingPoint:
 
 
 def comparison_answers(
-    rows: Sequence[Row], lead: str, options: ReportOptions,
-    called: Callable[[str], Iterable[str]], instead: str | None = None,
+    rows: Sequence[Row],
+    lead: str,
+    options: ReportOptions,
+    called: Callable[[str], Iterable[str]],
+    instead: str | None = None,
     at: OperatingPoint | None = None,
-) -> Iterator[Answer]:  # fmt: skip
+) -> Iterator[Answer]:
     """Yield the sentences on comparisons with the reference: of all rows, then of slices."""
     if options.reference is None:
         return
@@ -142,9 +161,14 @@ def explain_untested(options: ReportOptions, *, same_rows: bool, stored: bool = 
 
 
 def reference_answers(
-    rows: Sequence[Row], lead: str, reference: str, margin: float | None, level: float,
-    instead: str | None = None, at: OperatingPoint | None = None,
-) -> Iterator[Answer]:  # fmt: skip
+    rows: Sequence[Row],
+    lead: str,
+    reference: str,
+    margin: float | None,
+    level: float,
+    instead: str | None = None,
+    at: OperatingPoint | None = None,
+) -> Iterator[Answer]:
     """Yield sentences on models and the reference; instead: the default where it has labels."""
     mine = [row for row in rows if row["measure"] == lead and row["slice"] is None]
     if not mine:
@@ -153,8 +177,11 @@ def reference_answers(
     title = CATALOG[name].title if name in CATALOG else {"mlcps": "MLcps"}.get(name, name)
     title += f" at prevalence {prevalence}" if prevalence else ""
     to = describe_reference(str(mine[0]["reference"]), reference)
-    point = [] if at is None or (reference == families.ALL_PAIRS and len(mine) > 1) else [
-        *_operating_point(rows, to, level, at)]  # fmt: skip
+    point = (
+        []
+        if at is None or (reference == families.ALL_PAIRS and len(mine) > 1)
+        else [*_operating_point(rows, to, level, at)]
+    )
     if len(mine) == 1 and mine[0]["verdict"] == UNDECIDED and any(one.models for one in point):
         yield point.pop()  # significant results come first
     if reference == families.ALL_PAIRS and len(mine) > 1:
@@ -205,8 +232,9 @@ def _one_model(row: Row, to: str, title: str, margin: float | None, level: float
         if isinstance(row["detectable"], float):
             text = f"{text[:-1]}; a difference of {format_number(row['detectable'])} would be "
             text += f"detected with power {families.POWER:g}."
-    return Answer("compared", text, (str(row["model"]),), str(row["measure"]), d.value, d.low,
-                  d.high)  # fmt: skip
+    return Answer(
+        "compared", text, (str(row["model"]),), str(row["measure"]), d.value, d.low, d.high
+    )
 
 
 def _several_models(
@@ -218,10 +246,12 @@ def _several_models(
         kinds.setdefault(str(row["verdict"]), []).append(str(row["model"]))
     within, said = "" if margin is None else format_exact(margin), list[str]()
     for kind, words in (
-        (BETTER, "significantly better"), (WORSE, "significantly worse"),
-        (EQUIVALENT, f"equivalent within {within}"), (NOT_WORSE, f"not worse by {within}"),
+        (BETTER, "significantly better"),
+        (WORSE, "significantly worse"),
+        (EQUIVALENT, f"equivalent within {within}"),
+        (NOT_WORSE, f"not worse by {within}"),
         (UNDECIDED, "not significantly different"),
-    ):  # fmt: skip
+    ):
         if names := kinds.get(kind):
             who, verb = join_names(names, most=6), "is" if len(names) == 1 else "are"
             if len(names) == len(rows):
@@ -259,8 +289,9 @@ def _operating_point(
         text = f"{at.where}, compared with {to}, {_list_differences(changed, level)}"
     d = as_estimate(changed[0]["difference"])
     names = tuple(dict.fromkeys(str(row["model"]) for row in changed))
-    yield Answer("operating-point", f"{text}.", names, str(changed[0]["measure"]), d.value, d.low,
-                 d.high)  # fmt: skip
+    yield Answer(
+        "operating-point", f"{text}.", names, str(changed[0]["measure"]), d.value, d.low, d.high
+    )
 
 
 def _detection_difference(row: Row, to: str, level: float, at: OperatingPoint) -> str:
@@ -280,8 +311,9 @@ def _list_differences(rows: Sequence[Row], level: float) -> str:
     parts = [
         f"{quote_if_ambiguous(str(row['model']))} has "
         f"{'higher' if (as_estimate(row['difference']).value or 0.0) > 0 else 'lower'} "
-        f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})" for row in rows
-    ]  # fmt: skip
+        f"{CATALOG[str(row['measure'])].title} ({_format_difference(row, level)})"
+        for row in rows
+    ]
     return join_words(parts, most=2)
 
 
@@ -302,8 +334,11 @@ def slice_comparison_answer(rows: Sequence[Row], lead: str, reference: str) -> I
     to, title = describe_reference(str(mine[0]["reference"]), reference), CATALOG[lead].title
     models = tuple(dict.fromkeys(str(row["model"]) for row in mine))
     slices = list(dict.fromkeys(str(row["slice"]) for row in mine))
-    told = {kind: [str(row["slice"]) for row in mine if row["verdict"] == kind]
-            for kind in VERDICTS if kind != UNDECIDED}  # fmt: skip
+    told = {
+        kind: [str(row["slice"]) for row in mine if row["verdict"] == kind]
+        for kind in VERDICTS
+        if kind != UNDECIDED
+    }
     where = format_count(len(slices), "slice") if len(slices) > 1 else join_names(slices)
     start = f"Within {where}, by {title}, "
     if len(models) > 1:

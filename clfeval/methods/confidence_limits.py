@@ -37,10 +37,16 @@ _COUNTS = Confusion(_UNIT[0], _UNIT[1], _UNIT[2] - _UNIT[0], _UNIT[3] - _UNIT[1]
 
 
 def measure_limits(
-    name: str, cells: Cells, *, level: float, design: Design = RANDOM, beta: float = 1.0,
-    stakes: OutcomeCosts | None = None, by: str | None = None,
+    name: str,
+    cells: Cells,
+    *,
+    level: float,
+    design: Design = RANDOM,
+    beta: float = 1.0,
+    stakes: OutcomeCosts | None = None,
+    by: str | None = None,
     known: Mapping[str, Limits] | None = None,
-) -> Limits:  # fmt: skip
+) -> Limits:
     """Return the lower and upper limit of a measure in the populations, (m,) each; NaN: undefined.
 
     In the sampled population shares of rows, and functions of one, have exact limits; other
@@ -78,9 +84,13 @@ def measure_limits(
 
 
 def search_ranges(
-    names: Iterable[str], cells: Cells, *, level: float, design: Design = RANDOM,
+    names: Iterable[str],
+    cells: Cells,
+    *,
+    level: float,
+    design: Design = RANDOM,
     by: str | None = None,
-) -> dict[str, Limits]:  # fmt: skip
+) -> dict[str, Limits]:
     """Return the limits of those of the measures that are ranges over a score region.
 
     They are what `measure_limits` returns for each, by one search for all: it takes a third of the
@@ -191,8 +201,11 @@ def _ranges_over_sample(measures: Sequence[Measure], cells: Cells, level: float)
     if cells.sums is not None:  # by effective counts, of a single measure
         assert len(measures) == 1
         (tp, fp), ratio, of, table = (
-            cells.rates, cells.p, measures[0].function, Confusion.from_prevalence,
-        )  # fmt: skip
+            cells.rates,
+            cells.p,
+            measures[0].function,
+            Confusion.from_prevalence,
+        )
         over_p, _ = partial_derivatives(lambda p, _: of(table(tp, fp, p)), ratio, 0.5)
         rates = partial_derivatives(lambda x, y: of(table(x, y, ratio)), tp, fp)
         along = np.stack([*rates, over_p])

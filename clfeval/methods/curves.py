@@ -154,9 +154,15 @@ def _scan_hull(x: Sequence[float], y: Sequence[float], stays: Sequence[bool]) ->
 
 MOST_POINTS = 200  # points of a curve listed by default
 _CURVE_COLUMNS = (
-    "gini", "roc_auc", "best_threshold", "best_phi", "best_delta", "break_even_threshold",
-    "break_even_delta", "points",
-)  # fmt: skip
+    "gini",
+    "roc_auc",
+    "best_threshold",
+    "best_phi",
+    "best_delta",
+    "break_even_threshold",
+    "break_even_delta",
+    "points",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,11 +238,18 @@ def point_rows(
     plane = (column.tolist() for column in (*rates, curve.phi[chosen], curve.delta[chosen]))
     return [
         {
-            "slice": label, "model": model, "threshold": cut if isfinite(cut) else None, "tp": tp,
-            "fp": fp, "sensitivity": found, "specificity": right, "phi": phi, "delta": delta,
+            "slice": label,
+            "model": model,
+            "threshold": cut if isfinite(cut) else None,
+            "tp": tp,
+            "fp": fp,
+            "sensitivity": found,
+            "specificity": right,
+            "phi": phi,
+            "delta": delta,
         }
         for cut, tp, fp, found, right, phi, delta in zip(cuts, tps, fps, *plane, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
@@ -251,10 +264,11 @@ def isotonic_rows(label: str | None, model: str, counts: ScoreCounts) -> Rows:
     ends = upper_hull_vertices(below[1], below[0])
     hits, false = np.diff(below[:, ends])
     columns = {
-        "from": scores[ends[:-1]].tolist(), "to": counts.highest[ends[1:] - 1].tolist(),
+        "from": scores[ends[:-1]].tolist(),
+        "to": counts.highest[ends[1:] - 1].tolist(),
         "rows": from_units(hits + false, counts.unit).tolist(),
         "isotonic": divide(hits, hits + false).tolist(),
-    }  # fmt: skip
+    }
     return deferred_rows(len(hits), lambda: rows_from_columns(columns, slice=label, model=model))
 
 
@@ -278,9 +292,12 @@ def decision_rows(label: str | None, model: str, counts: ScoreCounts, level: flo
 
 
 def _decision_curve(
-    label: str | None, model: str, found: ConfusionCounts, level: float | None,
+    label: str | None,
+    model: str,
+    found: ConfusionCounts,
+    level: float | None,
     counts: ScoreCounts | None = None,
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     odds, one, none = GRID / (1 - GRID), np.ones(len(GRID)), np.zeros(len(GRID))
     treat_all = divide(found.positives - odds * found.negatives, found.positives + found.negatives)
     treated = (none, none, odds, one)  # contributions of TP, FP, TN and FN compared with treat-all
@@ -295,12 +312,17 @@ def _decision_curve(
     who = {"slice": label, "model": model}
     return [
         {
-            **who, "threshold": t, "net_benefit": worth, "treat_all": every, "gain": more,
+            **who,
+            "threshold": t,
+            "net_benefit": worth,
+            "treat_all": every,
+            "gain": more,
             "helps": helpful,
         }
-        for t, worth, every, more, helpful in zip(GRID.tolist(), benefit, treat_all.tolist(), gain,
-                                                 helps, strict=True)
-    ]  # fmt: skip
+        for t, worth, every, more, helpful in zip(
+            GRID.tolist(), benefit, treat_all.tolist(), gain, helps, strict=True
+        )
+    ]
 
 
 def _simultaneous_level(

@@ -53,9 +53,12 @@ class Cells:
 
     @classmethod
     def picked(
-        cls, counts: ConfusionCounts, models: Ints | Sequence[int], ratio: Floats,
+        cls,
+        counts: ConfusionCounts,
+        models: Ints | Sequence[int],
+        ratio: Floats,
         sampled: Bools | bool = False,
-    ) -> Cells:  # fmt: skip
+    ) -> Cells:
         """Return the tables of some models at the given odds, (m,) each."""
         parts = (counts.tp, counts.fp, counts.positives, counts.negatives)
         tp, fp, positives, negatives = (part[np.asarray(models)] for part in parts)
@@ -115,10 +118,16 @@ class Cells:
         total = self.positives + self.negatives
         one, other = by[:2]
         return replace(
-            self, tp=self.tp / one, fn=self.fn / one, positives=self.positives / one,
-            fp=self.fp / other, tn=self.tn / other, negatives=self.negatives / other,
-            sums=None, drawn=total / by[2] if len(by) > 2 else None,
-        )  # fmt: skip
+            self,
+            tp=self.tp / one,
+            fn=self.fn / one,
+            positives=self.positives / one,
+            fp=self.fp / other,
+            tn=self.tn / other,
+            negatives=self.negatives / other,
+            sums=None,
+            drawn=total / by[2] if len(by) > 2 else None,
+        )
 
     @property
     def totals(self) -> Floats:
@@ -141,9 +150,12 @@ def estimate_column(
 
 
 def make_estimate(
-    value: float, low: float = nan, high: float = nan,
-    undefined: Sequence[str] = ("zero_margin",), table: Confusion | None = None,
-) -> Estimate:  # fmt: skip
+    value: float,
+    low: float = nan,
+    high: float = nan,
+    undefined: Sequence[str] = ("zero_margin",),
+    table: Confusion | None = None,
+) -> Estimate:
     """Return one estimate; NaN is undefined, with the first reason that applies to the table."""
     if value != value:
         return Estimate(None, reason=undefined_reason(undefined, table))
@@ -159,9 +171,14 @@ def make_estimate(
 
 
 def proportion_estimates(
-    k: Counts, n: Counts | int | float, reason: str, *, level: float | None,
-    divided: Floats | None = None, how: str = "exact",
-) -> Estimates:  # fmt: skip
+    k: Counts,
+    n: Counts | int | float,
+    reason: str,
+    *,
+    level: float | None,
+    divided: Floats | None = None,
+    how: str = "exact",
+) -> Estimates:
     """Return k / n with intervals by `how`; undefined for n = 0; divided: design effects."""
     hits, trials = np.broadcast_arrays(k, np.asarray(n))
     bounds: list[Any] = [[nan] * len(hits)] * 2
@@ -175,9 +192,14 @@ def proportion_estimates(
 
 
 def share_estimates(
-    name: str, k: Counts, n: Counts | int | float, *, level: float | None,
-    divided: Floats | None = None, how: str = "exact",
-) -> Estimates:  # fmt: skip
+    name: str,
+    k: Counts,
+    n: Counts | int | float,
+    *,
+    level: float | None,
+    divided: Floats | None = None,
+    how: str = "exact",
+) -> Estimates:
     """Return a measure that is a share k / n, with intervals, as `proportion_estimates` does."""
     reason = CATALOG[name].undefined[0]
     return proportion_estimates(k, n, reason, level=level, divided=divided, how=how)

@@ -39,23 +39,39 @@ def accept_level(flag: str, given: Any) -> float:
 
 Interval = Annotated[
     Literal["exact", "wilson", "jeffreys", "agresti-coull", "bootstrap", "none"],
-    Opt("Interval method: exact, wilson, jeffreys, bootstrap, none, ...", INTERVALS, signed="ci",
-        stated=True, metavar="METHOD"),
-]  # fmt: skip
+    Opt(
+        "Interval method: exact, wilson, jeffreys, bootstrap, none, ...",
+        INTERVALS,
+        signed="ci",
+        stated=True,
+        metavar="METHOD",
+    ),
+]
 Level = Annotated[
     float,
-    Opt("Confidence level of intervals and tests; default 0.95.", INTERVALS, accept=accept_level,
-        above=0, most=1 - 1e-9, stated=True),
-]  # fmt: skip
+    Opt(
+        "Confidence level of intervals and tests; default 0.95.",
+        INTERVALS,
+        accept=accept_level,
+        above=0,
+        most=1 - 1e-9,
+        stated=True,
+    ),
+]
 Seed = Annotated[
     int,
     Opt("Seed of the random numbers.", INTERVALS, least=0, most=2**63, stated=True, shell=False),
 ]
 Totals = Annotated[
     Literal["random", "fixed"],
-    Opt("Class totals: random, or fixed by design (case-control sampling).", INTERVALS,
-        signed="totals", stated=True, shell=False),
-]  # fmt: skip
+    Opt(
+        "Class totals: random, or fixed by design (case-control sampling).",
+        INTERVALS,
+        signed="totals",
+        stated=True,
+        shell=False,
+    ),
+]
 
 
 def _accept_margins(flag: str, given: Any) -> dict[str, float]:
@@ -69,15 +85,25 @@ def _accept_margins(flag: str, given: Any) -> dict[str, float]:
 
 
 def margin_option(
-    text: str = "Smallest difference of a measure that matters; repeat.", key: str = "margin",
-    *, needs: str | None = "applies to differences from a reference", shell: bool = True,
-) -> Opt:  # fmt: skip
+    text: str = "Smallest difference of a measure that matters; repeat.",
+    key: str = "margin",
+    *,
+    needs: str | None = "applies to differences from a reference",
+    shell: bool = True,
+) -> Opt:
     """Return the option of smallest relevant differences by measure; needs: why a reference."""
     return Opt(
-        text, COMPARING, metavar="MEASURE=DELTA", parse=parse_margins, accept=_accept_margins,
-        takes=Mapping[str, float] | None, signed=key, stated=True, shell=shell,
+        text,
+        COMPARING,
+        metavar="MEASURE=DELTA",
+        parse=parse_margins,
+        accept=_accept_margins,
+        takes=Mapping[str, float] | None,
+        signed=key,
+        stated=True,
+        shell=shell,
         needs=None if needs is None else ("reference", needs),
-    )  # fmt: skip
+    )
 
 
 def reference_option(text: str = "Compare the other models with this one.") -> Opt:
@@ -89,14 +115,16 @@ def measure_option(panel: str) -> Opt:
     """Return the option of additional measures by name, in a panel of a command."""
     return Opt(
         "Add a measure or set (hard, ranking, all); repeat.",
-        panel, metavar="MEASURE", completes="measure", stated=True,
-    )  # fmt: skip
+        panel,
+        metavar="MEASURE",
+        completes="measure",
+        stated=True,
+    )
 
 
 def check_reference(
-    reference: str | None, level: float | None, margin: Mapping[str, float],
-    known: Sequence[str],
-) -> None:  # fmt: skip
+    reference: str | None, level: float | None, margin: Mapping[str, float], known: Sequence[str]
+) -> None:
     """Raise UsageError for a reference without intervals, and margins of measures not compared."""
     if reference is not None and level is None:
         raise bad_option("--reference compares by intervals: leave --interval none out")
@@ -117,8 +145,12 @@ def curve_points_option(panel: str) -> Opt:
     """Return the option of the number of curve points listed, in a panel of a command."""
     return Opt(
         "Number of points listed per curve; default at most 200.",
-        panel, metavar="N|all", parse=parse_count_or_all, least=2, shell=False,
-    )  # fmt: skip
+        panel,
+        metavar="N|all",
+        parse=parse_count_or_all,
+        least=2,
+        shell=False,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +170,17 @@ class RunOptions:
 
     run: Annotated[
         str | None,
-        Opt("Column of runs (folds, seeds) to average over.", RUNS, metavar="COLUMN",
-            parse=parse_one_column, many=True, stated=True, signed="run", completes="column"),
-    ] = None  # fmt: skip
+        Opt(
+            "Column of runs (folds, seeds) to average over.",
+            RUNS,
+            metavar="COLUMN",
+            parse=parse_one_column,
+            many=True,
+            stated=True,
+            signed="run",
+            completes="column",
+        ),
+    ] = None
     run_files: Annotated[
         bool, Opt("Treat each file as one run.", RUNS, stated=True, shell=False)
     ] = False
@@ -212,10 +252,15 @@ class PopulationOptions:
 
     prevalence: Annotated[
         tuple[str | float, ...],
-        Opt("Evaluate at this prevalence: 0.02, 1/50, 1:49.", POPULATIONS, metavar="P",
-            parse=parse_words, accept=_accept_populations,
-            takes=str | float | Sequence[str | float] | None),
-    ] = ()  # fmt: skip
+        Opt(
+            "Evaluate at this prevalence: 0.02, 1/50, 1:49.",
+            POPULATIONS,
+            metavar="P",
+            parse=parse_words,
+            accept=_accept_populations,
+            takes=str | float | Sequence[str | float] | None,
+        ),
+    ] = ()
 
     @property
     def spans(self) -> Iterator[tuple[Population, ...]]:

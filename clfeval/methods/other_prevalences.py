@@ -74,9 +74,14 @@ class TunedModels:
         # measures that are not resampled have exact limits
         how = "exact" if options.interval == "bootstrap" else options.interval
         return measure_limits(
-            name, cells, level=self.level, design=Design(options.totals, how), beta=options.beta,
-            stakes=options.outcome_costs, known=known,
-        )  # fmt: skip
+            name,
+            cells,
+            level=self.level,
+            design=Design(options.totals, how),
+            beta=options.beta,
+            stakes=options.outcome_costs,
+            known=known,
+        )
 
     def estimates(
         self, name: str, cells: Cells, chosen: Cells | None = None, times: Floats | float = 1.0
@@ -118,12 +123,15 @@ class TunedModels:
         found, failed = self._estimates(cells, np.array(models))
         total, per = counts.rows.tolist(), cells.tuned.per(ROWS)
         columns: dict[str, Sequence[Any]] = {
-            **self.who(models), "population": kinds,
+            **self.who(models),
+            "population": kinds,
             "prevalence": [one and one.prevalence for one in populations],
-            "odds": [one and one.odds for one in populations], "ratio": ratios.tolist(),
+            "odds": [one and one.odds for one in populations],
+            "ratio": ratios.tolist(),
             "rows": [total[i] if kind == "sample" else ROWS for i, kind, _ in places],
-            "threshold": [thresholds.get(counts.models[i]) for i in models], **found,
-        }  # fmt: skip
+            "threshold": [thresholds.get(counts.models[i]) for i in models],
+            **found,
+        }
         for name in CELLS:
             rows, tuned = counts.display_units(name).tolist(), getattr(per, name).tolist()
             columns[name] = [
@@ -144,12 +152,18 @@ class TunedModels:
         failed = 0
         if level is not None and options.interval == "bootstrap":
             bounds, failed = bootstrap_limits(
-                {name: known[name] for name in options.measures}, cells, models, names,
-                level=level, resamples=options.resamples, seed=options.seed,
+                {name: known[name] for name in options.measures},
+                cells,
+                models,
+                names,
+                level=level,
+                resamples=options.resamples,
+                seed=options.seed,
                 design=Design(options.totals),
                 redrawn=lambda i: TableResampler.from_patterns(
-                    self.given.patterns.get(self.labels[i]), names[i]),
-            )  # fmt: skip
+                    self.given.patterns.get(self.labels[i]), names[i]
+                ),
+            )
         elif level is not None:
             for name in options.measures:
                 bounds[name] = self.limits(name, cells, bounds)
@@ -206,13 +220,19 @@ def prevalence_rows(
                 (benefit[i],) = replace(tuner, options=own).estimates("net_benefit", mine, seen)
         rows += [
             {
-                "model": at.model, "chosen_by": at.rule, "threshold": at.threshold,
-                "population": kind, "prevalence": one.prevalence, "odds": one.odds,
-                **{name: values[i] for name, values in found.items()}, "alarms": alarms[i],
-                "alarms_per_case": _inverse_estimate(found["ppv"][i]), "net_benefit": benefit[i],
+                "model": at.model,
+                "chosen_by": at.rule,
+                "threshold": at.threshold,
+                "population": kind,
+                "prevalence": one.prevalence,
+                "odds": one.odds,
+                **{name: values[i] for name, values in found.items()},
+                "alarms": alarms[i],
+                "alarms_per_case": _inverse_estimate(found["ppv"][i]),
+                "net_benefit": benefit[i],
             }
             for i, at in enumerate(used)
-        ]  # fmt: skip
+        ]
     return rows
 
 
@@ -245,8 +265,9 @@ def prevalence_answer(row: Row, level: float, *, same: bool = False, most: str =
         return Answer("at-prevalence", text, (name,), "ppv")
     said = [
         f"{title} {with_interval(one.value, one.low, one.high, level, format_close)}"
-        for title, one in (("PPV", ppv), ("NPV", npv)) if one.value is not None
-    ]  # fmt: skip
+        for title, one in (("PPV", ppv), ("NPV", npv))
+        if one.value is not None
+    ]
     if same:
         said[1:] = [] if npv.value is None else [f"NPV {format_close(npv.value, 3)}"]
         said.append(f"{format_close(alarms.value, 1)} alarms per {ROWS:,} rows")

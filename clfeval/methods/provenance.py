@@ -53,16 +53,21 @@ def build_parameters(
 
 
 def build_signature(
-    order: str, found: Mapping[str, Any], *groups: object, files: Iterable[InputFile],
+    order: str,
+    found: Mapping[str, Any],
+    *groups: object,
+    files: Iterable[InputFile],
     statistics: str,
-) -> str:  # fmt: skip
+) -> str:
     """Join `key:value` parts: parameters, then the sha256 of the files and of the statistics."""
     said = reduce(or_, map(declaration.signature_settings, groups)) | {**found}
     data = "+".join(file.sha256[:8] if file.sha256 else "-" for file in files)
     parts = [
         *((name, said[name]) for name in dict.fromkeys((*order.split(), *said)) if name in said),
-        ("data", data), ("stats", statistics[:8]), ("clfeval", __version__),
-    ]  # fmt: skip
+        ("data", data),
+        ("stats", statistics[:8]),
+        ("clfeval", __version__),
+    ]
     return "|".join(
         f"{key}:{str(value).translate(QUOTED)}" for key, value in parts if value not in (None, "")
     )
@@ -100,9 +105,10 @@ def class_totals(sample: Sample) -> dict[str, Any]:
     said = {"rows": rows, "positives": positives, "negatives": negatives}
     return {
         **{name: n if n is None else from_units(n, unit) for name, n in said.items()},
-        "prevalence": ratio and ratio.prevalence, "odds": ratio and ratio.odds,
+        "prevalence": ratio and ratio.prevalence,
+        "odds": ratio and ratio.odds,
         **cluster_summary(sample.patterns.get(None)),
-    }  # fmt: skip
+    }
 
 
 def class_rows(sample: Sample, label: str | None) -> tuple[list[float], list[float]]:
@@ -237,12 +243,18 @@ def report_provenance(
         found["ordered"] = counted.ordered
     found["by"] = list(said.by if said.run is None else ())
     signed |= {
-        "cmd": "report", "miss": said.missing, "weight": "yes" if said.weight else None,
-        "by": ",".join(found["by"]), "run": "file" if options.run_files else options.run,
-        "ci": options.interval, "level": f"{options.level:g}",
-        "seed": options.seed, "measures": ",".join(options.measure),
-        "best": " ".join(options.best_threshold), "abstain": " ".join(options.abstain),
-    }  # fmt: skip
+        "cmd": "report",
+        "miss": said.missing,
+        "weight": "yes" if said.weight else None,
+        "by": ",".join(found["by"]),
+        "run": "file" if options.run_files else options.run,
+        "ci": options.interval,
+        "level": f"{options.level:g}",
+        "seed": options.seed,
+        "measures": ",".join(options.measure),
+        "best": " ".join(options.best_threshold),
+        "abstain": " ".join(options.abstain),
+    }
     cutting = {"best_threshold": options.best_threshold, "abstain": options.abstain}
     found |= {name: list(given) for name, given in cutting.items() if given}
     if targets := options.populations:
@@ -256,15 +268,22 @@ def report_provenance(
         "signature": build_signature(
             "cmd pos classes cut best abstain odds miss weight by run cluster ci level totals "
             "resamples seed measures",
-            signed, said, options, files=sample.files, statistics=statistics if others else first,
+            signed,
+            said,
+            options,
+            files=sample.files,
+            statistics=statistics if others else first,
         ),
         "inputs": sample.files,
         "parameters": build_parameters(
             "positive negative classes ordered level interval totals interval_methods missing by "
             "run cluster measure",
-            found, said, options, weighed=weighed,
+            found,
+            said,
+            options,
+            weighed=weighed,
         ),
-    }  # fmt: skip
+    }
 
 
 def format_pairs(values: dict[str, Any]) -> str:

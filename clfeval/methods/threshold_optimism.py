@@ -99,9 +99,14 @@ class ChosenThresholds:
 
     @classmethod
     def from_scores(
-        cls, counts: ScoreCounts, rules: Sequence[ThresholdRule], seed: int, who: str, *,
+        cls,
+        counts: ScoreCounts,
+        rules: Sequence[ThresholdRule],
+        seed: int,
+        who: str,
+        *,
         hull: bool = False,
-    ) -> ChosenThresholds:  # fmt: skip
+    ) -> ChosenThresholds:
         """Choose thresholds and estimate their optimism, with the random stream `who`.
 
         hull: search `candidate_points` only. Expected: less positive optimism of both rates.
@@ -121,15 +126,19 @@ class ChosenThresholds:
         same = (here.tp + here.fp == 0) | (here.fn + here.tn == 0)
         for i, rule in enumerate(rules):
             one = Confusion(tp[i], fp[i], p[i] - tp[i], n[i] - fp[i])
-            before, after = (float(measure_value(rule.best, table).ravel()[0])
-                             for table in (float_confusion(here.take([i])), one))  # fmt: skip
+            before, after = (
+                float(measure_value(rule.best, table).ravel()[0])
+                for table in (float_confusion(here.take([i])), one)
+            )
             same[i] |= rule.within is None and rule.best.measure.sign * (after - before) > 0
         tp, fp = np.where(same, here.tp, tp), np.where(same, here.fp, fp)
         expected = replace(here, tp=tp, fp=fp, fn=p - tp, tn=n - fp)
         if here.sums is not None:
             alone = isinstance(counts.clusters, RowWeights)
-            sums = [thinned_products(here.take([i]), expected.take([i]), rows=alone)
-                    for i in range(len(at))]  # fmt: skip
+            sums = [
+                thinned_products(here.take([i]), expected.take([i]), rows=alone)
+                for i in range(len(at))
+            ]
             expected = replace(expected, sums=np.array(sums))
         seldom = np.isnan(found.thresholds).mean(axis=1) > 0.5
         return cls(points, at, here, expected, found, [SELDOM if one else None for one in seldom])

@@ -17,15 +17,23 @@ _METAVAR = r"[A-Z]+"
 _NUMBER = r"[-+.\deE]*\d[\d.eE%/+-]*|[A-Z]+"
 # unknown flags that users may type, with the options they mean
 MEANT = {
-    "--labels": "--classes CLASS", "--odds": "--prevalence P:N", "--table": "--show NAME",
-    "--cost": "--measure cost:fp=1,fn=5", "--benefit": "--measure cost:fp=1,fn=5,tp=5",
-    "--beta": "--measure f_beta:beta=2", "--crossover": "--measure MEASURE",
-    "--plot": "--show plots", "--no-plot": "a pipe: only a terminal shows plots by default",
-    "--color": "the environment: NO_COLOR=1 or FORCE_COLOR=1", "--row-weight": "--weight COLUMN",
-    "--prevalence-range": "--prevalence 0.001..0.02", "--config": "clfeval batch",
-    "--history": "clfeval history", "--list-measures": "--explain measures",
+    "--labels": "--classes CLASS",
+    "--odds": "--prevalence P:N",
+    "--table": "--show NAME",
+    "--cost": "--measure cost:fp=1,fn=5",
+    "--benefit": "--measure cost:fp=1,fn=5,tp=5",
+    "--beta": "--measure f_beta:beta=2",
+    "--crossover": "--measure MEASURE",
+    "--plot": "--show plots",
+    "--no-plot": "a pipe: only a terminal shows plots by default",
+    "--color": "the environment: NO_COLOR=1 or FORCE_COLOR=1",
+    "--row-weight": "--weight COLUMN",
+    "--prevalence-range": "--prevalence 0.001..0.02",
+    "--config": "clfeval batch",
+    "--history": "clfeval history",
+    "--list-measures": "--explain measures",
     "--from-result": "clfeval report SAVED.json",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +82,11 @@ def reword_error(error: ClfevalError, options: Sequence[Option], dialect: Dialec
 _OUTPUT = (
     (r"\badd (?=(?:-f|--format|--show|--save) [\w.])", "call "),
     (r"(?:-f|--format) csv --show (\w+)", r"result.frame('\1')"),
-    (r"(?:-f|--format) csv", "result.frame()"), (r"(?:-f|--format) json", "result.to_json()"),
-    (r"--show (\w+)", r"result.show('\1')"), (r"--save ([\w.]+)", r"result.save('\1')"),
-)  # fmt: skip
+    (r"(?:-f|--format) csv", "result.frame()"),
+    (r"(?:-f|--format) json", "result.to_json()"),
+    (r"--show (\w+)", r"result.show('\1')"),
+    (r"--save ([\w.]+)", r"result.save('\1')"),
+)
 
 
 def reword_for_python(text: str, options: Sequence[Option]) -> str:

@@ -11,43 +11,77 @@ from clfeval.pages.chart import Axis, Chart, Mark, Point, Series
 from clfeval.pages.schema import Column, Page, Source, Table, TableView, cols, comparison_rows
 
 STATES = (
-    "computed", "gates met", "gate missed", "not computed", "left out", "ready", "ambiguous",
-    "waits", "warned",
-)  # fmt: skip
+    "computed",
+    "gates met",
+    "gate missed",
+    "not computed",
+    "left out",
+    "ready",
+    "ambiguous",
+    "waits",
+    "warned",
+)
 COMPUTED, MET, MISSED, FAILED, LEFT_OUT, READY, DOUBTFUL, WAITS, WARNED = STATES
 RUN = Column("run", "text")
 BATCH_TABLES = (
-    Table("runs", (
-        RUN, *cols("text", "command"), *cols("text?", "input"),
-        Column("state", "text", among=STATES), *cols("count", "code"), *cols("count?", "rows"),
-        *cols("count", "gates missed warnings"), *cols("text?", "answer page"),
-    ), when=""),
+    Table(
+        "runs",
+        (
+            RUN,
+            *cols("text", "command"),
+            *cols("text?", "input"),
+            Column("state", "text", among=STATES),
+            *cols("count", "code"),
+            *cols("count?", "rows"),
+            *cols("count", "gates missed warnings"),
+            *cols("text?", "answer page"),
+        ),
+        when="",
+    ),
     Table("answers", (RUN, *cols("text", "code text"))),
-    Table("gates", (
-        RUN, *cols("text", "kind metric"), *cols("text?", "model slice"), *cols("number", "limit"),
-        *cols("text?", "limit_text"), *cols("number?", "value"), *cols("count?", "among"),
-        Column("severity", "text", among=get_args(Severity)),
-        Column("state", "text?", among=get_args(GateState)), *cols("flag?", "passed"),
-        *cols("text?", "reason"), *cols("text", "text"),
-    ), when=""),
+    Table(
+        "gates",
+        (
+            RUN,
+            *cols("text", "kind metric"),
+            *cols("text?", "model slice"),
+            *cols("number", "limit"),
+            *cols("text?", "limit_text"),
+            *cols("number?", "value"),
+            *cols("count?", "among"),
+            Column("severity", "text", among=get_args(Severity)),
+            Column("state", "text?", among=get_args(GateState)),
+            *cols("flag?", "passed"),
+            *cols("text?", "reason"),
+            *cols("text", "text"),
+        ),
+        when="",
+    ),
     Table("problems", (RUN, *cols("text", "text")), when=""),
     Table("reading", (RUN, *cols("text", "column taken why"))),
     Table("files", (RUN, *cols("text", "use file"))),
-)  # fmt: skip
+)
 BATCH_GLOSSARY = {
     "run": "name in the YAML file, with the values of the matrix or the file",
-    "runs.command": "command of the run", "runs.input": "table that the run reads",
-    "runs.state": "outcome of the run", "runs.code": "exit code of the run alone",
-    "runs.gates": "number of gates", "missed": "number of missed gates",
+    "runs.command": "command of the run",
+    "runs.input": "table that the run reads",
+    "runs.state": "outcome of the run",
+    "runs.code": "exit code of the run alone",
+    "runs.gates": "number of gates",
+    "missed": "number of missed gates",
     "runs.warnings": "number of missed gates that only warn",
     "runs.answer": "first error of the run, or the first sentence of its answer",
     "page": "the HTML page that the run wrote",
-    "answers.code": "code of the sentence", "answers.text": "sentence of the answer",
-    "gates.text": "the gate as a sentence", "problems.text": "line of an error",
+    "answers.code": "code of the sentence",
+    "answers.text": "sentence of the answer",
+    "gates.text": "the gate as a sentence",
+    "problems.text": "line of an error",
     "limit_text": "the limit as written, if it is a percentage of the baseline",
-    "severity": "whether a missed gate fails or only warns", "gates.state": "outcome of the gate",
-    "among": "number of models of which one must meet the gate", "use": "read, write or append",
-}  # fmt: skip
+    "severity": "whether a missed gate fails or only warns",
+    "gates.state": "outcome of the gate",
+    "among": "number of models of which one must meet the gate",
+    "use": "read, write or append",
+}
 
 
 def batch_headline(result: Document) -> list[str]:
@@ -72,8 +106,14 @@ def batch_tables(result: Document, _: int) -> Iterator[TableView]:
         first = {row["run"]: row for row in reversed(tables["answers"])}
         rows = [first[row["run"]] for row in tables["runs"] if row["run"] in first]
         if rows:
-            yield TableView("answers", "First sentence of each run", "run text", rows, name="first",
-                        rank="asked")  # fmt: skip
+            yield TableView(
+                "answers",
+                "First sentence of each run",
+                "run text",
+                rows,
+                name="first",
+                rank="asked",
+            )
         yield TableView("answers", "All sentences of each run", "run text")
         if tables["gates"]:
             yield TableView("gates", "Gates", "run state text")
@@ -86,19 +126,32 @@ def batch_tables(result: Document, _: int) -> Iterator[TableView]:
 
 
 SUITE_PAGE = Page(
-    "suite", BATCH_TABLES, batch_headline, batch_tables, lambda _: (), parts=("first",),
+    "suite",
+    BATCH_TABLES,
+    batch_headline,
+    batch_tables,
+    lambda _: (),
+    parts=("first",),
     glossary=BATCH_GLOSSARY,
-)  # fmt: skip
+)
 
 READING = {"column": "column", "read as": "taken", "reason": "why"}
 DRY_RUN_TABLES = (
     Table("reading", cols("text", "column taken why"), when=""),
-    Table("ambiguities", (
-        *cols("text", "code"), *cols("text?", "file"), *cols("whole?", "row"),
-        *cols("text?", "column"), *cols("text", "text"), *cols("text?", "hint"),
-    ), when=""),
+    Table(
+        "ambiguities",
+        (
+            *cols("text", "code"),
+            *cols("text?", "file"),
+            *cols("whole?", "row"),
+            *cols("text?", "column"),
+            *cols("text", "text"),
+            *cols("text?", "hint"),
+        ),
+        when="",
+    ),
     Table("plan", cols("text", "what value"), when=""),
-)  # fmt: skip
+)
 
 
 def dry_run_headline(result: Document) -> list[str]:
@@ -128,22 +181,33 @@ CURVES = 8  # models of a chart
 TABLES = (
     Table("steps", (*cols("text", "model measure"), *cols("text?", "since cause")), when=""),
     Table("events", cols("text", "label model changed"), when=""),
-    Table("history", (
-        *cols("text", "label model measure"), *cols("estimate", "value"), *cols("number?", "se"),
-        *cols("estimate", "change"), Column("marks", "text*"), *cols("flag", "accepted"),
-        *cols("flag?", "met"), *cols("number?", "limit"),
-    ), when=""),
-)  # fmt: skip
+    Table(
+        "history",
+        (
+            *cols("text", "label model measure"),
+            *cols("estimate", "value"),
+            *cols("number?", "se"),
+            *cols("estimate", "change"),
+            Column("marks", "text*"),
+            *cols("flag", "accepted"),
+            *cols("flag?", "met"),
+            *cols("number?", "limit"),
+        ),
+        when="",
+    ),
+)
 GLOSSARY = {
     "history.change": "change since the line before, with the interval of independent samples",
     "since": "label at which the measure changed (best fit of two means)",
     "cause": "what changed at that label: rows, model or settings",
     "changed": "rows: truth or ids differ; model: values differ on the same rows",
     "marks": "changes since the line before (rows, model, settings); accepted; gate missed",
-    "accepted": "line that later results are compared with", "met": "whether its gates were met",
+    "accepted": "line that later results are compared with",
+    "met": "whether its gates were met",
     "history.limit": "limit of a gate on the measure",
-    "label": "name of a result in the history, such as a week", "measure": "measure of the model",
-}  # fmt: skip
+    "label": "name of a result in the history, such as a week",
+    "measure": "measure of the model",
+}
 
 
 def headline(result: Document) -> list[str]:
@@ -180,24 +244,48 @@ def page_tables(result: Document, _: int) -> Iterator[TableView]:
     ]
     if rows:
         yield TableView(
-            "comparisons", "Changes at the last label", {
-                "model": "model", "measure": "measure", "change": "difference",
-                "verdict": "verdict", "cause": "cause", "since": "since", "old": "old",
-                "new": "new", "p, adjusted": "p_adjusted", "reference": "reference",
-            }, rows, rank="asked", lead="difference", most=MOVES, places=(), name="steps",
-            legend=("p_adjusted", "cause", "since"), total=len(changes),
-        )  # fmt: skip
+            "comparisons",
+            "Changes at the last label",
+            {
+                "model": "model",
+                "measure": "measure",
+                "change": "difference",
+                "verdict": "verdict",
+                "cause": "cause",
+                "since": "since",
+                "old": "old",
+                "new": "new",
+                "p, adjusted": "p_adjusted",
+                "reference": "reference",
+            },
+            rows,
+            rank="asked",
+            lead="difference",
+            most=MOVES,
+            places=(),
+            name="steps",
+            legend=("p_adjusted", "cause", "since"),
+            total=len(changes),
+        )
     lines = _line_rows(result)
     columns: dict[str, Source] = {"label": "label", "model": "model", "event": "marks"}
     columns |= {measure: measure for measure in leading}
-    title = "Lines" if len(lines) == result.summary["labels"] * result.summary["models"] else (
-        f"Lines with changes, and the last {LAST} labels"
-    )  # fmt: skip
+    title = (
+        "Lines"
+        if len(lines) == result.summary["labels"] * result.summary["models"]
+        else (f"Lines with changes, and the last {LAST} labels")
+    )
     yield TableView(
-        "history", title, columns, lines, rank="main",
-        places=(), lead=leading[0] if leading else "", legend=("marks",),
+        "history",
+        title,
+        columns,
+        lines,
+        rank="main",
+        places=(),
+        lead=leading[0] if leading else "",
+        legend=("marks",),
         more="--format csv --show history",
-    )  # fmt: skip
+    )
     if result.tables["events"]:
         yield TableView("events", "Changes by label", "label model changed", legend=("changed",))
 
@@ -210,8 +298,10 @@ def page_charts(result: Document) -> Iterator[Chart]:
     place = {label: i for i, label in enumerate(labels, start=1)}
     changed = {str(row["label"]): str(row["changed"])[0].upper() for row in result.tables["events"]}
     marks = tuple(Mark(letter, float(place[label])) for label, letter in changed.items())
-    axis = Axis(f"labels from {labels[0]} (1) to {labels[-1]} ({len(labels)})",
-                ends=(1.0, float(len(labels))))  # fmt: skip
+    axis = Axis(
+        f"labels from {labels[0]} (1) to {labels[-1]} ({len(labels)})",
+        ends=(1.0, float(len(labels))),
+    )
     for index, measure in enumerate(result.parameters["leading"]):
         points: dict[str, list[Point]] = {}
         for row in result.tables["history"]:
@@ -220,9 +310,15 @@ def page_charts(result: Document) -> Iterator[Chart]:
                 points.setdefault(str(row["model"]), []).append((at, value))
         series = tuple(Series(name, (tuple(found),)) for name, found in points.items())[:CURVES]
         yield Chart(
-            "lines", f"{measure} by label", axis, series=series, marks=marks,
-            left=len(points) - len(series), name="trend", rank="detail" if index else "main",
-        )  # fmt: skip
+            "lines",
+            f"{measure} by label",
+            axis,
+            series=series,
+            marks=marks,
+            left=len(points) - len(series),
+            name="trend",
+            rank="detail" if index else "main",
+        )
 
 
 HISTORY_PAGE = Page(

@@ -10,12 +10,19 @@ from clfeval.pages.schema import SHARED, Column, Page, Table, TableView, cols
 from clfeval.pages.table_parts import format_class_counts
 
 TABLES = (
-    Table("models", (
-        Column("model", "text"), Column("kind", "text", among=("labels", "scores")),
-        *cols("cut?", "threshold"), Column("distinct_scores", "count?", "distinct scores"),
-        Column("counts", "count"),
-    ), "", 1),
-)  # fmt: skip
+    Table(
+        "models",
+        (
+            Column("model", "text"),
+            Column("kind", "text", among=("labels", "scores")),
+            *cols("cut?", "threshold"),
+            Column("distinct_scores", "count?", "distinct scores"),
+            Column("counts", "count"),
+        ),
+        "",
+        1,
+    ),
+)
 SUMMARY = cols("count", "rows positives negatives models counts patterns")
 
 
@@ -27,8 +34,13 @@ def headline(result: Document) -> list[str]:
 
 def page_tables(_: Document, __: int) -> Iterator[TableView]:
     """Yield the only table."""
-    columns = {"model": "model", "kind": "kind", "threshold": "threshold",
-               "distinct\nscores": "distinct_scores", "counts": "counts"}  # fmt: skip
+    columns = {
+        "model": "model",
+        "kind": "kind",
+        "threshold": "threshold",
+        "distinct\nscores": "distinct_scores",
+        "counts": "counts",
+    }
     yield TableView("models", "Counts by model", columns, rank="main")
 
 

@@ -17,13 +17,19 @@ from clfeval.records import dataclass
 ALL = "all"
 ANY = "…"  # at the end of a heading: whatever name follows
 CODES: Mapping[str, Mapping[str, str]] = {
-    "an error": ERRORS, "a warning": WARNINGS, "an answer": ANSWERS, "an undefined value": REASONS,
+    "an error": ERRORS,
+    "a warning": WARNINGS,
+    "an answer": ANSWERS,
+    "an undefined value": REASONS,
     "a gate": GATES,
-}  # fmt: skip
+}
 BETTER = {
-    "max": "higher is better", "min": "lower is better", "zero": "nearer to 0 is better",
-    "one": "nearer to 1 is better", "none": "neither high nor low is better",
-}  # fmt: skip
+    "max": "higher is better",
+    "min": "lower is better",
+    "zero": "nearer to 0 is better",
+    "one": "nearer to 1 is better",
+    "none": "neither high nor low is better",
+}
 _ARROW = r" ?(?:↑|↓|→ ?[01])$"
 _LEVEL = r"^\d+(?:\.\d+)?% ?"  # before what an interval's column is called
 _BETA = r"(?i)^F[\d.]+(?= odds$|$)"
@@ -99,8 +105,11 @@ def find_terms(page: Page, asked: str) -> list[Term]:
     strict = {term.name for term in loose if _name_fits(page, term, name, str)}
     found = [term for term in loose if not strict or term.name in strict]
     code = name if strict else name.casefold()
-    found += [Term(code, code, f"code of {what}: {table[code]}")
-              for what, table in CODES.items() if code in table]  # fmt: skip
+    found += [
+        Term(code, code, f"code of {what}: {table[code]}")
+        for what, table in CODES.items()
+        if code in table
+    ]
     if found:
         measure = None if any(term.measure for term in found) else CATALOG.get(name)
         return found + ([Term(name, measure.title, "", (), measure)] if measure else [])
@@ -219,15 +228,18 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "alone": "unique true positives and unique misses of each model",
         "rates": "the 2 x 2 tables with accuracy, precision and recall",
         "cuts": "detections of each model at each threshold of --sweep",
-        "models": _PER_MODEL, "pairs": "detections of each pair of models, joint and unique",
+        "models": _PER_MODEL,
+        "pairs": "detections of each pair of models, joint and unique",
         "subsets": "all subsets of models that were evaluated",
         "best": "the subset of each size that detects most",
         "max_effort": "the subset that detects most within --max-effort",
-        "slices": _SLICES, "sweep": "detections at every threshold of --sweep",
+        "slices": _SLICES,
+        "sweep": "detections at every threshold of --sweep",
         "exclusive": "the rows that one model alone detects or misses",
         "measures": _REQUESTED_MEASURES,
         "bars": "plot: unique true positives of each model",
-        "matrix": "plot: ShineThrough of every pair", "forest": _FOREST,
+        "matrix": "plot: ShineThrough of every pair",
+        "forest": _FOREST,
         "curves": "plot: detections over the thresholds of --sweep",
     },
     "count": {"models": "number of counts of each model"},
@@ -237,26 +249,33 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "unbiased": "the measures at a class ratio of 1:1",
         "sample": "the measures at the class ratio of the rows",
         "regions": "joint confidence region of sensitivity and specificity",
-        "slices": _SLICES, "plane": "the points at the class ratios of --prevalence",
+        "slices": _SLICES,
+        "plane": "the points at the class ratios of --prevalence",
         "break-even": "thresholds of largest δ and of no bias (φ = 0)",
         "spread": "spread of the runs of each model",
-        "models": _PER_MODEL, "run_spread": "mean and spread of the runs of each model",
+        "models": _PER_MODEL,
+        "run_spread": "mean and spread of the runs of each model",
         "runs": "the points of single runs",
         "curves": "Gini and largest δ of each curve of --curve",
         "curve": "points of the curves of --curve",
         "populations": "measures at the class ratios of --prevalence",
-        "measures": _REQUESTED_MEASURES, "features": "discrimination and bias of each feature",
+        "measures": _REQUESTED_MEASURES,
+        "features": "discrimination and bias of each feature",
         "selected": "the selected features",
         "implications": "implications between features and classes that always held",
         "corners": "corners of the diamond at each class ratio",
         "isometrics": "isometrics: lines on which a measure is constant",
-        "diamond": "plot: δ over φ, one point per model", "forest": _FOREST,
+        "diamond": "plot: δ over φ, one point per model",
+        "forest": _FOREST,
     },
     "tune-jpt": {
-        "slices": _SLICES, "cells": "2 x 2 tables at each class ratio",
+        "slices": _SLICES,
+        "cells": "2 x 2 tables at each class ratio",
         "moving": "measures that depend on the class ratio",
-        "odds": "measures as odds", "cost": "expected costs of the errors",
-        "unmoved": "measures that do not depend on the class ratio", "models": _PER_MODEL,
+        "odds": "measures as odds",
+        "cost": "expected costs of the errors",
+        "unmoved": "measures that do not depend on the class ratio",
+        "models": _PER_MODEL,
         "at_prevalence": _AT_PREVALENCE,
         "expected": "expected true and false predictions in a population",
         "sweep": "the measures at every class ratio of --sweep",
@@ -266,7 +285,8 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "cutoffs": "the best threshold of each model at each class ratio",
         "ranges": "smallest and largest value over a range of prevalences",
         "simulated": "measures under an uncertain prevalence, simulated",
-        "curves": "plot: a measure by class ratio", "cuts": "plot: best thresholds",
+        "curves": "plot: a measure by class ratio",
+        "cuts": "plot: best thresholds",
     },
     "mlcps": {
         "firm": "stability of the scores: order of the metrics, mean, Pareto front",
@@ -313,7 +333,8 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "models": "main measures and 2 x 2 table of each model",
         "measures": "every measure of every model, with the method of its interval",
         "confusion": "rows by true and predicted class",
-        "calibration": "observed share of positives by score; also a plot", "forest": _FOREST,
+        "calibration": "observed share of positives by score; also a plot",
+        "forest": _FOREST,
         "calibration_curve": "isotonic calibration: shares of positives that rise with the score",
         "roc_band": "regions in which both rates of a threshold lie jointly",
         "differences": "picture: differences from the reference with simultaneous intervals",
@@ -330,4 +351,4 @@ NAMES_BY_COMMAND: Mapping[str, Mapping[str, str]] = {
         "lift": "plot: lift over share of rows flagged",
         "benefit": "plot: net benefit over the threshold probability",
     },
-}  # fmt: skip
+}

@@ -73,18 +73,25 @@ def intervals_of_models(result: Document) -> Iterator[Chart]:
     rows = sort_by_column(whole, measure)
     rows = rows[::-1] if measure in CATALOG and CATALOG[measure].arrow == "↓" else rows
     signs = _signs(result, rows)
-    series = tuple(interval_row(str(row["model"]), row[measure], sign=sign)
-                   for row, sign in zip(rows, signs, strict=True))  # fmt: skip
+    series = tuple(
+        interval_row(str(row["model"]), row[measure], sign=sign)
+        for row, sign in zip(rows, signs, strict=True)
+    )
     title, level = heading_of(measure), result.parameters.get("level")
     finding = best_sentence(result) or f"{title} of {series[0].name}: {series[0].words}."
     if level and any(one.spans[0] != (None, None) for one in series):
         title += f" with {100 * level:g}% confidence intervals"
     key = "shaded: best, and not significantly different from it" if any(signs) else ""
     yield Chart(
-        "intervals", title, Axis(key or title_of(measure)), series=series, name="forest",
-        rank="main", finding=finding,
+        "intervals",
+        title,
+        Axis(key or title_of(measure)),
+        series=series,
+        name="forest",
+        rank="main",
+        finding=finding,
         guides=tuple(_gate_limits(result, rows, measure)),
-    )  # fmt: skip
+    )
 
 
 def _signs(result: Document, rows: Sequence[Row]) -> Sequence[Sign]:

@@ -32,33 +32,73 @@ ALONE = (
     Column("exclusive_fp", "weight", "unique misses", "target=negative", best="min"),
     Column("occlusion", "share"),
 )
-REACH = (*cols("text+", "models"), Column("covered", "weight", "detected"),
-         Column("effort", "weight", "flagged"), *cols("share", "yield"), *ALONE)  # fmt: skip
+REACH = (
+    *cols("text+", "models"),
+    Column("covered", "weight", "detected"),
+    Column("effort", "weight", "flagged"),
+    *cols("share", "yield"),
+    *ALONE,
+)
 CORRECTED = (
     Column("corrected", "bare", best="max"),
     Column("corrected_yield", "bare", "corrected yield", best="max"),
 )
 SIZE, GAIN, METHOD = Column("size", "count"), Column("gain", "weight"), Column("method", "text")
 TABLES = (
-    Table("models", (parts.SLICE, parts.MODEL, *cols("cut?", "threshold"), *parts.CELLS,
-                     *cols("share", "accuracy"), Column("precision", "share", "PPV ↑"),
-                     Column("recall", "share", "sensitivity ↑"), *ALONE), "", least=1),
-    Table("pairs", (parts.SLICE, *REACH, Column("first_alone", "weight", "unique to first"),
-                    Column("second_alone", "weight", "unique to second"),
-                    Column("p_value", "p?", "p")), ""),
+    Table(
+        "models",
+        (
+            parts.SLICE,
+            parts.MODEL,
+            *cols("cut?", "threshold"),
+            *parts.CELLS,
+            *cols("share", "accuracy"),
+            Column("precision", "share", "PPV ↑"),
+            Column("recall", "share", "sensitivity ↑"),
+            *ALONE,
+        ),
+        "",
+        least=1,
+    ),
+    Table(
+        "pairs",
+        (
+            parts.SLICE,
+            *REACH,
+            Column("first_alone", "weight", "unique to first"),
+            Column("second_alone", "weight", "unique to second"),
+            Column("p_value", "p?", "p"),
+        ),
+        "",
+    ),
     Table("subsets", (parts.SLICE, *REACH)),
     Table("best", (parts.SLICE, SIZE, GAIN, METHOD, *REACH, *CORRECTED)),
     Table("max_effort", (parts.SLICE, SIZE, METHOD, *REACH, *CORRECTED)),
     Table("slices", (*cols("text", "slice"), *ROWS)),
-    Table("sweep", (parts.SLICE, Column("threshold", "cut", when="sweep=threshold"),
-                    Column("top", "cut", "top rows", "sweep=top"), parts.MODEL,
-                    Column("found", "weight", "detected by any"),
-                    Column("hits", "weight", "detected"), *ALONE)),
-    Table("exclusive", (parts.MODEL, Column("list", "text", among=("found", "missed")),
-                        *cols("text", "file"), Column("id", "text", when="one"),
-                        Column("row", "count", when="one"))),
+    Table(
+        "sweep",
+        (
+            parts.SLICE,
+            Column("threshold", "cut", when="sweep=threshold"),
+            Column("top", "cut", "top rows", "sweep=top"),
+            parts.MODEL,
+            Column("found", "weight", "detected by any"),
+            Column("hits", "weight", "detected"),
+            *ALONE,
+        ),
+    ),
+    Table(
+        "exclusive",
+        (
+            parts.MODEL,
+            Column("list", "text", among=("found", "missed")),
+            *cols("text", "file"),
+            Column("id", "text", when="one"),
+            Column("row", "count", when="one"),
+        ),
+    ),
     parts.MEASURED,
-)  # fmt: skip
+)
 
 HEADS = {"covered": "detected", "effort": "flagged", "yield": "yield ↑"}
 REACHED = ("corrected", "gain", "yield")  # their meanings are below
@@ -126,16 +166,21 @@ def _slice_table(result: Document) -> TableView:
         models.setdefault(row["slice"], []).append(row)
     rows = [
         {**row, "first": best["model"], "hits": best[HITS[target][0]], "recall": best["recall"]}
-        if row["found"] else {**row, "first": None, "hits": 0, "recall": None}
+        if row["found"]
+        else {**row, "first": None, "hits": 0, "recall": None}
         for row in result.tables["slices"]
         for best in _sort_by_detected(models[row["slice"]], target)[:1]
-    ]  # fmt: skip
+    ]
     columns: dict[str, Source] = {
-        "slice": "slice", "rows": "rows", f"{target}s": f"{target}s", "detected\nby any": "found",
-        "best\nmodel": lambda row: row["first"] or parts.ABSENT, "detected": "hits",
+        "slice": "slice",
+        "rows": "rows",
+        f"{target}s": f"{target}s",
+        "detected\nby any": "found",
+        "best\nmodel": lambda row: row["first"] or parts.ABSENT,
+        "detected": "hits",
         **({"sensitivity ↑": "recall"} if target == "positive" else {}),
         "missed\nby all": "missed_by_all",
-    }  # fmt: skip
+    }
     none = f"{parts.ABSENT} no {target} is detected in the slice; "
     note = none * any(not row["hits"] for row in rows)
     note += "for each model in each slice, add --show rates"
@@ -155,12 +200,16 @@ def _main_table(result: Document, found: str) -> TableView:
 
     rows = _sort_by_detected(result.unsliced_rows("models"), target)
     columns: dict[str, Source] = {
-        "model": "model", "detected": hit, **({"sensitivity ↑": "recall"} if positive else {}),
-        f"unique\nT{target[0].upper()}": found, "unique\nmisses": missed,
+        "model": "model",
+        "detected": hit,
+        **({"sensitivity ↑": "recall"} if positive else {}),
+        f"unique\nT{target[0].upper()}": found,
+        "unique\nmisses": missed,
         "flagged" if positive else "predicted\nnegative": flagged,
         **({"PPV ↑": "precision"} if positive else {}),
-        "ShineThrough ↑": "shine_through", "Occlusion ↓": "occlusion",
-    }  # fmt: skip
+        "ShineThrough ↑": "shine_through",
+        "Occlusion ↓": "occlusion",
+    }
     every = result.parameters["occlusion"] == "all"
     alone = "only it misses" if every else "it misses, another model detects"
     words = {
@@ -169,10 +218,17 @@ def _main_table(result: Document, found: str) -> TableView:
     }
     title = f"Models{parts.threshold_note(rows)} by {target}s detected"
     return TableView(
-        "models", title, columns, rows, rank="main", right=["flagged", "predicted\nnegative"],
-        lead="recall" if positive else "shine_through", more="--format csv",
-        legend=(found, "shine_through"), words=words,
-    )  # fmt: skip
+        "models",
+        title,
+        columns,
+        rows,
+        rank="main",
+        right=["flagged", "predicted\nnegative"],
+        lead="recall" if positive else "shine_through",
+        more="--format csv",
+        legend=(found, "shine_through"),
+        words=words,
+    )
 
 
 def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
@@ -192,11 +248,20 @@ def _best_subset_tables(result: Document, digits: int) -> Iterator[TableView]:
         columns["corrected"] = expected
         methods = list(dict.fromkeys(str(row["method"]) for row in rows[:MAX_ROWS]))
         several = len(methods) > 1
-        yield from parts.existing_tables(result, TableView(
-            table, title, columns | ({"method": "method"} if several else {}), most=MAX_ROWS,
-            note="" if several else "".join(f"search: {m.replace(':', ',')}" for m in methods),
-            more=None if several else "", right=["corrected"], rank="asked", legend=REACHED,
-        ))  # fmt: skip
+        yield from parts.existing_tables(
+            result,
+            TableView(
+                table,
+                title,
+                columns | ({"method": "method"} if several else {}),
+                most=MAX_ROWS,
+                note="" if several else "".join(f"search: {m.replace(':', ',')}" for m in methods),
+                more=None if several else "",
+                right=["corrected"],
+                rank="asked",
+                legend=REACHED,
+            ),
+        )
 
 
 def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableView]:
@@ -215,14 +280,24 @@ def _sweep_tables(result: Document, scores: str, digits: int) -> Iterator[TableV
             mine[heads[row[cut]]] = parts.format_cell(row[measure], digits)
         arrow = "↓" if measure == "occlusion" else "↑"
         yield TableView(
-            "sweep", f"{title} {arrow} at {len(kept)} of {len(cuts)} {unit}",
-            {head: head for head in ("model", *heads.values())}, list(cells.values()), most=None,
-            note=note, right=[*heads.values()], rank="asked",
-        )  # fmt: skip
+            "sweep",
+            f"{title} {arrow} at {len(kept)} of {len(cuts)} {unit}",
+            {head: head for head in ("model", *heads.values())},
+            list(cells.values()),
+            most=None,
+            note=note,
+            right=[*heads.values()],
+            rank="asked",
+        )
     yield TableView(
-        "sweep", f"Sweep: {len(kept)} of {len(cuts)} {unit}", f"{cut} model found hits {scores}",
-        here, most=None, note=note, name="cuts",
-    )  # fmt: skip
+        "sweep",
+        f"Sweep: {len(kept)} of {len(cuts)} {unit}",
+        f"{cut} model found hits {scores}",
+        here,
+        most=None,
+        note=note,
+        name="cuts",
+    )
 
 
 def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableView]:
@@ -244,10 +319,15 @@ def _pair_tables(result: Document, found: str, digits: int) -> Iterator[TableVie
         for measure, title in MEASURES:
             cells = pair_cells(result, measure)
             rows = [
-                {"model": f"{i} {name}", **{head: parts.format_cell(cell, digits)
-                                            for head, cell in zip(heads, line, strict=True)}}
+                {
+                    "model": f"{i} {name}",
+                    **{
+                        head: parts.format_cell(cell, digits)
+                        for head, cell in zip(heads, line, strict=True)
+                    },
+                }
                 for i, (name, line) in enumerate(zip(models, cells, strict=True), start=1)
-            ]  # fmt: skip
+            ]
             title = f"{title} {'↓' if measure == 'occlusion' else '↑'} of pairs"
             title += " (single models on the diagonal)"
             yield TableView("pairs", title, matrix, rows, right=heads)
@@ -338,7 +418,16 @@ GLOSSARY: Mapping[str, str] = {
     "row": "number of the row in its file; the header is row 1",
 }
 PAGE = Page(
-    "mars", TABLES, headline, page_tables, page_charts, ROWS, "all", ("alone", "rates", "cuts"),
-    ("bars", "matrix", "curves"), ("forest",), glossary=GLOSSARY,
+    "mars",
+    TABLES,
+    headline,
+    page_tables,
+    page_charts,
+    ROWS,
+    "all",
+    ("alone", "rates", "cuts"),
+    ("bars", "matrix", "curves"),
+    ("forest",),
+    glossary=GLOSSARY,
     headings={"predicted negative": "flagged"},
-)  # fmt: skip
+)

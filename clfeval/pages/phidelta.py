@@ -51,73 +51,173 @@ TILTED_NUMBERS = (
 FEATURE = (
     *cols("text", "feature column"),
     Column("kind", "text", among=("binary", "numeric", "category", "term")),
-    *cols("cut?", "cut"), Column("rule", "text", among=(None, ">=", ">", "soft")),
-    *cols("weight", "rows missing"), *cols("weight?", "support tp fp fn tn sensitivity"),
-    Column("fpr", "weight?", "share of negatives"), *PLACE,
+    *cols("cut?", "cut"),
+    Column("rule", "text", among=(None, ">=", ">", "soft")),
+    *cols("weight", "rows missing"),
+    *cols("weight?", "support tp fp fn tn sensitivity"),
+    Column("fpr", "weight?", "share of negatives"),
+    *PLACE,
     Column("corrected_delta", "signed", "corrected δ", when="cut=best"),
     Column("role", "text", among=(None, "covariant", "contravariant", "pervasive", "rare")),
     Column("implications", "text*", more={"items": {"enum": list(IMPLICATIONS)}}),
     Column("selected", "flag", when="+selected"),
-)  # fmt: skip
+)
 TABLES = (
-    Table("models", (
-        SLICE, MODEL, THRESHOLD, *CELLS, *RATES, *PLACE, *cols("text?", "reading reading_withheld"),
-        *cols("share", "accuracy_u error_u precision_u npv_u f1_u"), *cols("signed", "mcc_u"),
-        *cols("share", "mutual_information_u accuracy error_rate"),
-        Column("precision", "share", "PPV ↑"), *cols("share", "npv f1"), *cols("signed", "mcc"),
-        *cols("share", "mutual_information"), *TILTED_COLUMNS,
-        Column("region_sensitivity", "share", "sensitivity"),
-        Column("region_specificity", "share", "specificity"),
-    ), CLASSIFIERS, 1),
-    Table("run_spread", (
-        MODEL, *cols("count", "runs"), Column("phi_mean", "signed", "mean φ"),
-        Column("phi_sd", "number?", "SD of φ"), Column("delta_mean", "signed", "mean δ"),
-        Column("delta_sd", "number?", "SD of δ"), *cols("number?", "covariance"),
-        Column("accuracy_u_mean", "share", "mean unbiased accuracy"),
-        Column("accuracy_u_sd", "number?", "SD of unbiased accuracy"),
-        Column("bias", "text", among=(None, "low", "towards positive", "towards negative")),
-        Column("variance", "text", among=(None, "low", "high")), *cols("text", "method"),
-    ), f"{CLASSIFIERS}?"),
-    Table("runs", (MODEL, *cols("text", "run"), THRESHOLD, *CELLS, *RATES, *PLACE,
-                   *cols("share", "accuracy_u")), f"{CLASSIFIERS}?"),
-    Table("curves", (
-        SLICE, MODEL, *cols("signed", "gini"), *cols("share", "roc_auc"),
-        Column("best_threshold", "cut?", "at threshold"), Column("best_phi", "number?", "its φ"),
-        Column("best_delta", "number?", "largest δ"),
-        Column("break_even_threshold", "cut?", "threshold at φ = 0"),
-        Column("break_even_delta", "number?", "δ at φ = 0"), *cols("count", "points"),
-        *cols("number?", "bound", when="?"),
-    ), f"{CLASSIFIERS}?"),
-    Table("curve", (SLICE, MODEL, THRESHOLD, *CELLS[:2], *cols("part", "sensitivity specificity"),
-                    *cols("number", "phi delta", more=BOUNDS)), f"{CLASSIFIERS}?"),
-    Table("populations", (
-        SLICE, MODEL, *POPULATION_COLUMNS, *TILTED_COLUMNS, *cols("share", "accuracy"),
-        Column("precision", "share", "PPV ↑"), *cols("share", "npv mutual_information"),
-    ), f"{CLASSIFIERS}?"),
+    Table(
+        "models",
+        (
+            SLICE,
+            MODEL,
+            THRESHOLD,
+            *CELLS,
+            *RATES,
+            *PLACE,
+            *cols("text?", "reading reading_withheld"),
+            *cols("share", "accuracy_u error_u precision_u npv_u f1_u"),
+            *cols("signed", "mcc_u"),
+            *cols("share", "mutual_information_u accuracy error_rate"),
+            Column("precision", "share", "PPV ↑"),
+            *cols("share", "npv f1"),
+            *cols("signed", "mcc"),
+            *cols("share", "mutual_information"),
+            *TILTED_COLUMNS,
+            Column("region_sensitivity", "share", "sensitivity"),
+            Column("region_specificity", "share", "specificity"),
+        ),
+        CLASSIFIERS,
+        1,
+    ),
+    Table(
+        "run_spread",
+        (
+            MODEL,
+            *cols("count", "runs"),
+            Column("phi_mean", "signed", "mean φ"),
+            Column("phi_sd", "number?", "SD of φ"),
+            Column("delta_mean", "signed", "mean δ"),
+            Column("delta_sd", "number?", "SD of δ"),
+            *cols("number?", "covariance"),
+            Column("accuracy_u_mean", "share", "mean unbiased accuracy"),
+            Column("accuracy_u_sd", "number?", "SD of unbiased accuracy"),
+            Column("bias", "text", among=(None, "low", "towards positive", "towards negative")),
+            Column("variance", "text", among=(None, "low", "high")),
+            *cols("text", "method"),
+        ),
+        f"{CLASSIFIERS}?",
+    ),
+    Table(
+        "runs",
+        (
+            MODEL,
+            *cols("text", "run"),
+            THRESHOLD,
+            *CELLS,
+            *RATES,
+            *PLACE,
+            *cols("share", "accuracy_u"),
+        ),
+        f"{CLASSIFIERS}?",
+    ),
+    Table(
+        "curves",
+        (
+            SLICE,
+            MODEL,
+            *cols("signed", "gini"),
+            *cols("share", "roc_auc"),
+            Column("best_threshold", "cut?", "at threshold"),
+            Column("best_phi", "number?", "its φ"),
+            Column("best_delta", "number?", "largest δ"),
+            Column("break_even_threshold", "cut?", "threshold at φ = 0"),
+            Column("break_even_delta", "number?", "δ at φ = 0"),
+            *cols("count", "points"),
+            *cols("number?", "bound", when="?"),
+        ),
+        f"{CLASSIFIERS}?",
+    ),
+    Table(
+        "curve",
+        (
+            SLICE,
+            MODEL,
+            THRESHOLD,
+            *CELLS[:2],
+            *cols("part", "sensitivity specificity"),
+            *cols("number", "phi delta", more=BOUNDS),
+        ),
+        f"{CLASSIFIERS}?",
+    ),
+    Table(
+        "populations",
+        (
+            SLICE,
+            MODEL,
+            *POPULATION_COLUMNS,
+            *TILTED_COLUMNS,
+            *cols("share", "accuracy"),
+            Column("precision", "share", "PPV ↑"),
+            *cols("share", "npv mutual_information"),
+        ),
+        f"{CLASSIFIERS}?",
+    ),
     replace(MEASURED, when=f"{CLASSIFIERS}?"),
     Table("features", FEATURE, FEATURES),
     Table("selected", FEATURE, f"{FEATURES}?"),
-    Table("implications", (
-        *cols("text", "feature"), Column("implication", "text", among=IMPLICATIONS),
-        *cols("weight", "support"), *cols("share", "confidence"),
-    ), FEATURES),
-    Table("corners", (*POPULATION_COLUMNS, Column("corner", "text", among=CORNERS),
-                      *TILTED_NUMBERS), "", 4),
-    Table("isometrics", (
-        Column("measure", "text", among=(
-            "sensitivity", "specificity", "accuracy", "precision", "npv", "mutual_information",
-        )),
-        *cols("part", "value"), *POPULATION_COLUMNS, *cols("count", "branch point"),
-        *cols("number", "phi delta", more=BOUNDS), *TILTED_NUMBERS,
-    )),
-)  # fmt: skip
+    Table(
+        "implications",
+        (
+            *cols("text", "feature"),
+            Column("implication", "text", among=IMPLICATIONS),
+            *cols("weight", "support"),
+            *cols("share", "confidence"),
+        ),
+        FEATURES,
+    ),
+    Table(
+        "corners",
+        (*POPULATION_COLUMNS, Column("corner", "text", among=CORNERS), *TILTED_NUMBERS),
+        "",
+        4,
+    ),
+    Table(
+        "isometrics",
+        (
+            Column(
+                "measure",
+                "text",
+                among=(
+                    "sensitivity",
+                    "specificity",
+                    "accuracy",
+                    "precision",
+                    "npv",
+                    "mutual_information",
+                ),
+            ),
+            *cols("part", "value"),
+            *POPULATION_COLUMNS,
+            *cols("count", "branch point"),
+            *cols("number", "phi delta", more=BOUNDS),
+            *TILTED_NUMBERS,
+        ),
+    ),
+)
 FEATURED, IMPLIED = 20, 8  # the same of features and of what they imply
 CSV = "--format csv"
 READINGS = ("worse than chance", "no better than chance", "informative", "near oracle")
 EXPLAINED = (
-    "delta", "phi", "reading", "delta_mean", "phi_mean", "bias", "variance", "precision", "odds",
-    "npv", "gini",
-)  # fmt: skip
+    "delta",
+    "phi",
+    "reading",
+    "delta_mean",
+    "phi_mean",
+    "bias",
+    "variance",
+    "precision",
+    "odds",
+    "npv",
+    "gini",
+)
 J = "sensitivity + specificity - 1 (Youden's J)"
 
 
@@ -151,19 +251,31 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
         rows = sort_by_column(tables["run_spread"], "delta_mean")
         columns = "model delta_mean delta_sd phi_mean phi_sd runs bias? variance?"
         yield TableView(
-            "run_spread", "Models by mean δ over runs", columns, rows, MAX_ROWS, rank="main",
-            lead="delta_mean", legend=EXPLAINED,
-        )  # fmt: skip
+            "run_spread",
+            "Models by mean δ over runs",
+            columns,
+            rows,
+            MAX_ROWS,
+            rank="main",
+            lead="delta_mean",
+            legend=EXPLAINED,
+        )
     else:
         best = sort_by_column(result.unsliced_rows("models"), "delta")
         at = threshold_note(best)
         title = f"Models{at} by δ{' (all thresholds: --curve)' * bool(at)}"
         yield TableView(
-            "models", title, "model delta phi sensitivity specificity reading?",
+            "models",
+            title,
+            "model delta phi sensitivity specificity reading?",
             list(map(_add_reading, best[:MAX_ROWS])),
-            more=CSV, total=len(best), rank="main", lead="delta", legend=("delta", "reading"),
+            more=CSV,
+            total=len(best),
+            rank="main",
+            lead="delta",
+            legend=("delta", "reading"),
             words={"delta": f"{J}; φ: sensitivity - specificity"},
-        )  # fmt: skip
+        )
     yield from _detail_tables(result, who)
 
 
@@ -174,8 +286,13 @@ def _requested_tables(result: Document, who: str) -> Iterator[TableView]:
         several = len(result.parameters["targets"]) > 1
         title = f"Models at {_target_words(result)}"
         at_each = {"prevalence": "prevalence", "P:N": "odds"} if several else {}
-        there = {**{name: name for name in who.split()}, **at_each, "PPV ↑": "precision",
-                 "NPV ↑": "npv", "accuracy ↑": "accuracy"}  # fmt: skip
+        there = {
+            **{name: name for name in who.split()},
+            **at_each,
+            "PPV ↑": "precision",
+            "NPV ↑": "npv",
+            "accuracy ↑": "accuracy",
+        }
         rows = sort_by_column(tables["populations"], "precision")
         note = majority_class_note([row["prevalence"] for row in rows])
         yield part("populations", title, there, rows, lead="precision", note=note)
@@ -210,8 +327,11 @@ def _add_reading(row: Row) -> Row:
 def _target_words(result: Document) -> str:
     """Return the prevalence as text, where there is one."""
     at, *others = result.parameters.get("targets") or [{}]
-    return "other prevalences" if others or not at else (
-        f"prevalence {format_exact(at['prevalence'])} ({at['odds']})")  # fmt: skip
+    return (
+        "other prevalences"
+        if others or not at
+        else (f"prevalence {format_exact(at['prevalence'])} ({at['odds']})")
+    )
 
 
 def _detail_tables(result: Document, who: str) -> Iterator[TableView]:
@@ -231,34 +351,64 @@ def _detail_tables(result: Document, who: str) -> Iterator[TableView]:
     note = majority_class_note([row["prevalence"] for row in tables.get("populations", ())])
     yield from existing_tables(
         result,
-        TableView("populations", f"Positions at {_target_words(result)}",
-                  f"{who} prevalence odds phi_b delta_b mutual_information", name="plane",
-                  note=note),
-        TableView("curves", "Largest δ and break-even point of each curve",
-                  f"{who} best_delta best_phi break_even_delta break_even_threshold points",
-                  name="break-even"),
-        TableView("run_spread", "Spread over runs",
-                  "model covariance accuracy_u_mean accuracy_u_sd method", name="spread"),
-        TableView("runs", "Results of each run", "model run sensitivity specificity phi delta",
-                  name="runs"),
-    )  # fmt: skip
+        TableView(
+            "populations",
+            f"Positions at {_target_words(result)}",
+            f"{who} prevalence odds phi_b delta_b mutual_information",
+            name="plane",
+            note=note,
+        ),
+        TableView(
+            "curves",
+            "Largest δ and break-even point of each curve",
+            f"{who} best_delta best_phi break_even_delta break_even_threshold points",
+            name="break-even",
+        ),
+        TableView(
+            "run_spread",
+            "Spread over runs",
+            "model covariance accuracy_u_mean accuracy_u_sd method",
+            name="spread",
+        ),
+        TableView(
+            "runs",
+            "Results of each run",
+            "model run sensitivity specificity phi delta",
+            name="runs",
+        ),
+    )
     for name, title, columns in (
-        ("rates", "Rates",
-         f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity"),
-        ("unbiased", "Measures with balanced classes (1:1)",
-         "accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u"),
-        ("sample", f"Measures {at}",
-         "accuracy precision npv f1 mcc mutual_information phi_b delta_b"),
-    ):  # fmt: skip
+        (
+            "rates",
+            "Rates",
+            f"threshold? {' '.join(cell.name for cell in CELLS)} sensitivity specificity",
+        ),
+        (
+            "unbiased",
+            "Measures with balanced classes (1:1)",
+            "accuracy_u precision_u npv_u f1_u mcc_u mutual_information_u",
+        ),
+        (
+            "sample",
+            f"Measures {at}",
+            "accuracy precision npv f1 mcc mutual_information phi_b delta_b",
+        ),
+    ):
         note = majority_class_note([result.summary.get("prevalence")]) if name == "sample" else ""
         yield TableView("models", title, f"{who} {columns}", more=CSV, name=name, note=note)
     regions = ("region_sensitivity", "region_specificity")
     if all(any(format_interval(row.get(name)) for row in models[:MAX_ROWS]) for name in regions):
         note = f"two Clopper-Pearson intervals, each at level √{level:g}"
         yield TableView(
-            "models", f"Joint {level * 100:g}% confidence region", f"{who} {' '.join(regions)}",
-            models, more=CSV, note=note, between="joint CI", name="regions",
-        )  # fmt: skip
+            "models",
+            f"Joint {level * 100:g}% confidence region",
+            f"{who} {' '.join(regions)}",
+            models,
+            more=CSV,
+            note=note,
+            between="joint CI",
+            name="regions",
+        )
 
 
 def _feature_tables(result: Document) -> Iterator[TableView]:
@@ -298,9 +448,15 @@ def _feature_table(result: Document, name: str, title: str) -> TableView:
     if any(row["implications"] for row in here):
         columns["implications"] = lambda row: join_names(row["implications"])
     return TableView(
-        name, title, columns, rows, FEATURED, rank="main",
-        lead="corrected_delta" if corrected else "delta", legend=("delta", "phi", "role"),
-    )  # fmt: skip
+        name,
+        title,
+        columns,
+        rows,
+        FEATURED,
+        rank="main",
+        lead="corrected_delta" if corrected else "delta",
+        legend=("delta", "phi", "role"),
+    )
 
 
 def _true_where(row: Row) -> Cell:
@@ -334,9 +490,13 @@ _IN_FEATURES = {
     "phi": "sum of these shares - 1: 1 always true, -1 never true",
 }
 GLOSSARY: Mapping[str, str] = {
-    **SHARED, **MEASURED_MEANINGS,
-    **{f"{table}.{name}": words for table in ("features", "selected")
-       for name, words in _IN_FEATURES.items()},
+    **SHARED,
+    **MEASURED_MEANINGS,
+    **{
+        f"{table}.{name}": words
+        for table in ("features", "selected")
+        for name, words in _IN_FEATURES.items()
+    },
     "delta": "sensitivity + specificity - 1 (Youden's J): 1 perfect, 0 chance",
     "phi": "sensitivity - specificity: 1 always positive, -1 always negative",
     "reading": f"CI of δ: no better than chance within ±{CHANCE}, near oracle from {ORACLE}; "
@@ -388,11 +548,27 @@ GLOSSARY: Mapping[str, str] = {
     "value": "the value of the measure on the line",
     "branch": "index of the line, from 0, if a value has several lines",
     "point": "index of the point on the line, from 0",
-}  # fmt: skip
-PARTS = ("readings", "rates", "unbiased", "sample", "regions", "slices", "plane", "break-even",
-         "spread")  # fmt: skip
+}
+PARTS = (
+    "readings",
+    "rates",
+    "unbiased",
+    "sample",
+    "regions",
+    "slices",
+    "plane",
+    "break-even",
+    "spread",
+)
 PAGE = Page(
-    "phidelta", TABLES, headline, page_tables, lambda _: (), parts=PARTS, plots=("diamond",),
-    pictures=("forest",), glossary=GLOSSARY,
+    "phidelta",
+    TABLES,
+    headline,
+    page_tables,
+    lambda _: (),
+    parts=PARTS,
+    plots=("diamond",),
+    pictures=("forest",),
+    glossary=GLOSSARY,
     headings={"minus": "comparisons.reference", "P:N": "odds", "joint CI": "interval"},
-)  # fmt: skip
+)

@@ -85,8 +85,10 @@ def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
     title = "independent of the class ratio" if balanced else f"at {format_class_ratio(odds)}"
     edges = Series("", ((*outline, outline[0]),), letter=":")
     bias, information = outline[0][0], outline[1]
-    axes = (Series("", (((bias, outline[2][1]), outline[0]),), letter=":"),
-            Series("no information", ((outline[3], information),), letter=":"))  # fmt: skip
+    axes = (
+        Series("", (((bias, outline[2][1]), outline[0]),), letter=":"),
+        Series("no information", ((outline[3], information),), letter=":"),
+    )
     reach = max(1.0, *(abs(x) for at in outline for x in at))
     dots, notes, extra = _dots(result, odds, balanced=balanced, features=features)
     for name, value, points in isometric_lines(result, odds, end):
@@ -101,10 +103,18 @@ def _diamond(result: Document, odds: str, outline: list[Point]) -> Chart:
     x, y = (name.partition(":")[0] for name in names)
     finding = f"Largest |{y}|: {far[3]}, {y} {far[1]:.3f}, {x} {far[2]:.3f}." if far else "No dots."
     return Chart(
-        "points", f"φ-δ diagram, {title}", across, up, (edges, *axes, *dots), name="diamond",
-        square=True, extra=tuple(extra), key=tuple(map(Note, dict.fromkeys(notes))),
-        rank="main", finding=finding,
-    )  # fmt: skip
+        "points",
+        f"φ-δ diagram, {title}",
+        across,
+        up,
+        (edges, *axes, *dots),
+        name="diamond",
+        square=True,
+        extra=tuple(extra),
+        key=tuple(map(Note, dict.fromkeys(notes))),
+        rank="main",
+        finding=finding,
+    )
 
 
 def _enlarged(chart: Chart) -> Iterator[Chart]:
@@ -117,10 +127,15 @@ def _enlarged(chart: Chart) -> Iterator[Chart]:
     middles = [(max(side) + min(side)) / 2 for side in sides]
     x, y = ((middle - half, middle + half) for middle in middles)
     yield replace(
-        chart, title="The same, enlarged", x=replace(chart.x, ends=x), y=replace(chart.y, ends=y),
-        series=tuple(one for one in chart.series if not one.letter), extra=found, key=(),
+        chart,
+        title="The same, enlarged",
+        x=replace(chart.x, ends=x),
+        y=replace(chart.y, ends=y),
+        series=tuple(one for one in chart.series if not one.letter),
+        extra=found,
+        key=(),
         guides=(Guide("no bias", x=0.0),),
-    )  # fmt: skip
+    )
 
 
 def _dots(
@@ -133,9 +148,11 @@ def _dots(
         rest = [at for row in rows[:FEATURES] if (at := row_point(row, "phi", "delta"))]
         left = len(rows) - len(rest)
         notes = [f"{format_count(left, 'more feature')} not shown"] if left > 0 else []
-        dots = [Series(str(row["feature"]), ((at,),), letter=letter)
-                for letter, row in zip("ABCDEFGH", named, strict=False)
-                if (at := row_point(row, "phi", "delta"))]  # fmt: skip
+        dots = [
+            Series(str(row["feature"]), ((at,),), letter=letter)
+            for letter, row in zip("ABCDEFGH", named, strict=False)
+            if (at := row_point(row, "phi", "delta"))
+        ]
         return dots, notes, [Series("", (tuple(rest),), letter=".", shape="dots")]
     rows = list(result.unsliced_rows("models"))
     if not balanced:
@@ -192,15 +209,25 @@ def _mlcps(result: Document) -> Iterator[Chart]:
     if (profile := charts.get("profile")) and profile.series:
         values = [v for one in profile.series for v in one.values if v is not None]
         low, wide = min(values), (max(values) - min(values)) or 1.0
-        shades = [tuple((None if v is None else (v - low) / wide, None) for v in one.values)
-                  for one in profile.series]  # fmt: skip
+        shades = [
+            tuple((None if v is None else (v - low) / wide, None) for v in one.values)
+            for one in profile.series
+        ]
         series = tuple(map(lambda one, spans: replace(one, spans=spans), profile.series, shades))
         columns = [*zip(*(one.values for one in series), strict=True)]
-        best = sum(one[0] is not None and one[0] == max(v for v in one if v is not None)
-                   for one in columns)  # fmt: skip
+        best = sum(
+            one[0] is not None and one[0] == max(v for v in one if v is not None) for one in columns
+        )
         finding = f"{series[0].name} has the best value of {best} of {len(columns)} metrics."
-        yield replace(profile, rank="main", x=Axis("darker is better"), key=(), series=series,
-                      names=profile.names[: len(columns)], finding=finding)  # fmt: skip
+        yield replace(
+            profile,
+            rank="main",
+            x=Axis("darker is better"),
+            key=(),
+            series=series,
+            names=profile.names[: len(columns)],
+            finding=finding,
+        )
     if scatter := charts.get("scatter"):
         yield replace(scatter, finding=sentence(result, "first", "firm", "order"))
 
@@ -215,9 +242,14 @@ def _ranks(result: Document) -> Iterator[Chart]:
         series.append(Series(str(row["model"]), values=(rank,), spans=((low, high),), words=words))
     title = "Rank by MLcps, and its range over all orders of the metrics"
     yield Chart(
-        "intervals", title, Axis("rank, 1 is best"), series=tuple(series), name="ranks",
-        rank="main", finding=sentence(result, "first", "firm", "order"),
-    )  # fmt: skip
+        "intervals",
+        title,
+        Axis("rank, 1 is best"),
+        series=tuple(series),
+        name="ranks",
+        rank="main",
+        finding=sentence(result, "first", "firm", "order"),
+    )
 
 
 def _history(result: Document) -> Iterator[Chart]:
@@ -248,15 +280,23 @@ def _history(result: Document) -> Iterator[Chart]:
             if (limit := cell_value(mine[-1].get("limit"))) is not None:
                 guides[Guide(f"limit {limit:g}", y=limit, limit=True)] = None
         yield replace(
-            chart, extra=tuple(extra), guides=tuple(guides), rank="main",
+            chart,
+            extra=tuple(extra),
+            guides=tuple(guides),
+            rank="main",
             key=(*notes[-NOTES:], *left),
-            title=f"{heading_of(measure)} by label", y=replace(chart.y, label=heading_of(measure)),
+            title=f"{heading_of(measure)} by label",
+            y=replace(chart.y, label=heading_of(measure)),
             x=Axis("label", ends=chart.x.ends, names=tuple(labels)),
             finding=f"{heading_of(measure)} at {labels[-1]}: {'; '.join(last)}.",
-        )  # fmt: skip
+        )
 
 
 CHARTS: Mapping[str, Callable[[Document], Iterable[Chart]]] = {
-    "report": report_pictures, "mars": _mars, "phidelta": _phidelta, "tune-jpt": _tune_jpt,
-    "mlcps": _mlcps, HISTORY: _history,
-}  # fmt: skip
+    "report": report_pictures,
+    "mars": _mars,
+    "phidelta": _phidelta,
+    "tune-jpt": _tune_jpt,
+    "mlcps": _mlcps,
+    HISTORY: _history,
+}

@@ -13,9 +13,26 @@ from clfeval.pages.chart import Chart, Rank
 from clfeval.records import dataclass, field
 
 Json = Mapping[str, Any]
-PLAIN = ("any", "text", "flag", "number", "cut", "p", "level", "prevalence", "count", "weight",
-         "slice", "part", "positive", "odds", "rank", "measure", "whole",
-         "correlation")  # fmt: skip
+PLAIN = (
+    "any",
+    "text",
+    "flag",
+    "number",
+    "cut",
+    "p",
+    "level",
+    "prevalence",
+    "count",
+    "weight",
+    "slice",
+    "part",
+    "positive",
+    "odds",
+    "rank",
+    "measure",
+    "whole",
+    "correlation",
+)
 # requested by name, as the tables and plots of a page are
 INTERVALS, PLOTS, ALL = "intervals", "plots", "all"
 Source = str | Callable[[Row], Cell]  # a column of the table, or how to make one
@@ -66,24 +83,36 @@ GATE_CODES = ("gates-missed", "baseline", "baseline-rows")  # sentences on gates
 VERDICTS = ("worse", "better", "changed", "equivalent", "not worse", "undecided")
 # tables of every command's result that is compared with a baseline
 COMMON = (
-    Table(COMPARISONS, (
-        Column("against", "text", among=("reference", "slice", "run", "baseline", "label")),
-        *cols("slice", "slice"), *cols("text", "measure model reference"),
-        *cols("estimate", "old new difference"), Column("p", "p?"),
-        Column("p_adjusted", "p?", "p, adjusted"),
-        Column("difference_adjusted", "estimate", "simultaneous difference"),
-        Column("verdict", "text", among=(None, *VERDICTS)), *cols("flag", "paired"),
-        Column("rows", "weight?"), Column("se", "number?", "standard error"),
-        *cols("number?", "detectable"), *cols("text?", "method"),
-        *cols("number?", "bound", when="?"),
-    )),
+    Table(
+        COMPARISONS,
+        (
+            Column("against", "text", among=("reference", "slice", "run", "baseline", "label")),
+            *cols("slice", "slice"),
+            *cols("text", "measure model reference"),
+            *cols("estimate", "old new difference"),
+            Column("p", "p?"),
+            Column("p_adjusted", "p?", "p, adjusted"),
+            Column("difference_adjusted", "estimate", "simultaneous difference"),
+            Column("verdict", "text", among=(None, *VERDICTS)),
+            *cols("flag", "paired"),
+            Column("rows", "weight?"),
+            Column("se", "number?", "standard error"),
+            *cols("number?", "detectable"),
+            *cols("text?", "method"),
+            *cols("number?", "bound", when="?"),
+        ),
+    ),
     Table(CHANGES, (*cols("text", "model id truth before after"),)),
-)  # fmt: skip
+)
 # Meanings of columns, for legends and for `--explain`. A key is a column, `table.column` where a
 # table means something else by it, or the heading of what is made for the screen. Measures explain
 # themselves: an entry says in words what a formula hides.
-COUNT_MEANINGS = {"tp": "true positives", "fp": "false positives", "fn": "false negatives",
-                  "tn": "true negatives"}  # fmt: skip
+COUNT_MEANINGS = {
+    "tp": "true positives",
+    "fp": "false positives",
+    "fn": "false negatives",
+    "tn": "true negatives",
+}
 SHARED: Mapping[str, str] = {
     "slice": "the rows with one value of the --by columns; without it the whole table",
     "model": "the name of the classifier",
@@ -215,8 +244,11 @@ class Page:
 
 def comparison_rows(result: Document, against: str, *, inside: bool = False) -> list[Row]:
     """Return the comparisons of one kind; inside: those within slices."""
-    return [row for row in result.tables.get(COMPARISONS, ())
-            if row["against"] == against and (row["slice"] is not None) == inside]  # fmt: skip
+    return [
+        row
+        for row in result.tables.get(COMPARISONS, ())
+        if row["against"] == against and (row["slice"] is not None) == inside
+    ]
 
 
 def is_present(when: str, result: Document) -> bool | None:

@@ -49,27 +49,31 @@ REASONS = {
     "nothing_positive": "there are no positives, true or predicted",
     "expected_agreement_one": "truth and predictions are all of one class",
     "class_absent": "truth lacks one of the classes",
-    "single_class": "only one class occurs", "too_few_rows": "no rows, or too few",
+    "single_class": "only one class occurs",
+    "too_few_rows": "no rows, or too few",
     "separation": "scores are all 0 or 1, equal, or separate the classes",
     "nothing_expected": "all probabilities are 0",
     "no_uncertainty": "all probabilities are 0, 1/2 or 1",
     "certain_threshold": "the threshold is 0 or 1",
     "fractional_weights": "weights are fractions",
     "too_few_metrics": "a polygon needs 3 metrics",
-    "missing_component": "a metric has no value", "zero_weight": "all weights are 0",
+    "missing_component": "a metric has no value",
+    "zero_weight": "all weights are 0",
     "outside_scale": "a value is outside the range of the metric",
     "too_many_subsets": "the search takes too long to cross-validate",
     "too_few_clusters": "a class has rows of one cluster only",
     "limit_unmet": "no threshold meets the limit",
     "limit_seldom_met": "fewer than half of the bootstrap tables meet the limit",
     "infinite_scores": "scores are infinite",
-    "too_few_splits": "there is only one split", "constant": "all models have the same value",
-    "first": "there is no earlier line", "other_settings": "it was made with other settings",
+    "too_few_splits": "there is only one split",
+    "constant": "all models have the same value",
+    "first": "there is no earlier line",
+    "other_settings": "it was made with other settings",
     "not_in_both": "one of the two lacks this measure",
     "hidden_counts": "small counts are hidden",
     "needs_exact_scores": "counts of its scores give no bound; add --scores exact",
     "not_in_baseline": "the baseline lacks this measure",
-}  # fmt: skip
+}
 
 
 def format_cell(cell: Cell, digits: int = DIGITS, write: Write = format_number) -> str:
@@ -247,27 +251,42 @@ def difference_tables(result: Document) -> Iterator[TableView]:
     where = " in means over runs" if runs else " on the same rows" * bool(reference)
     columns: dict[str, Source] = {
         **({"slice": "slice"} if any(row["slice"] is not None for row in rows) else {}),
-        "measure": "measure", "model": "model", **({} if reference else {"minus": "reference"}),
+        "measure": "measure",
+        "model": "model",
+        **({} if reference else {"minus": "reference"}),
         "difference": "difference_adjusted",
-    }  # fmt: skip
+    }
     note = ""
     if any(row["p"] is not None for row in rows):
         columns |= {"p, adjusted": "p_adjusted", "verdict": "verdict"}
         note = "intervals, p and verdict are adjusted for all models"
     yield TableView(
-        "comparisons", f"Differences {title}{where}", columns, rows, MAX_COMPARISON_ROWS, note,
+        "comparisons",
+        f"Differences {title}{where}",
+        columns,
+        rows,
+        MAX_COMPARISON_ROWS,
+        note,
         lead="difference_adjusted",
         rank="asked" if reference is not None or len(rows) <= PAIRED else "detail",
-    )  # fmt: skip
+    )
 
 
 MAX_ROWS = 30  # rows of a table shown to a person; files get them all
-MEASURED = Table("measures", (
-    SLICE, MODEL, *cols("text", "measure estimator"), *cols("text?", "class"),
-    *cols("estimate", "value"), Column("se", "number?", "standard error"), *cols("text", "method"),
-    *cols("number?", "bound calibrated_mean calibrated_high", when="?"),
-    Column("p", "p?", when="?"),
-))  # fmt: skip
+MEASURED = Table(
+    "measures",
+    (
+        SLICE,
+        MODEL,
+        *cols("text", "measure estimator"),
+        *cols("text?", "class"),
+        *cols("estimate", "value"),
+        Column("se", "number?", "standard error"),
+        *cols("text", "method"),
+        *cols("number?", "bound calibrated_mean calibrated_high", when="?"),
+        Column("p", "p?", when="?"),
+    ),
+)
 MEASURED_MEANINGS: Mapping[str, str] = {
     "class": "the class of the measure; empty if it is about all classes",
     "measure": "the measure, with its parameters",
@@ -309,21 +328,39 @@ def measure_tables(
         reason = as_estimate(row["value"]).reason
         if reason is not None and reason not in INFINITE:
             whys.setdefault(reason, {})[str(row["measure"])] = None
-    said = [f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
-            if reason != "needs_scores" else "–: the model has labels only"
-            for reason, names in whys.items()]  # fmt: skip
-    yield TableView(MEASURED.name, "Requested measures", columns, mine, MAX_ROWS, rank="asked",
-                    name=name, note="; ".join(said))  # fmt: skip
+    said = [
+        f"– {', '.join(names)}: {REASONS.get(reason, reason.replace('_', ' '))}"
+        if reason != "needs_scores"
+        else "–: the model has labels only"
+        for reason, names in whys.items()
+    ]
+    yield TableView(
+        MEASURED.name,
+        "Requested measures",
+        columns,
+        mine,
+        MAX_ROWS,
+        rank="asked",
+        name=name,
+        note="; ".join(said),
+    )
 
 
 AT_PREVALENCE = "at_prevalence"
-PREVALENCE_TABLE = Table(AT_PREVALENCE, (
-    MODEL, Column("chosen_by", "text?"), Column("threshold", "cut?"),
-    Column("population", "text", among=("sample", "1:1", "target")),
-    *cols("prevalence", "prevalence"), *cols("odds", "odds"),
-    *cols("share", "sensitivity specificity ppv npv"), *cols("amount", "alarms alarms_per_case"),
-    *cols("estimate", "net_benefit"),
-))  # fmt: skip
+PREVALENCE_TABLE = Table(
+    AT_PREVALENCE,
+    (
+        MODEL,
+        Column("chosen_by", "text?"),
+        Column("threshold", "cut?"),
+        Column("population", "text", among=("sample", "1:1", "target")),
+        *cols("prevalence", "prevalence"),
+        *cols("odds", "odds"),
+        *cols("share", "sensitivity specificity ppv npv"),
+        *cols("amount", "alarms alarms_per_case"),
+        *cols("estimate", "net_benefit"),
+    ),
+)
 PREVALENCE_MEANINGS: Mapping[str, str] = {
     "at_prevalence.chosen_by": "the rule that chose the threshold; values are expected on new data",
     "alarms": "rows predicted positive per 1,000 rows",
@@ -333,10 +370,14 @@ PREVALENCE_MEANINGS: Mapping[str, str] = {
 }
 PREVALENCE_HEADINGS = {"alarms / 1,000": "alarms", "alarms / case": "alarms_per_case"}
 PREVALENCE_COLUMNS: Mapping[str, Source] = {
-    "PPV ↑": "ppv", "NPV ↑": "npv", "alarms\n/ case": "alarms_per_case",
-    "alarms\n/ 1,000": "alarms", "net\nbenefit ↑": "net_benefit", "sens. ↑": "sensitivity",
+    "PPV ↑": "ppv",
+    "NPV ↑": "npv",
+    "alarms\n/ case": "alarms_per_case",
+    "alarms\n/ 1,000": "alarms",
+    "net\nbenefit ↑": "net_benefit",
+    "sens. ↑": "sensitivity",
     "spec. ↑": "specificity",
-}  # fmt: skip
+}
 
 
 def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
@@ -361,6 +402,14 @@ def prevalence_table(rows: Sequence[Row], rank: Rank) -> TableView:
     note = named.get(str(min(every, key=str)), "") if len(every) == 1 else ""
     note = f"threshold of the {note}; values expected on new data" if note else ""
     return TableView(
-        AT_PREVALENCE, title, columns, rows, rank=rank, lead="ppv", write=format_close, note=note,
-        legend=("alarms", "alarms_per_case"), places=(),
-    )  # fmt: skip
+        AT_PREVALENCE,
+        title,
+        columns,
+        rows,
+        rank=rank,
+        lead="ppv",
+        write=format_close,
+        note=note,
+        legend=("alarms", "alarms_per_case"),
+        places=(),
+    )

@@ -58,9 +58,14 @@ class Plan:
 
 
 def build_plan(
-    names: Sequence[str], output: type, *, variables: Sequence[str] = (), only: Sequence[str] = (),
-    label: str | None = None, accept: bool = False,
-) -> Plan:  # fmt: skip
+    names: Sequence[str],
+    output: type,
+    *,
+    variables: Sequence[str] = (),
+    only: Sequence[str] = (),
+    label: str | None = None,
+    accept: bool = False,
+) -> Plan:
     """Return the plan of YAML files, later ones overriding keys of earlier ones.
 
     output: the group of options of saving. variables: `NAME=VALUE`, overriding those of files.

@@ -80,9 +80,14 @@ class RunOutcome:
 
 
 def execute_runs(
-    runs: Sequence[Run], *, dry: bool = False, fail_fast: bool = False, hear: Hear | None = None,
-    history: planning.HistoryTarget | None = None, keep: bool = False,
-) -> Iterator[RunOutcome]:  # fmt: skip
+    runs: Sequence[Run],
+    *,
+    dry: bool = False,
+    fail_fast: bool = False,
+    hear: Hear | None = None,
+    history: planning.HistoryTarget | None = None,
+    keep: bool = False,
+) -> Iterator[RunOutcome]:
     """Yield the outcome of each run, in order, as soon as it is done.
 
     dry: only its table is opened. fail_fast: stop after a failure. keep: yield the results of runs
@@ -127,9 +132,13 @@ def execute_runs(
 
 
 def _execute_run(
-    run: Run, kept: Mapping[str, Document], saves: Collection[str],
-    seen: dict[str, Document] | None, hear: Hear | None, history: planning.HistoryTarget | None,
-) -> tuple[RunOutcome, Document | None]:  # fmt: skip
+    run: Run,
+    kept: Mapping[str, Document],
+    saves: Collection[str],
+    seen: dict[str, Document] | None,
+    hear: Hear | None,
+    history: planning.HistoryTarget | None,
+) -> tuple[RunOutcome, Document | None]:
     """Execute one run; saves: files of all runs; seen: cached dry results, in a dry run."""
     try:
         if seen is not None:
@@ -154,15 +163,26 @@ def _execute_run(
     code = ExitCode.OK if result.passed else ExitCode.GATE_MISSED
     rows = sum(one.rows for one in result.inputs)
     return RunOutcome(
-        run, state, code, said, gates, (), result.answer, rows, result.signature, tuple(wrote),
+        run,
+        state,
+        code,
+        said,
+        gates,
+        (),
+        result.answer,
+        rows,
+        result.signature,
+        tuple(wrote),
         entries=tuple(entries),
-    ), result  # fmt: skip
+    ), result
 
 
 def _compute_run(
-    run: Run, kept: Mapping[str, Document], hear: Hear | None,
+    run: Run,
+    kept: Mapping[str, Document],
+    hear: Hear | None,
     history: planning.HistoryTarget | None,
-) -> tuple[Document, Sequence[str], Sequence[HistoryEntry]]:  # fmt: skip
+) -> tuple[Document, Sequence[str], Sequence[HistoryEntry]]:
     """Compute, gate and save a run; return its result, names of files, and history lines."""
     gates = build_group(Gates, run.options)
     output: Any = build_group(run.keys.output, run.options)
@@ -180,13 +200,23 @@ def _compute_run(
 
     wanted = OutputRequest.from_options(run.command, output)
     with SavedFiles(
-        run.save, inputs=run.reads, gates=gates.any, said="--save ", command=run.command,
+        run.save,
+        inputs=run.reads,
+        gates=gates.any,
+        said="--save ",
+        command=run.command,
         wanted=wanted,
-    ) as files:  # fmt: skip
+    ) as files:
         result = compute_with_gates(
-            run.keys.command, table, run.options, gates, (listen, lambda _: None),
-            partial(planning.keys_to_add, run), label=label, run=run.name,
-        )  # fmt: skip
+            run.keys.command,
+            table,
+            run.options,
+            gates,
+            (listen, lambda _: None),
+            partial(planning.keys_to_add, run),
+            label=label,
+            run=run.name,
+        )
         inputs = (replace(one, name=named) if one.name == FRAME else one for one in result.inputs)
         result = replace(result, inputs=tuple(inputs))
         table_or_first(result, wanted.table)
@@ -258,14 +288,16 @@ def suite_result(plan: planning.Plan, outcomes: Sequence[RunOutcome], *, dry: bo
     else:
         tables["answers"] = [
             {"run": one.run.name, "code": said.code, "text": said.text}
-            for one in outcomes for said in one.answer
-        ]  # fmt: skip
+            for one in outcomes
+            for said in one.answer
+        ]
     tables["gates"] = [row for one in outcomes for row in _gates(one)]
     tables["problems"] = [
         {"run": one.run.name, "text": line}
-        for one in outcomes if one.state in (FAILED, LEFT_OUT,
-                                             DOUBTFUL) for line in one.said[:MAX_OUTCOME_LINES]
-    ]  # fmt: skip
+        for one in outcomes
+        if one.state in (FAILED, LEFT_OUT, DOUBTFUL)
+        for line in one.said[:MAX_OUTCOME_LINES]
+    ]
     signed = sha256("\n".join(f"{one.run.name} {one.signature}" for one in outcomes).encode())
     failed = [one for one in outcomes if one.state in (FAILED, LEFT_OUT)]
     return Document(
@@ -296,11 +328,18 @@ def suite_result(plan: planning.Plan, outcomes: Sequence[RunOutcome], *, dry: bo
 def _row(one: RunOutcome) -> Row:
     said = one.said[0] if one.said else short_answer(one.answer)
     return {
-        "run": one.run.name, "command": one.run.command, "input": describe_input(one.run) or None,
-        "state": one.state, "code": int(one.code), "rows": one.rows, "gates": len(one.gates),
-        "missed": sum(gate.failed for gate in one.gates), "warnings": one.warned,
-        "answer": said or None, "page": one.page,
-    }  # fmt: skip
+        "run": one.run.name,
+        "command": one.run.command,
+        "input": describe_input(one.run) or None,
+        "state": one.state,
+        "code": int(one.code),
+        "rows": one.rows,
+        "gates": len(one.gates),
+        "missed": sum(gate.failed for gate in one.gates),
+        "warnings": one.warned,
+        "answer": said or None,
+        "page": one.page,
+    }
 
 
 def _gates(one: RunOutcome) -> list[Row]:

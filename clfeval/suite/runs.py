@@ -178,9 +178,10 @@ def _defaults(
     source = (own.get("source") or found.get("source") or _NOTHING).value
     metrics = keys.command.name == "mlcps" and source != "predictions"
     unused = {
-        one.name for one in keys.command.options_of(Input)
+        one.name
+        for one in keys.command.options_of(Input)
         if linked or (metrics and one.opt.panel != READING)
-    }  # fmt: skip
+    }
     if keys.command.name != "report":  # no other reports the best model
         unused |= {"still_best"}
     return {name: one for name, one in found.items() if name not in unused}
@@ -302,13 +303,19 @@ def combinations(
         raise too_many_runs_error(matrix.place)
     left_out = _read_exclusions(given.get("exclude"), axes, keys, wrong)
     every = (dict(zip(axes, values, strict=True)) for values in product(*axes.values()))
-    kept = [one for one in every if not any(
-        all(k in one and one[k].value == v.value for k, v in rule.items()) for rule in left_out
-    )]  # fmt: skip
+    kept = [
+        one
+        for one in every
+        if not any(
+            all(k in one and one[k].value == v.value for k, v in rule.items()) for rule in left_out
+        )
+    ]
     if axes and not kept:
         wrong.add_problem(given["exclude"], "exclude removes every combination of the matrix")
-    return [(",".join(f"{key.replace('_', '-')}={_text(value)}" for key, value in one.items()), one)
-            for one in kept]  # fmt: skip
+    return [
+        (",".join(f"{key.replace('_', '-')}={_text(value)}" for key, value in one.items()), one)
+        for one in kept
+    ]
 
 
 def _read_exclusions(

@@ -25,12 +25,13 @@ BATCH_KEYS = ("dry_run",)  # of the whole batch, not of a run
 LIMITS = frozenset(name for kind in get_args(LimitKind) for name in (kind, kind.replace("-", "_")))
 # keys that users may write, with the keys of a run they mean
 OTHER_KEYS = {
-    **dict.fromkeys(("table", "tables", "file", "files", "data", "path", "predictions"),
-                    "input: FILE"),
+    **dict.fromkeys(
+        ("table", "tables", "file", "files", "data", "path", "predictions"), "input: FILE"
+    ),
     **dict.fromkeys(("method", "subcommand", "run"), "command: NAME"),
     "gates": "fail_under: {METRIC: VALUE} or fail_over: {METRIC: VALUE}",
     **dict.fromkeys(("output", "outputs", "out"), "save: FILE"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,8 @@ def suite_schema(output: type) -> dict[str, Any]:
         {
             "version": {"const": VERSION},
             "set": {
-                "description": "Variables, used as ${name} in values.", "type": "object",
+                "description": "Variables, used as ${name} in values.",
+                "type": "object",
                 "additionalProperties": {"type": ["string", "number", "boolean"]},
             },
             "defaults": {"$ref": "#/$defs/defaults"},
@@ -161,19 +163,25 @@ def suite_schema(output: type) -> dict[str, Any]:
                 "anyOf": [TEXT, _mapping(history, "file")],
             },
             "runs": {
-                "description": "Runs, by name.", "type": "object",
+                "description": "Runs, by name.",
+                "type": "object",
                 "additionalProperties": {"$ref": "#/$defs/run"},
             },
         },
-        "version", custom=True, title="Batch file, run by: clfeval batch suite.yaml",
-    )  # fmt: skip
+        "version",
+        custom=True,
+        title="Batch file, run by: clfeval batch suite.yaml",
+    )
     about = "Defaults for every run whose command has the option."
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema", "$id": ID, **top,
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
+        **top,
         "$defs": {
             "defaults": _mapping({**defaults, "command": command}, custom=True, description=about),
             "run": {
-                "type": "object", "properties": {"command": command},
+                "type": "object",
+                "properties": {"command": command},
                 "allOf": [
                     {
                         "if": {
@@ -188,7 +196,7 @@ def suite_schema(output: type) -> dict[str, Any]:
             "input": {"anyOf": [*TEXTS["anyOf"], link]},
             **keys,
         },
-    }  # fmt: skip
+    }
 
 
 def _keys(command: str, output: type) -> dict[str, Any]:
@@ -275,9 +283,11 @@ def _schema(kind: Any, opt: Opt) -> dict[str, Any]:
         return {"enum": list(get_args(kind))}
     if kind in (int, float):
         bounds = {
-            "minimum": opt.least, "maximum": opt.most,
-            "exclusiveMinimum": opt.above, "exclusiveMaximum": opt.below,
-        }  # fmt: skip
+            "minimum": opt.least,
+            "maximum": opt.most,
+            "exclusiveMinimum": opt.above,
+            "exclusiveMaximum": opt.below,
+        }
         limits = {key: bound for key, bound in bounds.items() if bound is not None}
         return {"type": "integer" if kind is int else "number", **limits}
     if kind in (str, bool):

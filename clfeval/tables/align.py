@@ -66,8 +66,9 @@ def refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: Inpu
         what = "--join needs several files, but only one is given"
         raise bad_option(what, "name all files: new=FILE old=FILE")
     if roles.id not in (None, roles.join):
-        raise bad_option(f"--join '{roles.join}' and --id '{roles.id}' both name the rows",
-                         "leave --id out")  # fmt: skip
+        raise bad_option(
+            f"--join '{roles.join}' and --id '{roles.id}' both name the rows", "leave --id out"
+        )
     if roles.run is not None:
         option = "--run-files" if roles.run == FILE_NAME else "--run"
         raise bad_option(f"{option} and --join cannot be combined")
@@ -299,8 +300,10 @@ def _similar_id_hint(ids: pl.Series, against: pl.DataFrame, file: str) -> str | 
     """Return the hint on an id that another file spells differently, if it does."""
     if ids.dtype != pl.String:
         return None
-    ways = (pl.col(ID).cast(pl.Float64, strict=False),
-            pl.col(ID).str.strip_chars().str.to_lowercase())  # fmt: skip
+    ways = (
+        pl.col(ID).cast(pl.Float64, strict=False),
+        pl.col(ID).str.strip_chars().str.to_lowercase(),
+    )
     for plain in ways:
         mine = ids.to_frame().select(ID, plain=plain).drop_nulls()
         theirs = against.select(ROW, plain=plain, there=ID).drop_nulls()
@@ -331,8 +334,13 @@ def _merge_columns(
                 table[to], held[to] = cells.alias(to), (i, name)
                 continue
             j, before = held[to]
-            both = {ID: frame[ID], "first": frames[j][ROW], ROW: frame[ROW],
-                    "a": frames[j][before], "b": cells}  # fmt: skip
+            both = {
+                ID: frame[ID],
+                "first": frames[j][ROW],
+                ROW: frame[ROW],
+                "a": frames[j][before],
+                "b": cells,
+            }
             files = side.file.name, sides[j].file.name
             _compare(found, pl.DataFrame(both), files, name, is_truth=is_truth)
             if is_truth and cells.null_count():  # such rows are dropped, or refused

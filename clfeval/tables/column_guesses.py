@@ -193,10 +193,13 @@ def refuse_weight_columns(
 ) -> None:
     """Raise if a column of numbers named like row weights would be a model; free: columns."""
     found = [
-        name for name, peek in free.items()
-        if find_column([name], ColumnNames.WEIGHT) and peek.mostly_numeric and peek.is_nonnegative
+        name
+        for name, peek in free.items()
+        if find_column([name], ColumnNames.WEIGHT)
+        and peek.mostly_numeric
+        and peek.is_nonnegative
         and not (find_column([name], ColumnNames.WEIGHT[-1:]) and peek.texts <= {*classes})
-    ]  # fmt: skip
+    ]
     if not found or len(found) == len(free) or roles.model or roles.weight:
         return
     weight = str(find_column(found, ColumnNames.WEIGHT))
@@ -326,9 +329,11 @@ def refuse_decimal_commas(
     what = f"'{{}}' {COMMA}" if either else "numbers with a decimal comma, such as '{}'"
     texts = [what.format(min(peeks[name].texts)) for name in found]
     raise DataError(
-        [Problem(text, "decimal-comma", file, None, name)
-         for name, text in zip(found, texts, strict=True)],
+        [
+            Problem(text, "decimal-comma", file, None, name)
+            for name, text in zip(found, texts, strict=True)
+        ],
         hint=either or "add --decimal ',' to read them",
         # scores keep their order either way; weights would be 1000 times larger
         fixes={} if either and roles.weight in found else {"decimal": ","},
-    )  # fmt: skip
+    )

@@ -285,11 +285,12 @@ def peek_columns(
         }
     return {
         name: ColumnPeek.from_column(
-            [text and text.strip().lower() for text in values] if fold else values, decimal,
+            [text and text.strip().lower() for text in values] if fold else values,
+            decimal,
             typed_number=typed,
         )
         for name, (values, typed) in found.items()
-    }  # fmt: skip
+    }
 
 
 def _texts(values: Sequence[Any], without: Collection[str]) -> list[str | None]:
@@ -351,9 +352,14 @@ class Predictions:
         left = len(self.files) - 1
         files = self.files[0].name + f" and {left:,} more file{'s' * (left > 1)}" * bool(left)
         ids = None if self.joined else columns.id
-        named = {"truth": columns.truth or None, "ids": ids, "clusters": columns.cluster,
-                 "weights": columns.weight, "models": columns.naming or None,
-                 "predictions": (columns.naming and columns.answer) or None}  # fmt: skip
+        named = {
+            "truth": columns.truth or None,
+            "ids": ids,
+            "clusters": columns.cluster,
+            "weights": columns.weight,
+            "models": columns.naming or None,
+            "predictions": (columns.naming and columns.answer) or None,
+        }
         places = [f"{what} in '{name}'" for what, name in named.items() if name is not None]
         parts = [self.joined or f"{files}: {self.layout.name} table", ", ".join(places)]
         for kind, what in KINDS.items():

@@ -307,6 +307,13 @@ def compute_fingerprint(source: SourceFile) -> Fingerprint:
     bad_utf8 = bad_utf8 or bool(decoder.getstate()[0])  # an incomplete character at the end
     newlines, returns, delimiters, quotes = counts.values()
     return Fingerprint(
-        source.sha256 or digest.hexdigest(), size, newlines, returns, delimiters, quotes,
-        is_ascii, last == b"\n", has_nul or bad_utf8,
-    )  # fmt: skip
+        source.sha256 or digest.hexdigest(),
+        size,
+        newlines,
+        returns,
+        delimiters,
+        quotes,
+        is_ascii,
+        last == b"\n",
+        has_nul or bad_utf8,
+    )

@@ -21,22 +21,31 @@ from clfeval.tables.scan import TableFile, check_names
 
 DATABASES = (".duckdb", ".ddb", ".db")  # suffixes of database files, before `:TABLE`
 # errors of Spark that a table causes
-UNREADABLE = ("AnalysisException", "ParseException", "NumberFormatException", "ArithmeticException",
-              "DateTimeException", "UnsupportedOperationException",
-              "IllegalArgumentException")  # fmt: skip
+UNREADABLE = (
+    "AnalysisException",
+    "ParseException",
+    "NumberFormatException",
+    "ArithmeticException",
+    "DateTimeException",
+    "UnsupportedOperationException",
+    "IllegalArgumentException",
+)
 _UNREADABLE = r"\[(CANNOT|FAILED_READ|UNABLE_TO_INFER|INVALID|CAST|UNSUPPORTED|UNRESOLVED)"
 PATIENCE = 20  # seconds
 STRICT = "spark.sql.ansi.enabled"
 PARTITIONS = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _RULES = ("PushDownPredicates", "PushPredicateThroughNonJoin", "InferFiltersFromConstraints")
 OWN = {
-    "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
-    PARTITIONS: "false", "spark.sql.shuffle.partitions": "16",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    PARTITIONS: "false",
+    "spark.sql.shuffle.partitions": "16",
     "spark.sql.warehouse.dir": os.path.join(gettempdir(), "spark-warehouse"),
     # they would copy the decimals of `with_shortest_decimals` many times
-    "spark.sql.optimizer.excludedRules":
-        ",".join(f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _RULES),
-}  # fmt: skip
+    "spark.sql.optimizer.excludedRules": ",".join(
+        f"org.apache.spark.sql.catalyst.optimizer.{rule}" for rule in _RULES
+    ),
+}
 
 
 def reads_elsewhere(paths: Sequence[str], said: Input) -> bool:

@@ -96,9 +96,10 @@ class FeatureTable:
 
 
 WHY: Mapping[FeatureKind, str] = {
-    "binary": "its values are 0 and 1", "numeric": "its values are numbers",
+    "binary": "its values are 0 and 1",
+    "numeric": "its values are numbers",
     "category": "its values are text",
-}  # fmt: skip
+}
 
 
 @contextmanager
@@ -169,9 +170,17 @@ def _recognise_features(
         if roles.weight:
             raise UsageError.new("--weight needs a wide table of features", "bad-option")
         return FeatureTable(
-            files, roles, "long", truth, row=str(row), feature=str(feature), value=value,
-            wanted=wanted, classes=classes, ignored=tuple(spare),
-        )  # fmt: skip
+            files,
+            roles,
+            "long",
+            truth,
+            row=str(row),
+            feature=str(feature),
+            value=value,
+            wanted=wanted,
+            classes=classes,
+            ignored=tuple(spare),
+        )
     row_id = roles.id or find_column(rest, ColumnNames.ID)
     names = [name for name in rest if name not in (row_id, roles.weight, "")]
     if wanted:

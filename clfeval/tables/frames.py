@@ -43,8 +43,12 @@ if not TYPE_CHECKING:
 
 def engine_errors() -> tuple[type[Exception], ...]:
     """Return the exceptions of the engines that are in use for an invalid table."""
-    names = (("duckdb", "Error"), ("pyspark.errors", "PySparkException"),
-             ("py4j.protocol", "Py4JError"), ("grpc", "RpcError"))  # fmt: skip
+    names = (
+        ("duckdb", "Error"),
+        ("pyspark.errors", "PySparkException"),
+        ("py4j.protocol", "Py4JError"),
+        ("grpc", "RpcError"),
+    )
     used: list[type[Exception]] = [
         getattr(sys.modules[module], name) for module, name in names if sys.modules.get(module)
     ]

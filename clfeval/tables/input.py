@@ -118,18 +118,26 @@ class Input:
     ] = False
     where: Annotated[
         str | None,
-        Opt("Use only some rows: \"split = 'test' and age >= 18\".", READING, metavar="CONDITION",
-            signed="where"),
-    ] = None  # fmt: skip
+        Opt(
+            "Use only some rows: \"split = 'test' and age >= 18\".",
+            READING,
+            metavar="CONDITION",
+            signed="where",
+        ),
+    ] = None
     renormalize: Annotated[
         bool, Opt("Divide class probabilities by their sum in each row.", READING, signed="renorm")
     ] = False
     scores: Annotated[
         str | None,
-        Opt("Count every score, or in buckets; default by their number.", READING,
+        Opt(
+            "Count every score, or in buckets; default by their number.",
+            READING,
             metavar="exact|buckets[:M]",
-            accept=_score_kind, signed="scores"),
-    ] = None  # fmt: skip
+            accept=_score_kind,
+            signed="scores",
+        ),
+    ] = None
     engine: Annotated[
         Engine | None, Opt("Engine that reads and counts the rows; default polars.", READING)
     ] = None
@@ -138,10 +146,15 @@ class Input:
     ] = None
     spark_conf: Annotated[
         Mapping[str, str],
-        Opt("Setting of the Spark session; repeat.", READING, metavar="KEY=VALUE",
-            parse=_parse_settings, accept=_settings,
-            takes=Mapping[str, str]),
-    ] = field(default_factory=dict)  # fmt: skip
+        Opt(
+            "Setting of the Spark session; repeat.",
+            READING,
+            metavar="KEY=VALUE",
+            parse=_parse_settings,
+            accept=_settings,
+            takes=Mapping[str, str],
+        ),
+    ] = field(default_factory=dict)
     dry_run: Annotated[
         bool, Opt("Show how the table is read and what is ambiguous; compute nothing.", READING)
     ] = False
@@ -151,9 +164,12 @@ class Input:
     ] = None
     model: Annotated[
         tuple[str, ...],
-        Opt("Model by name or quoted glob; repeat. Default: all other columns.", COLUMNS,
-            completes="model"),
-    ] = ()  # fmt: skip
+        Opt(
+            "Model by name or quoted glob; repeat. Default: all other columns.",
+            COLUMNS,
+            completes="model",
+        ),
+    ] = ()
     ignore: Annotated[
         tuple[str, ...],
         Opt("Leave out this column, by name or glob; repeat.", COLUMNS, completes="column"),
@@ -161,29 +177,47 @@ class Input:
     id: Annotated[str | None, Opt("Column of row ids.", COLUMNS, completes="column")] = None
     join: Annotated[
         str | None,
-        Opt("Join files NAME=FILE, one per model, on this id column.", COLUMNS,
-            signed="join", completes="column"),
-    ] = None  # fmt: skip
+        Opt(
+            "Join files NAME=FILE, one per model, on this id column.",
+            COLUMNS,
+            signed="join",
+            completes="column",
+        ),
+    ] = None
     positive: Annotated[
         str | None,
-        Opt("Positive class; default 1 or true.", COLUMNS,
-            accept=_label, takes=object, completes="class"),
-    ] = None  # fmt: skip
+        Opt(
+            "Positive class; default 1 or true.",
+            COLUMNS,
+            accept=_label,
+            takes=object,
+            completes="class",
+        ),
+    ] = None
     classes: Annotated[
         tuple[str, ...],
-        Opt("Class, lowest first where classes are ordered; repeat for each.", COLUMNS,
-            accept=_labels, takes=Sequence[object]),
-    ] = ()  # fmt: skip
+        Opt(
+            "Class, lowest first where classes are ordered; repeat for each.",
+            COLUMNS,
+            accept=_labels,
+            takes=Sequence[object],
+        ),
+    ] = ()
     kind: Annotated[
         Kind | None,
         Opt("Content of the model columns: labels or scores; default: recognised.", COLUMNS),
     ] = None
     threshold: Annotated[
         Mapping[str | None, float],
-        Opt("Predict positive at or above T; default 0.5.", COLUMNS, metavar="T|MODEL=T",
-            parse=parse_thresholds, accept=_thresholds,
-            takes=float | Mapping[str | None, float] | None),
-    ] = field(default_factory=dict)  # fmt: skip
+        Opt(
+            "Predict positive at or above T; default 0.5.",
+            COLUMNS,
+            metavar="T|MODEL=T",
+            parse=parse_thresholds,
+            accept=_thresholds,
+            takes=float | Mapping[str | None, float] | None,
+        ),
+    ] = field(default_factory=dict)
     weight: Annotated[
         str | None,
         Opt(
@@ -194,19 +228,33 @@ class Input:
     ] = None
     sampling_weights: Annotated[
         bool,
-        Opt("Treat integer weights as sampling weights, not as repeats.", COLUMNS,
-            needs=("weight", "says what weights are"), signed="sampling", shell=False),
-    ] = False  # fmt: skip
+        Opt(
+            "Treat integer weights as sampling weights, not as repeats.",
+            COLUMNS,
+            needs=("weight", "says what weights are"),
+            signed="sampling",
+            shell=False,
+        ),
+    ] = False
     by: Annotated[
         tuple[str, ...],
-        Opt("Evaluate each slice too: COLUMN, 'a*b', 'age:4'.", COLUMNS,
-            stated=True, completes="column"),
-    ] = ()  # fmt: skip
+        Opt(
+            "Evaluate each slice too: COLUMN, 'a*b', 'age:4'.",
+            COLUMNS,
+            stated=True,
+            completes="column",
+        ),
+    ] = ()
     cluster: Annotated[
         str | None,
-        Opt("Column of clusters (patients) of correlated rows.",
-            COLUMNS, stated=True, signed="cluster", completes="column"),
-    ] = None  # fmt: skip
+        Opt(
+            "Column of clusters (patients) of correlated rows.",
+            COLUMNS,
+            stated=True,
+            signed="cluster",
+            completes="column",
+        ),
+    ] = None
     run: str | None = None
     several: bool = False
     ranks: bool = False
@@ -252,24 +300,73 @@ class ColumnNames:
     LONG_TRUTH = (*TRUTH, "actual_class", "true_class")
     MODEL = ("model", "classifier", "classifier_name", "model_name", "system")
     PREDICTION = (
-        "prediction", "pred_label", "predicted_class", "predicted", "pred", "y_pred",
-        "yhat", "y_hat", "score", "y_score", "probability", "prob", "y_prob", "proba", "y_proba",
-        "pred_prob", "predicted_probability",
-    )  # fmt: skip
+        "prediction",
+        "pred_label",
+        "predicted_class",
+        "predicted",
+        "pred",
+        "y_pred",
+        "yhat",
+        "y_hat",
+        "score",
+        "y_score",
+        "probability",
+        "prob",
+        "y_prob",
+        "proba",
+        "y_proba",
+        "pred_prob",
+        "predicted_probability",
+    )
     ID = ("id", "instance_id", "observation_id", "row_id")
     CLUSTER = (
-        "cluster", "cluster_id", "group", "group_id", "patient", "patient_id", "subject",
-        "subject_id", "participant", "participant_id", "person", "person_id", "user", "user_id",
-        "case", "case_id", "document", "document_id", "doc", "doc_id", "session", "session_id",
-    )  # fmt: skip
+        "cluster",
+        "cluster_id",
+        "group",
+        "group_id",
+        "patient",
+        "patient_id",
+        "subject",
+        "subject_id",
+        "participant",
+        "participant_id",
+        "person",
+        "person_id",
+        "user",
+        "user_id",
+        "case",
+        "case_id",
+        "document",
+        "document_id",
+        "doc",
+        "doc_id",
+        "session",
+        "session_id",
+    )
     WEIGHT = (
-        "weight", "weights", "row_weight", "sample_weight", "sample_weights", "sampling_weight",
-        "case_weight", "survey_weight", "w",
-    )  # fmt: skip
+        "weight",
+        "weights",
+        "row_weight",
+        "sample_weight",
+        "sample_weights",
+        "sampling_weight",
+        "case_weight",
+        "survey_weight",
+        "w",
+    )
     RUN = (
-        "run", "run_id", "fold", "fold_id", "cv_fold", "seed", "random_seed", "repeat",
-        "repetition", "replicate", "split",
-    )  # fmt: skip
+        "run",
+        "run_id",
+        "fold",
+        "fold_id",
+        "cv_fold",
+        "seed",
+        "random_seed",
+        "repeat",
+        "repetition",
+        "replicate",
+        "split",
+    )
     ROW = (*ID, "row", "doc", "document", "doc_id", "document_id", "sample", "sample_id")
     FEATURE = ("feature", "term", "token", "word")
     VALUE = ("value", "count", "frequency", "tf")

@@ -290,9 +290,10 @@ def title_error(source: SourceFile) -> DataError | None:
     for delimiter in dict.fromkeys((source.delimiter, ",", ";", "\t", "|")):
         records = list(_records(lines, delimiter))
         heads = [  # several names, not a comment
-            n for n, (_, cells) in enumerate(records)
+            n
+            for n, (_, cells) in enumerate(records)
             if sum(map(bool, map(str.strip, cells))) > 1 and not cells[0].lstrip().startswith("#")
-        ]  # fmt: skip
+        ]
         lengths = [len(cells) for _, cells in records]
         if delimiter == source.delimiter and heads[:1] == [0] and len({*lengths}) == 1:
             return None

@@ -21,8 +21,11 @@ def parquet_files_of(folder: str) -> list[str]:
     """Return the files of a folder and of those in it, in order; none if none is Parquet."""
     found = sorted(glob.glob(f"{glob.escape(folder)}/**/*", recursive=True))
     # names with _ or . in front are of jobs that are not complete
-    found = [one for one in found if os.path.isfile(one)
-             and not re.search(r"(^|/)[._]", os.path.relpath(one, folder))]  # fmt: skip
+    found = [
+        one
+        for one in found
+        if os.path.isfile(one) and not re.search(r"(^|/)[._]", os.path.relpath(one, folder))
+    ]
     return found if any(map(_is_parquet, found)) else []
 
 
@@ -95,8 +98,11 @@ def read_parquet_files(
         schema = tuple((name, kind) for name, kind in held if name not in keys)
         parts.setdefault(schema, []).append(file)
     ignored = match_names(paths[0], [*types, *keys], said.ignore, what="column")
-    casts = {name: nw.String if name in ignored else _common_type(name, kinds)
-             for name, kinds in types.items() if len(kinds) > 1 and name not in keys}  # fmt: skip
+    casts = {
+        name: nw.String if name in ignored else _common_type(name, kinds)
+        for name, kinds in types.items()
+        if len(kinds) > 1 and name not in keys
+    }
     if said.engine == "spark":  # which has no numbers of 64 bits without a sign
         casts |= {name: nw.Int64 for name, kinds in types.items() if {*kinds} == {pl.UInt64}}
     frames = list[Frame]()
@@ -151,8 +157,10 @@ def read_by_polars(paths: Sequence[str], said: Input) -> Frame:
 
     def read(files: list[str], keys: list[str], above: list[str]) -> pl.LazyFrame:
         return pl.scan_parquet(
-            files, glob=False, hive_partitioning=bool(keys),
+            files,
+            glob=False,
+            hive_partitioning=bool(keys),
             hive_schema=dict.fromkeys([*above, *keys], pl.String) if keys else None,
-        ).drop(above)  # fmt: skip
+        ).drop(above)
 
     return read_parquet_files(paths, said, read)

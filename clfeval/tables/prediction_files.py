@@ -89,8 +89,10 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
             for flag in ("--cluster", "--weight", "--id", *["--by"] * few):  # slices are classes
                 if found.truth in named[flag]:
                     classes = "results of each class: add --show confusion"
-                    raise bad_option(f"{flag} '{found.truth}' is the column of true labels",
-                                     classes if flag == "--by" else None)  # fmt: skip
+                    raise bad_option(
+                        f"{flag} '{found.truth}' is the column of true labels",
+                        classes if flag == "--by" else None,
+                    )
             for name in {*asked}:
                 flag = "--run" if name == roles.run else "--by"
                 row_selection.refuse_many_slices(name, peeks.get(name), flag)
@@ -102,11 +104,17 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple
                 n for n, one in peeks.items() if one.percent or (comma and not one.typed_number)
             ]
             return layout, replace(
-                found, facets=facets, weight=roles.weight, run=roles.run, cluster=roles.cluster,
-                null_values=roles.null_value, fold=roles.fold_labels,
-                ignored=(*found.ignored, *ignored), bits=_recoded_columns(found, peeks, roles),
+                found,
+                facets=facets,
+                weight=roles.weight,
+                run=roles.run,
+                cluster=roles.cluster,
+                null_values=roles.null_value,
+                fold=roles.fold_labels,
+                ignored=(*found.ignored, *ignored),
+                bits=_recoded_columns(found, peeks, roles),
                 written=frozenset(written),
-            )  # fmt: skip
+            )
     layout = next(layout for layout in LAYOUTS if layout.name == wanted)
     what = f"not a {wanted} table" if wanted != "probabilities" else "no class probabilities"
     what += f"; columns: {list_names(columns)}"
@@ -137,15 +145,21 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     refuse_unjoinable(files, roles)
     whole = " + ".join(file.display_name for _, file in files[:MAX_FILES_NAMED])
     whole += f" + {len(files) - MAX_FILES_NAMED} more" if len(files) > MAX_FILES_NAMED else ""
-    peeks = [peek_columns(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
-             for _, file in files]  # fmt: skip
+    peeks = [
+        peek_columns(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
+        for _, file in files
+    ]
     called = [name or file_stem(file.display_name) for name, file in files]
     if twice := [name for name, times in Counter(called).items() if times > 1]:
         first = next(file for name, (_, file) in zip(called, files, strict=True) if name in twice)
         hint = f"name each file: {twice[0]}=FILE other=FILE"
         raise bad_option(f"two files have the name {list_names(twice)}, such as {first.name}", hint)
-    known = [name for of, each in zip(called, peeks, strict=True)
-             for one in each for name in (one, QUALIFIED_NAME.format(of, one))]  # fmt: skip
+    known = [
+        name
+        for of, each in zip(called, peeks, strict=True)
+        for one in each
+        for name in (one, QUALIFIED_NAME.format(of, one))
+    ]
     known = list(dict.fromkeys(known))
     ignored = {*match_names(whole, known, roles.ignore, what="column")}
     facets, asked = parse_facets(roles, known), roles
@@ -177,8 +191,9 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
         parts.append(part)
     alone = all(len(part.columns.models) == 1 for i, part in enumerate(parts) if i != at)
     taken = Counter(one.name for part in parts for one in part.columns.models)
-    models = [(part, one, part.model(one, alone, taken))
-              for part in parts for one in part.columns.models]  # fmt: skip
+    models = [
+        (part, one, part.model(one, alone, taken)) for part in parts for one in part.columns.models
+    ]
     refuse_equal_names(parts, [new.name for _, _, new in models])
     by_name = {new.name: (part, one, new) for part, one, new in models}
     names = list(by_name)
@@ -191,20 +206,31 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     found = align_rows(sides, drop=roles.missing == "drop")
     true = next(part.columns.truth for part in parts if part.columns.truth)
     columns = Columns(
-        true, roles.join, tuple(new for _, _, new in chosen),
-        ignored=tuple(QUALIFIED_NAME.format(part.called, name) for part in parts
-                      for name in part.columns.ignored),
-        facets=facets, weight=roles.weight, cluster=roles.cluster,
+        true,
+        roles.join,
+        tuple(new for _, _, new in chosen),
+        ignored=tuple(
+            QUALIFIED_NAME.format(part.called, name)
+            for part in parts
+            for name in part.columns.ignored
+        ),
+        facets=facets,
+        weight=roles.weight,
+        cluster=roles.cluster,
         null_values=roles.null_value,
-        written=frozenset(part.names.get(name, name) for part in parts
-                          for name in part.columns.written),
+        written=frozenset(
+            part.names.get(name, name) for part in parts for name in part.columns.written
+        ),
         fold=roles.fold_labels,
-    )  # fmt: skip
+    )
     table = TableFile(
-        whole, tuple(found.frame.columns), native=nw.from_native(found.frame.lazy()),
-        parts=tuple(part.file for part in parts), lost=found.lost + found.nameless,
+        whole,
+        tuple(found.frame.columns),
+        native=nw.from_native(found.frame.lazy()),
+        parts=tuple(part.file for part in parts),
+        lost=found.lost + found.nameless,
         place=found.place,
-    )  # fmt: skip
+    )
     how = f"{whole}: {found.frame.height:,} ids joined on '{roles.join}'"
     how += f", {found.lost:,} dropped that are not in all files" if found.lost else ""
     how += f", rows without an id dropped: {found.nameless:,}" if found.nameless else ""
@@ -219,10 +245,20 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
 
 
 def _recognise_part(
-    called: str, said: bool, file: TableFile, peeks: Mapping[str, ColumnPeek],
-    truth: ColumnPeek | None, *, only: bool, called_so: str | None, own_file: bool, roles: Input,
-    ignored: set[str], others: Iterable[str], times: Counter[str],
-) -> JoinedFile:  # fmt: skip
+    called: str,
+    said: bool,
+    file: TableFile,
+    peeks: Mapping[str, ColumnPeek],
+    truth: ColumnPeek | None,
+    *,
+    only: bool,
+    called_so: str | None,
+    own_file: bool,
+    roles: Input,
+    ignored: set[str],
+    others: Iterable[str],
+    times: Counter[str],
+) -> JoinedFile:
     """Recognise the columns of one file; times: number of files with each column name.
 
     truth: of another file; own_file: that file has nothing else, only: this is that file.
@@ -235,16 +271,25 @@ def _recognise_part(
         raise bad_option(f"two of {list_names(mine)} are one column of {file.name}", "name it once")
     left_out = tuple(name for full, name in of.items() if {full, name} & ignored)
     local = replace(
-        roles, id=roles.join, model=(), ignore=left_out,
+        roles,
+        id=roles.join,
+        model=(),
+        ignore=left_out,
         by=tuple(mine[name] for name in roles.by if name in mine),
-        weight=mine.get(roles.weight or ""), cluster=mine.get(roles.cluster or ""),
-    )  # fmt: skip
+        weight=mine.get(roles.weight or ""),
+        cluster=mine.get(roles.cluster or ""),
+    )
     if only:
         columns = Columns(
-            str(called_so), roles.join, ignored=left_out,
-            facets=tuple((name,) for name in local.by), weight=local.weight,
-            cluster=local.cluster, null_values=roles.null_value, fold=roles.fold_labels,
-        )  # fmt: skip
+            str(called_so),
+            roles.join,
+            ignored=left_out,
+            facets=tuple((name,) for name in local.by),
+            weight=local.weight,
+            cluster=local.cluster,
+            null_values=roles.null_value,
+            fold=roles.fold_labels,
+        )
         return JoinedFile(called, said, file, columns, peeks, {full: n for n, full in mine.items()})
     known, known_peeks = {name for name in peeks if name not in left_out}, peeks
     lent = truth is not None and (called_so is not None or find_truth(peeks, local) not in known)

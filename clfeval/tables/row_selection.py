@@ -131,8 +131,11 @@ class RowFilter:
             return compare(column, int(value))
         if self.converts:
             column = column_as_number(name).fill_nan(None)
-            return (compare(column, float(value)) if kind == "number"
-                    else compare(column_as_text(name), written))  # fmt: skip
+            return (
+                compare(column, float(value))
+                if kind == "number"
+                else compare(column_as_text(name), written)
+            )
         if dtype is not None and kind == "number" and not dtype.is_numeric():
             raise self._refused(f"'{name}' holds no numbers", f"write '{value}'")
         if dtype is not None and kind == "text" and dtype.is_numeric() and not dtype.is_integer():
@@ -294,9 +297,11 @@ def refuse_many_slices(name: str, column: ColumnPeek | None, flag: str) -> None:
 
 
 def find_bin_edges(
-    files: Sequence[TableFile], by: Sequence[str], columns: Collection[str],
+    files: Sequence[TableFile],
+    by: Sequence[str],
+    columns: Collection[str],
     null_values: Sequence[str],
-) -> dict[str, tuple[float, ...]]:  # fmt: skip
+) -> dict[str, tuple[float, ...]]:
     """Return the bin edges of columns of --by.
 
     A whole number N sets the quantiles 1/N, 2/N, ..., or above the minimum if all equal it; a

@@ -33,9 +33,20 @@ from clfeval.tables.source import SourceFile, refuse_result
 # `written` and `loose written` read `12.5%` and, if declared, a decimal comma; `folded` is text in
 # lower case without outer spaces; `False/True` and the like are 0/1 columns in any spelling; `bins`
 Reading = Literal[
-    "bit", "integer", "number", "loose", "written", "loose written", "text", "folded",
-    "0/1", "0.0/1.0", "false/true", "False/True", "FALSE/TRUE",
-]  # fmt: skip
+    "bit",
+    "integer",
+    "number",
+    "loose",
+    "written",
+    "loose written",
+    "text",
+    "folded",
+    "0/1",
+    "0.0/1.0",
+    "false/true",
+    "False/True",
+    "FALSE/TRUE",
+]
 # Columns that `watch` adds for the pass to sum: the bytes of the text fields (reading them makes
 # polars refuse rows that are too long), and whether the last field is absent (short rows end so).
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
@@ -78,9 +89,12 @@ class TableFile:
 
 
 def scan(
-    file: TableFile, readings: Mapping[str, Reading], *, null_values: Sequence[str] = (),
+    file: TableFile,
+    readings: Mapping[str, Reading],
+    *,
+    null_values: Sequence[str] = (),
     watch: bool = False,
-) -> nw.LazyFrame[Any]:  # fmt: skip
+) -> nw.LazyFrame[Any]:
     """Scan the named columns; watch: read every field of a text table, and add the flag columns.
 
     FILE_NAME among the columns is the name of the file's run, in every row.
@@ -174,16 +188,21 @@ def _names_in_polars(file: TableFile) -> dict[str, str]:
     if not any('"' in name for name in file.columns):
         return {name: name for name in file.columns}
     bare = pl.scan_csv(
-        file.source.path, separator=file.source.delimiter, infer_schema=False, glob=False,
+        file.source.path,
+        separator=file.source.delimiter,
+        infer_schema=False,
+        glob=False,
         skip_lines=file.source.comments.count(b"\n"),
-    )  # fmt: skip
+    )
     return dict(zip(file.columns, bare.collect_schema().names(), strict=True))
 
 
 def _scan_typed(
-    file: TableFile, frame: nw.LazyFrame[Any], readings: Mapping[str, Reading],
+    file: TableFile,
+    frame: nw.LazyFrame[Any],
+    readings: Mapping[str, Reading],
     null_values: Sequence[str],
-) -> nw.LazyFrame[Any]:  # fmt: skip
+) -> nw.LazyFrame[Any]:
     schema, marks = frame.collect_schema(), list(null_values)
     if written := [name for name in readings if marks and schema[name] == nw.String]:
         # before they become numbers, which only polars does with invalid ones
@@ -325,9 +344,13 @@ CELLS = (str, Number, date)  # types of cells of a frame
 
 
 def count_distinct_values(
-    files: Sequence[TableFile], column: str, null_values: Sequence[str], reading: Reading = "text",
-    *, most: int | None = None,
-) -> Counter[str]:  # fmt: skip
+    files: Sequence[TableFile],
+    column: str,
+    null_values: Sequence[str],
+    reading: Reading = "text",
+    *,
+    most: int | None = None,
+) -> Counter[str]:
     """Return the count of each value of a column over all files, as text.
 
     UsageError for more than `most` values off polars, which would be brought to this machine.

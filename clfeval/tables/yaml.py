@@ -176,26 +176,33 @@ MOST_BYTES = 2**20
 
 # start of a PyYAML message, its meaning, a hint
 _COMPLAINTS: tuple[tuple[str, str, str | None], ...] = (
-    (r"mapping values are", "':' is not allowed here",
-     "check the indentation, or quote the text"),
+    (r"mapping values are", "':' is not allowed here", "check the indentation, or quote the text"),
     (r"found character '\\t'", "a key or value starts with a tab", "indent with spaces"),
     (r"found character", "a text cannot start with this character", "quote the text"),
-    (r"expected alphabetic or numeric", "an alias has no name",
-     "quote a text that starts with * or &"),
-    (r"sequence entries are", "'-' is not allowed here",
-     "start the list on a new line"),
+    (
+        r"expected alphabetic or numeric",
+        "an alias has no name",
+        "quote a text that starts with * or &",
+    ),
+    (r"sequence entries are", "'-' is not allowed here", "start the list on a new line"),
     (r"expected the node content", "a value cannot start like this", "quote the text"),
     (r"found unknown escape", "unknown escape sequence in double quotes", "use single quotes"),
     (r"found undefined tag", "tags are not supported", "quote the text"),
     (r"could not find expected ':'", "a key has no ':'", "write key: value with a space after ':'"),
-    (r"expected <block end>", "this line does not fit the lines above",
-     "align the keys of a mapping, and the items of a list, in one column"),
+    (
+        r"expected <block end>",
+        "this line does not fit the lines above",
+        "align the keys of a mapping, and the items of a list, in one column",
+    ),
     (r"found unexpected end of", "this quote is not closed", None),
-    (r"expected ',' or", "this bracket is not closed, or a ',' is missing",
-     "quote texts that contain a bracket or a comma"),
+    (
+        r"expected ',' or",
+        "this bracket is not closed, or a ',' is missing",
+        "quote texts that contain a bracket or a comma",
+    ),
     (r"expected '<document start>'", "there is text after the end of the value", None),
     (r"special characters", "control characters are not allowed", "write \\x07 in double quotes"),
-)  # fmt: skip
+)
 # for these the start of the construct is more helpful than the place of the error
 _BEGUN_EARLIER = "could not find expected ':'|found unexpected end of|expected ',' or"
 

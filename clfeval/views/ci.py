@@ -50,8 +50,13 @@ def gate_findings(
     for gate in gates:
         if not gate.passed:
             model = "any" if gate.among else str(gate.model)
-            same = (gate.kind, gate.metric, model, gate.limit_text or repr(gate.limit),
-                    *filter(None, (gate.slice, gate.run)))  # fmt: skip
+            same = (
+                gate.kind,
+                gate.metric,
+                model,
+                gate.limit_text or repr(gate.limit),
+                *filter(None, (gate.slice, gate.run)),
+            )
             level: Weight = "error" if gate.failed else "warning"
             severity, text = "major" if gate.failed else "minor", printable(str(gate))
             found.append(Finding(level, gate.kind, text, file, None, severity, same))
@@ -120,11 +125,15 @@ def gitlab_report(findings: Sequence[Finding]) -> str:
         same = (path, *one.same)
         times[same] += 1
         told = json.dumps([*same, times[same]])
-        listed.append({
-            "description": one.text, "check_name": f"clfeval/{one.code}",
-            "fingerprint": sha256(told.encode()).hexdigest()[:32], "severity": one.severity,
-            "location": {"path": path, "lines": {"begin": one.row or 1}},
-        })  # fmt: skip
+        listed.append(
+            {
+                "description": one.text,
+                "check_name": f"clfeval/{one.code}",
+                "fingerprint": sha256(told.encode()).hexdigest()[:32],
+                "severity": one.severity,
+                "location": {"path": path, "lines": {"begin": one.row or 1}},
+            }
+        )
     return json.dumps(listed, indent=1) + "\n"
 
 

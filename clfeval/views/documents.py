@@ -223,9 +223,12 @@ def as_metrics(result: Document) -> str:
     Values are unrounded; undefined and infinite ones are left out, as `dvc metrics` requires.
     """
     models = {
-        label: {name: value for name, cell in row.items()
-                if not isinstance(cell, bool) and (value := cell_value(cell)) is not None}
+        label: {
+            name: value
+            for name, cell in row.items()
+            if not isinstance(cell, bool) and (value := cell_value(cell)) is not None
+        }
         for label, row in rows_by_label(result).items()
-    }  # fmt: skip
+    }
     lines = [f"{dumps(label)}: {dumps(measures)}" for label, measures in models.items()]
     return "{\n  " + ",\n  ".join(lines) + "\n}\n" if lines else "{}\n"

@@ -117,9 +117,15 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
     """Files to write: opened before anything is computed, put in place when they are complete."""
 
     def __init__(
-        self, names: Sequence[str], *, inputs: Sequence[str], gates: bool, said: str = "",
-        command: str = "", wanted: OutputRequest | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        names: Sequence[str],
+        *,
+        inputs: Sequence[str],
+        gates: bool,
+        said: str = "",
+        command: str = "",
+        wanted: OutputRequest | None = None,
+    ) -> None:
         """Open a draft for each target; said: the option that names them.
 
         inputs: names, or patterns, of inputs. command, wanted: whose pictures, and which. Raises
@@ -247,17 +253,23 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def render_format(
-    form: FileFormat, result: Document, wanted: OutputRequest, target: Path | None = None,
+    form: FileFormat,
+    result: Document,
+    wanted: OutputRequest,
+    target: Path | None = None,
     picture: str = "",
-) -> Iterable[str | bytes]:  # fmt: skip
+) -> Iterable[str | bytes]:
     """Return the pieces of a result in a format; target: the file; picture: which one is in it."""
     from pkgutil import resolve_name
 
     given = {
-        "table": table_or_first(result, wanted.table), "digits": wanted.digits,
-        "names": wanted.names, "target": str(target or ""), "picture": picture,
+        "table": table_or_first(result, wanted.table),
+        "digits": wanted.digits,
+        "names": wanted.names,
+        "target": str(target or ""),
+        "picture": picture,
         "options": wanted.drawing,
-    }  # fmt: skip
+    }
     asked = {name: given[name] for name in form.asks}
     made: str | bytes | Iterable[str] = resolve_name(form.writer)(result, **asked)
     return [made] if isinstance(made, (str, bytes)) else made

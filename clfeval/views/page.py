@@ -68,8 +68,9 @@ def as_page(
     links = "".join(f'<li><a href="#{key}">{escape(name)}</a></li>' for key, name, _ in sections)
     body = "\n".join(
         f'<section id="{key}" aria-labelledby="{key}-h"><h2 id="{key}-h">{escape(name)}</h2>\n'
-        f"{text}</section>" for key, name, text in sections
-    )  # fmt: skip
+        f"{text}</section>"
+        for key, name, text in sections
+    )
     text = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -118,8 +119,9 @@ def _gates(result: Document) -> list[str]:
     gates, left_out = layout.gates_to_show(result)
     if not gates and not left_out:
         return []
-    lines = [f'<li class="{one.state}">{SAYS[one.state][0]}: {escape(str(one))}</li>'
-             for one in gates]  # fmt: skip
+    lines = [
+        f'<li class="{one.state}">{SAYS[one.state][0]}: {escape(str(one))}</li>' for one in gates
+    ]
     lines += [f"<li>{escape(left_out)}</li>"] if left_out else []
     return [f'<ul class="gates">{"".join(lines)}</ul>']
 
@@ -135,8 +137,10 @@ def _sections(
         first = one in page.opened
         part = layout.layout_table(one, result, digits, wide=page.wide or not first)
         tables.append(_folded(part.title, _table(part, titled=False), opened=first))
-    reasons = [*layout.undefined_reasons(result, (*page.opened, *page.folded)),
-               *(warning.message for warning in result.warnings)]  # fmt: skip
+    reasons = [
+        *layout.undefined_reasons(result, (*page.opened, *page.folded)),
+        *(warning.message for warning in result.warnings),
+    ]
     tables += [f"<p>{escape(reason)}</p>" for reason in reasons]
     gates = _gates(result)
     if gates:
@@ -167,18 +171,26 @@ def _method(result: Document) -> str:
     files = "".join(
         f"<li>{escape(one.name)}: {format_count(one.rows, 'row')}"
         + (f", {one.dropped:,} left out as missing" if one.dropped else "")
-        + (f", SHA-256 <code>{one.sha256}</code>" if one.sha256 else "") + "</li>"
+        + (f", SHA-256 <code>{one.sha256}</code>" if one.sha256 else "")
+        + "</li>"
         for one in result.inputs
-    )  # fmt: skip
+    )
     methods = result.parameters.get("interval_methods") or {}
     how = "".join(f"<li>{escape(what)}: {escape(name)}</li>" for what, name in methods.items())
     how = f"<h3>Confidence intervals</h3><ul>{how}</ul>" if how else ""
-    settings = dumps({name: value for name, value in result.parameters.items()
-                      if value not in (None, [], {}) and name != "interval_methods"})  # fmt: skip
-    return (f"<h3>Files</h3><ul>{files}</ul>{how}<h3>Settings</h3>"
-            f"<p>clfeval {escape(result.version)}, command <code>{escape(result.command)}</code>, "
-            f"with <code>{escape(settings)}</code></p>"
-            f"<p>Signature <code>{escape(result.signature)}</code></p>")  # fmt: skip
+    settings = dumps(
+        {
+            name: value
+            for name, value in result.parameters.items()
+            if value not in (None, [], {}) and name != "interval_methods"
+        }
+    )
+    return (
+        f"<h3>Files</h3><ul>{files}</ul>{how}<h3>Settings</h3>"
+        f"<p>clfeval {escape(result.version)}, command <code>{escape(result.command)}</code>, "
+        f"with <code>{escape(settings)}</code></p>"
+        f"<p>Signature <code>{escape(result.signature)}</code></p>"
+    )
 
 
 def _runs(result: Document, digits: int, target: str) -> str:
@@ -206,12 +218,15 @@ def _pictures(result: Document, *, sliders: bool) -> str:
     """Return the pictures with their findings, key ones first, and the sliders above them."""
     colors, opened, folded = Colors.from_result(result), list[str](), list[str]()
     for name, charts in pictures_of(result).items():
-        panels = "".join(svg_element([draw_panel(one, colors)], one.title, one.finding)
-                         for one in charts)  # fmt: skip
+        panels = "".join(
+            svg_element([draw_panel(one, colors)], one.title, one.finding) for one in charts
+        )
         wide = " wide" * (len(charts) >= WIDE)
         findings = " ".join(dict.fromkeys(chart.finding for chart in charts))
-        figure = (f'<figure class="p-{name}{wide}"><div class="panels">{panels}</div>'
-                  f"<figcaption>{escape(findings)}</figcaption></figure>")  # fmt: skip
+        figure = (
+            f'<figure class="p-{name}{wide}"><div class="panels">{panels}</div>'
+            f"<figcaption>{escape(findings)}</figcaption></figure>"
+        )
         (folded if charts[0].rank == "detail" else opened).append(figure)
     if not opened and not folded:
         return ""
@@ -245,11 +260,16 @@ def _operating_points(result: Document) -> list[dict[str, Any]]:
             points.append([cut, tp, fp])
             points.sort(key=lambda point: -point[0])
         if tp + fn and fp + tn:
-            found.append({
-                "name": printable(str(row["model"])), "positives": tp + fn, "negatives": fp + tn,
-                "start": next((i for i, one in enumerate(points) if one[0] == cut), 0),
-                "risks": row["model"] in risks, "points": points,
-            })  # fmt: skip
+            found.append(
+                {
+                    "name": printable(str(row["model"])),
+                    "positives": tp + fn,
+                    "negatives": fp + tn,
+                    "start": next((i for i, one in enumerate(points) if one[0] == cut), 0),
+                    "risks": row["model"] in risks,
+                    "points": points,
+                }
+            )
     return found
 
 
@@ -260,13 +280,21 @@ def _slider_panel(result: Document) -> str:
         return ""
     data = {"prevalence": result.summary["prevalence"], "models": models}
     island = dumps(data).replace("<", "\\u003c").replace("&", "\\u0026")
-    options = "".join(f'<option value="{i}">{escape(one["name"])}</option>'
-                      for i, one in enumerate(models))  # fmt: skip
-    numbers = {"threshold": "listed threshold", "sensitivity": "sensitivity", "ppv": "PPV",
-               "specificity": "specificity", "npv": "NPV", "benefit": "net benefit",
-               "alarms": "alarms per 1,000"}  # fmt: skip
-    shown = "".join(f'<div><dt>{title}</dt><dd id="now-{key}"></dd></div>'
-                    for key, title in numbers.items())  # fmt: skip
+    options = "".join(
+        f'<option value="{i}">{escape(one["name"])}</option>' for i, one in enumerate(models)
+    )
+    numbers = {
+        "threshold": "listed threshold",
+        "sensitivity": "sensitivity",
+        "ppv": "PPV",
+        "specificity": "specificity",
+        "npv": "NPV",
+        "benefit": "net benefit",
+        "alarms": "alarms per 1,000",
+    }
+    shown = "".join(
+        f'<div><dt>{title}</dt><dd id="now-{key}"></dd></div>' for key, title in numbers.items()
+    )
     fields = (
         f'<label><span>Model</span><select name="model">{options}</select></label>'
         '<label><span>Threshold</span><input type="range" name="point" min="0" step="1" '
@@ -294,13 +322,20 @@ def _table(part: layout.TextTable, *, titled: bool = True) -> str:
     title = f"<h3>{escape(part.title)}</h3>" if titled else ""
     if not part.rows:
         return f"{title}<p>none</p>"
-    kinds = [" class=b" if strip.heading == "bar" else " class=n" if strip.numeric
-             else " class=t" * any(len(row[i]) > LONG for row in part.rows)
-             for i, strip in enumerate(part.strips)]  # fmt: skip
+    kinds = [
+        " class=b"
+        if strip.heading == "bar"
+        else " class=n"
+        if strip.numeric
+        else " class=t" * any(len(row[i]) > LONG for row in part.rows)
+        for i, strip in enumerate(part.strips)
+    ]
 
     def cells(tag: str, row: Sequence[str]) -> str:
-        each = ((cell, kind, tag if cell.strip() else "td")
-                for cell, kind in zip(row, kinds, strict=True))  # fmt: skip
+        each = (
+            (cell, kind, tag if cell.strip() else "td")
+            for cell, kind in zip(row, kinds, strict=True)
+        )
         return "".join(f"<{one}{kind}>{escape(cell)}</{one}>" for cell, kind, one in each)
 
     head = f"<thead><tr>{cells('th', part.headings)}</tr></thead>"

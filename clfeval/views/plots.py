@@ -70,9 +70,13 @@ def draw_plots(
 
 
 def draw_requested_plots(
-    result: Document, names: Collection[str], *,
-    one: bool = False, width: int | None = None, color: bool = False,
-) -> str:  # fmt: skip
+    result: Document,
+    names: Collection[str],
+    *,
+    one: bool = False,
+    width: int | None = None,
+    color: bool = False,
+) -> str:
     """Return the named plots as text; without names nothing, or with `one` that of `draw_plots`."""
     named = not {ALL, PLOTS, *page_of(result.command).plots}.isdisjoint(names)
     width = max(min(width or USUAL, BROADEST), NARROWEST)
@@ -131,8 +135,11 @@ def draw_lines(chart: Chart, *, width: int, color: bool) -> list[str]:
         taken.add((column, line))
         figure.draw(figure.text(x, y, mark.letter))
     if chart.x.ends:  # else plotext finds round numbers
-        across = (odds_ticks(ends, chart.x.names, width - 12) if chart.x.scale == "odds"
-                  else height_ticks(*ends, log=False, steps=TENTHS))  # fmt: skip
+        across = (
+            odds_ticks(ends, chart.x.names, width - 12)
+            if chart.x.scale == "odds"
+            else height_ticks(*ends, log=False, steps=TENTHS)
+        )
         _set_axis(figure, "x", ends, across)
         log, steps = chart.y.scale == "log", TENTHS if chart.y.ends else TICKS
         _set_axis(figure, "y", (low, top), height_ticks(low, high, log=log, steps=steps))
@@ -195,15 +202,19 @@ def draw_points(chart: Chart, *, width: int, color: bool) -> list[str]:
     figure = _new_figure("", width, HEIGHT)
     for letter in sorted({here[0].letter for here in placed.values()}):
         cells = [place for place, here in placed.items() if here[0].letter == letter]
-        middles = ([a + (b - a) * place[i] / (sizes[i] - 1) for place in cells]
-                   for i, (a, b) in enumerate(axes))  # fmt: skip
+        middles = (
+            [a + (b - a) * place[i] / (sizes[i] - 1) for place in cells]
+            for i, (a, b) in enumerate(axes)
+        )
         figure.draw(figure.signal(*middles, marker=letter))
     for axis, ends, labelled in zip("xy", axes, ticks, strict=True):
         _set_axis(figure, axis, ends, labelled)
     figure.label(chart.x.label, axis="x")
-    entries = [KeyEntry(one.letter, one.name,
-                        tuple(format_number(x, DIGITS) for x in one.parts[0][0]))
-               for one in chart.series if one.name]  # fmt: skip
+    entries = [
+        KeyEntry(one.letter, one.name, tuple(format_number(x, DIGITS) for x in one.parts[0][0]))
+        for one in chart.series
+        if one.name
+    ]
     shared = ([one.letter for one in here if one.name] for here in placed.values())
     same = [f"{', '.join(letters)} at the same place" for letters in shared if len(letters) > 1]
     notes = [note.text for note in chart.key]
@@ -277,8 +288,10 @@ def draw_profile(chart: Chart, *, width: int, **_: object) -> list[str]:
         lines.append(line("", [f"0{'1':>{CELLS - 1}}" for _ in here]))
         for i, name in enumerate(names):
             lines.append(line(shorten_name(name, wide), [cells[model][i] for model in here]))
-    left = [(len(chart.names) - shown, "more metric"),
-            (chart.left + len(cells) - len(models), "more model")]  # fmt: skip
+    left = [
+        (len(chart.names) - shown, "more metric"),
+        (chart.left + len(cells) - len(models), "more model"),
+    ]
     notes = ", ".join(format_count(count, what) for count, what in left if count)
     return lines + (fold_notes([f"{notes}: {chart.key[0].text}"], width=width) if notes else [])
 
@@ -299,8 +312,10 @@ def draw_radars(chart: Chart, *, width: int, color: bool) -> list[str]:
         name = shorten_name(printable(one.name), canvas.columns - 2 - len(words))
         heads.append(f"{one.letter} {name}{words}")
         panels.append(canvas.render(color=color))
-    names = [f"{i} {shorten_name(printable(m), width // 2)}".replace(" ", TIE)
-             for i, m in enumerate(chart.names, start=1)]  # fmt: skip
+    names = [
+        f"{i} {shorten_name(printable(m), width // 2)}".replace(" ", TIE)
+        for i, m in enumerate(chart.names, start=1)
+    ]
     weighted = ", scaled by weight" if len(set(chart.weights)) > 1 else ""
     key = f"rays, clockwise from the top{weighted}: {'   '.join(names)}"
     wide = room + GAP
@@ -367,6 +382,10 @@ def _point_on_ray(ray: int, rays: int, length: float) -> Point:
 
 
 DRAW: Mapping[str, Callable[..., list[str]]] = {
-    "bars": draw_bars, "lines": draw_lines, "points": draw_points, "cells": draw_matrix,
-    "profile": draw_profile, "radar": draw_radars,
-}  # fmt: skip
+    "bars": draw_bars,
+    "lines": draw_lines,
+    "points": draw_points,
+    "cells": draw_matrix,
+    "profile": draw_profile,
+    "radar": draw_radars,
+}

@@ -25,8 +25,12 @@ EXACT = ("cut", "p", "prevalence")  # kinds of numbers written with all digits t
 BEST, EQUAL = "*", "≈"
 SIGNS = {BEST: "best", EQUAL: "not significantly different from it"}
 GATE_SIGNS: Mapping[GateState, str] = {
-    "met": "✅", "missed": "❌", "undefined": "❌", "warned": "⚠️", "skipped": "⏭️",
-}  # fmt: skip
+    "met": "✅",
+    "missed": "❌",
+    "undefined": "❌",
+    "warned": "⚠️",
+    "skipped": "⏭️",
+}
 RANKS = get_args(Rank)
 EVERYWHERE = {schema.ALL, schema.INTERVALS}  # names that apply to the tables of every command
 
@@ -114,8 +118,11 @@ def sort_tables(result: Document, names: Collection[str] = (), digits: int = DIG
     shown = [*baseline_tables(result, every=all_of_them), *page.shown(result, digits)]
     there = {one.name or one.table for one in shown}
     # tables for which the page has no view, with all their columns
-    shown += [schema.TableView(name, name, " ".join(next(iter(result.tables[name]), ())))
-              for name in names if name in {*result.tables} - there]  # fmt: skip
+    shown += [
+        schema.TableView(name, name, " ".join(next(iter(result.tables[name]), ())))
+        for name in names
+        if name in {*result.tables} - there
+    ]
     every = [
         replace(one, rank="asked") if (one.name or one.table) in names else one for one in shown
     ]
@@ -337,20 +344,39 @@ def baseline_tables(result: Document, *, every: bool) -> list[schema.TableView]:
     pairing = "" if False not in paired else " or, where not paired, on independent samples"
     shown = [
         schema.TableView(
-            "comparisons", "Change since the baseline", {
-                "model": "model", "measure": "measure", "old": "old", "new": "new",
-                "change": "difference", "p, adjusted": "p_adjusted", "verdict": "verdict",
-            }, rows or found, None if every else 15,
+            "comparisons",
+            "Change since the baseline",
+            {
+                "model": "model",
+                "measure": "measure",
+                "old": "old",
+                "new": "new",
+                "change": "difference",
+                "p, adjusted": "p_adjusted",
+                "verdict": "verdict",
+            },
+            rows or found,
+            None if every else 15,
             "p: adjusted (Benjamini-Hochberg) over these measures and models; –: not adjusted",
-            rank="asked", lead="difference", whole=True, name=schema.BASELINE, total=len(found),
+            rank="asked",
+            lead="difference",
+            whole=True,
+            name=schema.BASELINE,
+            total=len(found),
             more="--show baseline; all measures: --format csv --show comparisons",
             words={"change": f"new - old, on the same rows{pairing}"} if True in paired else {},
         )
-    ]  # fmt: skip
+    ]
     if result.tables.get(schema.CHANGES):
-        shown.append(schema.TableView(
-            schema.CHANGES, "Rows predicted correctly before, incorrectly now",
-            "model id truth before after", most=10, rank="asked", lead="model",
-            note=f"at most {schema.MOST_CHANGES} rows per model",
-        ))  # fmt: skip
+        shown.append(
+            schema.TableView(
+                schema.CHANGES,
+                "Rows predicted correctly before, incorrectly now",
+                "model id truth before after",
+                most=10,
+                rank="asked",
+                lead="model",
+                note=f"at most {schema.MOST_CHANGES} rows per model",
+            )
+        )
     return shown

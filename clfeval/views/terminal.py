@@ -65,17 +65,26 @@ INDENT = "  "  # of what is said below a table
 UNBOUNDED = 10_000  # a width nothing reaches
 OFFER = "add --show NAME or all"
 SAYS = {  # of a gate, and in which colour
-    "met": ("gate met", "green"), "missed": ("gate MISSED", "bold red"),
-    "undefined": ("gate MISSED", "bold red"), "warned": ("warning", "bold yellow"),
+    "met": ("gate met", "green"),
+    "missed": ("gate MISSED", "bold red"),
+    "undefined": ("gate MISSED", "bold red"),
+    "warned": ("warning", "bold yellow"),
     "skipped": ("gate skipped", "yellow"),
-}  # fmt: skip
+}
 COMMANDS_AS_TYPED = {"mlcps": "mlcps --from predictions"}  # of a prediction table
 
 
 def as_text(
-    result: Document, *, width: int | None = None, color: bool = False, digits: int = DIGITS,
-    plots: str = "", names: Collection[str] = (), offer: str = OFFER, height: int | None = None,
-) -> str:  # fmt: skip
+    result: Document,
+    *,
+    width: int | None = None,
+    color: bool = False,
+    digits: int = DIGITS,
+    plots: str = "",
+    names: Collection[str] = (),
+    offer: str = OFFER,
+    height: int | None = None,
+) -> str:
     """Render the result for a screen of `width` columns; when it is None no name is cut.
 
     names: additional tables; offer: how to request them. height: lines of the screen; on a longer
@@ -120,10 +129,18 @@ def as_text(
 
 def _new_console(out: StringIO, width: int, *, color: bool) -> Console:
     return Console(
-        file=out, width=width, height=100, force_terminal=color,
-        color_system="standard" if color else None, no_color=not color, highlight=False,
-        emoji=False, markup=False, legacy_windows=False, force_jupyter=False,
-    )  # fmt: skip
+        file=out,
+        width=width,
+        height=100,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        no_color=not color,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+        force_jupyter=False,
+    )
 
 
 def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: bool) -> None:
@@ -139,15 +156,21 @@ def _print_section(out: StringIO, part: TextTable, width: int | None, *, color: 
         if number:
             console.print()
         table = Table(
-            box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0),
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            show_edge=False,
+            padding=(0, 1, 0, 0),
             show_header=any(strip.heading for strip in strips),
-        )  # fmt: skip
+        )
         for strip, columns in zip(strips, _column_widths(part, strips, width), strict=True):
             justify: Literal["left", "right"] = "right" if strip.numeric else "left"
             table.add_column(
-                _safe_text(strip.heading), justify=justify, no_wrap=strip.numeric or part.main,
-                overflow="fold", width=columns,
-            )  # fmt: skip
+                _safe_text(strip.heading),
+                justify=justify,
+                no_wrap=strip.numeric or part.main,
+                overflow="fold",
+                width=columns,
+            )
         rows = zip(*(strip.cells for strip in strips), strict=True)
         for row, sign in zip_longest(rows, part.signs, fillvalue=""):
             table.add_row(*map(_safe_text, row), style="bold" if sign == layout.BEST else None)

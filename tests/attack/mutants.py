@@ -11,10 +11,32 @@ import polars as pl
 from tests.tables.door import encoded, packed
 
 STRANGE = (
-    b"\x1b[31m", b"\x07", b"\0", b"\xff", b"\xc2\x9b", b'"', b",", b"\n", b"\r", b"\r\n", b",,,",
-    b"nan", b"inf", b"1e999", b"-0", b"9" * 400, b"[" * 200, b"{", b"]", b"null", b"\xef\xbb\xbf",
-    "\u202e".encode(), b"=cmd", b"<b>", b"truth",
-)  # fmt: skip
+    b"\x1b[31m",
+    b"\x07",
+    b"\0",
+    b"\xff",
+    b"\xc2\x9b",
+    b'"',
+    b",",
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b",,,",
+    b"nan",
+    b"inf",
+    b"1e999",
+    b"-0",
+    b"9" * 400,
+    b"[" * 200,
+    b"{",
+    b"]",
+    b"null",
+    b"\xef\xbb\xbf",
+    "\u202e".encode(),
+    b"=cmd",
+    b"<b>",
+    b"truth",
+)
 
 
 def tables() -> dict[str, pl.DataFrame]:
@@ -29,14 +51,26 @@ def tables() -> dict[str, pl.DataFrame]:
         "wide": pl.DataFrame({**wide, "s": scores}),
         "text": pl.DataFrame({"truth": ["yes", "no"] * 12, "a": ["yes", "no", "no"] * 8}),
         "long": pl.DataFrame(long, ["id", "model", "prediction", "truth"], orient="row"),
-        "classes": pl.DataFrame({"truth": ["x", "y", "z"] * 8, "prob_x": scores,
-                                 "prob_y": [(1 - s) / 2 for s in scores],
-                                 "prob_z": [(1 - s) / 2 for s in scores]}),
-        "counts": pl.DataFrame({"model": ["a", "b"], "tp": [5, 6], "fp": [1, 2], "fn": [3, 2],
-                                "tn": [9, 8]}),
-        "metrics": pl.DataFrame({"model": ["a", "b", "c"], "f1": [0.5, 0.6, 0.7],
-                                 "auc": [0.9, 0.8, 0.7], "mcc": [0.1, 0.2, 0.5]}),
-    }  # fmt: skip
+        "classes": pl.DataFrame(
+            {
+                "truth": ["x", "y", "z"] * 8,
+                "prob_x": scores,
+                "prob_y": [(1 - s) / 2 for s in scores],
+                "prob_z": [(1 - s) / 2 for s in scores],
+            }
+        ),
+        "counts": pl.DataFrame(
+            {"model": ["a", "b"], "tp": [5, 6], "fp": [1, 2], "fn": [3, 2], "tn": [9, 8]}
+        ),
+        "metrics": pl.DataFrame(
+            {
+                "model": ["a", "b", "c"],
+                "f1": [0.5, 0.6, 0.7],
+                "auc": [0.9, 0.8, 0.7],
+                "mcc": [0.1, 0.2, 0.5],
+            }
+        ),
+    }
 
 
 def as_json(frame: pl.DataFrame) -> bytes:

@@ -26,12 +26,21 @@ FILES, LINES, PARTS = 2000, 1000, 20
 ESCAPES = "\x1b[31m\u202e"  # in names of files
 
 COMMANDS: tuple[tuple[str, ...], ...] = (
-    ("mars",), ("mars", "--target", "negative"), ("mars", "--list", "found", "--best", "1"),
-    ("mars", "--missing", "drop", "--sweep"), ("phidelta",), ("phidelta", "--curve"),
-    ("phidelta", "--features"), ("phidelta", "--features", "--missing", "drop", "--cut", "best"),
-    ("tune-jpt",), ("tune-jpt", "--prevalence", "1:9", "--show", "all"), ("mlcps",),
-    ("mlcps", "--from", "predictions"), ("mars", "--by", "id"), ("mars", "--null-value", "nan"),
-)  # fmt: skip
+    ("mars",),
+    ("mars", "--target", "negative"),
+    ("mars", "--list", "found", "--best", "1"),
+    ("mars", "--missing", "drop", "--sweep"),
+    ("phidelta",),
+    ("phidelta", "--curve"),
+    ("phidelta", "--features"),
+    ("phidelta", "--features", "--missing", "drop", "--cut", "best"),
+    ("tune-jpt",),
+    ("tune-jpt", "--prevalence", "1:9", "--show", "all"),
+    ("mlcps",),
+    ("mlcps", "--from", "predictions"),
+    ("mars", "--by", "id"),
+    ("mars", "--null-value", "nan"),
+)
 FORMS = ("table", "json", "csv", "markdown")
 
 
@@ -94,11 +103,21 @@ def test_senseless_command_lines(part: int, beside: Path) -> None:
 
 
 CELLS: tuple[Any, ...] = (
-    0, 1, 0.5, -0.0, float("nan"), float("inf"), 2**70, None, "yes", "no", "", "\x1b[31m", True,
-)  # fmt: skip
-NO_CELLS: tuple[Any, ...] = (
-    [1], (2,), {"a": 1}, b"x", 1j, object(), pd.NaT, set(),
-)  # fmt: skip
+    0,
+    1,
+    0.5,
+    -0.0,
+    float("nan"),
+    float("inf"),
+    2**70,
+    None,
+    "yes",
+    "no",
+    "",
+    "\x1b[31m",
+    True,
+)
+NO_CELLS: tuple[Any, ...] = ([1], (2,), {"a": 1}, b"x", 1j, object(), pd.NaT, set())
 NAMES: tuple[Any, ...] = ("truth", "id", "a", "b", 0, 1, 1.5, ("a", "x"), ("a", ""), None, "", "a ")
 CALLS = (clfeval_.mars, clfeval_.phidelta, clfeval_.tune_jpt, clfeval_.mlcps, clfeval_.report)
 

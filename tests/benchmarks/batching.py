@@ -52,11 +52,13 @@ def batches() -> bool:
     folder = str(FOLDER / "batch" / "tables")
     alone, batch = f"clfeval.report, {RUNS:,} times", f"clfeval batch, {RUNS:,} runs, saved"
     few = f"clfeval batch, {FEW} runs, saved"
-    done = interleave({
-        alone: (python(ALONE, folder, str(RUNS)), ROUNDS),
-        batch: (clfeval("batch", whole, "-q"), ROUNDS),
-        few: (clfeval("batch", part, "-q"), ROUNDS),
-    })  # fmt: skip
+    done = interleave(
+        {
+            alone: (python(ALONE, folder, str(RUNS)), ROUNDS),
+            batch: (clfeval("batch", whole, "-q"), ROUNDS),
+            few: (clfeval("batch", part, "-q"), ROUNDS),
+        }
+    )
     more = (done[batch].peak - done[few].peak) / MIB
     flat = Check(f"{more:+.0f} MiB on {few}", f"<= +{GROWTH} MiB", more <= GROWTH)
     checks = {batch: [ratio(done[batch], done[alone], LIMIT), flat]}

@@ -70,14 +70,19 @@ def count_buckets(rows: int) -> bool:
     """Q: counts of a table too large to sort, and the report of the file."""
     path = str(built(f"buckets-{rows}.parquet", TABLE, rows, MODELS))
     counts, few = str(FOLDER / "q.counts.parquet"), "fixtures/mars-paper/wide.csv"
-    done = interleave({
-        HAND: (python(BY_HAND, path, str(MODELS)), ROUNDS),
-        COUNT: (clfeval("count", path, "--scores", "buckets", "--save", counts), ROUNDS),
-    })  # fmt: skip
-    done |= interleave({
-        REPORT: (clfeval("report", counts), ROUNDS), FEW: (clfeval("report", few), ROUNDS),
-        "saved": (python(SAVED, counts), 1),
-    })  # fmt: skip
+    done = interleave(
+        {
+            HAND: (python(BY_HAND, path, str(MODELS)), ROUNDS),
+            COUNT: (clfeval("count", path, "--scores", "buckets", "--save", counts), ROUNDS),
+        }
+    )
+    done |= interleave(
+        {
+            REPORT: (clfeval("report", counts), ROUNDS),
+            FEW: (clfeval("report", few), ROUNDS),
+            "saved": (python(SAVED, counts), 1),
+        }
+    )
     digests = {sha256(done[name].output.encode()).hexdigest() for name in (HAND, "saved")}
     if len(digests) > 1:
         raise SystemExit(f"clfeval and polars count the buckets of {path} differently")

@@ -42,25 +42,31 @@ def growth() -> bool:
     subsets = _table("subsets", LABELLED, SUBSETS)
     small, large = (_table("cuts", rows, 3, scores=True) for rows in (CUTS, 10 * CUTS))
     by = ("--by", "g", "-f", "csv", "-q")
-    runs = interleave({
-        f"phidelta, {SLICES:,} slices x {MODELS} models": (clfeval("phidelta", sliced, *by), 1),
-        f"tune-jpt, {SLICES:,} slices x {MODELS} models": (clfeval("tune-jpt", sliced, *by), 1),
-        f"tune-jpt, scores, {SLICES:,} slices x {MODELS} models": (
-            clfeval("tune-jpt", scored, *by), 1,
-        ),
-        f"tune-jpt, {MANY} models": (clfeval("tune-jpt", many, "-f", "csv", "-q"), 1),
-        f"tune-jpt --measure mcc, {MANY} models": (
-            clfeval("tune-jpt", many, "--measure", "mcc", "-f", "csv", "-q"), 1,
-        ),
-        f"mars --best 3, {SUBSETS} models": (
-            clfeval("mars", subsets, "--best", "3", "-f", "csv", "--show", "best", "-q"), 1,
-        ),
-        f"mars, {SUBSETS} models": (
-            clfeval("mars", subsets, "-f", "csv", "--show", "models", "-q"), 1,
-        ),
-        f"mars sweep='top', {CUTS:,} rows": (called("mars", small, sweep="top"), 1),
-        f"mars sweep='top', {10 * CUTS:,} rows": (called("mars", large, sweep="top"), 1),
-    })  # fmt: skip
+    runs = interleave(
+        {
+            f"phidelta, {SLICES:,} slices x {MODELS} models": (clfeval("phidelta", sliced, *by), 1),
+            f"tune-jpt, {SLICES:,} slices x {MODELS} models": (clfeval("tune-jpt", sliced, *by), 1),
+            f"tune-jpt, scores, {SLICES:,} slices x {MODELS} models": (
+                clfeval("tune-jpt", scored, *by),
+                1,
+            ),
+            f"tune-jpt, {MANY} models": (clfeval("tune-jpt", many, "-f", "csv", "-q"), 1),
+            f"tune-jpt --measure mcc, {MANY} models": (
+                clfeval("tune-jpt", many, "--measure", "mcc", "-f", "csv", "-q"),
+                1,
+            ),
+            f"mars --best 3, {SUBSETS} models": (
+                clfeval("mars", subsets, "--best", "3", "-f", "csv", "--show", "best", "-q"),
+                1,
+            ),
+            f"mars, {SUBSETS} models": (
+                clfeval("mars", subsets, "-f", "csv", "--show", "models", "-q"),
+                1,
+            ),
+            f"mars sweep='top', {CUTS:,} rows": (called("mars", small, sweep="top"), 1),
+            f"mars sweep='top', {10 * CUTS:,} rows": (called("mars", large, sweep="top"), 1),
+        }
+    )
     *first, best, without, some, more = runs.values()
     grown = more.seconds / some.seconds
     extra = best.seconds - without.seconds

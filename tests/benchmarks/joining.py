@@ -73,6 +73,9 @@ def _same(result: Any, counts: list[list[int]], paths: list[Path]) -> None:
         for one in counts:
             cells[one[0], one[place]] += one[3]
         if [row["tp"], row["fp"], row["fn"], row["tn"]] != [
-            cells[1, 1], cells[0, 1], cells[1, 0], cells[0, 0],
-        ]:  # fmt: skip
+            cells[1, 1],
+            cells[0, 1],
+            cells[1, 0],
+            cells[0, 0],
+        ]:
             raise SystemExit(f"clfeval and polars count {paths} differently")

@@ -59,9 +59,12 @@ def print_table(
     for name, runs in done.items():
         fastest = min(run.seconds for run in runs.runs)
         start = (
-            runs.name, f"{len(runs.runs)}", f"{runs.seconds:.3f}", f"{fastest:.3f}",
+            runs.name,
+            f"{len(runs.runs)}",
+            f"{runs.seconds:.3f}",
+            f"{fastest:.3f}",
             f"{runs.peak / MIB:,.0f}",
-        )  # fmt: skip
+        )
         for number, check in enumerate(checks.get(name) or [Check("", "", None)]):
             met = {None: "", True: "yes", False: "NO"}[check.met]
             rows.append((*(start if number == 0 else ("",) * 5), check.measured, check.target, met))

@@ -112,7 +112,8 @@ def full_report(rows: int) -> bool:
             names[rows]: (clfeval("report", parquet), ROUNDS),
             "clfeval report, CSV": (clfeval("report", csv), ROUNDS),
             "clfeval report --interval none": (
-                clfeval("report", parquet, "--interval", "none"), ROUNDS,
+                clfeval("report", parquet, "--interval", "none"),
+                ROUNDS,
             ),
             COMPARED: (clfeval("report", sliced, *asked), ROUNDS),
             "clfeval report, JSON": (clfeval("report", parquet, *quiet), 1),
@@ -121,7 +122,7 @@ def full_report(rows: int) -> bool:
             "clfeval report, labels": (clfeval("report", labels), ROUNDS),
             **areas,
         }
-    )  # fmt: skip
+    )
     first, large = done[names[rows]], done[names[10 * rows]]
     _compare(done["clfeval report, JSON"].output, done[f"{SKLEARN}, Parquet"].output)
     grown = large.seconds / first.seconds
@@ -136,10 +137,11 @@ def full_report(rows: int) -> bool:
         ],
         names[10 * rows]: [
             Check(f"{grown:.1f} x {names[rows]}", f"<= {GROWTH:.0f} x", grown <= GROWTH),
-            below(large.seconds, MOST_SECONDS), peak(large, limit_mib=MOST_MIB),
+            below(large.seconds, MOST_SECONDS),
+            peak(large, limit_mib=MOST_MIB),
         ],
         "clfeval report, labels": [ratio(done["clfeval report, labels"], done[LABELS], limit=HARD)],
-    }  # fmt: skip
+    }
     if RAPIDSTATS in done:
         checks[AREAS] = [ratio(done[AREAS], done[RAPIDSTATS], limit=1.0)]
         both = (list(map(float, done[who].output.split())) for who in (AREAS, RAPIDSTATS))

@@ -22,9 +22,16 @@ LABEL_MODELS = 8
 LABELS = ("bits", "rows", "text", "id")  # the kinds of this module
 COLUMNS = ("truth", *(f"m{i}" for i in range(LABEL_MODELS)))
 SUFFIXES = {
-    "bits": "csv", "rows": "parquet", "text": "csv", "id": "csv", "dense": "parquet",
-    "entries": "parquet", "classes": "parquet", "curves": "parquet", "normal": "parquet",
-}  # fmt: skip
+    "bits": "csv",
+    "rows": "parquet",
+    "text": "csv",
+    "id": "csv",
+    "dense": "parquet",
+    "entries": "parquet",
+    "classes": "parquet",
+    "curves": "parquet",
+    "normal": "parquet",
+}
 
 
 def table(kind: str, rows: int) -> Path:

@@ -138,8 +138,11 @@ MALIGNANT: dict[str, Any] = {"positive": "malignant"}
 LISTS = {"list": ["found", "missed"]}
 LINES = {"precision": [0.5, 0.8], "mutual_information": [0.1]}
 TERMS: dict[str, Any] = {
-    "truth_table": f"{PAGES}/classes.csv", "features": True, "positive": "function", "select": 5,
-}  # fmt: skip
+    "truth_table": f"{PAGES}/classes.csv",
+    "features": True,
+    "positive": "function",
+    "select": 5,
+}
 TUNED: dict[str, Any] = {"counts": {"ccp": [67, 5, 33, 95], "rf": [69, 15, 31, 85]}}
 MEASURED: dict[str, Any] = {**MALIGNANT, "source": "predictions", "resamples": 200}
 FOUR = ["f1", "roc_auc", "specificity", "brier"]

@@ -28,8 +28,9 @@ LATER: list[object] = [round(0.99 - 0.013 * i, 3) for i in IDS]
 GRADES: list[object] = [("none", "mild", "severe")[i % 3] for i in IDS]
 FILES = {
     "preds.csv": table("id,truth,lr,rf", [*IDS], TRUTH, SCORE, LATER),
-    "labels.csv": table("id,truth,lr", [*IDS], ["ill" if t else "well" for t in TRUTH],
-                        ["ill"] * 25 + ["well"] * 35),
+    "labels.csv": table(
+        "id,truth,lr", [*IDS], ["ill" if t else "well" for t in TRUTH], ["ill"] * 25 + ["well"] * 35
+    ),
     "grades.csv": table("id,truth,lr,rf", [*IDS], GRADES, GRADES[::-1], GRADES[3:] + GRADES[:3]),
     "old.csv": table("id,truth,score", [*IDS], TRUTH, LATER),
     "new.csv": table("id,truth,score", [*IDS], TRUTH, SCORE),
@@ -38,15 +39,16 @@ FILES = {
     "dose.csv": table("id,truth,lr", [*IDS], [i // 2 for i in IDS], SCORE),
     "codes.csv": table("id,truth,lr", [*IDS], [-1, *TRUTH[1:]], SCORE),
     "features.csv": table("truth,prediction,f0,f1", TRUTH, SCORE, LATER, LATER[::-1]),
-    "cohort.csv": table("outcome,risk_score,age,sex", TRUTH, SCORE, [20 + i for i in IDS],
-                        ["f", "m"] * (ROWS // 2)),
+    "cohort.csv": table(
+        "outcome,risk_score,age,sex", TRUTH, SCORE, [20 + i for i in IDS], ["f", "m"] * (ROWS // 2)
+    ),
     "split.csv": table("id,truth,lr,split", [*IDS], TRUTH, SCORE, ["train"] * 30 + ["test"] * 30),
     "top.csv": table("label,prediction,confidence", GRADES, GRADES[1:] + GRADES[:1], SCORE),
     "short.csv": "id,truth,lr,rf\n1,1,.9,.8\n2,0,.3\n3,1,.7,.6\n",
     "metrics.csv": "model,accuracy,f1\nlr,.9,.8\nrf,.8,.9\n",
     "suite.yaml": "version: 1\ndefualts: {}\nruns:\n  a: {command: raport, input: preds.csv}\n"
-                  "  b: {command: mars, input: preds.csv, best: many, tresh: 1}\n",
-}  # fmt: skip
+    "  b: {command: mars, input: preds.csv, best: many, tresh: 1}\n",
+}
 LINES = (
     "report none.csv",
     "report labels.csv",

@@ -93,39 +93,85 @@ SHOWN = ("--show all", "--show plots", "--verbose", "--quiet")
 ROWS = ("--model {a}", "--model {a} --model {b}", "--ignore {b}", "--dry-run")
 GATES = ("--fail-under recall=0.5", "--fail-over {a}:recall.low=0.99", "--explain recall")
 MODELS = (
-    *SHOWN, *ROWS, *GATES, "--level 0.9", "--reference {a}", "--reference {b} --margin recall=0.02",
-    "--where '{a} not null'", "--baseline fixtures/breast-cancer/scores.csv --id id",
-)  # fmt: skip
+    *SHOWN,
+    *ROWS,
+    *GATES,
+    "--level 0.9",
+    "--reference {a}",
+    "--reference {b} --margin recall=0.02",
+    "--where '{a} not null'",
+    "--baseline fixtures/breast-cancer/scores.csv --id id",
+)
 SCORED = ("--threshold 0.3", "--threshold {a}=0.4", "--by {b}:3", "--where '{a} <= 0.5'")
 OPTIONS_OF_COMMAND: dict[str, tuple[str, ...]] = {
     "report": (
-        *MODELS, *SCORED, "--measure ks", "--measure balanced_accuracy --measure auprg",
-        "--prevalence 0.01", "--with all", "--with mars", "--all-pairs", "--scores buckets",
-        "--best-threshold f1", "--best-threshold 'sens>=.9'", "--threshold cost:fp=1,fn=10",
-        "--cluster id", "--show confusion", *PICTURES,
+        *MODELS,
+        *SCORED,
+        "--measure ks",
+        "--measure balanced_accuracy --measure auprg",
+        "--prevalence 0.01",
+        "--with all",
+        "--with mars",
+        "--all-pairs",
+        "--scores buckets",
+        "--best-threshold f1",
+        "--best-threshold 'sens>=.9'",
+        "--threshold cost:fp=1,fn=10",
+        "--cluster id",
+        "--show confusion",
+        *PICTURES,
     ),
     "mars": (
-        *MODELS, *SCORED[:2], "--subsets 2", "--subsets all", "--best 3", "--max-effort 100",
-        "--list found", "--group both={a},{b}", "--by {b}", "--measure f1", "--by truth",
+        *MODELS,
+        *SCORED[:2],
+        "--subsets 2",
+        "--subsets all",
+        "--best 3",
+        "--max-effort 100",
+        "--list found",
+        "--group both={a},{b}",
+        "--by {b}",
+        "--measure f1",
+        "--by truth",
     ),
     "phidelta": (
-        *MODELS, *SCORED, "--curve", "--prevalence 1:100", "--prevalence 0.1", "--measure all",
+        *MODELS,
+        *SCORED,
+        "--curve",
+        "--prevalence 1:100",
+        "--prevalence 0.1",
+        "--measure all",
     ),
     "tune-jpt": (
-        *SHOWN, *ROWS[:2], "--prevalence 1:100", "--prevalence 0.001..0.02", "--population 5000",
-        "--measure mcc", "--measure cost:fp=1,fn=10", "--measure ppv", "--interval wilson",
-        "--level 0.9", "--fail-under ppv=0.01", "--prevalence 0.01 --prevalence 0.3",
+        *SHOWN,
+        *ROWS[:2],
+        "--prevalence 1:100",
+        "--prevalence 0.001..0.02",
+        "--population 5000",
+        "--measure mcc",
+        "--measure cost:fp=1,fn=10",
+        "--measure ppv",
+        "--interval wilson",
+        "--level 0.9",
+        "--fail-under ppv=0.01",
+        "--prevalence 0.01 --prevalence 0.3",
     ),
     "mlcps": (
-        *SHOWN, *ROWS[:3], "--metric recall --metric f1 --metric roc_auc", "--weight-sensitivity",
-        "--metric-weight recall=2", "--metric-weight brier=0", "--rescale mcc=-1:1",
-        "--compare fixtures/metrics/train.csv", "--fail-under mlcps=0.5",
+        *SHOWN,
+        *ROWS[:3],
+        "--metric recall --metric f1 --metric roc_auc",
+        "--weight-sensitivity",
+        "--metric-weight recall=2",
+        "--metric-weight brier=0",
+        "--rescale mcc=-1:1",
+        "--compare fixtures/metrics/train.csv",
+        "--fail-under mlcps=0.5",
         "--desirability fixtures/metrics/wishes.yaml",
     ),
     "count": (*ROWS, *SCORED, "--joint pairs", "--min-cell 5", "--scores buckets", "--level 0.9"),
     "history": (*SHOWN, "--command mars", "--label 2026-W40"),
     "batch": (*SHOWN, "--dry-run", "--fail-fast", "--print-schema"),
-}  # fmt: skip
+}
 
 
 def golden_lines() -> Iterator[list[str]]:
@@ -161,9 +207,7 @@ def split_quoted(line: str) -> list[str]:
     """Return the words of a line, in which only single quotes keep blanks together."""
     parts = line.split("'")
     return [
-        word
-        for place, part in enumerate(parts)
-        for word in ([part] if place % 2 else part.split())
+        word for place, part in enumerate(parts) for word in ([part] if place % 2 else part.split())
     ]
 
 

@@ -32,8 +32,12 @@ class Bash:
     def run(self, script: str, *arguments: str) -> list[str]:
         done = subprocess.run(
             [self.path, "--norc", "-c", script, "bash", *arguments],
-            env=self.environment, cwd=self.folder, capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            env=self.environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert done.stderr == ""
         return [line for line in done.stdout.split("\n") if line]
 
@@ -63,9 +67,14 @@ class Terminal:
         self.told = folder / "told"
         self.screen, inside = pty.openpty()
         self.shell = subprocess.Popen(
-            argv, stdin=inside, stdout=inside, stderr=inside, start_new_session=True,
-            env=environment | {"TOLD": str(self.told)}, cwd=folder,
-        )  # fmt: skip
+            argv,
+            stdin=inside,
+            stdout=inside,
+            stderr=inside,
+            start_new_session=True,
+            env=environment | {"TOLD": str(self.told)},
+            cwd=folder,
+        )
         os.close(inside)
         self.press(f"{setup}; PS1='rea''dy>'\n")
         self.wait(lambda: b"ready>" in self.seen)

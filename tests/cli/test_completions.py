@@ -239,10 +239,17 @@ main()
         line = f"clfeval mars {table} --truth tr"
         done = subprocess.run(
             [sys.executable, "-c", script],
-            env={**environment, "_CLFEVAL_COMPLETE": "complete_fish",
-                 "_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
-            cwd=folder, capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            env={
+                **environment,
+                "_CLFEVAL_COMPLETE": "complete_fish",
+                "_TYPER_COMPLETE_ARGS": line,
+                "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+            },
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         assert (done.stdout, done.stderr) == ("truth\n[]\n", "")
 
 
@@ -389,8 +396,12 @@ def test_fish_completes_everything(environment: dict[str, str], folder: Path) ->
     script += "for line in $argv; complete -C $line; printf '\\0'; end"
     done = subprocess.run(
         [installed("fish"), "--no-config", "-c", script, *lines],
-        env=environment, cwd=folder, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stderr == ""
     answers = [
         sorted(answer.split("\t")[0] for answer in answers.split("\n") if answer)

@@ -76,8 +76,18 @@ def test_the_program_says_which_command_is_for_what() -> None:
 def test_every_command_shows_its_guide_and_every_guide_is_shown() -> None:
     for command in COMMANDS:
         assert asked("--guide", command).startswith(f"# {command}: ")
-    others = {"batch", "tables", "gates", "history", "ci", "numbers", "pictures", "words", "source",
-              "engines"}  # fmt: skip
+    others = {
+        "batch",
+        "tables",
+        "gates",
+        "history",
+        "ci",
+        "numbers",
+        "pictures",
+        "words",
+        "source",
+        "engines",
+    }
     assert {*COMMANDS, *others} == {*guide_names()}
     done = clfeval("--guide", "table")
     assert (done.code, "'tables'" in done.err) == (2, True)

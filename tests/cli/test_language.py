@@ -63,14 +63,20 @@ NAMES = re.compile(
     r"^(?:  \S+(?: \([^)]*\))?:|  as above:(?:.+\n    )*.*|[a-z]+ \S+)", re.MULTILINE
 )
 KINDS: Mapping[str, tuple[Iterable[str], Callable[[str], str]]] = {
-    "golden": ([str(one.relative_to(FOLDER)) for one in FOLDER.rglob("*.*")
-                if one.suffix in (".txt", ".md", ".json") and one.stem != "ORIGIN"], screen),
+    "golden": (
+        [
+            str(one.relative_to(FOLDER))
+            for one in FOLDER.rglob("*.*")
+            if one.suffix in (".txt", ".md", ".json") and one.stem != "ORIGIN"
+        ],
+        screen,
+    ),
     "page": (("README.md", "CHANGELOG.md"), lambda name: (ROOT / name).read_text("utf-8")),
     "guide": (guide_names(), lambda name: program("--guide", name).out.partition(FOR_WRITERS)[0]),
     "help": (EVERY, lambda name: program(name, "--help-all" if name != "example" else "-h").out),
     "explain": (COMMANDS, lambda name: NAMES.sub("", explained(name))),
     "help()": (clfeval.__all__, lambda name: str(getattr(clfeval, name).__doc__)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -143,15 +149,25 @@ def test_mistakes_are_answered_as_kept() -> None:
 
 def test_the_dictionary_finds_what_it_forbids() -> None:
     for text in (
-        "rf cannot be told from lr.", "Luck of the best of 6 is 0.004.", "Rows drawn again choose.",
-        "no model finds it", "the model never says positive", "slope and in the large",
-        "Acting on lr beats treating all.", "what came true", "chosen on other rows",
-    ):  # fmt: skip
+        "rf cannot be told from lr.",
+        "Luck of the best of 6 is 0.004.",
+        "Rows drawn again choose.",
+        "no model finds it",
+        "the model never says positive",
+        "slope and in the large",
+        "Acting on lr beats treating all.",
+        "what came true",
+        "chosen on other rows",
+    ):
         assert forbidden(text), text
     for text in (
-        "rf is not significantly different from lr.", "confidence limits", "no column 'found'",
-        "calibration-in-the-large is 0.1", "a threshold of 0.5", "`found` and `hits`",
-    ):  # fmt: skip
+        "rf is not significantly different from lr.",
+        "confidence limits",
+        "no column 'found'",
+        "calibration-in-the-large is 0.1",
+        "a threshold of 0.5",
+        "`found` and `hits`",
+    ):
         assert forbidden(text) == [], text
     assert long_sentences("one " * 26 + ".") != []
     assert Path(KEPT).exists()

@@ -91,7 +91,7 @@ def test_what_misleads_says_so(name: str, listed: str) -> None:
         ("mlcps", "kappa roc_auc ppv_at ece net_benefit@t", "phi calibration_slope prevalence"),
         ("report", "kappa roc_auc accuracy_within_1 top_k_accuracy", "shine_through"),
     ],
-)  # fmt: skip
+)
 def test_a_command_lists_what_it_can_be_asked_for_and_completes_to_it(
     command: str, there: str, absent: str
 ) -> None:

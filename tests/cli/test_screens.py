@@ -65,13 +65,16 @@ COMMANDS = {
 IN_PYTHON: dict[str, dict[str, Any]] = {
     "mars sweep": {"sweep": "threshold"},
     "phidelta features": {
-        "truth_table": "fixtures/manual-pages/classes.csv", "features": True, "select": 10,
+        "truth_table": "fixtures/manual-pages/classes.csv",
+        "features": True,
+        "select": 10,
     },
     "mlcps predictions": {
-        "source": "predictions", "metric": ["f1", "roc_auc", "specificity", "brier"],
+        "source": "predictions",
+        "metric": ["f1", "roc_auc", "specificity", "brier"],
         "resamples": 200,
     },
-}  # fmt: skip
+}
 MOST = {80: 40, 100: 40, 140: 30, 200: 30}  # lines of six models, where nothing more is asked for
 REPORT = 45  # of the report: it has more to say
 LARGER = 55  # of twelve
@@ -81,11 +84,19 @@ ANSWERED = 8  # by this line the answer has begun and its first sentence is read
 PIPED = 160
 
 NAMES = (
-    "Logistic Regression", "Random Forest [n=200]", "k-NN, k=5", "naive Bayes (Gaussian)",
-    "gradient boosting: depth 3, eta 0.1", "决策树 CART", "svm <rbf> & C=1", "café",
-    "a very long name of a model that somebody made of all its parameters", "MLP 64-32 'relu'",
-    "HistGB (tuned)", "dummy | most frequent",
-)  # fmt: skip
+    "Logistic Regression",
+    "Random Forest [n=200]",
+    "k-NN, k=5",
+    "naive Bayes (Gaussian)",
+    "gradient boosting: depth 3, eta 0.1",
+    "决策树 CART",
+    "svm <rbf> & C=1",
+    "café",
+    "a very long name of a model that somebody made of all its parameters",
+    "MLP 64-32 'relu'",
+    "HistGB (tuned)",
+    "dummy | most frequent",
+)
 
 
 @pytest.fixture(scope="module")
@@ -172,10 +183,18 @@ def test_in_a_pipe_only_names_make_a_line_longer_and_the_last_says_what_else_the
     "command",
     thinned(
         [name for name in COMMANDS if "large" not in name],
-        ["mars sweep", "phidelta reference", "phidelta features", "tune-jpt cost", "mlcps",
-         "report labels", "report classes", "report slices"],
+        [
+            "mars sweep",
+            "phidelta reference",
+            "phidelta features",
+            "tune-jpt cost",
+            "mlcps",
+            "report labels",
+            "report classes",
+            "report slices",
+        ],
     ),
-)  # fmt: skip
+)
 def test_everything_there_was_is_there_on_request(command: str, large: Path) -> None:
     """The names on the last line are those of tables, and each of them adds one."""
     text = " ".join(screen(command, 10_000, large)[-1:])

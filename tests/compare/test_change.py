@@ -28,9 +28,15 @@ MAX, MIN, ONE, ZERO, NONE = "roc_auc", "brier", "oe_ratio", "calibration_interce
 
 
 def change(
-    old: float, low: float, d: float, high: float, *, p: float | None = None,
-    adjusted: float | None = None, together: tuple[float, float] | None = None,
-) -> Change:  # fmt: skip
+    old: float,
+    low: float,
+    d: float,
+    high: float,
+    *,
+    p: float | None = None,
+    adjusted: float | None = None,
+    together: tuple[float, float] | None = None,
+) -> Change:
     """Return a change by d with an interval, and p as it inverts that."""
     p = (0.01 if low > 0 or high < 0 else 0.4) if p is None else p
     wider = None if together is None else Estimate(d, *together)
@@ -81,7 +87,7 @@ def change(
         (MAX, Change(Estimate(0.8), Estimate(0.9), Estimate(0.1)), 0.5, "undecided"),
         (MAX, Change(Estimate(None), Estimate(0.9), Estimate(None, reason="one_class")), 1, None),
     ],
-)  # fmt: skip
+)
 def test_a_verdict_is_of_the_direction_the_family_and_the_margin(
     metric: str, found: Change, margin: float | None, expected: str | None
 ) -> None:
@@ -127,10 +133,14 @@ def test_independent_samples_differ_by_square_and_add() -> None:
         (Estimate(2.0), Estimate(None, reason="infinite"), None, "infinite"),
         (Estimate(None, reason="infinite"), Estimate(2.0), None, "minus_infinite"),
         (Estimate(None, reason="infinite"), Estimate(None, reason="infinite"), None, "undefined"),
-        (Estimate(None, reason="minus_infinite"), Estimate(None, reason="infinite"), None,
-         "infinite"),
+        (
+            Estimate(None, reason="minus_infinite"),
+            Estimate(None, reason="infinite"),
+            None,
+            "infinite",
+        ),
     ],
-)  # fmt: skip
+)
 def test_without_limits_there_is_a_difference_alone_and_without_values_a_reason(
     old: Any, new: Any, value: Any, reason: str | None
 ) -> None:
@@ -140,8 +150,13 @@ def test_without_limits_there_is_a_difference_alone_and_without_values_a_reason(
 
 
 @examples(100)
-@given(st.floats(-1, 1), st.floats(1e-6, 1), st.floats(1e-6, 1),
-       st.sampled_from([1.0, 3.0, inf]), st.sampled_from([0.5, 0.95, 0.999]))  # fmt: skip
+@given(
+    st.floats(-1, 1),
+    st.floats(1e-6, 1),
+    st.floats(1e-6, 1),
+    st.sampled_from([1.0, 3.0, inf]),
+    st.sampled_from([0.5, 0.95, 0.999]),
+)
 def test_p_is_below_1_less_the_level_where_limits_exclude_0(
     d: float, down: float, up: float, df: float, level: float
 ) -> None:

@@ -32,8 +32,9 @@ from tests.thoroughness import examples
 DRAWS = 60_000  # of a joint maximum: its p errs by .0009 at .05
 
 
-def of_normals(values: Any, v: Any, *, metric: str = "mcc", df: float = np.inf, names: Any = None
-               ) -> PairedEstimates:  # fmt: skip
+def of_normals(
+    values: Any, v: Any, *, metric: str = "mcc", df: float = np.inf, names: Any = None
+) -> PairedEstimates:
     """Return estimates of this covariance, without steps."""
     v, k = np.asarray(v, np.float64), len(values)
     own = np.diag(v)
@@ -42,8 +43,16 @@ def of_normals(values: Any, v: Any, *, metric: str = "mcc", df: float = np.inf, 
         DifferenceErrors(errors, np.full((k, k), df), v),
         names or [f"m{i}" for i in range(k)],
     )
-    return PairedEstimates(metric, CATALOG[metric], tuple(models), np.array(values, np.float64),
-                           known, 1000, np.zeros((k, 0)), np.zeros(0))  # fmt: skip
+    return PairedEstimates(
+        metric,
+        CATALOG[metric],
+        tuple(models),
+        np.array(values, np.float64),
+        known,
+        1000,
+        np.zeros((k, 0)),
+        np.zeros(0),
+    )
 
 
 def in_family(
@@ -57,10 +66,13 @@ def in_family(
 @pytest.mark.parametrize(
     ("reference", "expected"),
     [
-        (None, [(0, 1), (0, 2), (1, 2)]), (BEST, [(0, 1), (0, 2), (1, 2)]),
-        (ALL_PAIRS, [(0, 1), (0, 2), (1, 2)]), ("b", [(0, 1), (2, 1)]), ("nobody", []),
+        (None, [(0, 1), (0, 2), (1, 2)]),
+        (BEST, [(0, 1), (0, 2), (1, 2)]),
+        (ALL_PAIRS, [(0, 1), (0, 2), (1, 2)]),
+        ("b", [(0, 1), (2, 1)]),
+        ("nobody", []),
     ],
-)  # fmt: skip
+)
 def test_pairs_are_any_two_or_those_with_the_reference(
     reference: str | None, expected: list[tuple[int, int]]
 ) -> None:
@@ -74,8 +86,9 @@ def joint(p: Any, pairs: Any, v: Any, level: float = 0.95) -> tuple[Any, float]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(families, "DRAWS", DRAWS)
         patch.setattr(families, "_MOST", 10**9)
-        return joint_maximum_p_values(np.array(p), first, second, np.asarray(v), level=level,
-                             rng=np.random.default_rng(7))  # fmt: skip
+        return joint_maximum_p_values(
+            np.array(p), first, second, np.asarray(v), level=level, rng=np.random.default_rng(7)
+        )
 
 
 @pytest.mark.parametrize("k", [3, 10, 30])
@@ -99,8 +112,10 @@ def test_with_a_reference_it_is_dunnetts_distribution(errors: tuple[float, ...])
 
     def inside(z: float, c: float) -> float:
         reach = [c * np.hypot(s, s0) for s in errors[1:]]
-        shares = [stats.norm.cdf((s0 * z + r) / s) - stats.norm.cdf((s0 * z - r) / s)
-                  for s, r in zip(errors[1:], reach, strict=True)]  # fmt: skip
+        shares = [
+            stats.norm.cdf((s0 * z + r) / s) - stats.norm.cdf((s0 * z - r) / s)
+            for s, r in zip(errors[1:], reach, strict=True)
+        ]
         return float(stats.norm.pdf(z) * np.prod(shares))
 
     z = np.linspace(1.5, 3, len(pairs))
@@ -128,9 +143,15 @@ def test_an_adjusted_p_is_at_least_its_own_at_most_bonferronis_and_never_0() -> 
 
 
 @examples(200)
-@given(st.integers(0, 10**6), st.integers(2, 6), st.sampled_from([0.5, 0.8, 0.95, 0.999]),
-       st.sampled_from([np.inf, 4.0, 30.0]), st.booleans(), st.integers(1, 2),
-       st.booleans())  # fmt: skip
+@given(
+    st.integers(0, 10**6),
+    st.integers(2, 6),
+    st.sampled_from([0.5, 0.8, 0.95, 0.999]),
+    st.sampled_from([np.inf, 4.0, 30.0]),
+    st.booleans(),
+    st.integers(1, 2),
+    st.booleans(),
+)
 def test_an_adjusted_p_is_below_where_the_simultaneous_interval_excludes_0(
     seed: int, k: int, level: float, df: float, dunnett: bool, measures: int, twins: bool
 ) -> None:
@@ -161,9 +182,11 @@ def test_an_adjusted_p_is_below_where_the_simultaneous_interval_excludes_0(
     assert found.tied[found.leader]
     assert (found.low_rank <= found.high_rank).all()
     if not dunnett:
-        worse = {min(pair, key=lambda i: values[i]) for pair, told in
-                 zip(family.pairs, family.significant, strict=True)
-                 if told and found.leader in pair}  # fmt: skip
+        worse = {
+            min(pair, key=lambda i: values[i])
+            for pair, told in zip(family.pairs, family.significant, strict=True)
+            if told and found.leader in pair
+        }
         assert found.tied.tolist() == [i not in worse for i in range(k)]
 
 
@@ -178,8 +201,12 @@ def test_neither_order_nor_other_models_move_what_is_a_pairs_own() -> None:
     by_pair = []
     for some in (one, other):
         changes = zip(in_family(some).pairs, in_family(some).changes(), strict=True)
-        by_pair.append({frozenset(some.models[i] for i in pair): (change.p, change.adjusted)
-                        for pair, change in changes})  # fmt: skip
+        by_pair.append(
+            {
+                frozenset(some.models[i] for i in pair): (change.p, change.adjusted)
+                for pair, change in changes
+            }
+        )
     assert by_pair[0] == by_pair[1]
     sets = [best_set(in_family(some), some, seed=0) for some in (one, other)]
     assert sets[0] is not None
@@ -211,7 +238,9 @@ def test_unknown_errors_and_identical_models_are_tested_with_nobody() -> None:
     found = best_set(in_family(twins), twins, seed=0)
     assert found is not None
     assert (found.ties, found.first.tolist()) == (
-        {"m0": True, "m1": True, "m2": False}, [0.5, 0.5, 0])  # fmt: skip
+        {"m0": True, "m1": True, "m2": False},
+        [0.5, 0.5, 0],
+    )
 
 
 def test_a_measure_without_a_direction_has_no_best() -> None:

@@ -112,8 +112,17 @@ def estimates(
     values: Any, known: DifferenceErrors, metric: str, *, fewest: float = 50, bootstrap: Any = None
 ) -> PairedEstimates:
     models = tuple(f"m{i}" for i in range(len(values)))
-    return PairedEstimates(metric, CATALOG[metric], models, np.array(values), known, fewest,
-                           np.zeros((len(values), 0)), np.zeros(0), bootstrap)  # fmt: skip
+    return PairedEstimates(
+        metric,
+        CATALOG[metric],
+        models,
+        np.array(values),
+        known,
+        fewest,
+        np.zeros((len(values), 0)),
+        np.zeros(0),
+        bootstrap,
+    )
 
 
 def of_table(metric: str, truth: Any, *scores: Any, **options: Any) -> PairedEstimates:
@@ -128,8 +137,14 @@ def of_table(metric: str, truth: Any, *scores: Any, **options: Any) -> PairedEst
         places = tuple(range(len(scores)))
         every = ScoredRows(places, tuple(scores), truth, weights, {}, owners)
         moved = {f"m{j}": row_score_influence(asked, 0.5, *every.ranked(j), truth) for j in places}
-        found = score_estimates(weights, owners, asked, moved, effective_class_sizes(patterns, 2),  # type: ignore[arg-type]
-                                sampling=False)  # fmt: skip
+        found = score_estimates(
+            weights,
+            owners,
+            asked,
+            moved,
+            effective_class_sizes(patterns, 2),  # type: ignore[arg-type]
+            sampling=False,
+        )
     assert found is not None
     return found
 
@@ -192,12 +207,17 @@ def zero_of(n: float, tail: float = 0.025) -> float:
 @pytest.mark.parametrize(
     ("metric", "reach"),
     [
-        ("sensitivity", zero_of(20)), ("specificity", zero_of(40)), ("accuracy", zero_of(60)),
-        ("balanced_accuracy", zero_of(20) / 2), ("roc_auc", zero_of(20)), ("brier", zero_of(60)),
+        ("sensitivity", zero_of(20)),
+        ("specificity", zero_of(40)),
+        ("accuracy", zero_of(60)),
+        ("balanced_accuracy", zero_of(20) / 2),
+        ("roc_auc", zero_of(20)),
+        ("brier", zero_of(60)),
         ("net_benefit@t:t=0.2", max(zero_of(20) / 3, zero_of(40) / 6)),
-        ("log_loss", None), ("calibration_slope", None),
+        ("log_loss", None),
+        ("calibration_slope", None),
     ],
-)  # fmt: skip
+)
 def test_models_of_the_same_rows_differ_by_0_with_the_limit_of_none_of_n(
     metric: str, reach: float | None
 ) -> None:
@@ -332,13 +352,29 @@ def test_a_bootstrap_has_its_limits_at_their_level_and_narrower_ones_by_t() -> N
     assert (low[0], high[0]) == pytest.approx((0.15 - 0.1 * narrower, 0.15 + 0.35 * narrower))
 
 
-METRICS = ("roc_auc", "brier", "log_loss", "average_precision", "net_benefit", "mcc", "f1",
-           "precision", "sensitivity", "accuracy")  # fmt: skip
+METRICS = (
+    "roc_auc",
+    "brier",
+    "log_loss",
+    "average_precision",
+    "net_benefit",
+    "mcc",
+    "f1",
+    "precision",
+    "sensitivity",
+    "accuracy",
+)
 
 
 @examples(150)
-@given(st.integers(0, 10**6), st.sampled_from(METRICS), st.sampled_from([0.5, 0.9, 0.95, 0.999]),
-       st.sampled_from([6, 20, 200]), st.sampled_from([0.0, 1.0, 4.0]), st.booleans())  # fmt: skip
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(METRICS),
+    st.sampled_from([0.5, 0.9, 0.95, 0.999]),
+    st.sampled_from([6, 20, 200]),
+    st.sampled_from([0.0, 1.0, 4.0]),
+    st.booleans(),
+)
 def test_every_p_inverts_its_interval_and_every_limit_lies_in_the_range(
     seed: int, metric: str, level: float, rows: int, apart: float, owned: bool
 ) -> None:
@@ -379,9 +415,9 @@ def test_neither_the_order_of_rows_nor_other_models_nor_the_name_of_a_class_matt
         (of_table(metric, ~truth, *(1 - one + 1e-9 * (one == 0.5) * -1 for one in scores)), pair),
     ):
         assert [*other.intervals(*at, level=0.9), other.p_values(*at)] == [
-            pytest.approx(one, rel=1e-6) for one in (*whole.intervals(*pair, level=0.9),
-                                                     whole.p_values(*pair))
-        ]  # fmt: skip
+            pytest.approx(one, rel=1e-6)
+            for one in (*whole.intervals(*pair, level=0.9), whole.p_values(*pair))
+        ]
     # a swap of the classes turns sensitivity into specificity
     labels = [(one >= 0.5) * 1.0 for one in scores]
     one = of_table("sensitivity", truth, *labels)

@@ -53,8 +53,9 @@ PAIRS = np.array([(i, j) for i in range(K) for j in range(K)]).T
 
 @pytest.mark.parametrize("kind", ["rows", "clusters", "weights"])
 @pytest.mark.parametrize("ratio", [0.01, 0.7, 20.0])
-@pytest.mark.parametrize("name", ["tar", "mcc", "f_beta", "ppv", "npv", "ic", "sensitivity",
-                                  "expected_cost"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["tar", "mcc", "f_beta", "ppv", "npv", "ic", "sensitivity", "expected_cost"]
+)
 def test_they_are_those_of_labels_in_that_population(name: str, ratio: float, kind: str) -> None:
     """Differences, errors, V and 0-of-n limits are; degrees of freedom are fewest - 1, no less."""
     patterns = tables(kind, 3)

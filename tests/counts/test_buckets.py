@@ -19,11 +19,30 @@ from clfeval.methods.measurement.score_measures import estimate_score_measure
 from clfeval.methods.options import IntervalSettings
 
 NO_LIMITS = IntervalSettings(None, "exact", "random", 200, 0)
-EDGES = [0.0, 5e-324, 2.0**-1022, 2.0**-64, 1e-300, 1e-25, 2.0**-53, 2.0**-52, 1e-9, 0.1, 0.3,
-         0.5, 0.7, 1 - 2.0**-52, 1 - 2.0**-53, 1.0]  # fmt: skip
+EDGES = [
+    0.0,
+    5e-324,
+    2.0**-1022,
+    2.0**-64,
+    1e-300,
+    1e-25,
+    2.0**-53,
+    2.0**-52,
+    1e-9,
+    0.1,
+    0.3,
+    0.5,
+    0.7,
+    1 - 2.0**-52,
+    1 - 2.0**-53,
+    1.0,
+]
 SETTINGS = {"bins": 10, "fpr": (0.0, 0.1), "t": 0.123, "k": 0.1}
-MEASURES = [one.with_settings(**SETTINGS) for one in CATALOG.values()
-            if one.needs in ("scores", "probabilities") and one.of is not None]  # fmt: skip
+MEASURES = [
+    one.with_settings(**SETTINGS)
+    for one in CATALOG.values()
+    if one.needs in ("scores", "probabilities") and one.of is not None
+]
 Table = tuple[np.ndarray, np.ndarray]
 
 
@@ -32,9 +51,11 @@ def in_buckets(tables: Sequence[Table], bits: int) -> list[ScoreCounts]:
     kinds = {"i": pl.Int64, "s": pl.Float64, "truth": pl.Boolean}
     parts = [pl.DataFrame({"i": k, "s": s, "truth": y}, kinds) for k, (s, y) in enumerate(tables)]
     rows, s = with_buckets(nw.from_native(pl.concat(parts).lazy()), "s", bits, 0.5), pl.col("s")
-    found = rows.to_native().group_by("i", "truth", "key").agg(
-        n=pl.len(), m1=pl.col("d1").sum(), m2=pl.col("d2").sum(), lo=s.min(), hi=s.max()
-    )  # fmt: skip
+    found = (
+        rows.to_native()
+        .group_by("i", "truth", "key")
+        .agg(n=pl.len(), m1=pl.col("d1").sum(), m2=pl.col("d2").sum(), lo=s.min(), hi=s.max())
+    )
     counted = found.with_columns(pattern=pl.lit(None, pl.String)).collect()
     return [score_counts_by_slice(counted.filter(i=k), (), {})[None] for k in range(len(tables))]
 
@@ -43,14 +64,19 @@ def adversarial_table(rng: np.random.Generator, k: int) -> Table:
     """Return scores that crowd, tie or lie a unit of the last place apart, and truth."""
     n, centre = int(rng.integers(2, 400)), rng.choice(EDGES)
     kinds = [
-        lambda: rng.random(n), lambda: rng.random(n) ** 40, lambda: 1 - rng.random(n) ** 40,
-        lambda: rng.choice(EDGES, n), lambda: rng.integers(0, 8, n) / 7,
+        lambda: rng.random(n),
+        lambda: rng.random(n) ** 40,
+        lambda: 1 - rng.random(n) ** 40,
+        lambda: rng.choice(EDGES, n),
+        lambda: rng.integers(0, 8, n) / 7,
         lambda: np.clip(centre + rng.integers(-3, 4, n) * np.spacing(max(centre, 1e-300)), 0, 1),
         lambda: rng.random(n).astype(np.float32).astype(float),
-        lambda: np.exp(-rng.exponential(40, n)), lambda: np.clip(rng.normal(0.3, 1e-4, n), 0, 1),
-        lambda: np.round(rng.beta(0.3, 0.3, n), 2), lambda: rng.normal(0, 8, n),
+        lambda: np.exp(-rng.exponential(40, n)),
+        lambda: np.clip(rng.normal(0.3, 1e-4, n), 0, 1),
+        lambda: np.round(rng.beta(0.3, 0.3, n), 2),
+        lambda: rng.normal(0, 8, n),
         lambda: rng.normal(3, 1, n).astype(np.float32).astype(float),
-    ]  # fmt: skip
+    ]
     scores = np.concatenate([kinds[k % len(kinds)](), rng.choice(EDGES, k % 3)])
     slope = rng.choice([-3.0, 0.0, 1.0, 8.0])
     chance = 1 / (1 + np.exp(np.clip(-slope * (scores - np.median(scores)), -700, 700)))
@@ -103,8 +129,13 @@ def test_keys_by_hand() -> None:
     hundredth 0.
     """
     top = 2 * 128 * 1024 + 1
-    keys = {0.0: 0, 0.3: 126 * 1024 + 204 + 1 + 30, 0.9: top - (124 * 1024 + 614 + 1) + 90 + 1,
-            2.0: top + (65 * 1024 + 1) + 1 + 100 + 1, -2.0: -1 - (65 * 1024 + 1) - 1}  # fmt: skip
+    keys = {
+        0.0: 0,
+        0.3: 126 * 1024 + 204 + 1 + 30,
+        0.9: top - (124 * 1024 + 614 + 1) + 90 + 1,
+        2.0: top + (65 * 1024 + 1) + 1 + 100 + 1,
+        -2.0: -1 - (65 * 1024 + 1) - 1,
+    }
     rows = with_buckets(nw.from_native(pl.LazyFrame({"s": [*keys]})), "s", 10, 0.5)
     found = rows.to_native().collect()
     assert dict(found["s", "key"].rows()) == keys
@@ -155,6 +186,7 @@ def test_steps_that_no_score_needs_change_no_key(least: float) -> None:
     scores = np.concatenate([[least, 1 - least, 0.5], np.clip(low, least, 1 - least), 1 - low])
     scores = scores[(scores >= least) & (1 - scores >= least)]
     frame = nw.from_native(pl.LazyFrame({"s": scores}))
-    known, found = (with_buckets(frame, "s", 10, 0.5, *one).to_native().collect()
-                    for one in ((), (least,)))  # fmt: skip
+    known, found = (
+        with_buckets(frame, "s", 10, 0.5, *one).to_native().collect() for one in ((), (least,))
+    )
     assert known.equals(found)

@@ -56,8 +56,10 @@ def test_two_columns_are_apart_in_every_command() -> None:
         )
         assert found == parts[0] + parts[1], name
         assert [*dict.fromkeys(row["slice"] for row in found)] == [
-            *(f"site={one}" for one in ("", "01", "1", "no", "x", "y")), "sex=f", "sex=m",
-        ]  # fmt: skip
+            *(f"site={one}" for one in ("", "01", "1", "no", "x", "y")),
+            "sex=f",
+            "sex=m",
+        ]
 
 
 def test_crossed_columns_are_those_of_a_column_of_both() -> None:
@@ -84,9 +86,11 @@ def test_a_crossing_names_the_column_it_lacks() -> None:
 
 def test_one_name_for_two_slices_is_refused() -> None:
     odd = frame().select(
-        "truth", "m1", b=pl.lit("2"),
+        "truth",
+        "m1",
+        b=pl.lit("2"),
         a=pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("1, b=2")).otherwise(pl.lit("1")),
-    )  # fmt: skip
+    )
     assert labels_of(clfeval.report(odd, by=["a"], model=["m1"])) == ["a=1", "a=1, b=2"]
     with pytest.raises(ClfevalError, match="same-slice"):
         clfeval.report(odd, by=["a", "a*b"], model=["m1"])
@@ -94,17 +98,28 @@ def test_one_name_for_two_slices_is_refused() -> None:
 
 def test_counts_of_slices_are_apart_too() -> None:
     """sex=f: 10 + 20 of 100 + 100, site=x: 10 + 5 of 100 + 100."""
-    counts = pl.DataFrame({
-        "model": ["m"] * 4, "site": ["x", "y", "x", "y"], "sex": ["f", "f", "m", "m"],
-        "tp": [10, 20, 5, 7], "fp": [1, 2, 3, 4], "fn": [90, 80, 95, 93], "tn": [9, 8, 7, 6],
-    })  # fmt: skip
+    counts = pl.DataFrame(
+        {
+            "model": ["m"] * 4,
+            "site": ["x", "y", "x", "y"],
+            "sex": ["f", "f", "m", "m"],
+            "tp": [10, 20, 5, 7],
+            "fp": [1, 2, 3, 4],
+            "fn": [90, 80, 95, 93],
+            "tn": [9, 8, 7, 6],
+        }
+    )
     found = clfeval.report(counts, by=["site", "sex"])
     hits = {row["slice"]: row["tp"] for row in found.tables["models"]}
     assert hits == {None: 42, "site=x": 15, "site=y": 27, "sex=f": 30, "sex=m": 12}
     crossed = clfeval.report(counts, by=["sex*site"])
     assert {row["slice"]: row["tp"] for row in crossed.tables["models"]} == {
-        None: 42, "sex=f, site=x": 10, "sex=f, site=y": 20, "sex=m, site=x": 5, "sex=m, site=y": 7,
-    }  # fmt: skip
+        None: 42,
+        "sex=f, site=x": 10,
+        "sex=f, site=y": 20,
+        "sex=m, site=x": 5,
+        "sex=m, site=y": 7,
+    }
 
 
 def test_places_are_those_of_a_loop() -> None:
@@ -112,8 +127,9 @@ def test_places_are_those_of_a_loop() -> None:
     columns = {name: rng.choice(["a", "b", "c"], 90).tolist() for name in ("p", "q")}
     found = slice_rows((("p",), ("q", "p")), columns)
     assert list(found) == [
-        *(f"p={one}" for one in "abc"), *(f"q={one}, p={two}" for one in "abc" for two in "abc"),
-    ]  # fmt: skip
+        *(f"p={one}" for one in "abc"),
+        *(f"q={one}, p={two}" for one in "abc" for two in "abc"),
+    ]
     for label, places in found.items():
         wanted = dict(part.split("=") for part in label.split(", "))
         assert places.tolist() == [
@@ -126,14 +142,18 @@ def test_extremes_are_of_each_column_by_itself() -> None:
     table = frame(900)
     both = clfeval.report(table, by=["site", "sex"], model=["m1"]).tables["extremes"]
     alone = [
-        row for name in ("site", "sex")
+        row
+        for name in ("site", "sex")
         for row in clfeval.report(table, by=[name], model=["m1"]).tables["extremes"]
-    ]  # fmt: skip
+    ]
     assert sorted(map(str, both)) == sorted(map(str, alone))
     facets = (("a",), ("a", "b"), ("b=c",))
     assert [facet_of(one, facets) for one in ("a=1", "a=1, b=2", "b=c=1", "c=1")] == [
-        ("a",), ("a", "b"), ("b=c",), (),
-    ]  # fmt: skip
+        ("a",),
+        ("a", "b"),
+        ("b=c",),
+        (),
+    ]
 
 
 def test_entries_are_columns_crossings_and_named_once() -> None:

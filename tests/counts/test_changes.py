@@ -20,7 +20,5 @@ def test_what_the_first_rows_do_not_show_is_found(
     table = pl.DataFrame({"truth": truth, "a": a, "b": b})
     rows = clfeval.report(table, reference="a", list_changes=2).tables["changes"]
     found = [(row["row"], row["truth"], row["before"], row["after"]) for row in rows]
-    assert found == [
-        (2, "1", "1", "0"), (5, "0", "0", "1"), (6, "1", "0", "1"), (8, "1", "0", "1"),
-    ]  # fmt: skip
+    assert found == [(2, "1", "1", "0"), (5, "0", "0", "1"), (6, "1", "0", "1"), (8, "1", "0", "1")]
     assert {(row["model"], row["reference"]) for row in rows} == {("b", "a")}

@@ -87,8 +87,9 @@ def test_labels_row_by_row(folder: Path, positive: str) -> None:
             for t, v in zip(patterns.truth, patterns.votes.tolist(), strict=True)
         ]
         assert dict(zip(named, patterns.n.tolist(), strict=True)) == rows
-        assert named == sorted(named, key=lambda row: (row[0], *(
-            row[1 + i] for i in np.argsort(patterns.models))))  # fmt: skip
+        assert named == sorted(
+            named, key=lambda row: (row[0], *(row[1 + i] for i in np.argsort(patterns.models)))
+        )
         assert not found.ordered
 
 
@@ -136,10 +137,16 @@ def test_equal_probabilities_go_to_the_class_that_is_declared_first() -> None:
 
 def test_a_mixture_of_labels_scores_and_probabilities() -> None:
     """Of three classes a single score is no label; the others stand together in one pattern."""
-    frame = pl.DataFrame({
-        "truth": ["a", "b", "c", "a"], "hard": ["a", "c", "c", "b"], "s": [0.9, 0.1, 0.2, 0.8],
-        "m:a": [0.6, 0.2, 0.3, 0.1], "m:b": [0.3, 0.5, 0.3, 0.1], "m:c": [0.1, 0.3, 0.4, 0.8],
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "truth": ["a", "b", "c", "a"],
+            "hard": ["a", "c", "c", "b"],
+            "s": [0.9, 0.1, 0.2, 0.8],
+            "m:a": [0.6, 0.2, 0.3, 0.1],
+            "m:b": [0.3, 0.5, 0.3, 0.1],
+            "m:c": [0.1, 0.3, 0.4, 0.8],
+        }
+    )
     found, slices = counted(frame, positive="a")
     patterns = slices[None]
     assert patterns.models == ("hard", "m")
@@ -168,16 +175,22 @@ def test_the_layouts_of_one_table() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine(engine: str) -> None:
-    frame = pl.DataFrame({
-        "truth": ["x", "y", "z", "y"] * 3, "hard": ["x", "y", "y", "z"] * 3, "w": [1, 2, 3, 4] * 3,
-        "m:x": [0.5, 0.25, 0.25, 0.0] * 3, "m:y": [0.5, 0.5, 0.25, 0.5] * 3,
-        "m:z": [0.0, 0.25, 0.5, 0.5] * 3,
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "truth": ["x", "y", "z", "y"] * 3,
+            "hard": ["x", "y", "y", "z"] * 3,
+            "w": [1, 2, 3, 4] * 3,
+            "m:x": [0.5, 0.25, 0.25, 0.0] * 3,
+            "m:y": [0.5, 0.5, 0.25, 0.5] * 3,
+            "m:z": [0.0, 0.25, 0.5, 0.5] * 3,
+        }
+    )
     table = ENGINES[engine](frame)
     _, slices = counted(table, positive="x", weight="w")
     assert slices[None].tables.tolist() == [
-        [[3, 0, 0], [0, 6, 12], [0, 9, 0]], [[3, 0, 0], [0, 18, 0], [0, 0, 9]],
-    ]  # fmt: skip
+        [[3, 0, 0], [0, 6, 12], [0, 9, 0]],
+        [[3, 0, 0], [0, 18, 0], [0, 0, 9]],
+    ]
     scores = scores_of(table, 1, positive="x", weight="w")[None]
     assert scores.truth.tolist() == [0, 1, 1, 2]
     assert scores.p.tolist() == [[0.5, 0.5, 0], [0, 0.5, 0.5], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]]
@@ -311,11 +324,15 @@ def test_class_probabilities_row_by_row(path: Path, i: int, positive: str, prefi
 def test_class_probabilities_of_slices_weights_and_clusters() -> None:
     rng = np.random.default_rng(2)
     raw = rng.integers(1, 4, (60, 3))
-    frame = pl.DataFrame({
-        "truth": [*"abc", *rng.choice(list("abc"), 57)], "site": rng.choice(["p", "q"], 60),
-        "who": rng.integers(0, 9, 60).astype(str), "w": rng.integers(0, 4, 60),
-        **{f"m:{label}": raw[:, k] / raw.sum(axis=1) for k, label in enumerate("abc")},
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "truth": [*"abc", *rng.choice(list("abc"), 57)],
+            "site": rng.choice(["p", "q"], 60),
+            "who": rng.integers(0, 9, 60).astype(str),
+            "w": rng.integers(0, 4, 60),
+            **{f"m:{label}": raw[:, k] / raw.sum(axis=1) for k, label in enumerate("abc")},
+        }
+    )
     said = {"positive": "b", "weight": "w", "by": ("site",), "cluster": "who"}
     found = scores_of(frame, **said)
     assert set(found) == {None, "site=p", "site=q"}
@@ -335,9 +352,7 @@ def test_class_probabilities_of_slices_weights_and_clusters() -> None:
 
 
 def test_a_class_without_a_column_and_shares_of_a_sum() -> None:
-    frame = pl.DataFrame({
-        "truth": ["a", "b", "c"], "m:b": [1.0, 3.0, 2.0], "m:a": [3.0, 1.0, 2.0],
-    })  # fmt: skip
+    frame = pl.DataFrame({"truth": ["a", "b", "c"], "m:b": [1.0, 3.0, 2.0], "m:a": [3.0, 1.0, 2.0]})
     scores = scores_of(frame, positive="a", renormalize=True)[None]
     assert scores.classes == ("a", "b", "c")
     assert scores.p.tolist() == [[0.75, 0.25, 0], [0.25, 0.75, 0], [0.5, 0.5, 0]]

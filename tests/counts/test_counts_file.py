@@ -31,13 +31,15 @@ ABOUT = ("signature", "inputs", "answer", "truth")
 
 def table_of(dice: np.random.Generator, rows: int) -> pl.DataFrame:
     truth = dice.random(rows) < 0.4
-    return pl.DataFrame({
-        "truth": np.where(truth, "yes", "no"),
-        "few": np.round(np.clip(0.4 * truth + dice.random(rows) * 0.6, 0, 1), 1),
-        "many": np.clip(0.3 * truth + dice.random(rows) * 0.7, 0, 1),
-        "rule": np.where(dice.random(rows) < 0.8, np.where(truth, "yes", "no"), "no"),
-        "site": dice.choice(["a", "b b", "c"], rows),
-    })  # fmt: skip
+    return pl.DataFrame(
+        {
+            "truth": np.where(truth, "yes", "no"),
+            "few": np.round(np.clip(0.4 * truth + dice.random(rows) * 0.6, 0, 1), 1),
+            "many": np.clip(0.3 * truth + dice.random(rows) * 0.7, 0, 1),
+            "rule": np.where(dice.random(rows) < 0.8, np.where(truth, "yes", "no"), "no"),
+            "site": dice.choice(["a", "b b", "c"], rows),
+        }
+    )
 
 
 def counts_of(table: Any, place: Path, **options: Any) -> Path:
@@ -54,20 +56,37 @@ def content(place: Path) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
 
 def test_a_small_table_by_hand(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(ROWS)
-    place = counts_of(tmp_path / "t.csv", tmp_path / "t.counts.parquet", by="site",
-                      model=("a", "b"))  # fmt: skip
+    place = counts_of(
+        tmp_path / "t.csv", tmp_path / "t.counts.parquet", by="site", model=("a", "b")
+    )
     rows, about = content(place)
     assert pl.read_parquet(place).columns == [
-        "block", "b0", "model", "truth", "pattern", "key", "n", "m1", "m2", "lo", "hi",
-    ]  # fmt: skip
+        "block",
+        "b0",
+        "model",
+        "truth",
+        "pattern",
+        "key",
+        "n",
+        "m1",
+        "m2",
+        "lo",
+        "hi",
+    ]
     assert {row[1:7] for row in rows if row[0] == "patterns"} == {
-        ("x", None, True, "11", None, 1), ("x", None, True, "10", None, 1),
-        ("y", None, False, "00", None, 1), ("y", None, False, "10", None, 1),
+        ("x", None, True, "11", None, 1),
+        ("x", None, True, "10", None, 1),
+        ("y", None, False, "00", None, 1),
+        ("y", None, False, "10", None, 1),
         ("y", None, True, "11", None, 1),
-    }  # fmt: skip
+    }
     of_a = {(b, truth, n, lo, hi) for what, b, model, truth, _, _, n, _, _, lo, hi in rows if model}
-    assert of_a == {("x", True, 2, 0.9, 0.9), ("y", False, 1, 0.2, 0.2), ("y", False, 1, 0.9, 0.9),
-                    ("y", True, 1, 0.5, 0.5)}  # fmt: skip
+    assert of_a == {
+        ("x", True, 2, 0.9, 0.9),
+        ("y", False, 1, 0.2, 0.2),
+        ("y", False, 1, 0.9, 0.9),
+        ("y", True, 1, 0.5, 0.5),
+    }
     assert about["positive"] == "1"
     assert about["classes"] == ["0", "1"]
     assert about["thresholds"] == {"a": 0.5, "b": None}
@@ -96,15 +115,21 @@ def test_shards_in_any_order_give_the_counts_of_the_table(
     whole = counts_of(table, tmp_path / "whole.counts.parquet", scores=kinds[0], **said)
     part = dice.permutation(np.arange(len(table)) % shards)
     places = [
-        counts_of(table.filter(part == k), tmp_path / f"{k}.counts.parquet",
-                  scores=kinds[k % len(kinds)], **said)
+        counts_of(
+            table.filter(part == k),
+            tmp_path / f"{k}.counts.parquet",
+            scores=kinds[k % len(kinds)],
+            **said,
+        )
         for k in dice.permutation(shards).tolist()
-    ]  # fmt: skip
+    ]
     together = counts_of([*map(str, places)], tmp_path / "together.counts.parquet")
     first = int(dice.integers(0, shards))
     groups = [some for some in (places[:first], places[first:]) if some]
-    sums = [counts_of([*map(str, some)], tmp_path / f"sum{i}.counts.parquet")
-            for i, some in enumerate(groups)]  # fmt: skip
+    sums = [
+        counts_of([*map(str, some)], tmp_path / f"sum{i}.counts.parquet")
+        for i, some in enumerate(groups)
+    ]
     again = counts_of([*map(str, sums)], tmp_path / "again.counts.parquet")
     rows, about = content(whole)
     for place in (together, again):
@@ -121,9 +146,12 @@ EVERY = ("report", "mars", "phidelta", "tune_jpt")
 
 @pytest.mark.parametrize(
     ("command", "by", "scores"),
-    [*((one, by, None) for one in EVERY for by in ((), "site")),
-     ("report", "site", "buckets:6"), ("tune_jpt", (), "buckets:6")],
-)  # fmt: skip
+    [
+        *((one, by, None) for one in EVERY for by in ((), "site")),
+        ("report", "site", "buckets:6"),
+        ("tune_jpt", (), "buckets:6"),
+    ],
+)
 def test_results_are_those_of_the_rows(
     command: str, by: Any, scores: str | None, tmp_path: Path
 ) -> None:
@@ -131,8 +159,10 @@ def test_results_are_those_of_the_rows(
     half = len(table) // 2
     said: dict[str, Any] = {"positive": "yes", "by": by}
     said |= {} if scores is None else {"scores": scores}
-    places = [str(counts_of(some, tmp_path / f"{name}.counts.parquet", **said))
-              for name, some in (("a", table[:half]), ("b", table[half:]))]  # fmt: skip
+    places = [
+        str(counts_of(some, tmp_path / f"{name}.counts.parquet", **said))
+        for name, some in (("a", table[:half]), ("b", table[half:]))
+    ]
     function = getattr(clfeval, command)
     table = table if by else table.drop("site")
     of_rows, of_counts = function(table, **said).to_dict(), function(places).to_dict()
@@ -156,8 +186,12 @@ def test_options_of_the_count_hold_for_what_reads_it(tmp_path: Path) -> None:
     table = table.with_columns(
         few=pl.when(pl.col("many") > 0.05).then("few"), age=pl.Series(range(300))
     )
-    said: dict[str, Any] = {"positive": "yes", "threshold": {"few": 0.3, None: 0.6}, "by": "age:3",
-                            "missing": "drop"}  # fmt: skip
+    said: dict[str, Any] = {
+        "positive": "yes",
+        "threshold": {"few": 0.3, None: 0.6},
+        "by": "age:3",
+        "missing": "drop",
+    }
     clfeval.count(table, **said).save(place := tmp_path / "t.counts.parquet")
     for function in (clfeval.tune_jpt, clfeval.mars, clfeval.report):
         of_rows, of_counts = function(table, **said).to_dict(), function(place).to_dict()
@@ -205,17 +239,22 @@ def test_a_table_of_one_model_s_counts(tmp_path: Path) -> None:
 
 
 def test_what_is_no_complete_file_of_counts_is_refused(tmp_path: Path) -> None:
-    place = counts_of(table_of(np.random.default_rng(2), 90), tmp_path / "t.counts.parquet",
-                      positive="yes")  # fmt: skip
+    place = counts_of(
+        table_of(np.random.default_rng(2), 90), tmp_path / "t.counts.parquet", positive="yes"
+    )
     table, about = pl.read_parquet(place), json.loads(pl.read_parquet_metadata(place)[METADATA])
     changes: dict[str, tuple[pl.DataFrame, Any]] = {
-        "no json": (table, "{"), "no models": (table, dict(list(about.items())[:4])),
-        "newer": (table, {**about, "schema": 99}), "other rows": (table, {**about, "rows": 89}),
-        "a row less": (table[1:], about), "no scores": (table.filter(block="patterns"), about),
-        "no patterns": (table.filter(block="scores"), about), "no n": (table.drop("n"), about),
+        "no json": (table, "{"),
+        "no models": (table, dict(list(about.items())[:4])),
+        "newer": (table, {**about, "schema": 99}),
+        "other rows": (table, {**about, "rows": 89}),
+        "a row less": (table[1:], about),
+        "no scores": (table.filter(block="patterns"), about),
+        "no patterns": (table.filter(block="scores"), about),
+        "no n": (table.drop("n"), about),
         "negative": (table.with_columns(n=-pl.col("n")), {**about, "rows": -90}),
         "few bits": (table.with_columns(pattern=pl.lit("0")), about),
-    }  # fmt: skip
+    }
     for rows, text in changes.values():
         text = text if isinstance(text, str) else json.dumps(text)
         rows.write_parquet(tmp_path / "x.counts.parquet", metadata={METADATA: text})
@@ -224,8 +263,9 @@ def test_what_is_no_complete_file_of_counts_is_refused(tmp_path: Path) -> None:
 
 
 def test_scores_are_not_compared_and_it_is_said(tmp_path: Path) -> None:
-    place = counts_of(table_of(np.random.default_rng(5), 300), tmp_path / "t.counts.parquet",
-                      positive="yes")  # fmt: skip
+    place = counts_of(
+        table_of(np.random.default_rng(5), 300), tmp_path / "t.counts.parquet", positive="yes"
+    )
     result = clfeval.report(place, reference="few")
     assert "counts show which rows scores share only where" in str(result.answer)
     compared = {row["measure"] for row in result.tables["comparisons"]}
@@ -256,16 +296,19 @@ def test_files_that_do_not_fit_are_refused_by_name(name: str, tmp_path: Path) ->
 
 def test_the_same_rows_are_not_counted_twice(tmp_path: Path) -> None:
     table = table_of(np.random.default_rng(1), 200)
-    places = [str(counts_of(table, tmp_path / f"{name}.counts.parquet", positive="yes"))
-              for name in "ab"]  # fmt: skip
+    places = [
+        str(counts_of(table, tmp_path / f"{name}.counts.parquet", positive="yes")) for name in "ab"
+    ]
     with pytest.raises(clfeval.DataError, match=r"b\.counts.* has the same counts as .*a\.counts"):
         clfeval.mars(places)
     other = counts_of(table[:100], tmp_path / "c.counts.parquet", positive="yes")
     both = counts_of([places[0], str(other)], tmp_path / "both.counts.parquet")
     with pytest.raises(clfeval.DataError, match="has the same counts"):
         clfeval.count([str(both), str(other)])
-    few = [str(counts_of(table[:20], tmp_path / f"few{name}.counts.parquet", positive="yes"))
-           for name in "ab"]  # fmt: skip
+    few = [
+        str(counts_of(table[:20], tmp_path / f"few{name}.counts.parquet", positive="yes"))
+        for name in "ab"
+    ]
     assert clfeval.mars(few).summary["rows"] == 40  # which may be equal by chance
 
 
@@ -283,9 +326,11 @@ def test_what_needs_rows_is_refused(tmp_path: Path) -> None:
         (lambda: clfeval.mars(place, list="found"), "this needs rows"),
         (lambda: clfeval.report(place, positive="no"), "its positive class is 'yes', not 'no'"),
         (lambda: clfeval.report([str(place), str(tmp_path / "t.csv")]), "is a table of rows, but"),
-        (lambda: clfeval.report(table, positive="yes").save(tmp_path / "r.counts.parquet"),
-         "only `count` writes counts"),
-    ):  # fmt: skip
+        (
+            lambda: clfeval.report(table, positive="yes").save(tmp_path / "r.counts.parquet"),
+            "only `count` writes counts",
+        ),
+    ):
         with pytest.raises(clfeval.ClfevalError, match=text):
             call()
     assert not (tmp_path / "r.counts.parquet").exists()

@@ -31,8 +31,22 @@ from tests.conftest import ROOT
 from tests.process.program import clfeval as clfeval_program
 from tests.thoroughness import thinned
 
-ODD = [0.0, -0.0, 5e-324, 2.0**-1022, 1 - 2.0**-53, 1.0, 0.5, np.nextafter(0.5, 0), 0.1 + 0.2,
-       1e-300, 0.07, 0.29, 0.57, 0.58]  # fmt: skip
+ODD = [
+    0.0,
+    -0.0,
+    5e-324,
+    2.0**-1022,
+    1 - 2.0**-53,
+    1.0,
+    0.5,
+    np.nextafter(0.5, 0),
+    0.1 + 0.2,
+    1e-300,
+    0.07,
+    0.29,
+    0.57,
+    0.58,
+]
 ENGINES = ("polars", "duckdb", "spark")
 CLASSES = {"text": ("no", "yes"), "number": (0, 1), "boolean": (False, True)}
 SCORES = ("single", "decimal", "nan", "null", "log odds")
@@ -44,8 +58,11 @@ def spark() -> Iterator[Any]:
     """One session for all tests of Spark, which are in one module, so that one worker runs them."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Java is not installed, which Spark needs")
-    conf = {"spark.master": "local[2]", "spark.driver.memory": "700m",
-            "spark.sql.shuffle.partitions": "2"}  # fmt: skip
+    conf = {
+        "spark.master": "local[2]",
+        "spark.driver.memory": "700m",
+        "spark.sql.shuffle.partitions": "2",
+    }
     session = engines._spark_session(None, conf)
     yield session
     session.stop()
@@ -59,23 +76,30 @@ def random_table(seed: int) -> tuple[pl.DataFrame, dict[str, Any]]:
     chance = np.clip(0.3 * truth + dice.random(n) * 0.7, 0, 1)
     other: pl.Series = {
         "single": lambda: pl.Series(chance.astype(np.float32)),
-        "decimal": lambda: pl.Series([Decimal(int(one * 10**4)).scaleb(-4) for one in chance],
-                                     dtype=pl.Decimal(10, 4)),
+        "decimal": lambda: pl.Series(
+            [Decimal(int(one * 10**4)).scaleb(-4) for one in chance], dtype=pl.Decimal(10, 4)
+        ),
         "nan": lambda: pl.Series(np.where(dice.random(n) < 0.05, np.nan, chance)),
         "null": lambda: pl.Series(chance).set(pl.Series(dice.random(n) < 0.05), None),
         "log odds": lambda: pl.Series(dice.normal(size=n) * 8),
-    }[kind]()  # fmt: skip
+    }[kind]()
     wrong = dice.random(n) < 0.2
-    table = pl.DataFrame({
-        "truth": [names[int(one)] for one in truth],
-        "a": np.where(dice.random(n) < 0.3, dice.choice(ODD, n), chance), "b b": other,
-        "rule": [names[int(one)] for one in truth ^ wrong],
-        "site": dice.choice(["x", "y z", "01", "ä", "A", "a=b", "null"], n),
-    })  # fmt: skip
+    table = pl.DataFrame(
+        {
+            "truth": [names[int(one)] for one in truth],
+            "a": np.where(dice.random(n) < 0.3, dice.choice(ODD, n), chance),
+            "b b": other,
+            "rule": [names[int(one)] for one in truth ^ wrong],
+            "site": dice.choice(["x", "y z", "01", "ä", "A", "a=b", "null"], n),
+        }
+    )
     if seed % 2:
         table = table.with_columns(site=pl.when(pl.Series(dice.random(n) > 0.1)).then("site"))
-    said = {"positive": {"text": "yes", "number": "1", "boolean": "true"}[classes], "by": "site",
-            "scores": "buckets:6" if seed % 2 else "exact"}  # fmt: skip
+    said = {
+        "positive": {"text": "yes", "number": "1", "boolean": "true"}[classes],
+        "by": "site",
+        "scores": "buckets:6" if seed % 2 else "exact",
+    }
     said["model"] = ("a", "b b", "rule")
     if kind in ("nan", "null"):
         said["missing"] = "drop"
@@ -140,10 +164,12 @@ def test_spark_counts_many_rows_in_parts(
     """200,000 rows of a frame, whose session is used: no step has all rows in one place."""
     dice, n = np.random.default_rng(1), 200_000
     truth = dice.random(n) < 0.1
-    pl.DataFrame({
-        "truth": truth.astype(int), **{name: 1 / (1 + np.exp(2 - truth - dice.normal(size=n)))
-                                       for name in ("a", "b")},
-    }).write_parquet(tmp_path / "t.parquet")  # fmt: skip
+    pl.DataFrame(
+        {
+            "truth": truth.astype(int),
+            **{name: 1 / (1 + np.exp(2 - truth - dice.normal(size=n))) for name in ("a", "b")},
+        }
+    ).write_parquet(tmp_path / "t.parquet")
     plans, steps = list[str](), list[str]()
 
     def collect(frame: Any, step: str = "", known: Any = files.collect) -> Any:
@@ -159,10 +185,12 @@ def test_spark_counts_many_rows_in_parts(
     assert all(one.count("Exchange hashpartitioning") == 1 for one in plans)
     monkeypatch.undo()
     frame.createOrReplaceTempView("preds")
-    named = counts_of("preds", tmp_path / "n.counts.parquet", engine="spark", positive="1",
-                      scores="buckets")  # fmt: skip
-    plain = counts_of(tmp_path / "t.parquet", tmp_path / "p.counts.parquet", positive="1",
-                      scores="buckets")  # fmt: skip
+    named = counts_of(
+        "preds", tmp_path / "n.counts.parquet", engine="spark", positive="1", scores="buckets"
+    )
+    plain = counts_of(
+        tmp_path / "t.parquet", tmp_path / "p.counts.parquet", positive="1", scores="buckets"
+    )
     assert mine[0].equals(plain[0])
     assert named[0].equals(plain[0])
     assert mine[1] == named[1] == plain[1]
@@ -186,14 +214,17 @@ def test_the_commands_of_the_guide_run(tmp_path: Path, spark: Any, capfd: Any) -
     guide = (ROOT / "clfeval/guide/engines.md").read_text(encoding="utf-8")
     block = guide.split("## A billion rows on Spark")[1].split("```sh\n")[1].split("```")[0]
     table, _ = random_table(1)
-    table.select(truth=pl.Series(np.arange(len(table)) % 3 == 0).cast(int), a="a", site="site"
-                 ).write_parquet(tmp_path / "preds.parquet")  # fmt: skip
+    table.select(
+        truth=pl.Series(np.arange(len(table)) % 3 == 0).cast(int), a="a", site="site"
+    ).write_parquet(tmp_path / "preds.parquet")
     spark.read.parquet(str(tmp_path / "preds.parquet")).createOrReplaceTempView("preds")
     lines = block.strip().splitlines()
     assert len(lines) == 3
     for line in lines:
-        words = [str(tmp_path / word) if word.endswith(".counts.parquet") else word
-                 for word in line.split()]  # fmt: skip
+        words = [
+            str(tmp_path / word) if word.endswith(".counts.parquet") else word
+            for word in line.split()
+        ]
         done = clfeval_program(*words[1:])
         assert done.code == 0, done.err
         assert "WARN" not in done.err
@@ -283,18 +314,26 @@ CONDITIONS: list[tuple[str, Callable[[int], bool]]] = [
 def test_a_condition_has_one_meaning_in_all_engines(tmp_path: Path, spark: Any) -> None:
     """Or is refused: of numbers and texts, dates, times with and without a zone, booleans."""
     hours = [time.hour for time in TIMES]
-    pl.DataFrame({
-        "truth": [int(hour % 6 == 0) for hour in hours], "m": [hour / 24 for hour in hours],
-        "plain": TIMES, "zoned": [time.replace(tzinfo=UTC) for time in TIMES],
-        "there": pl.Series(TIMES).dt.replace_time_zone("UTC").dt.convert_time_zone("Asia/Tokyo"),
-        "coarse": pl.Series(TIMES).cast(pl.Datetime("ms")),
-        "day": [date(2024, 1, 1 + k) for k in range(len(hours))],
-        "flag": [hour % 4 == 0 for hour in hours], "text": [f"x {hour}" for hour in hours],
-        "single": pl.Series([hour / 20 if hour != 12 else np.nan for hour in hours]
-                            ).cast(pl.Float32),
-        "price": pl.Series([Decimal(hour) / 4 for hour in hours], dtype=pl.Decimal(8, 2)),
-        "whole": hours,
-    }).write_parquet(tmp_path / "t.parquet")  # fmt: skip
+    pl.DataFrame(
+        {
+            "truth": [int(hour % 6 == 0) for hour in hours],
+            "m": [hour / 24 for hour in hours],
+            "plain": TIMES,
+            "zoned": [time.replace(tzinfo=UTC) for time in TIMES],
+            "there": pl.Series(TIMES)
+            .dt.replace_time_zone("UTC")
+            .dt.convert_time_zone("Asia/Tokyo"),
+            "coarse": pl.Series(TIMES).cast(pl.Datetime("ms")),
+            "day": [date(2024, 1, 1 + k) for k in range(len(hours))],
+            "flag": [hour % 4 == 0 for hour in hours],
+            "text": [f"x {hour}" for hour in hours],
+            "single": pl.Series([hour / 20 if hour != 12 else np.nan for hour in hours]).cast(
+                pl.Float32
+            ),
+            "price": pl.Series([Decimal(hour) / 4 for hour in hours], dtype=pl.Decimal(8, 2)),
+            "whole": hours,
+        }
+    ).write_parquet(tmp_path / "t.parquet")
     path, said = str(tmp_path / "t.parquet"), {"positive": "1", "model": "m"}
     kept = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
@@ -352,21 +391,30 @@ def test_slices_are_written_alike(tmp_path: Path, spark: Any) -> None:
         "unsigned": (pl.Series([2, 1, 0], dtype=pl.UInt64), ["0", "1", "2"]),
         "zero": (pl.Series([-0.0, 0.0, 0.5]), ["0.0", "0.5"]),
         "plain": (pl.Series(some), [f"2024-03-31 0{hour}:00:00" for hour in (0, 1, 2)]),
-        "coarse": (pl.Series(some).cast(pl.Datetime("ms")),
-                   [f"2024-03-31 0{hour}:00:00" for hour in (0, 1, 2)]),
-        "fold": (pl.Series([datetime(2024, 10, 27, hour) for hour in (0, 1, 2)])
-                 .dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin"),
-                 [f"2024-10-27 0{hour}:00:00+00:00" for hour in (0, 1, 2)]),
-        "zoned": (pl.Series(some).dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin"),
-                  [f"2024-03-31 0{hour}:00:00+00:00" for hour in (0, 1, 2)]),
+        "coarse": (
+            pl.Series(some).cast(pl.Datetime("ms")),
+            [f"2024-03-31 0{hour}:00:00" for hour in (0, 1, 2)],
+        ),
+        "fold": (
+            pl.Series([datetime(2024, 10, 27, hour) for hour in (0, 1, 2)])
+            .dt.replace_time_zone("UTC")
+            .dt.convert_time_zone("Europe/Berlin"),
+            [f"2024-10-27 0{hour}:00:00+00:00" for hour in (0, 1, 2)],
+        ),
+        "zoned": (
+            pl.Series(some).dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin"),
+            [f"2024-03-31 0{hour}:00:00+00:00" for hour in (0, 1, 2)],
+        ),
         "word": (pl.Series(["é", "x y", "ü%"]), ["x y", "é", "ü%"]),
-    }  # fmt: skip
+    }
     for name, (values, wanted) in slices.items():
         rows = table.select("truth", "a", values.gather(np.arange(n) % 3).alias(name))
         (folder := tmp_path / name).mkdir()
         rows.write_parquet(pl.PartitionBy(folder, key=name) if name == "word" else folder / "0")
-        found = [counts_of(str(folder), tmp_path / "x.counts.parquet", engine=one, by=name, **said)
-                 for one in ENGINES]  # fmt: skip
+        found = [
+            counts_of(str(folder), tmp_path / "x.counts.parquet", engine=one, by=name, **said)
+            for one in ENGINES
+        ]
         assert sorted({*found[0][0]["b0"]}) == wanted
         assert found[0][0].equals(found[1][0]), name
         assert found[0][0].equals(found[2][0]), name
@@ -415,10 +463,13 @@ INVALID: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("'rule': 'ys' is not among", {"rule": pl.when(GAP).then(pl.lit("ys")).otherwise("rule")}, {}),
     ("'i': some ids are in more than one row", {"i": pl.int_range(pl.len()) % 99}, {"id": "i"}),
     ("'a': scores from .* need a threshold", {"a": pl.col("a") * 3}, {}),
-    ("a text means missing", {"a": pl.when(GAP).then(pl.lit("x")).otherwise(
-        pl.col("a").cast(pl.String))}, {}),
+    (
+        "a text means missing",
+        {"a": pl.when(GAP).then(pl.lit("x")).otherwise(pl.col("a").cast(pl.String))},
+        {},
+    ),
     ("Spark does not say which", {"a": pl.when(pl.int_range(pl.len()) < 300).then("a")}, {}),
-]  # fmt: skip
+]
 
 
 def test_what_spark_has_no_rows_for_is_told(
@@ -496,8 +547,9 @@ def test_tables_of_a_database_file(tmp_path: Path) -> None:
     table.write_parquet(tmp_path / "t.parquet")
     with duckdb.connect(str(tmp_path / "w h.duckdb")) as connection:
         connection.execute(f"create table preds as select * from '{tmp_path / 't.parquet'}'")
-    found = counts_of(f"{tmp_path / 'w h.duckdb'}:preds", tmp_path / "d.counts.parquet",
-                      engine="duckdb", **said)  # fmt: skip
+    found = counts_of(
+        f"{tmp_path / 'w h.duckdb'}:preds", tmp_path / "d.counts.parquet", engine="duckdb", **said
+    )
     assert found[0].equals(counts_of(table, tmp_path / "p.counts.parquet", **said)[0])
 
 
@@ -514,8 +566,14 @@ def test_an_engine_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
 def test_numbers_of_32_bits_are_those_of_their_shortest_decimals() -> None:
     """Except ties: 0.314453125 is as near to 0.31445312 as to 0.31445313."""
     dice = np.random.default_rng(0)
-    x = np.concatenate([dice.random(5000), np.arange(10_001) / 1e4, dice.normal(size=999) * 30,
-                        [np.inf, -np.inf, 1e-30, 123456.7]]).astype(np.float32)  # fmt: skip
+    x = np.concatenate(
+        [
+            dice.random(5000),
+            np.arange(10_001) / 1e4,
+            dice.normal(size=999) * 30,
+            [np.inf, -np.inf, 1e-30, 123456.7],
+        ]
+    ).astype(np.float32)
     frame = with_shortest_decimals(nw.from_native(pl.LazyFrame({"x": x})), ["x"])
     found = frame.to_native().collect()["x"].to_list()
     for one, y in zip(x, found, strict=True):

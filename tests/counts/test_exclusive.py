@@ -100,8 +100,11 @@ def test_rows_that_lack_a_value_are_not_listed(engine: str) -> None:
     table = ENGINES[engine](frame)
     found = listed(table, missing="drop")
     assert found == [
-        ("a", "found", "p"), ("a", "missed", "t"), ("b", "found", "t"), ("b", "missed", "p"),
-    ]  # fmt: skip
+        ("a", "found", "p"),
+        ("a", "missed", "t"),
+        ("b", "found", "t"),
+        ("b", "missed", "p"),
+    ]
 
 
 def test_rows_of_weight_zero_are_not_listed() -> None:

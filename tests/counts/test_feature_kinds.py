@@ -63,10 +63,17 @@ def test_kinds_of_typed_columns(name: str) -> None:
 
 
 TEXT = {
-    "0110": "binary", "0,1,1,0.0": "numeric", "-1,0,1,1": "numeric", "0,1,2,1": "numeric",
-    "1e3,2,3,4": "numeric", "true,false,true,false": "binary", "TRUE,FALSE,TRUE,TRUE": "binary",
-    "a,b,a,b": "category", "yes,no,yes,no": "category", "1,a,b,c": "category",
-}  # fmt: skip
+    "0110": "binary",
+    "0,1,1,0.0": "numeric",
+    "-1,0,1,1": "numeric",
+    "0,1,2,1": "numeric",
+    "1e3,2,3,4": "numeric",
+    "true,false,true,false": "binary",
+    "TRUE,FALSE,TRUE,TRUE": "binary",
+    "a,b,a,b": "category",
+    "yes,no,yes,no": "category",
+    "1,a,b,c": "category",
+}
 
 
 @pytest.mark.parametrize("values", TEXT)
@@ -80,8 +87,11 @@ def test_0_and_1_stored_as_floats_count_as_0_and_1() -> None:
     bits = [0.0, 1.0, 1.0, 0.0]
     for cut in (None, "median", "mean", "best", "soft", 1.0):
         assert cells(rows_of(pl.DataFrame({"truth": TRUTH, "x": bits}), cut=cut)["x"]) == (
-            1, 1, 1, 1
-        )  # fmt: skip
+            1,
+            1,
+            1,
+            1,
+        )
 
 
 def test_0_and_1_stored_as_text_are_counted_one_against_the_rest_at_least() -> None:
@@ -138,18 +148,24 @@ def test_a_number_far_down_in_one_column_changes_no_other(late: str, cut: Any) -
 
 
 def test_pandas_columns_of_its_own_types() -> None:
-    frame = pd.DataFrame({
-        "truth": pd.Categorical(["sick", "sick", "well", "well"]),
-        "bit": pd.array([1, 0, None, 0], "Int64"),
-        "flag": pd.array([True, False, True, None], "boolean"),
-        "word": pd.Series(["a", None, "a", "b"], dtype=object),
-        "kind": pd.Categorical(["x", "x", None, "y"]),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "truth": pd.Categorical(["sick", "sick", "well", "well"]),
+            "bit": pd.array([1, 0, None, 0], "Int64"),
+            "flag": pd.array([True, False, True, None], "boolean"),
+            "word": pd.Series(["a", None, "a", "b"], dtype=object),
+            "kind": pd.Categorical(["x", "x", None, "y"]),
+        }
+    )
     rows = rows_of(frame, positive="sick", missing="drop")
     assert {name: cells(row) for name, row in rows.items()} == {
-        "bit": (1, 0, 1, 1), "flag": (1, 1, 1, 0), "word=a": (1, 1, 0, 1), "word=b": (0, 1, 1, 1),
-        "kind=x": (2, 0, 0, 1), "kind=y": (0, 1, 2, 0),
-    }  # fmt: skip
+        "bit": (1, 0, 1, 1),
+        "flag": (1, 1, 1, 0),
+        "word=a": (1, 1, 0, 1),
+        "word=b": (0, 1, 1, 1),
+        "kind=x": (2, 0, 0, 1),
+        "kind=y": (0, 1, 2, 0),
+    }
 
 
 PARTS = {

@@ -140,13 +140,18 @@ def test_scores_beside_labels_on_every_engine(engine: str) -> None:
     assert np.isnan(found.scores[:, 1]).all()
     # of the models by name: a's vote, b's vote, b's score; the row of weight 0 is none
     rows = zip(
-        found.truth.tolist(), found.votes[:, 1].tolist(), found.scores[:, 0].tolist(),
-        found.n.tolist(), strict=True,
-    )  # fmt: skip
+        found.truth.tolist(),
+        found.votes[:, 1].tolist(),
+        found.scores[:, 0].tolist(),
+        found.n.tolist(),
+        strict=True,
+    )
     assert list(rows) == [
-        (False, False, 0.25, 2), (False, True, 0.5, 4 + 6), (True, False, 0.75, 3),
+        (False, False, 0.25, 2),
+        (False, True, 0.5, 4 + 6),
+        (True, False, 0.75, 3),
         (True, True, 0.5, 1),
-    ]  # fmt: skip
+    ]
 
 
 def scored(m: int = 60) -> pl.DataFrame:

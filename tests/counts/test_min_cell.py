@@ -60,8 +60,10 @@ def test_no_small_count_is_in_the_file_nor_follows_from_it(
         for truth in (True, False):
             ends = mine.filter(truth=truth).sort("lo")["lo", "hi"].rows()
             # runs of buckets may have the same number of four digits in common
-            assert all(low > high_before if scores else low >= low_before and high >= high_before
-                       for (low_before, high_before), (low, high) in pairwise(ends))  # fmt: skip
+            assert all(
+                low > high_before if scores else low >= low_before and high >= high_before
+                for (low_before, high_before), (low, high) in pairwise(ends)
+            )
     of_class = found.group_by("model", "truth", *slices).agg(pl.col("n").sum())
     assert of_class.group_by("truth", *slices).agg(pl.col("n").n_unique())["n"].max() == 1
     shown = found.filter(model=found["model"][0])
@@ -75,17 +77,27 @@ def test_labels_are_told_where_both_sides_have_enough_rows(tmp_path: Path) -> No
     """Written out: of 40 rows 12 positives and 28 negatives; a side of 1 to 4 rows is unknown."""
     score = [0.6] * 7 + [0.2] * 5 + [0.7] * 8 + [0.1] * 20
     few = [0.6] * 8 + [0.2] * 4 + [0.7] * 8 + [0.1] * 20
-    table = pl.DataFrame({"truth": ["yes"] * 12 + ["no"] * 28, "a": score, "b": few,
-                          "c": ["yes"] * 10 + ["no"] * 30})  # fmt: skip
+    table = pl.DataFrame(
+        {"truth": ["yes"] * 12 + ["no"] * 28, "a": score, "b": few, "c": ["yes"] * 10 + ["no"] * 30}
+    )
     found, _ = hidden_counts(table, place := tmp_path / "x.counts.parquet")
     runs = {name: sorted(found.filter(model=name).select("truth", "n").rows()) for name in "abc"}
-    assert runs == {"a": [(False, 8), (False, 20), (True, 5), (True, 7)],
-                    "b": [(False, 28), (True, 12)], "c": [(False, 28), (True, 12)]}  # fmt: skip
+    assert runs == {
+        "a": [(False, 8), (False, 20), (True, 5), (True, 7)],
+        "b": [(False, 28), (True, 12)],
+        "c": [(False, 28), (True, 12)],
+    }
     result = clfeval.report(place, measure="mutual_information")
-    cells = {(row["model"], row["truth"], row["predicted"]): row["rows"]
-             for row in result.tables["confusion"]}  # fmt: skip
-    assert cells == {("a", "yes", "yes"): 7, ("a", "yes", "no"): 5, ("a", "no", "yes"): 8,
-                     ("a", "no", "no"): 20}  # fmt: skip
+    cells = {
+        (row["model"], row["truth"], row["predicted"]): row["rows"]
+        for row in result.tables["confusion"]
+    }
+    assert cells == {
+        ("a", "yes", "yes"): 7,
+        ("a", "yes", "no"): 5,
+        ("a", "no", "yes"): 8,
+        ("a", "no", "no"): 20,
+    }
     of = {(row["model"], row["measure"]): row["value"] for row in result.tables["measures"]}
     assert of["a", "sensitivity"].value == pytest.approx(7 / 12)
     assert [of[name, "sensitivity"] for name in "bc"] == [Estimate(0.5, 0, 1)] * 2  # 0 to 12 of 12
@@ -105,14 +117,18 @@ def test_values_lie_within_their_bounds(rows: int, most: float, tmp_path: Path) 
     for k in range(3):
         z = dice.normal(size=rows)
         truth = np.where(dice.random(rows) < 1 / (1 + np.exp(2.9 - 1.4 * z)), "yes", "no")
-        chances = {name: 1 / (1 + np.exp(2.9 - 1.4 * (z + dice.normal(size=rows) * spread)))
-                   for name, spread in (("a", 0.5), ("b", 1))}  # fmt: skip
+        chances = {
+            name: 1 / (1 + np.exp(2.9 - 1.4 * (z + dice.normal(size=rows) * spread)))
+            for name, spread in (("a", 0.5), ("b", 1))
+        }
         parts.append(pl.DataFrame({"truth": truth, **chances, "file": f"{k}"}))
         hidden_counts(parts[-1].drop("file"), tmp_path / f"{k}.counts.parquet")
         paths.append(str(tmp_path / f"{k}.counts.parquet"))
     result = clfeval.report(pl.concat(parts), positive="yes", by="file", measure=every)
-    exact = {(row["slice"], row["model"], row["measure"]): row["value"].value
-             for row in result.tables["measures"]}  # fmt: skip
+    exact = {
+        (row["slice"], row["model"], row["measure"]): row["value"].value
+        for row in result.tables["measures"]
+    }
     known = 0
     found = clfeval.report(paths, by="file", measure=every)
     for row in found.tables["measures"]:
@@ -182,8 +198,9 @@ def test_rows_of_small_slices_are_not_told(tmp_path: Path) -> None:
     """Of 103 rows 3 are of another site; scores are log odds, without a threshold."""
     dice = np.random.default_rng(4)
     odds = np.append(dice.normal(2, 3, 40), dice.normal(-2, 3, 63))
-    table = pl.DataFrame({"truth": ["yes"] * 40 + ["no"] * 63, "site": ["b"] * 3 + ["a"] * 100,
-                          "odds": odds})  # fmt: skip
+    table = pl.DataFrame(
+        {"truth": ["yes"] * 40 + ["no"] * 63, "site": ["b"] * 3 + ["a"] * 100, "odds": odds}
+    )
     result = clfeval.count(table, positive="yes", by="site", min_cell=LEAST)
     result.save(place := tmp_path / "x.counts.parquet")
     said = result.to_dict()
@@ -206,8 +223,11 @@ def test_a_limit_of_an_interval_is_judged_on_its_safe_side(tmp_path: Path) -> No
         table_of(np.random.default_rng(5), 500).drop("site"), tmp_path / "x.counts.parquet"
     )
     result = clfeval.report(tmp_path / "x.counts.parquet")
-    row = next(row for row in result.tables["measures"]
-               if (row["model"], row["measure"]) == ("many", "roc_auc"))  # fmt: skip
+    row = next(
+        row
+        for row in result.tables["measures"]
+        if (row["model"], row["measure"]) == ("many", "roc_auc")
+    )
     low, off = row["value"].low, row["bound"]
     assert result.check(fail_under={"many:roc_auc.low": low - 1e-6}).passed
     assert not result.check(fail_under={"many:roc_auc.low": low + 2 * off + 1e-6}).passed
@@ -218,9 +238,13 @@ def test_a_limit_of_an_interval_is_judged_on_its_safe_side(tmp_path: Path) -> No
 def test_a_model_is_not_first_whose_rank_is_unknown(tmp_path: Path) -> None:
     dice = np.random.default_rng(9)
     truth = dice.random(200) < 0.3
-    table = pl.DataFrame({"truth": np.where(truth, "yes", "no"),
-                          **{name: np.clip(0.3 * truth + dice.random(200) * 0.7, 0, 1)
-                             for name in ("a", "b")}, "c": dice.random(200)})  # fmt: skip
+    table = pl.DataFrame(
+        {
+            "truth": np.where(truth, "yes", "no"),
+            **{name: np.clip(0.3 * truth + dice.random(200) * 0.7, 0, 1) for name in ("a", "b")},
+            "c": dice.random(200),
+        }
+    )
     hidden_counts(table, place := tmp_path / "x.counts.parquet")
     result = clfeval.report(place)
     rows = {row["model"]: row for row in result.tables["measures"] if row["measure"] == "roc_auc"}
@@ -238,10 +262,17 @@ def test_a_change_is_as_uncertain_as_the_bounds_of_both_values(tmp_path: Path) -
         clfeval.report(path).save(tmp_path / f"{k}.json")
         results.append(clfeval.report(path))
     found = results[1].check(baseline=tmp_path / "0.json")
-    bounds = sum(row["bound"] for one in results for row in one.tables["measures"]
-                 if (row["model"], row["measure"]) == ("many", "roc_auc"))  # fmt: skip
-    row = next(row for row in found.tables["comparisons"]
-               if (row["model"], row["measure"]) == ("many", "roc_auc"))  # fmt: skip
+    bounds = sum(
+        row["bound"]
+        for one in results
+        for row in one.tables["measures"]
+        if (row["model"], row["measure"]) == ("many", "roc_auc")
+    )
+    row = next(
+        row
+        for row in found.tables["comparisons"]
+        if (row["model"], row["measure"]) == ("many", "roc_auc")
+    )
     change = row["difference"]
     assert change.high - change.value > bounds
     assert change.value - change.low > bounds

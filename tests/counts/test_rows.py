@@ -35,9 +35,15 @@ def counted(frame: pl.DataFrame, **roles: object) -> PredictionCounts:
 
 
 @pytest.mark.parametrize(
-    "roles", [{}, {"by": ("site",)}, {"cluster": "patient"}, {"weight": "n"},
-              {"by": ("site",), "cluster": "patient", "weight": "n"}],
-)  # fmt: skip
+    "roles",
+    [
+        {},
+        {"by": ("site",)},
+        {"cluster": "patient"},
+        {"weight": "n"},
+        {"by": ("site",), "cluster": "patient", "weight": "n"},
+    ],
+)
 def test_counts_are_those_of_one_model_at_a_time(roles: dict[str, object]) -> None:
     found = counted(table(), **roles)
     every = read_scored_rows(found)

@@ -147,8 +147,10 @@ def test_reading_leaves_out_rows_that_lack_a_value(engine: str) -> None:
     assert rows["all"] == sorted(rows["positive"] + rows["negative"])
     everything, masks = found["all"]
     assert {name: everything.n[mask].tolist() for name, mask in masks.items()} == {
-        "site=x": [1], "site=y": [6], "site=(missing)": [3],
-    }  # fmt: skip
+        "site=x": [1],
+        "site=y": [6],
+        "site=(missing)": [3],
+    }
 
 
 def test_several_files_are_one_table(tmp_path: Path) -> None:

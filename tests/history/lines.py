@@ -29,15 +29,33 @@ def measured(
 
 
 def line(
-    label: str, model: str = "rf", truth: str | None = "ids:aa", *, settings: str = SETTINGS,
-    gates: dict[str, bool] | None = None, version: str = "1", run: str | None = None,
-    rows: float | None = 100, **measures: HistoryMeasure,
-) -> HistoryLine:  # fmt: skip
+    label: str,
+    model: str = "rf",
+    truth: str | None = "ids:aa",
+    *,
+    settings: str = SETTINGS,
+    gates: dict[str, bool] | None = None,
+    version: str = "1",
+    run: str | None = None,
+    rows: float | None = 100,
+    **measures: HistoryMeasure,
+) -> HistoryLine:
     """Return a line of a report."""
     return HistoryLine(
-        "report", label, model, settings, version, run, ("00",), truth, rows, 40, 0.95, measures,
+        "report",
+        label,
+        model,
+        settings,
+        version,
+        run,
+        ("00",),
+        truth,
+        rows,
+        40,
+        0.95,
+        measures,
         gates or {},
-    )  # fmt: skip
+    )
 
 
 def past(entries: Iterable[HistoryEntry], name: str = "h.jsonl") -> HistoryLines:

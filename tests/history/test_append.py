@@ -50,9 +50,14 @@ def test_a_missed_gate_adds_its_line_with_the_miss() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["report t.csv", "phidelta t.csv", "tune-jpt t.csv --prevalence 0.1",
-     "tune-jpt --counts 9,1,2,8", "mlcps m.csv"],
-)  # fmt: skip
+    [
+        "report t.csv",
+        "phidelta t.csv",
+        "tune-jpt t.csv --prevalence 0.1",
+        "tune-jpt --counts 9,1,2,8",
+        "mlcps m.csv",
+    ],
+)
 def test_every_command_with_models_can_add(command: str) -> None:
     Path("m.csv").write_text("model,a,b,c\nx,.1,.2,.3\ny,.3,.4,.5\n", encoding="utf-8")
     assert clfeval(*command.split(), "-q", *ADDING).code == 0

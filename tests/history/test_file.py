@@ -71,8 +71,14 @@ def test_what_was_accepted_stays_as_it_was_then() -> None:
 
 
 def test_the_last_acceptance_counts() -> None:
-    found = past([line("W1", auc=A), line("W2", auc=B), AcceptedLabel("report", "W2"),
-                  AcceptedLabel("report", "W1")])  # fmt: skip
+    found = past(
+        [
+            line("W1", auc=A),
+            line("W2", auc=B),
+            AcceptedLabel("report", "W2"),
+            AcceptedLabel("report", "W1"),
+        ]
+    )
     assert [one.label for one in found.accepted.values()] == ["W1"]
 
 
@@ -90,8 +96,16 @@ def value(found: dict[str, HistoryLine], model: str) -> float | None:
 
 
 def test_each_model_is_held_to_its_accepted_line_else_to_its_last() -> None:
-    past([line("W1", auc=A), line("W1", "svm", auc=A), AcceptedLabel("report", "W1"),
-          line("W2", auc=B), line("W2", "svm", auc=B), line("W2", "new", auc=B)])  # fmt: skip
+    past(
+        [
+            line("W1", auc=A),
+            line("W1", "svm", auc=A),
+            AcceptedLabel("report", "W1"),
+            line("W2", auc=B),
+            line("W2", "svm", auc=B),
+            line("W2", "new", auc=B),
+        ]
+    )
     found = held("h.jsonl", "report", ["new", "other"])
     assert [value(found, one) for one in ("rf", "svm", "new")] == [0.8, 0.8, 0.7]
     assert "other" not in found
@@ -100,8 +114,13 @@ def test_each_model_is_held_to_its_accepted_line_else_to_its_last() -> None:
 
 
 def test_where_none_was_accepted_a_line_that_missed_a_gate_is_none_to_be_held_to() -> None:
-    past([line("W1", auc=A, gates={"auc": True}), line("W2", auc=B, gates={"auc": False}),
-          line("W1", "svm", auc=A, gates={"auc": False})])  # fmt: skip
+    past(
+        [
+            line("W1", auc=A, gates={"auc": True}),
+            line("W2", auc=B, gates={"auc": False}),
+            line("W1", "svm", auc=A, gates={"auc": False}),
+        ]
+    )
     found = held("h.jsonl", "report")
     assert {name: one.label for name, one in found.items()} == {"rf": "W1"}
 
@@ -113,14 +132,17 @@ SAME = {  # accepted, rows and value of today -> label it is compared with, labe
     "rows of their own": (None, "ids:x", A, "W3", []),
     "the accepted week": ("W3", "ids:c", A, "W3", ["W3"]),
     "rows nobody can tell": (None, None, A, "W3", []),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", SAME)
 def test_a_run_is_not_compared_with_itself_where_there_is_another(case: str) -> None:
     accepted, truth, auc, label, same = SAME[case]
-    weeks = [line("W1", truth="ids:a", auc=A), line("W2", truth="ids:b", auc=B),
-             line("W3", truth="ids:c", auc=A)]  # fmt: skip
+    weeks = [
+        line("W1", truth="ids:a", auc=A),
+        line("W2", truth="ids:b", auc=B),
+        line("W3", truth="ids:c", auc=A),
+    ]
     past([*weeks, *([AcceptedLabel("report", accepted)] if accepted else [])])
     now = {"rf": replace(line("now", truth=truth, auc=auc), data=("other",))}
     found, known = baseline_lines("h.jsonl", "report", now)

@@ -15,18 +15,36 @@ from tests.texts import check_text
 
 LINE = line("W1", "ümlaut | x", gates={"roc_auc": True}, roc_auc=measured(0.8, 0.02))
 RESULT = Result(
-    "report", "cmd:report|pos:1|data:11|stats:22|clfeval:0.1.0", (InputFile("t.csv", "ab", 9),),
-    {"level": 0.9}, {"rows": 9, "positives": 4},
+    "report",
+    "cmd:report|pos:1|data:11|stats:22|clfeval:0.1.0",
+    (InputFile("t.csv", "ab", 9),),
+    {"level": 0.9},
+    {"rows": 9, "positives": 4},
     {
         "models": [
-            {"slice": None, "model": "a", "tp": 3, "roc_auc": Estimate(0.7, 0.6, 0.8),
-             "npv": Estimate(None, reason="no_negative_prediction")},
-            {"slice": "s=1", "model": "a", "tp": 1, "roc_auc": Estimate(0.1),
-             "npv": Estimate(None)},
+            {
+                "slice": None,
+                "model": "a",
+                "tp": 3,
+                "roc_auc": Estimate(0.7, 0.6, 0.8),
+                "npv": Estimate(None, reason="no_negative_prediction"),
+            },
+            {
+                "slice": "s=1",
+                "model": "a",
+                "tp": 1,
+                "roc_auc": Estimate(0.1),
+                "npv": Estimate(None),
+            },
         ],
         "measures": [
-            {"slice": None, "model": "a", "measure": "roc_auc", "value": Estimate(0.7, 0.6, 0.8),
-             "se": 0.05},
+            {
+                "slice": None,
+                "model": "a",
+                "measure": "roc_auc",
+                "value": Estimate(0.7, 0.6, 0.8),
+                "se": 0.05,
+            }
         ],
     },
     gates=(
@@ -37,7 +55,7 @@ RESULT = Result(
         Gate("fail-under", "net_benefit@t:t=0.1.low", "a", 0.0, 0.1, True),
     ),
     truth="ids:cc",
-)  # fmt: skip
+)
 
 
 def test_a_line_is_read_back_as_it_was() -> None:
@@ -84,9 +102,15 @@ def test_an_older_line_may_lack_what_came_later() -> None:
 
 
 WRONG = {
-    "schema": "clfeval.history/2", "label": 3, "rows": "9", "positives": True, "data": "x",
-    "measures": [], "gates": {"a": 1}, "truth": [],
-}  # fmt: skip
+    "schema": "clfeval.history/2",
+    "label": 3,
+    "rows": "9",
+    "positives": True,
+    "data": "x",
+    "measures": [],
+    "gates": {"a": 1},
+    "truth": [],
+}
 
 
 SCHEMA = '{"schema": "clfeval.history/1"'

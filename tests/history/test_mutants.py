@@ -13,16 +13,40 @@ from clfeval.compare.history.trend import trend_result
 from clfeval.errors import UsageError
 from tests.history.lines import line, measured
 
-PIECES = [b"", b"null", b"{", b"}", b'"', b",", b"\n", b"\x00", b"\xff", b"1e999", b"-1", b"NaN",
-          b"[]", b"true", b"\\ud800", b'"\\u0000"', b"clfeval.history/2", b"0.5"]  # fmt: skip
+PIECES = [
+    b"",
+    b"null",
+    b"{",
+    b"}",
+    b'"',
+    b",",
+    b"\n",
+    b"\x00",
+    b"\xff",
+    b"1e999",
+    b"-1",
+    b"NaN",
+    b"[]",
+    b"true",
+    b"\\ud800",
+    b'"\\u0000"',
+    b"clfeval.history/2",
+    b"0.5",
+]
 NUMBERED = re.compile(r"^h\.jsonl:\d+: \S")
 
 
 @pytest.mark.parametrize("count", [300, pytest.param(5000, marks=pytest.mark.slow)])
 def test_a_damaged_history_is_read_or_refused(count: int) -> None:
     cells = {"roc_auc": measured(0.8, 0.02), "brier": measured(0.1, 0.02)}
-    append_entries("h.jsonl", [line("W1", **cells), AcceptedLabel("report", "W1"),
-                       line("W2", truth="ids:b", gates={"brier": False}, **cells)])  # fmt: skip
+    append_entries(
+        "h.jsonl",
+        [
+            line("W1", **cells),
+            AcceptedLabel("report", "W1"),
+            line("W2", truth="ids:b", gates={"brier": False}, **cells),
+        ],
+    )
     whole, rng = Path("h.jsonl").read_bytes(), random.Random(5)
     refused = 0
     for _ in range(count):

@@ -70,9 +70,9 @@ def test_tables_are_had_as_csv() -> None:
         {"label": "2026-W05", "model": "svm", "changed": "rows"},
         {"label": "2026-W09", "model": "rf", "changed": "model"},
     ]
-    rows = list(csv.DictReader(io.StringIO(
-        clfeval("history", WEEKS, "-f", "csv", "--show", "history").out
-    )))  # fmt: skip
+    rows = list(
+        csv.DictReader(io.StringIO(clfeval("history", WEEKS, "-f", "csv", "--show", "history").out))
+    )
     assert len(rows) == 12 * 2 * 20
     auc = [row for row in rows if (row["model"], row["measure"]) == ("rf", "roc_auc")]
     assert [row["label"] for row in auc if row["marks"]] == ["2026-W05", "2026-W09"]

@@ -30,8 +30,11 @@ def trend(*entries: HistoryEntry) -> Result:
 def row(result: Result, model: str = "rf", measure: str = "roc_auc") -> Row:
     """Return the change of a measure of a model."""
     steps = {(one["model"], one["measure"]): one for one in result.tables["steps"]}
-    (found,) = (one for one in result.tables["comparisons"]
-                if (one["model"], one["measure"]) == (model, measure))  # fmt: skip
+    (found,) = (
+        one
+        for one in result.tables["comparisons"]
+        if (one["model"], one["measure"]) == (model, measure)
+    )
     return {**found, **steps.get((model, measure), {"since": None, "cause": None})}
 
 
@@ -100,18 +103,26 @@ def test_measures_of_the_first_screen_are_adjusted_together_and_no_gate_takes_on
 
 @pytest.mark.parametrize(
     ("measure", "value", "verdict"),
-    [("roc_auc", 0.9, "better"), ("roc_auc", 0.7, "worse"), ("brier", 0.9, "worse"),
-     ("brier", 0.7, "better"), ("calibration_slope", 0.9, "better"), ("roc_auc", 0.8, "undecided"),
-     ("calibration_slope", 0.7, "worse"), ("roc_auc", 0.801, "undecided")],
-)  # fmt: skip
+    [
+        ("roc_auc", 0.9, "better"),
+        ("roc_auc", 0.7, "worse"),
+        ("brier", 0.9, "worse"),
+        ("brier", 0.7, "better"),
+        ("calibration_slope", 0.9, "better"),
+        ("roc_auc", 0.8, "undecided"),
+        ("calibration_slope", 0.7, "worse"),
+        ("roc_auc", 0.801, "undecided"),
+    ],
+)
 def test_which_way_is_better_is_the_measures_own(measure: str, value: float, verdict: str) -> None:
     new = line("W2", **{measure: measured(value, 0.01)})
     assert row(trend(line("W1", **{measure: AUC}), new), measure=measure)["verdict"] == verdict
 
 
 def test_the_accepted_line_is_what_others_are_held_to() -> None:
-    steps = [line(f"W{i}", truth=f"ids:{i}", roc_auc=measured(0.8 - 0.02 * i, 0.01)) for i in
-             range(4)]  # fmt: skip
+    steps = [
+        line(f"W{i}", truth=f"ids:{i}", roc_auc=measured(0.8 - 0.02 * i, 0.01)) for i in range(4)
+    ]
     slow = trend(*steps)
     assert (row(slow)["reference"], row(slow)["verdict"]) == ("W2", "undecided")
     held = trend(*steps, AcceptedLabel("report", "W0"))
@@ -127,9 +138,11 @@ def test_of_an_accepted_last_line_there_is_nothing_to_say() -> None:
 
 def test_new_gone_and_other_settings_are_said() -> None:
     found = trend(
-        line("W1", roc_auc=AUC), line("W1", "old", roc_auc=AUC),
-        line("W2", settings="other", roc_auc=AUC), line("W2", "new", roc_auc=AUC),
-    )  # fmt: skip
+        line("W1", roc_auc=AUC),
+        line("W1", "old", roc_auc=AUC),
+        line("W2", settings="other", roc_auc=AUC),
+        line("W2", "new", roc_auc=AUC),
+    )
     assert row(found)["verdict"] is None
     assert as_estimate(row(found)["difference"]) == Estimate(None, reason="other_settings")
     check_text(texts(found.answer))
@@ -156,8 +169,11 @@ def test_standard_errors_are_taken_from_intervals_where_none_is_kept() -> None:
         line(f"W{i}", m=measured(value, se))
         for i, (value, se) in enumerate([(0.8, 0.01), (0.9, 0.4), (0.8, 0.01), (0.7, 0.01)])
     ]
-    bare = [line(one.label, m=HistoryMeasure(m.value, m.low, m.high))
-            for one in kept for m in [one.measures["m"]]]  # fmt: skip
+    bare = [
+        line(one.label, m=HistoryMeasure(m.value, m.low, m.high))
+        for one in kept
+        for m in [one.measures["m"]]
+    ]
     assert change_point(bare, "m") == change_point(kept, "m") == 3
 
 
@@ -213,10 +229,12 @@ def test_equal_models_differ_in_no_more_weeks_than_the_level(years: int) -> None
         common = rng.normal(size=(50, 1)) * math.sqrt(0.5)
         drawn = 0.7 + 0.02 * (common + math.sqrt(0.5) * rng.normal(size=(50, len(names))))
         lines = [
-            replace(line(f"W{week}", truth=f"ids:{week}"), measures={
-                name: measured(x, 0.02) for name, x in zip(names, values, strict=True)})
+            replace(
+                line(f"W{week}", truth=f"ids:{week}"),
+                measures={name: measured(x, 0.02) for name, x in zip(names, values, strict=True)},
+            )
             for week, values in enumerate(drawn.tolist())
-        ]  # fmt: skip
+        ]
         for week in range(1, 50):
             series = {"rf": [lines[0], lines[week]]}
             found, steps = measure_changes(series, {"rf": lines[0]}, f"W{week}", "report")

@@ -12,9 +12,14 @@ import clfeval
 from clfeval.api.result import Result
 
 TABLE = pl.DataFrame(
-    {"id": [f"r{i}" for i in range(8)], "truth": [1, 0, 1, 0, 1, 0, 0, 1],
-     "site": list("aabbaabb"), "a": [1, 0, 0, 0, 1, 1, 0, 1], "b": [1, 0, 1, 0, 0, 0, 0, 1]}
-)  # fmt: skip
+    {
+        "id": [f"r{i}" for i in range(8)],
+        "truth": [1, 0, 1, 0, 1, 0, 0, 1],
+        "site": list("aabbaabb"),
+        "a": [1, 0, 0, 0, 1, 1, 0, 1],
+        "b": [1, 0, 1, 0, 0, 0, 0, 1],
+    }
+)
 
 
 def digest(table: Any, command: Callable[..., Result] = clfeval.report, **given: Any) -> str:
@@ -72,8 +77,9 @@ def test_without_ids_the_order_counts() -> None:
 
 
 def test_a_long_table_has_that_of_the_wide_one() -> None:
-    long = TABLE.drop("site").unpivot(["a", "b"], index=["id", "truth"], variable_name="model",
-                                      value_name="prediction")  # fmt: skip
+    long = TABLE.drop("site").unpivot(
+        ["a", "b"], index=["id", "truth"], variable_name="model", value_name="prediction"
+    )
     assert digest(long.sample(fraction=1, shuffle=True, seed=1)) == WHOLE
 
 

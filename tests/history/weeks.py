@@ -26,9 +26,12 @@ def table(rows: int, *, broken: bool) -> pl.DataFrame:
     rf = 0.9 * truth + poor if broken else 1.6 * truth + good
     scores = {"rf": rf, "svm": 1.5 * truth + other}
     return pl.DataFrame(
-        {"id": np.arange(800) + 1000 * rows, "truth": truth.astype(int),
-         **{name: np.round(1 / (1 + np.exp(1.6 - 1.3 * z)), 4) for name, z in scores.items()}}
-    )  # fmt: skip
+        {
+            "id": np.arange(800) + 1000 * rows,
+            "truth": truth.astype(int),
+            **{name: np.round(1 / (1 + np.exp(1.6 - 1.3 * z)), 4) for name, z in scores.items()},
+        }
+    )
 
 
 def write(path: Path) -> None:

@@ -56,9 +56,17 @@ def test_groups_of_ten_scores_by_hand() -> None:
     """Ten scores of four rows each: the sum of (O - 4 p)² / (4 p (1 - p))."""
     p, positives = np.arange(0.05, 1, 0.1), [0, 0, 1, 2, 2, 1, 3, 3, 4, 4]
     terms = [
-        0.04 / 0.19, 0.36 / 0.51, 0, 0.36 / 0.91, 0.04 / 0.99, 1.44 / 0.99, 0.16 / 0.91, 0,
-        0.36 / 0.51, 0.04 / 0.19,
-    ]  # fmt: skip
+        0.04 / 0.19,
+        0.36 / 0.51,
+        0,
+        0.36 / 0.91,
+        0.04 / 0.99,
+        1.44 / 0.99,
+        0.16 / 0.91,
+        0,
+        0.36 / 0.51,
+        0.04 / 0.19,
+    ]
     found = calibration_tests(
         p, logit(p), np.array(positives), np.full(10, 4), random_stream(0, "m")
     )

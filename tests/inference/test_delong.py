@@ -202,10 +202,16 @@ def test_huge_weights_at_the_border() -> None:
 @pytest.mark.parametrize(
     ("pos", "neg"),
     [
-        ([0, 0], [1, 2]), ([1, 2], [0, 0]), ([], []), ([1, 2], [1, 2, 3]), ([1, -1], [1, 1]),
-        ([1, 0.5], [1, 1]), ([1, math.nan], [1, 1]), ([[1]], [[1]]),
+        ([0, 0], [1, 2]),
+        ([1, 2], [0, 0]),
+        ([], []),
+        ([1, 2], [1, 2, 3]),
+        ([1, -1], [1, 1]),
+        ([1, 0.5], [1, 1]),
+        ([1, math.nan], [1, 1]),
+        ([[1]], [[1]]),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(pos: list[float], neg: list[float]) -> None:
     with pytest.raises(ValueError, match=r"\w") as caught:
         delong_auc(pos, neg, level=0.95)

@@ -17,12 +17,24 @@ from tests.thoroughness import examples
 
 # Thirteen trials of the BCG vaccine: with and without tuberculosis, vaccinated and not (Colditz and
 # others 1994, Journal of the American Medical Association 271:698).
-BCG = np.array([
-    (4, 119, 11, 128), (6, 300, 29, 274), (3, 228, 11, 209), (62, 13536, 248, 12619),
-    (33, 5036, 47, 5761), (180, 1361, 372, 1079), (8, 2537, 10, 619), (505, 87886, 499, 87892),
-    (29, 7470, 45, 7232), (17, 1699, 65, 1600), (186, 50448, 141, 27197), (5, 2493, 3, 2338),
-    (27, 16886, 29, 17825),
-], float)  # fmt: skip
+BCG = np.array(
+    [
+        (4, 119, 11, 128),
+        (6, 300, 29, 274),
+        (3, 228, 11, 209),
+        (62, 13536, 248, 12619),
+        (33, 5036, 47, 5761),
+        (180, 1361, 372, 1079),
+        (8, 2537, 10, 619),
+        (505, 87886, 499, 87892),
+        (29, 7470, 45, 7232),
+        (17, 1699, 65, 1600),
+        (186, 50448, 141, 27197),
+        (5, 2493, 3, 2338),
+        (27, 16886, 29, 17825),
+    ],
+    float,
+)
 
 
 def test_the_published_analysis_of_a_vaccine() -> None:
@@ -64,14 +76,26 @@ def by_hand(values: Any, errors: Any, level: float) -> dict[str, float]:
     w0 = errors**-2
     q = (w0 * (values - np.average(values, weights=w0)) ** 2).sum()
     half, new = t.ppf((1 + level) / 2, [k - 1, k - 2]) * np.sqrt([s2, s2 + tau2])
-    return {"loss": loss(tau2), "mean": mean, "low": mean - half, "high": mean + half,
-            "new_low": mean - new, "new_high": mean + new, "q": q, "p": chi2.sf(q, k - 1),
-            "of": loss}  # fmt: skip
+    return {
+        "loss": loss(tau2),
+        "mean": mean,
+        "low": mean - half,
+        "high": mean + half,
+        "new_low": mean - new,
+        "new_high": mean + new,
+        "q": q,
+        "p": chi2.sf(q, k - 1),
+        "of": loss,
+    }
 
 
 @examples(100)
-@given(st.integers(3, 20), st.integers(0, 10**6), st.sampled_from([0.0, 0.1, 1.0]),
-       st.sampled_from([0.8, 0.95]))  # fmt: skip
+@given(
+    st.integers(3, 20),
+    st.integers(0, 10**6),
+    st.sampled_from([0.0, 0.1, 1.0]),
+    st.sampled_from([0.8, 0.95]),
+)
 def test_the_formulas_written_out(k: int, seed: int, spread: float, level: float) -> None:
     dice = np.random.default_rng(seed)
     errors = dice.uniform(0.05, 0.5, k)
@@ -101,8 +125,11 @@ def test_report_has_it_for_each_column_of_slices() -> None:
     result = clfeval.report(truth, {"m": scores}, by={"site": site})
     rows = {row["measure"]: row for row in result.tables["heterogeneity"]}
     assert {*rows} == {"roc_auc", "oe_ratio"}
-    of = [row for row in result.tables["measures"]
-          if row["slice"] is not None and row["measure"] == "roc_auc"]  # fmt: skip
+    of = [
+        row
+        for row in result.tables["measures"]
+        if row["slice"] is not None and row["measure"] == "roc_auc"
+    ]
     areas = np.array([row["value"].value for row in of])
     errors = np.array([row["se"] for row in of]) / (areas * (1 - areas))
     other = by_hand(np.log(areas / (1 - areas)), errors, 0.95)

@@ -72,8 +72,12 @@ def test_perfect_and_tied_scores_outside_have_the_bounds_of_the_border() -> None
     for x in (np.where(part, 0.5, y * 1.0), np.where(part, y * 1.0, 0.5)):
         found, direct = of_pairs(x, y, part)
         assert (found.value, found.low, found.high, found.variance, found.method) == (
-            direct.value, direct.low, direct.high, 0.0, direct.method,
-        )  # fmt: skip
+            direct.value,
+            direct.low,
+            direct.high,
+            0.0,
+            direct.method,
+        )
 
 
 def power_sums(x: np.ndarray, times: np.ndarray) -> PowerSums:

@@ -73,9 +73,11 @@ def searched(measure: Function, table: tuple[int, ...]) -> tuple[float, float]:
         start = grid[:, best[0], best[1]]
         around = start + np.array([[0, 0], [0.01, 0], [0, 0.01]])
         found = minimize(
-            lambda x, s=sign: np.nan_to_num(-s * at(x), nan=9.0), start, method="Nelder-Mead",
+            lambda x, s=sign: np.nan_to_num(-s * at(x), nan=9.0),
+            start,
+            method="Nelder-Mead",
             options={"xatol": 1e-9, "fatol": 1e-15, "initial_simplex": around},
-        )  # fmt: skip
+        )
         ends.append(sign * max(-found.fun, np.nanmax(sign * values)))
     return ends[0], ends[1]
 

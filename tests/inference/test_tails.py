@@ -86,9 +86,20 @@ def test_chi_square_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("k", "n"),
-    [(0, 1), (3, 10), (499, 1000), (15, 1001), (16, 1001), (400, 1001), (499, 1001), (813, 1813),
-     (4000, 9001), (4499, 9001), (3900, 9000)],
-)  # fmt: skip
+    [
+        (0, 1),
+        (3, 10),
+        (499, 1000),
+        (15, 1001),
+        (16, 1001),
+        (400, 1001),
+        (499, 1001),
+        (813, 1813),
+        (4000, 9001),
+        (4499, 9001),
+        (3900, 9000),
+    ],
+)
 def test_coins_are_counted(k: int, n: int) -> None:
     whole = sum(accumulate(range(k), lambda c, i: c * (n - i) // (i + 1), initial=1))
     assert binomial_tail(k, n) == pytest.approx(float(Fraction(whole, 2**n)), rel=NEAR, abs=0)

@@ -50,8 +50,9 @@ def test_all_directions_of_a_turn_are_covered(turn: float) -> None:
     assert (most > c).mean() == pytest.approx(exact, abs=0.005)
 
 
-@pytest.mark.parametrize("wrong", [{"level": 1.0}, {"level": 0.95, "comparisons": 0},
-                                   {"level": 0.95, "turn": -1.0}])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong", [{"level": 1.0}, {"level": 0.95, "comparisons": 0}, {"level": 0.95, "turn": -1.0}]
+)
 def test_what_is_no_such_thing_is_refused(wrong: dict[str, float]) -> None:
     level = wrong.pop("level")
     with pytest.raises(ValueError, match=r"level|comparisons"):

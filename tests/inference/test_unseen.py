@@ -42,8 +42,10 @@ def test_rates_are_of_jeffreys_distribution_and_the_class_ratio_too() -> None:
     right = weights[:, :, 0] / classes
     assert right[:, 0].mean() == pytest.approx((9 + 0.5) / (9 + 1), abs=4 * 0.066 / 20_000**0.5)
     for column, a, b in (
-        (right[:, 0], 9.5, 0.5), (right[:, 1], 48.5, 3.5), (classes[:, 0] / 60, 9.5, 51.5),
-    ):  # fmt: skip
+        (right[:, 0], 9.5, 0.5),
+        (right[:, 1], 48.5, 3.5),
+        (classes[:, 0] / 60, 9.5, 51.5),
+    ):
         assert stats.kstest(column, stats.beta(a, b).cdf).pvalue > 1e-3
     three = np.corrcoef([right[:, 0], right[:, 1], classes[:, 0]])
     assert np.abs(three[~np.eye(3, dtype=bool)]).max() < 0.03  # independent of each other
@@ -81,5 +83,8 @@ def test_one_class_alone_has_all_the_rows() -> None:
 @pytest.mark.parametrize("shapes", [[], [[1.0]], [1.0, 0.0], [1.0, np.inf], [np.nan]])
 def test_shapes_that_are_none(shapes: list[float]) -> None:
     with pytest.raises(ValueError, match="shapes"):
-        next(dirichlet_counts(shapes, np.ones(len(shapes)), resamples=1,
-                              rng=np.random.default_rng(0)))  # fmt: skip
+        next(
+            dirichlet_counts(
+                shapes, np.ones(len(shapes)), resamples=1, rng=np.random.default_rng(0)
+            )
+        )

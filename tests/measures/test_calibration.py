@@ -95,10 +95,12 @@ def test_parts_of_the_brier_score_by_hand() -> None:
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("ece", {"bins": 0}), ("net_benefit@t", {"t": 1.5}), ("precision@k", {"k": 0}),
+        ("ece", {"bins": 0}),
+        ("net_benefit@t", {"t": 1.5}),
+        ("precision@k", {"k": 0}),
         ("net_benefit@t", {"t": 0.5, "p": [0.2, 1.8]}),
     ],
-)  # fmt: skip
+)
 def test_settings_out_of_range_are_refused(name: str, settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"\d") as caught:
         value(name, **settings)
@@ -112,35 +114,81 @@ def test_a_score_at_the_threshold_counts_and_too_few_rows_have_no_top() -> None:
 
 
 UNDEFINED = [  # p, positives, negatives, settings, the measures and why
-    ([0.1, 0.9], [0, 0], [3, 4], {"t": 0.5, "k": 0.5}, {
-        "roc_auc": "single_class", "gini": "single_class", "ks": "single_class",
-        "partial_auc": "single_class", "auprg": "single_class",
-        "average_precision": "no_positive_truth", "pr_auc": "no_positive_truth",
-        "brier_skill": "single_class", "log_loss_skill": "single_class",
-        "calibration_slope": "single_class", "calibration_intercept": "single_class",
-        "calibration_in_the_large": "single_class", "recall@k": "no_positive_truth",
-        "gain@k": "no_positive_truth", "lift@k": "no_positive_truth",
-        "net_benefit_standardised": "no_positive_truth",
-    }),
-    ([0.1, 0.9], [3, 4], [0, 0], {"t": 0.5, "k": 0.5}, {
-        "roc_auc": "single_class", "gini": "single_class", "ks": "single_class",
-        "partial_auc": "single_class", "auprg": "single_class",
-        "brier_skill": "single_class", "log_loss_skill": "single_class",
-        "calibration_slope": "single_class", "calibration_intercept": "single_class",
-        "calibration_in_the_large": "single_class",
-    }),
-    ([0.1, 0.5, 0.9], [0, 1, 2], [3, 1, 0], {"t": 0.5, "k": 0.5},
-     {"calibration_slope": "separation", "calibration_intercept": "separation"}),
-    ([0.1, 0.9], [3, 0], [0, 3], {"t": 0.5, "k": 0.5},
-     {"calibration_slope": "separation", "calibration_intercept": "separation"}),
-    ([0.5], [3], [3], {"t": 1, "k": 7}, {
-        "calibration_slope": "separation", "calibration_intercept": "separation",
-        "spiegelhalter_z": "no_uncertainty", "net_benefit@t": "certain_threshold",
-        "net_benefit_standardised": "certain_threshold",
-        "interventions_avoided": "certain_threshold", "precision@k": "too_few_rows",
-        "recall@k": "too_few_rows", "gain@k": "too_few_rows", "lift@k": "too_few_rows",
-    }),
-]  # fmt: skip
+    (
+        [0.1, 0.9],
+        [0, 0],
+        [3, 4],
+        {"t": 0.5, "k": 0.5},
+        {
+            "roc_auc": "single_class",
+            "gini": "single_class",
+            "ks": "single_class",
+            "partial_auc": "single_class",
+            "auprg": "single_class",
+            "average_precision": "no_positive_truth",
+            "pr_auc": "no_positive_truth",
+            "brier_skill": "single_class",
+            "log_loss_skill": "single_class",
+            "calibration_slope": "single_class",
+            "calibration_intercept": "single_class",
+            "calibration_in_the_large": "single_class",
+            "recall@k": "no_positive_truth",
+            "gain@k": "no_positive_truth",
+            "lift@k": "no_positive_truth",
+            "net_benefit_standardised": "no_positive_truth",
+        },
+    ),
+    (
+        [0.1, 0.9],
+        [3, 4],
+        [0, 0],
+        {"t": 0.5, "k": 0.5},
+        {
+            "roc_auc": "single_class",
+            "gini": "single_class",
+            "ks": "single_class",
+            "partial_auc": "single_class",
+            "auprg": "single_class",
+            "brier_skill": "single_class",
+            "log_loss_skill": "single_class",
+            "calibration_slope": "single_class",
+            "calibration_intercept": "single_class",
+            "calibration_in_the_large": "single_class",
+        },
+    ),
+    (
+        [0.1, 0.5, 0.9],
+        [0, 1, 2],
+        [3, 1, 0],
+        {"t": 0.5, "k": 0.5},
+        {"calibration_slope": "separation", "calibration_intercept": "separation"},
+    ),
+    (
+        [0.1, 0.9],
+        [3, 0],
+        [0, 3],
+        {"t": 0.5, "k": 0.5},
+        {"calibration_slope": "separation", "calibration_intercept": "separation"},
+    ),
+    (
+        [0.5],
+        [3],
+        [3],
+        {"t": 1, "k": 7},
+        {
+            "calibration_slope": "separation",
+            "calibration_intercept": "separation",
+            "spiegelhalter_z": "no_uncertainty",
+            "net_benefit@t": "certain_threshold",
+            "net_benefit_standardised": "certain_threshold",
+            "interventions_avoided": "certain_threshold",
+            "precision@k": "too_few_rows",
+            "recall@k": "too_few_rows",
+            "gain@k": "too_few_rows",
+            "lift@k": "too_few_rows",
+        },
+    ),
+]
 
 
 @pytest.mark.parametrize(("p", "pos", "neg", "settings", "expected"), UNDEFINED)

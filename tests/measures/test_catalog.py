@@ -24,12 +24,28 @@ from clfeval.methods.mlcps.answer import MEASURED
 from tests.methods.phidelta.byhand import EVERY
 
 REASONS = {  # METHODS section 0, and what MARS adds
-    "no_positive_truth", "no_negative_truth", "no_positive_prediction", "no_negative_prediction",
-    "zero_margin", "single_class", "expected_agreement_one", "nothing_found", "zero_weight",
-    "too_few_rows", "too_few_metrics", "negative_metric", "infinite", "no_other_model",
-    "missing_component", "separation", "nothing_expected", "no_uncertainty", "certain_threshold",
-    "class_absent", "nothing_positive",
-}  # fmt: skip
+    "no_positive_truth",
+    "no_negative_truth",
+    "no_positive_prediction",
+    "no_negative_prediction",
+    "zero_margin",
+    "single_class",
+    "expected_agreement_one",
+    "nothing_found",
+    "zero_weight",
+    "too_few_rows",
+    "too_few_metrics",
+    "negative_metric",
+    "infinite",
+    "no_other_model",
+    "missing_component",
+    "separation",
+    "nothing_expected",
+    "no_uncertainty",
+    "certain_threshold",
+    "class_absent",
+    "nothing_positive",
+}
 
 
 @pytest.mark.parametrize("measure", CATALOG.values(), ids=lambda measure: measure.id)
@@ -61,35 +77,71 @@ def test_a_record_of_classes_is_sound(measure: Measure) -> None:
 def test_best_values_point_the_right_way() -> None:
     smallest = {name for name, measure in CATALOG.items() if measure.best == "min"}
     assert smallest == {
-        "error_rate", "error_u", "occlusion", "lr_neg", "expected_cost", "fpr", "fnr", "fdr", "for",
-        "aurc", "log_loss", "brier", "brier_sum", "ece", "mce", "ece_debiased", "rps",
-        "ordinal_mae", "ordinal_mse", "ordinal_rmse", "brier_per_class",
-        "brier_reliability", "brier_uncertainty", "brier_refinement", "hosmer_lemeshow",
-    }  # fmt: skip
+        "error_rate",
+        "error_u",
+        "occlusion",
+        "lr_neg",
+        "expected_cost",
+        "fpr",
+        "fnr",
+        "fdr",
+        "for",
+        "aurc",
+        "log_loss",
+        "brier",
+        "brier_sum",
+        "ece",
+        "mce",
+        "ece_debiased",
+        "rps",
+        "ordinal_mae",
+        "ordinal_mse",
+        "ordinal_rmse",
+        "brier_per_class",
+        "brier_reliability",
+        "brier_uncertainty",
+        "brier_refinement",
+        "hosmer_lemeshow",
+    }
     aims = {name: m.aim for name, m in CATALOG.items() if m.aim is not None}
     assert aims == {
-        "phi": 0, "phi_b": 0, "calibration_intercept": 0, "calibration_in_the_large": 0,
-        "spiegelhalter_z": 0, "overconfidence": 0, "calibration_slope": 1, "oe_ratio": 1,
-    }  # fmt: skip
+        "phi": 0,
+        "phi_b": 0,
+        "calibration_intercept": 0,
+        "calibration_in_the_large": 0,
+        "spiegelhalter_z": 0,
+        "overconfidence": 0,
+        "calibration_slope": 1,
+        "oe_ratio": 1,
+    }
     of_rows = {name for name, measure in CATALOG.items() if measure.best == "none"}
-    assert of_rows == {
-        "prevalence", "detection_prevalence", "no_information_rate", "mean_score",
-    }  # fmt: skip
+    assert of_rows == {"prevalence", "detection_prevalence", "no_information_rate", "mean_score"}
     assert (CATALOG["phi"].arrow, CATALOG["delta"].arrow) == ("→0", "↑")
 
 
 @pytest.mark.parametrize(
     ("alias", "name"),
     [
-        ("acc", "accuracy"), ("ppv", "ppv"), ("spec", "specificity"),
-        ("youden", "delta"), ("J_index", "j_index"), ("informedness", "delta"),
-        ("balanced_accuracy", "balanced_accuracy"), ("mcc_normalised", "mcc_u"),
-        ("gain_capture", "gini"), ("c_statistic", "roc_auc"), ("delta", "delta"),
-        ("cohen_kappa", "kappa"), ("ap", "average_precision"), ("cross_entropy", "log_loss"),
-        ("precision@k", "precision@k"), ("citl", "calibration_in_the_large"),
-        ("net_benefit", "net_benefit"), ("net_benefit@t", "net_benefit@t"),
+        ("acc", "accuracy"),
+        ("ppv", "ppv"),
+        ("spec", "specificity"),
+        ("youden", "delta"),
+        ("J_index", "j_index"),
+        ("informedness", "delta"),
+        ("balanced_accuracy", "balanced_accuracy"),
+        ("mcc_normalised", "mcc_u"),
+        ("gain_capture", "gini"),
+        ("c_statistic", "roc_auc"),
+        ("delta", "delta"),
+        ("cohen_kappa", "kappa"),
+        ("ap", "average_precision"),
+        ("cross_entropy", "log_loss"),
+        ("precision@k", "precision@k"),
+        ("citl", "calibration_in_the_large"),
+        ("net_benefit", "net_benefit"),
+        ("net_benefit@t", "net_benefit@t"),
     ],
-)  # fmt: skip
+)
 def test_names_of_the_field_find_their_measure(alias: str, name: str) -> None:
     found = find_measure(alias)
     assert found is CATALOG[name]
@@ -104,8 +156,18 @@ def test_what_the_class_ratio_leaves_alone() -> None:
         if name in measure_functions("confusion", beta=1.0) and not CATALOG[name].invariant
     }
     assert tuned == {
-        "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
-    }  # fmt: skip
+        "tar",
+        "tor",
+        "ppv",
+        "npv",
+        "ppv_odds",
+        "npv_odds",
+        "epa",
+        "f_beta",
+        "f_odds",
+        "mcc",
+        "ic",
+    }
     assert CATALOG["roc_auc"].invariant
     assert set(measure_functions("confusion", beta=1.0, stakes=OutcomeCosts(1, 1))) <= set(CATALOG)
 
@@ -113,9 +175,13 @@ def test_what_the_class_ratio_leaves_alone() -> None:
 def test_twins_are_one_function_under_another_id() -> None:
     twins = {measure.id: measure.twin for measure in CATALOG.values() if measure.twin}
     assert twins == {
-        "recall": "sensitivity", "ppv": "precision", "tar": "accuracy", "j_index": "delta",
-        "balanced_accuracy": "accuracy_u", "gain@k": "recall@k",
-    }  # fmt: skip
+        "recall": "sensitivity",
+        "ppv": "precision",
+        "tar": "accuracy",
+        "j_index": "delta",
+        "balanced_accuracy": "accuracy_u",
+        "gain@k": "recall@k",
+    }
     for name, other in twins.items():
         one, two = CATALOG[name], CATALOG[other]
         assert (one.of, one.low, one.high, one.best) == (two.of, two.low, two.high, two.best)
@@ -134,14 +200,24 @@ def test_what_is_typed_shown_or_stored_finds_it(measure: Measure) -> None:
 @pytest.mark.parametrize(
     ("name", "tuned", "ranked"),
     [
-        ("LR+", "lr_pos", "lr_pos"), ("LR-", "lr_neg", "lr_neg"), ("J", "j_index", "j_index"),
-        ("δ", "delta", "delta"), ("φ", "phi", None), ("f1", "f_beta", "f1"), ("F", "f_beta", "f1"),
-        ("PPV odds", "ppv_odds", "ppv_odds"), ("tpr", "sensitivity", "sensitivity"),
-        ("acc", "tar", "accuracy"), ("bal_accuracy", None, "balanced_accuracy"),
-        ("youden", "j_index", "j_index"), ("auc", None, "roc_auc"), ("ROC AUC", None, "roc_auc"),
-        ("unbiased accuracy", None, "accuracy_u"), ("nonsense", None, None),
+        ("LR+", "lr_pos", "lr_pos"),
+        ("LR-", "lr_neg", "lr_neg"),
+        ("J", "j_index", "j_index"),
+        ("δ", "delta", "delta"),
+        ("φ", "phi", None),
+        ("f1", "f_beta", "f1"),
+        ("F", "f_beta", "f1"),
+        ("PPV odds", "ppv_odds", "ppv_odds"),
+        ("tpr", "sensitivity", "sensitivity"),
+        ("acc", "tar", "accuracy"),
+        ("bal_accuracy", None, "balanced_accuracy"),
+        ("youden", "j_index", "j_index"),
+        ("auc", None, "roc_auc"),
+        ("ROC AUC", None, "roc_auc"),
+        ("unbiased accuracy", None, "accuracy_u"),
+        ("nonsense", None, None),
     ],
-)  # fmt: skip
+)
 def test_every_name_is_looked_up_in_one_place(
     name: str, tuned: str | None, ranked: str | None
 ) -> None:
@@ -150,8 +226,11 @@ def test_every_name_is_looked_up_in_one_place(
 
 def test_records_that_nothing_computes_yet() -> None:
     assert [measure.id for measure in CATALOG.values() if measure.of is None] == [
-        "roc_auc_ovr", "brier_per_class", "rps", "top_k_accuracy",
-    ]  # fmt: skip
+        "roc_auc_ovr",
+        "brier_per_class",
+        "rps",
+        "top_k_accuracy",
+    ]
     with pytest.raises(KeyError, match="rps"):
         _ = CATALOG["rps"].function
 

@@ -88,8 +88,10 @@ def test_the_error_of_kappa_is_that_of_fleiss_cohen_and_everitt() -> None:
     tables = [EVENT, DICE[:5, :5], *(rng.integers(0, 40, (c, c)) for c in range(2, 13))]
     for n in tables:
         for name, weights in (
-            ("kappa", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic"),
-        ):  # fmt: skip
+            ("kappa", None),
+            ("kappa_linear", "linear"),
+            ("kappa_quadratic", "quadratic"),
+        ):
             peer = cohens_kappa(n, wt=weights)
             assert kappa_error(name, n) == pytest.approx(peer.std_kappa, rel=1e-11)
 
@@ -97,8 +99,11 @@ def test_the_error_of_kappa_is_that_of_fleiss_cohen_and_everitt() -> None:
 def test_what_is_not_smooth_or_undefined_has_none() -> None:
     perfect, alike = np.diag([7, 1, 3]), np.diag([5, 0, 0])
     for name, n in (
-        ("ordinal_rmse", perfect), ("mcc", alike), ("kappa", alike), ("balanced_accuracy", alike),
-    ):  # fmt: skip
+        ("ordinal_rmse", perfect),
+        ("mcc", alike),
+        ("kappa", alike),
+        ("balanced_accuracy", alike),
+    ):
         form = CATALOG[name].classes
         assert form is not None
         assert form.influence is not None

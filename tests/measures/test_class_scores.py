@@ -57,8 +57,10 @@ def drawn(c: int, seed: int, *, m: int = 60, tied: bool = True) -> Rows:
 
 def every() -> Iterator[Any]:
     for c in range(2, 13):
-        yield from (pytest.param(drawn(c, 0), id=f"{c} tied"), pytest.param(
-            drawn(c, 1, tied=False), id=f"{c}"))  # fmt: skip
+        yield from (
+            pytest.param(drawn(c, 0), id=f"{c} tied"),
+            pytest.param(drawn(c, 1, tied=False), id=f"{c}"),
+        )
 
 
 EVERY = list(every())

@@ -63,9 +63,11 @@ def random_tables() -> Iterator[Counts]:
 
 EVERY_TABLE = pytest.mark.parametrize(
     "n",
-    [pytest.param(n, id=f"{len(n)}", marks=[pytest.mark.slow] * (len(n) not in (2, 5, 12)))
-     for n in random_tables()],
-)  # fmt: skip
+    [
+        pytest.param(n, id=f"{len(n)}", marks=[pytest.mark.slow] * (len(n) not in (2, 5, 12)))
+        for n in random_tables()
+    ],
+)
 
 
 def rows_of(n: Counts) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -138,9 +140,10 @@ def test_scikit_learn_class_by_class_and_averaged(n: Counts, by: Average | None)
             truth, said, labels=labels, average=by, beta=beta, sample_weight=w, zero_division=np.nan
         )
         found = [
-            of_class("precision", n, by), of_class("recall", n, by),
+            of_class("precision", n, by),
+            of_class("recall", n, by),
             of_class("f_beta", n, by, beta=beta),
-        ]  # fmt: skip
+        ]
         for mine, theirs in zip(found, peers, strict=False):
             np.testing.assert_allclose(mine, theirs, atol=1e-12, rtol=0)
     if by == "micro":
@@ -158,10 +161,14 @@ def test_scikit_learn_one_class_against_the_rest(n: Counts) -> None:
         np.testing.assert_array_equal(cell, expected)
     with np.errstate(invalid="ignore", divide="ignore"):
         expected = {
-            "specificity": tn / (tn + fp), "npv": tn / (tn + fn), "fpr": fp / (tn + fp),
-            "fnr": fn / (tp + fn), "fdr": fp / (tp + fp), "for": fn / (tn + fn),
+            "specificity": tn / (tn + fp),
+            "npv": tn / (tn + fn),
+            "fpr": fp / (tn + fp),
+            "fnr": fn / (tp + fn),
+            "fdr": fp / (tp + fp),
+            "for": fn / (tn + fn),
             "jaccard": tp / (tp + fp + fn),
-        }  # fmt: skip
+        }
     rows = n.sum(axis=1)
     for name, each in expected.items():
         found, some = of_class(name, n), ~np.isnan(each)
@@ -209,9 +216,17 @@ def test_two_classes_are_many_of_two(seed: int) -> None:
 def test_undefined() -> None:
     nothing, alike = np.zeros((3, 3), np.int64), np.diag([5, 0, 0])
     whole = [
-        "accuracy", "error_rate", "balanced_accuracy", "mcc", "kappa", "kappa_linear",
-        "ordinal_mae", "ordinal_rmse", "accuracy_within_1", "no_information_rate",
-    ]  # fmt: skip
+        "accuracy",
+        "error_rate",
+        "balanced_accuracy",
+        "mcc",
+        "kappa",
+        "kappa_linear",
+        "ordinal_mae",
+        "ordinal_rmse",
+        "accuracy_within_1",
+        "no_information_rate",
+    ]
     assert all(np.isnan(measured(name, nothing)) for name in whole)
     undefined = {name for name in whole if np.isnan(measured(name, alike))}
     assert undefined == {"balanced_accuracy", "mcc", "kappa", "kappa_linear"}

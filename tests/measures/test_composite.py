@@ -119,9 +119,11 @@ def nats(cells: tuple[Decimal, ...]) -> Decimal:
     tp, fp, fn, tn = cells
     m, total = sum(cells), Decimal(0)
     for q, row, column in (
-        (tp, tp + fn, tp + fp), (fp, fp + tn, tp + fp), (fn, tp + fn, fn + tn),
+        (tp, tp + fn, tp + fp),
+        (fp, fp + tn, tp + fp),
+        (fn, tp + fn, fn + tn),
         (tn, fp + tn, fn + tn),
-    ):  # fmt: skip
+    ):
         if q:
             total += q / m * (q * m / (row * column)).ln()
     return total

@@ -52,9 +52,11 @@ def test_influence_is_the_derivative_in_the_counts(
     assert abs(counts @ f) <= 1e-11 * counts.sum() * scale
     # where no row is, a step of the counts to either side would leave some below 0
     np.testing.assert_allclose(
-        f[counts > 0], derivatives(measure, p, positives, negatives)[counts > 0],
-        rtol=0, atol=2e-6 * scale,
-    )  # fmt: skip
+        f[counts > 0],
+        derivatives(measure, p, positives, negatives)[counts > 0],
+        rtol=0,
+        atol=2e-6 * scale,
+    )
 
 
 def test_the_area_has_the_components_of_delong() -> None:
@@ -65,8 +67,10 @@ def test_the_area_has_the_components_of_delong() -> None:
     rows, others = pos.sum(), neg.sum()
     m = rows + others
     # DeLong divides each class's squares by (P - 1) P and (N - 1) N, the influence by P² and N²
-    parts = [(n * f[half] ** 2).sum() / m**2 for n, half in
-             ((pos, slice(len(p))), (neg, slice(len(p), None)))]  # fmt: skip
+    parts = [
+        (n * f[half] ** 2).sum() / m**2
+        for n, half in ((pos, slice(len(p))), (neg, slice(len(p), None)))
+    ]
     expected = parts[0] * rows / (rows - 1) + parts[1] * others / (others - 1)
     assert delong_auc(pos, neg, level=0.95).variance == pytest.approx(expected, rel=1e-12)
 

@@ -34,21 +34,34 @@ def cells(t: Confusion) -> np.ndarray:
     ("table", "ratio", "measure", "printed", "digits"),
     [
         # sens 67/100, spec 95/100 and 69/100, 85/100; the prose's 250 and 131 for RF do not follow
-        (ANTI_CCP, 1, "ppv_odds", 67 / 5, 1), (RF, 1, "ppv_odds", 69 / 15, 1),
-        (ANTI_CCP, 1, "npv_odds", 2.87879, 5), (RF, 1, "npv_odds", 2.74194, 5),
-        (ANTI_CCP, 1, "epa", 8.13939, 5), (RF, 1, "epa", 3.67097, 5),
-        (ANTI_CCP, 100, "epa", 670.0144, 4), (RF, 100, "epa", 230.0137, 4),
-        (ANTI_CCP, 1 / 100, "epa", 144.0064, 4), (RF, 1 / 100, "epa", 137.1198, 4),
-        (ANTI_CCP, 1, "tor", 4.26316, 5), (RF, 1, "tor", 3.34783, 5),
-        (ANTI_CCP, 100, "tor", 2.0560, 4), (RF, 100, "tor", 2.2424, 4),
-        (ANTI_CCP, 1 / 100, "tor", 17.9493, 4), (RF, 1 / 100, "tor", 5.5970, 4),
-        (ANTI_CCP, 1, "mcc", 0.64583, 5), (RF, 1, "mcc", 0.54705, 5),
-        (ANTI_CCP, 1, "ic", 0.34202, 5), (RF, 1, "ic", 0.22995, 5),
-        (ANTI_CCP, 7, "j_index", 0.62, 2), (RF, 7, "j_index", 0.54, 2),
-        (ANTI_CCP, 7, "dor", 38.57576, 5), (RF, 7, "dor", 12.6129, 4),
-        (ANTI_CCP, 7, "dp", 2.01380, 5), (RF, 7, "dp", 1.39746, 5),
+        (ANTI_CCP, 1, "ppv_odds", 67 / 5, 1),
+        (RF, 1, "ppv_odds", 69 / 15, 1),
+        (ANTI_CCP, 1, "npv_odds", 2.87879, 5),
+        (RF, 1, "npv_odds", 2.74194, 5),
+        (ANTI_CCP, 1, "epa", 8.13939, 5),
+        (RF, 1, "epa", 3.67097, 5),
+        (ANTI_CCP, 100, "epa", 670.0144, 4),
+        (RF, 100, "epa", 230.0137, 4),
+        (ANTI_CCP, 1 / 100, "epa", 144.0064, 4),
+        (RF, 1 / 100, "epa", 137.1198, 4),
+        (ANTI_CCP, 1, "tor", 4.26316, 5),
+        (RF, 1, "tor", 3.34783, 5),
+        (ANTI_CCP, 100, "tor", 2.0560, 4),
+        (RF, 100, "tor", 2.2424, 4),
+        (ANTI_CCP, 1 / 100, "tor", 17.9493, 4),
+        (RF, 1 / 100, "tor", 5.5970, 4),
+        (ANTI_CCP, 1, "mcc", 0.64583, 5),
+        (RF, 1, "mcc", 0.54705, 5),
+        (ANTI_CCP, 1, "ic", 0.34202, 5),
+        (RF, 1, "ic", 0.22995, 5),
+        (ANTI_CCP, 7, "j_index", 0.62, 2),
+        (RF, 7, "j_index", 0.54, 2),
+        (ANTI_CCP, 7, "dor", 38.57576, 5),
+        (RF, 7, "dor", 12.6129, 4),
+        (ANTI_CCP, 7, "dp", 2.01380, 5),
+        (RF, 7, "dp", 1.39746, 5),
     ],
-)  # fmt: skip
+)
 def test_anti_ccp_and_rf(
     table: Confusion, ratio: float, measure: str, printed: float, digits: int
 ) -> None:
@@ -58,12 +71,19 @@ def test_anti_ccp_and_rf(
 @pytest.mark.parametrize(
     ("measure", "value"),
     [
-        ("tar", 4793 / 6107), ("mcc", 0.5689680), ("sensitivity", 0.7769848),
-        ("specificity", 0.7944606), ("ppv", 0.8224740), ("npv", 2180 / 2930),
-        ("lr_pos", 3.7802241), ("lr_neg", 0.2807127), ("dor", 13.4665248), ("f_beta", 0.7990826),
+        ("tar", 4793 / 6107),
+        ("mcc", 0.5689680),
+        ("sensitivity", 0.7769848),
+        ("specificity", 0.7944606),
+        ("ppv", 0.8224740),
+        ("npv", 2180 / 2930),
+        ("lr_pos", 3.7802241),
+        ("lr_neg", 0.2807127),
+        ("dor", 13.4665248),
+        ("f_beta", 0.7990826),
         ("j_index", 0.5714455),
     ],
-)  # fmt: skip
+)
 def test_the_chapter_s_table(measure: str, value: float) -> None:
     """AML4TD Table 15.1; its printed precision of 74.4 % is the NPV, .7440273."""
     assert float(PLAIN[measure](CHAPTER)) == pytest.approx(value, abs=6e-8)

@@ -19,15 +19,28 @@ from tests.texts import check_text
 @pytest.mark.parametrize(
     ("name", "measure"),
     [
-        ("accuracy", "accuracy"), ("Accuracy", "accuracy"), (" ACC ", "accuracy"),
-        ("ROC AUC", "roc_auc"), ("roc-auc", "roc_auc"), ("AUC", "roc_auc"),
-        ("F1-score", "f1"), ("f1_macro", "f1"), ("F1 weighted", "f1"), ("test_f1", "f1"),
-        ("mean_test_f1", "f1"), ("matthews_corrcoef", "mcc"), ("brier_score", "brier"),
-        ("brier_score_loss", "brier"), ("balanced_accuracy", "balanced_accuracy"),
-        ("roc_auc_ovr_weighted", "roc_auc_ovr"), ("roc_auc_ovo", "roc_auc"),
-        ("d2_log_loss_score", "log_loss_skill"), ("Cohen Kappa", "kappa"), ("FPR", "fpr"),
+        ("accuracy", "accuracy"),
+        ("Accuracy", "accuracy"),
+        (" ACC ", "accuracy"),
+        ("ROC AUC", "roc_auc"),
+        ("roc-auc", "roc_auc"),
+        ("AUC", "roc_auc"),
+        ("F1-score", "f1"),
+        ("f1_macro", "f1"),
+        ("F1 weighted", "f1"),
+        ("test_f1", "f1"),
+        ("mean_test_f1", "f1"),
+        ("matthews_corrcoef", "mcc"),
+        ("brier_score", "brier"),
+        ("brier_score_loss", "brier"),
+        ("balanced_accuracy", "balanced_accuracy"),
+        ("roc_auc_ovr_weighted", "roc_auc_ovr"),
+        ("roc_auc_ovo", "roc_auc"),
+        ("d2_log_loss_score", "log_loss_skill"),
+        ("Cohen Kappa", "kappa"),
+        ("FPR", "fpr"),
     ],
-)  # fmt: skip
+)
 def test_a_column_finds_its_measure(name: str, measure: str) -> None:
     assert measure_of_column(name) is CATALOG[measure]
 
@@ -63,9 +76,14 @@ def test_folding() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("Recall", "tpr"), ("gain_capture", "roc_auc"), ("f1", "jaccard"),
-     ("recall_weighted", "accuracy"), ("youden", "balanced_accuracy")],
-)  # fmt: skip
+    [
+        ("Recall", "tpr"),
+        ("gain_capture", "roc_auc"),
+        ("f1", "jaccard"),
+        ("recall_weighted", "accuracy"),
+        ("youden", "balanced_accuracy"),
+    ],
+)
 def test_one_thing_in_two_forms(first: str, second: str) -> None:
     check_text(str(equivalence_formula(first, second)))
     assert equivalence_formula(first, second) is not None
@@ -85,5 +103,9 @@ def test_every_name_of_a_line_is_known_or_an_average() -> None:
     assert len(names) == len(set(names))
     averages = {name for name in names if name not in CATALOG}
     assert averages == {
-        "recall_weighted", "recall_micro", "precision_micro", "f1_micro", "recall_macro",
-    }  # fmt: skip
+        "recall_weighted",
+        "recall_micro",
+        "precision_micro",
+        "f1_micro",
+        "recall_macro",
+    }

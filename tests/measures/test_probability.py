@@ -73,8 +73,19 @@ def test_the_logarithm_of_the_complement_has_all_its_digits() -> None:
     assert log_complement(p) == pytest.approx(np.log1p(-p), rel=4e-16, abs=0)
 
 
-@pytest.mark.parametrize("name", ["brier", "brier_skill", "log_loss", "mean_score", "oe_ratio",
-    "calibration_slope", "calibration_intercept", "calibration_in_the_large"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "brier",
+        "brier_skill",
+        "log_loss",
+        "mean_score",
+        "oe_ratio",
+        "calibration_slope",
+        "calibration_intercept",
+        "calibration_in_the_large",
+    ],
+)
 @pytest.mark.parametrize("rows", [40, 70_000])
 def test_the_powers_of_an_influence_are_those_of_its_values(name: str, rows: int) -> None:
     rng = np.random.default_rng(rows)

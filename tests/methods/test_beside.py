@@ -16,8 +16,19 @@ from tests.process.program import piped
 from tests.texts import check_text
 from tests.thoroughness import thinned
 
-ASKED = ("mcc", "f_beta:beta=2", "ppv_at:prevalence=.01", "acc", "roc_auc", "ks", "partial_auc",
-         "brier", "net_benefit", "net_benefit@t:t=.2", "expected_cost:fp=1,fn=10")  # fmt: skip
+ASKED = (
+    "mcc",
+    "f_beta:beta=2",
+    "ppv_at:prevalence=.01",
+    "acc",
+    "roc_auc",
+    "ks",
+    "partial_auc",
+    "brier",
+    "net_benefit",
+    "net_benefit@t:t=.2",
+    "expected_cost:fp=1,fn=10",
+)
 COMMANDS = {"mars": clfeval.mars, "phidelta": clfeval.phidelta}
 
 
@@ -26,10 +37,16 @@ def table(rows: int = 60) -> pl.DataFrame:
     truth = dice.random(rows) < 0.4
     a, b = (np.round(np.clip(0.3 * truth + 0.7 * dice.random(rows), 0, 1), 2) for _ in "ab")
     return pl.DataFrame(
-        {"truth": truth.astype(int), "a": a, "b": b, "c": (dice.random(rows) < b).astype(int),
-         "site": [f"s{i % 2}" for i in range(rows)], "who": [f"p{i // 4}" for i in range(rows)],
-         "n": [1 + i % 3 for i in range(rows)]}
-    )  # fmt: skip
+        {
+            "truth": truth.astype(int),
+            "a": a,
+            "b": b,
+            "c": (dice.random(rows) < b).astype(int),
+            "site": [f"s{i % 2}" for i in range(rows)],
+            "who": [f"p{i // 4}" for i in range(rows)],
+            "n": [1 + i % 3 for i in range(rows)],
+        }
+    )
 
 
 def measured(command: Any, given: Any, asked: Any, **options: Any) -> list[Mapping[str, Any]]:
@@ -42,15 +59,16 @@ ALL = {"model": ["a", "b", "c"]}
 
 
 OPTIONS: list[dict[str, Any]] = [
-    {**LEFT, **ALL}, {**LEFT, **ALL, "interval": "none"},
+    {**LEFT, **ALL},
+    {**LEFT, **ALL, "interval": "none"},
     {"ignore": ["who"], **ALL, "by": "site", "weight": "n", "threshold": 0.4},
     {"ignore": ["site", "n"], "model": ["a", "b"], "cluster": "who", "level": 0.9},
     {**LEFT, "model": ["c"]},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("options", thinned(OPTIONS, OPTIONS[2:4]))  # fmt: skip
+@pytest.mark.parametrize("options", thinned(OPTIONS, OPTIONS[2:4]))
 def test_a_measure_is_that_of_the_report(name: str, options: dict[str, Any]) -> None:
     found = measured(COMMANDS[name], table(), ASKED, **options)
     ids = dict.fromkeys(row["measure"] for row in found)
@@ -72,15 +90,17 @@ def test_a_counts_table_has_the_measures_of_its_labels() -> None:
     # (9 20 - 2 3) / sqrt(11 12 22 23)
     assert mcc["value"].value == pytest.approx(174 / (11 * 12 * 22 * 23) ** 0.5)
     assert ks["value"].reason == "needs_scores"
-    assert [mcc] == [row for row in clfeval.report(counts).tables["measures"]
-                     if row["measure"] == "mcc"]  # fmt: skip
+    assert [mcc] == [
+        row for row in clfeval.report(counts).tables["measures"] if row["measure"] == "mcc"
+    ]
 
 
 @pytest.mark.parametrize("target", ["positive", "negative"])
 def test_a_group_is_measured_as_the_one_model_it_is(target: str) -> None:
     """It finds what any member finds: of the negative class it is positive where all are."""
-    frame = table().select("truth", c=pl.col("c"), d=(pl.col("a") > 0.6).cast(int),
-                           e=(pl.col("b") > 0.6).cast(int))  # fmt: skip
+    frame = table().select(
+        "truth", c=pl.col("c"), d=(pl.col("a") > 0.6).cast(int), e=(pl.col("b") > 0.6).cast(int)
+    )
     found = measured(clfeval.mars, frame, "mcc", group={"g": ("c", "d")}, target=target)
     united = (pl.max_horizontal if target == "positive" else pl.min_horizontal)("c", "d")
     one = frame.select("truth", g=united, e=pl.col("e"))

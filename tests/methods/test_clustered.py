@@ -131,8 +131,10 @@ def test_one_patient_has_no_intervals_and_no_claims() -> None:
 def test_clusters_unlike_in_size_tell_as_much_as_fewer() -> None:
     frame = table(30, 2)
     much = pl.concat([frame, *[frame.filter(pl.col("patient") == frame["patient"][0])] * 9])
-    codes = [{one.code: one.message for one in phidelta(rows, cluster="patient").warnings}
-             for rows in (frame, much)]  # fmt: skip
+    codes = [
+        {one.code: one.message for one in phidelta(rows, cluster="patient").warnings}
+        for rows in (frame, much)
+    ]
     assert "few-clusters" not in codes[0]
     # 29 of 2 rows, one of 20: 78² / (29 2² + 20²) = 11.8
     assert {30, 12} <= {*numbers_in(codes[1]["few-clusters"])}

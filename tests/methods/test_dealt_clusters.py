@@ -111,10 +111,12 @@ def honest_of(result: Result, table: str) -> list[Estimate]:
 def test_a_class_of_one_patient_has_no_honest_value() -> None:
     frame = pl.DataFrame(
         {
-            "patient": ["x", "x", "x", "y", "y", "z"], "truth": [1, 1, 1, 0, 0, 0],
-            "a": [0.9, 0.8, 0.2, 0.1, 0.6, 0.3], "b": [0.7, 0.1, 0.6, 0.3, 0.2, 0.9],
+            "patient": ["x", "x", "x", "y", "y", "z"],
+            "truth": [1, 1, 1, 0, 0, 0],
+            "a": [0.9, 0.8, 0.2, 0.1, 0.6, 0.3],
+            "b": [0.7, 0.1, 0.6, 0.3, 0.2, 0.9],
         }
-    )  # fmt: skip
+    )
     found = honest_of(mars(frame, cluster="patient", best=2), "best")
     assert found == [Estimate(None, reason="too_few_clusters")] * 2
     found = honest_of(tune_jpt(frame, cluster="patient", measure="j_index"), "thresholds")

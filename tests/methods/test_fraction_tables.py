@@ -45,9 +45,12 @@ def rates(cells: Cells) -> dict[str, Number]:
     tp, fp, fn, tn = cells
     p, n = tp + fn, fp + tn
     return {
-        "accuracy": ratio(tp + tn, p + n), "precision": ratio(tp, tp + fp),
-        "npv": ratio(tn, tn + fn), "sensitivity": ratio(tp, p), "specificity": ratio(tn, n),
-    }  # fmt: skip
+        "accuracy": ratio(tp + tn, p + n),
+        "precision": ratio(tp, tp + fp),
+        "npv": ratio(tn, tn + fn),
+        "sensitivity": ratio(tp, p),
+        "specificity": ratio(tn, n),
+    }
 
 
 def at(cells: Cells, odds: Fraction) -> Cells:
@@ -85,9 +88,14 @@ def test_mars(tables: list[tuple[int, list[Weighed]]]) -> None:
         scored = {few: found_by(table, few, wanted) for few in subsets(k)}
         limit = float(scored[subsets(k)[seed % k]]["effort"])  # met to the last digit
         result = clfeval.mars(
-            frame_of(table), **OPTIONS, target=target, occlusion=rule, subsets="all", best=k,
+            frame_of(table),
+            **OPTIONS,
+            target=target,
+            occlusion=rule,
+            subsets="all",
+            best=k,
             max_effort=limit,
-        )  # fmt: skip
+        )
         every = tuple(range(k))
         ttp = scored[every]["covered"]
         alone, missed = (
@@ -110,11 +118,14 @@ def test_mars(tables: list[tuple[int, list[Weighed]]]) -> None:
             known = scored[members]
             hidden = None if members == every and ttp else ratio(known[rule], ttp)
             for column, expected in {
-                "covered": known["covered"], "effort": known["effort"],
-                "yield": ratio(known["covered"], known["effort"]), alone: known["alone"],
+                "covered": known["covered"],
+                "effort": known["effort"],
+                "yield": ratio(known["covered"], known["effort"]),
+                alone: known["alone"],
                 missed: known[rule] if members != every else Fraction(0),
-                "shine_through": ratio(known["alone"], ttp), "occlusion": hidden,
-            }.items():  # fmt: skip
+                "shine_through": ratio(known["alone"], ttp),
+                "occlusion": hidden,
+            }.items():
                 assert same(row[column], expected, exactly=exactly), (seed, members, column)
         check_choices(seed, table, result, scored, limit)
 
@@ -164,7 +175,7 @@ def test_phidelta(tables: list[tuple[int, list[Weighed]]]) -> None:
         exactly = decimal(table)
         result = clfeval.phidelta(
             frame_of(table, votes=False), **OPTIONS, kind="score", curve=True, reference="m0"
-        )  # fmt: skip
+        )
         for j, row in enumerate(by_model(result.tables["models"]).values()):
             cells = cells_of(table, lambda one, j=j: one.votes[j])  # type: ignore[misc]
             numbers = rates(cells)
@@ -175,11 +186,13 @@ def test_phidelta(tables: list[tuple[int, list[Weighed]]]) -> None:
             tpr, fpr = numbers["sensitivity"], 1 - numbers["specificity"]  # type: ignore[operator]
             even = rates(at(cells, Fraction(1)))
             for name, number in (
-                ("phi", tpr + fpr - 1), ("delta", tpr - fpr),  # type: ignore[operator]
-                ("accuracy_u", even["accuracy"]), ("precision_u", even["precision"]),
+                ("phi", tpr + fpr - 1),
+                ("delta", tpr - fpr),  # type: ignore[operator]
+                ("accuracy_u", even["accuracy"]),
+                ("precision_u", even["precision"]),
                 ("npv_u", even["npv"]),
                 ("f1", ratio(2 * cells[0], 2 * cells[0] + cells[1] + cells[2])),
-            ):  # fmt: skip
+            ):
                 assert same(row[name], number, exactly=False), (seed, name)
         judged(result, f"m{j}", "npv", numbers["npv"], exactly=exactly)
         judged(result, f"m{j}", "sensitivity", numbers["sensitivity"], exactly=exactly)
@@ -244,11 +257,17 @@ def jpt(cells: Cells) -> dict[str, Number]:
     tp, fp, fn, tn = cells
     p, n = tp + fn, fp + tn
     return {
-        "tar": (tp + tn) / (p + n), "tor": ratio(tp + tn, fp + fn), "ppv": ratio(tp, tp + fp),
-        "npv": ratio(tn, tn + fn), "ppv_odds": ratio(tp, fp), "npv_odds": ratio(tn, fn),
-        "lr_pos": ratio(tp * n, fp * p), "lr_neg": ratio(fn * n, tn * p),
-        "dor": ratio(tp * tn, fp * fn), "j_index": tp / p - fp / n,
-    }  # fmt: skip
+        "tar": (tp + tn) / (p + n),
+        "tor": ratio(tp + tn, fp + fn),
+        "ppv": ratio(tp, tp + fp),
+        "npv": ratio(tn, tn + fn),
+        "ppv_odds": ratio(tp, fp),
+        "npv_odds": ratio(tn, fn),
+        "lr_pos": ratio(tp * n, fp * p),
+        "lr_neg": ratio(fn * n, tn * p),
+        "dor": ratio(tp * tn, fp * fn),
+        "j_index": tp / p - fp / n,
+    }
 
 
 def test_tune_jpt(tables: list[tuple[int, list[Weighed]]]) -> None:

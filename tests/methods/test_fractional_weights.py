@@ -28,8 +28,11 @@ def test_no_order_of_rows_changes_a_byte(places: int | None) -> None:
         w=weights if places is None else weights.round(places), site=dice.integers(0, 3, 4000)
     )
     options: dict[str, Any] = {
-        "weight": "w", "interval": "none", "threshold": 0.5, "model": ["m0", "m1", "m2"],
-    }  # fmt: skip
+        "weight": "w",
+        "interval": "none",
+        "threshold": 0.5,
+        "model": ["m0", "m1", "m2"],
+    }
 
     def documents(rows: pl.DataFrame) -> list[str]:
         found = [
@@ -39,10 +42,15 @@ def test_no_order_of_rows_changes_a_byte(places: int | None) -> None:
             clfeval.tune_jpt(rows, **options, by="site", prevalence=0.01),
             clfeval.phidelta(rows, weight="w", interval="none", features=True, cut="best"),
             clfeval.mlcps(
-                rows, source="predictions", weight="w", interval="none", threshold=0.5,
-                model=["m0", "m1", "m2"], metric=["roc_auc", "average_precision", "f1", "npv"],
+                rows,
+                source="predictions",
+                weight="w",
+                interval="none",
+                threshold=0.5,
+                model=["m0", "m1", "m2"],
+                metric=["roc_auc", "average_precision", "f1", "npv"],
             ),
-        ]  # fmt: skip
+        ]
         return [result.to_json() for result in found]
 
     first = documents(frame)

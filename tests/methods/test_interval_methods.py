@@ -52,9 +52,11 @@ def test_shares_have_these_limits_in_every_command(how: str) -> None:
     low, high = limits(how)
     near = 1 / N if how == "bootstrap" else 1e-9
     for call, name in (
-        (clfeval.mars, "recall"), (clfeval.phidelta, "sensitivity"),
-        (clfeval.tune_jpt, "sensitivity"), (clfeval.report, "sensitivity"),
-    ):  # fmt: skip
+        (clfeval.mars, "recall"),
+        (clfeval.phidelta, "sensitivity"),
+        (clfeval.tune_jpt, "sensitivity"),
+        (clfeval.report, "sensitivity"),
+    ):
         row = call(TABLE, interval=how).frame("models").row(0, named=True)
         exact = near if call in (clfeval.tune_jpt, clfeval.report) else 1e-9
         assert row[name] == K / N

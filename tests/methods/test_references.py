@@ -29,11 +29,13 @@ def rows(result: clfeval.Result, measure: str) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize(
     ("call", "measure", "asked"),
     [
-        (clfeval.mars, "recall", "recall"), (clfeval.mars, "specificity", "specificity"),
-        (clfeval.mars, "precision", "precision"), (clfeval.phidelta, "delta", "delta"),
+        (clfeval.mars, "recall", "recall"),
+        (clfeval.mars, "specificity", "specificity"),
+        (clfeval.mars, "precision", "precision"),
+        (clfeval.phidelta, "delta", "delta"),
         (clfeval.phidelta, "phi", "phi"),
     ],
-)  # fmt: skip
+)
 def test_a_measure_is_compared_as_report_compares_it(call: Any, measure: str, asked: str) -> None:
     """Families of sensitivity and specificity are adjusted for both in report, and not here."""
     mine = rows(call(BC, positive="malignant", reference="svm"), measure)
@@ -103,8 +105,9 @@ def test_differences_of_scores_by_hand() -> None:
     )
     wide = up["difference_adjusted"]
     assert (wide.low, wide.high) == (
-        pytest.approx(0.01 * (2.475 - 19)), pytest.approx(0.01 * (198 - 2.475 - 19)),
-    )  # fmt: skip
+        pytest.approx(0.01 * (2.475 - 19)),
+        pytest.approx(0.01 * (198 - 2.475 - 19)),
+    )
 
 
 def test_models_that_are_equal_are_not_significantly_different() -> None:

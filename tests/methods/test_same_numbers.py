@@ -19,23 +19,34 @@ def predictions(rows: int = 240) -> pl.DataFrame:
     """Return labels of models, one of them twice, with sites, patients, folds and weights."""
     dice = np.random.default_rng(28)
     truth = (dice.random(rows) < 0.4).astype(int)
-    said = {name: np.where(dice.random(rows) < rate, truth, 1 - truth)
-            for name, rate in {"old": 0.85, "new": 0.8, "far": 0.65}.items()}  # fmt: skip
-    return pl.DataFrame({
-        "id": np.arange(rows), "truth": truth, **said, "twin": said["old"],
-        "site": [f"s{i % 3}" for i in range(rows)], "patient": [f"p{i // 4}" for i in range(rows)],
-        "fold": np.arange(rows) % 4, "often": dice.integers(1, 5, rows),
-        "share": dice.gamma(3, 1, rows),
-    })  # fmt: skip
+    said = {
+        name: np.where(dice.random(rows) < rate, truth, 1 - truth)
+        for name, rate in {"old": 0.85, "new": 0.8, "far": 0.65}.items()
+    }
+    return pl.DataFrame(
+        {
+            "id": np.arange(rows),
+            "truth": truth,
+            **said,
+            "twin": said["old"],
+            "site": [f"s{i % 3}" for i in range(rows)],
+            "patient": [f"p{i // 4}" for i in range(rows)],
+            "fold": np.arange(rows) % 4,
+            "often": dice.integers(1, 5, rows),
+            "share": dice.gamma(3, 1, rows),
+        }
+    )
 
 
 def numbers(result: Result) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Return what is known of each difference, slices against the rest of them left out."""
     return {
-        (row["against"], row["slice"], row["measure"], row["model"], row["reference"]):
-        {name: row[name] for name in SHOWN}
-        for row in result.tables["comparisons"] if row["against"] != "slice"
-    }  # fmt: skip
+        (row["against"], row["slice"], row["measure"], row["model"], row["reference"]): {
+            name: row[name] for name in SHOWN
+        }
+        for row in result.tables["comparisons"]
+        if row["against"] != "slice"
+    }
 
 
 @pytest.mark.parametrize(
@@ -62,19 +73,30 @@ def test_phidelta_and_report_compare_alike_to_the_last_digit(
     theirs = {key: row for key, row in numbers(report).items() if key[2] in ("delta", "phi")}
     assert len(mine) == 3 * 2 * (4 if "by" in options else 1)
     assert mine == theirs
-    assert all(mine[key]["p"] == 1 and mine[key]["difference"].low < 0
-               for key in mine if key[3] == "twin")  # fmt: skip
+    assert all(
+        mine[key]["p"] == 1 and mine[key]["difference"].low < 0 for key in mine if key[3] == "twin"
+    )
 
 
 def runs_of_seeds() -> pl.DataFrame:
     dice = np.random.default_rng(3)
     truth = np.arange(60) % 2
-    return pl.concat([
-        pl.DataFrame({"id": np.arange(60), "seed": seed, "truth": truth, **{
-            name: np.where(dice.random(60) < rate, truth, 1 - truth)
-            for name, rate in {"old": 0.85, "new": 0.75}.items()}})
-        for seed in range(5)
-    ])  # fmt: skip
+    return pl.concat(
+        [
+            pl.DataFrame(
+                {
+                    "id": np.arange(60),
+                    "seed": seed,
+                    "truth": truth,
+                    **{
+                        name: np.where(dice.random(60) < rate, truth, 1 - truth)
+                        for name, rate in {"old": 0.85, "new": 0.75}.items()
+                    },
+                }
+            )
+            for seed in range(5)
+        ]
+    )
 
 
 def test_runs_of_the_same_rows_have_the_same_means_and_differences() -> None:
@@ -138,8 +160,9 @@ def test_files_of_class_probabilities_compare_as_one_table(tmp_path: Path) -> No
         parts[name] = {
             f"_{k}": p for k, p in zip("abc", (z / z.sum(1, keepdims=True)).T, strict=True)
         }
-        frame = pl.DataFrame({"id": ids, "truth": truth, **{
-            f"m{k}": p for k, p in parts[name].items()}})  # fmt: skip
+        frame = pl.DataFrame(
+            {"id": ids, "truth": truth, **{f"m{k}": p for k, p in parts[name].items()}}
+        )
         frame.sample(fraction=1, shuffle=True, seed=2).write_csv(tmp_path / f"{name}.csv")
     columns = {f"{name}{k}": p for name, one in parts.items() for k, p in one.items()}
     whole = pl.DataFrame({"id": ids, "truth": truth, **columns})

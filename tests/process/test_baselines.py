@@ -96,12 +96,17 @@ def test_models_that_are_renamed_missing_and_in_another_order() -> None:
     done = clfeval("report", "now.csv", *READ, "-f", "json", "--baseline", "then.csv")
     found = document(done)
     assert done.code == 0
-    verdicts = {model: (row["verdict"], row["difference"]["reason"])
-                for (model, name), row in changes(found).items() if name == "accuracy"}  # fmt: skip
+    verdicts = {
+        model: (row["verdict"], row["difference"]["reason"])
+        for (model, name), row in changes(found).items()
+        if name == "accuracy"
+    }
     assert verdicts == {
-        "c": ("undecided", None), "new": (None, "not_in_baseline"), "a": ("undecided", None),
+        "c": ("undecided", None),
+        "new": (None, "not_in_baseline"),
+        "a": ("undecided", None),
         "gone": (None, "not_in_both"),
-    }  # fmt: skip
+    }
     assert change(found, "a", "accuracy")["difference"]["value"] == pytest.approx(-0.01)
     check_text(one["message"] for one in found["warnings"] if one["code"] != "baseline-rows")
     for model, reason in (("new", "not_in_baseline"), ("gone", "gone")):
@@ -143,10 +148,24 @@ def test_changes_in_pairs_are_those_of_a_report_of_the_joined_tables_to_the_last
     for name, apart in (("then.csv", 0.4), ("now.csv", 0.3)):
         scores = {m: (apart * np.array(truth) + 0.5 * rng.random(100)).round(3) for m in "mn"}
         table(name, scores)
-    more = [word for name in ("calibration_slope", "calibration_in_the_large", "oe_ratio",
-                              "mean_score") for word in ("--measure", name)]  # fmt: skip
-    joined = clfeval("report", "new=now.csv", "old=then.csv", "--join", "id", "--reference",
-                     "old:*", "-q", "-f", "json", *more)  # fmt: skip
+    more = [
+        word
+        for name in ("calibration_slope", "calibration_in_the_large", "oe_ratio", "mean_score")
+        for word in ("--measure", name)
+    ]
+    joined = clfeval(
+        "report",
+        "new=now.csv",
+        "old=then.csv",
+        "--join",
+        "id",
+        "--reference",
+        "old:*",
+        "-q",
+        "-f",
+        "json",
+        *more,
+    )
     found = changes(held())
     known = ("old", "new", "difference", "p", "rows")
     rows = document(joined)["tables"]["comparisons"]
@@ -159,10 +178,15 @@ def test_changes_in_pairs_are_those_of_a_report_of_the_joined_tables_to_the_last
     assert tested == {row["measure"] for row in rows} - {"mean_score"}
 
 
-@pytest.mark.parametrize(("now", "then", "shared"), [
-    (range(20, 120), range(100), 80), (range(21, 121), range(100), 79), (range(80), range(101), 80),
-    (range(60, 160), range(200), 100),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("now", "then", "shared"),
+    [
+        (range(20, 120), range(100), 80),
+        (range(21, 121), range(100), 79),
+        (range(80), range(101), 80),
+        (range(60, 160), range(200), 100),
+    ],
+)
 def test_rows_are_compared_in_pairs_where_four_of_five_of_both_tables_are_shared(
     now: range, then: range, shared: int
 ) -> None:
@@ -197,10 +221,15 @@ def test_an_interval_of_a_change_allows_for_the_rows_of_both() -> None:
     assert widths[0] ** 2 / widths[1] ** 2 == pytest.approx(1 / 2, rel=0.06)
 
 
-@pytest.mark.parametrize(("ids", "words"), [
-    (range(500, 600), READ), (range(100), ("--ignore", "id", "-q")),
-    (range(100), (*READ, "--interval", "none")), (range(100), ()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        (range(500, 600), READ),
+        (range(100), ("--ignore", "id", "-q")),
+        (range(100), (*READ, "--interval", "none")),
+        (range(100), ()),
+    ],
+)
 def test_rows_that_cannot_be_joined_count_as_others_with_a_warning(
     ids: Sequence[int], words: tuple[str, ...]
 ) -> None:
@@ -263,15 +292,29 @@ def test_thresholds_weights_and_slices_of_both_tables() -> None:
     table("then.csv", {"m": scores, "n": scores[::-1], **extra})
     table("now.csv", {"m": (scores * 0.9).round(4), "n": scores[::-1], **extra})
     words = ("--by", "site", "--weight", "w", "--threshold", "m=0.4", "--threshold", "0.6")
-    done = clfeval("report", "now.csv", *READ, *words, "-f", "json", "--baseline", "then.csv",
-                   "--max-drop", "accuracy[site=*]=1", "--max-drop", "kappa=1")  # fmt: skip
+    done = clfeval(
+        "report",
+        "now.csv",
+        *READ,
+        *words,
+        "-f",
+        "json",
+        "--baseline",
+        "then.csv",
+        "--max-drop",
+        "accuracy[site=*]=1",
+        "--max-drop",
+        "kappa=1",
+    )
     found = document(done)
     assert done.code == 0, done.err
     assert change(found, "m", "kappa")["paired"]
     assert change(found, "n", "accuracy")["difference"]["value"] == 0
     assert change(found, "m", "roc_auc")["difference"]["value"] == 0  # the order is as it was
-    right = [(y == (s >= 0.4)) * w for y, s, w in zip([1] * 50 + [0] * 50, scores, [1, 2] * 50,
-                                                      strict=True)]  # fmt: skip
+    right = [
+        (y == (s >= 0.4)) * w
+        for y, s, w in zip([1] * 50 + [0] * 50, scores, [1, 2] * 50, strict=True)
+    ]
     assert change(found, "m", "accuracy")["old"]["value"] == pytest.approx(sum(right) / 150)
 
 
@@ -288,8 +331,9 @@ def test_within_a_slice_the_same_rows_are_compared_too() -> None:
     for command in ("report", "mars"):
         code, by_row = significant(command, "then.csv", **told)
         assert (code, [(one["slice"], one["passed"]) for one in by_row["gates"]]) == (
-            1, [("site=x", False), ("site=y", True)],
-        )  # fmt: skip
+            1,
+            [("site=x", False), ("site=y", True)],
+        )
     code, saved = significant("report", "then.json", **told)
     assert (code, saved["gates"][0]["reason"]) == (0, "not_significant")
     words = (*READ, "--by", "site", "--baseline", "then.csv", "--fail-under")
@@ -325,8 +369,22 @@ def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
     site = {"site": ["x", "y"] * 50}
     table("then.csv", {"m": answers(*range(10)), "n": answers(1), **site})
     table("now.csv", {"n": answers(1, 2), "m": answers(*range(13)), **site})
-    done = clfeval("report", "new=now.csv", "old=then.csv", "--join", "id", "-q", "-f", "json",
-                   "--reference", "old:*", "--by", "site", "--measure", "accuracy")  # fmt: skip
+    done = clfeval(
+        "report",
+        "new=now.csv",
+        "old=then.csv",
+        "--join",
+        "id",
+        "-q",
+        "-f",
+        "json",
+        "--reference",
+        "old:*",
+        "--by",
+        "site",
+        "--measure",
+        "accuracy",
+    )
     found = document(done)
     # of 50 rows each: of m 10 and 12 are newly wrong in x, 11 in y, of n 2 in x
     differences = {
@@ -335,10 +393,11 @@ def test_each_model_of_joined_files_is_compared_with_its_namesake() -> None:
         if (row["measure"], row["against"]) == ("accuracy", "reference") and row["slice"]
     }
     assert differences == {
-        ("site=x", "new:m", "old:m"): pytest.approx(-0.04), ("site=x", "new:n", "old:n"):
-        pytest.approx(-0.02), ("site=y", "new:m", "old:m"): pytest.approx(-0.02),
+        ("site=x", "new:m", "old:m"): pytest.approx(-0.04),
+        ("site=x", "new:n", "old:n"): pytest.approx(-0.02),
+        ("site=y", "new:m", "old:m"): pytest.approx(-0.02),
         ("site=y", "new:n", "old:n"): 0,
-    }  # fmt: skip
+    }
     (text,) = [one["text"] for one in found["answer"] if one["code"] == "within"]
     check_text(text)
     nothing = clfeval("report", "now.csv", *READ, "--by", "site", "--reference", "old:*")
@@ -354,18 +413,29 @@ def test_measures_that_are_listed_are_no_setting() -> None:
     assert clfeval("report", "then.csv", *READ, *more, "--save", "more.json").code == 0
     # the first 50 rows are positive: 10 of them are missed then, 17 now
     for name in ("plain.json", "more.json"):
-        done = clfeval("report", "now.csv", *READ, "--baseline", name, "--max-drop",
-                       "recall=0.139", "-f", "json")  # fmt: skip
+        done = clfeval(
+            "report",
+            "now.csv",
+            *READ,
+            "--baseline",
+            name,
+            "--max-drop",
+            "recall=0.139",
+            "-f",
+            "json",
+        )
         assert done.code == 1, done.err
         found = document(done)
         (gate,) = found["gates"]
         assert (gate["metric"], gate["value"]) == ("sensitivity", pytest.approx(40 / 50 - 33 / 50))
         assert not {"recall"} & {row["measure"] for row in found["tables"]["measures"]}
-    fine = clfeval("report", "now.csv", *READ, *more, "--baseline", "plain.json", "--max-drop",
-                   "recall=0.141")  # fmt: skip
+    fine = clfeval(
+        "report", "now.csv", *READ, *more, "--baseline", "plain.json", "--max-drop", "recall=0.141"
+    )
     assert (fine.code, fine.err) == (0, "")
-    lacks = clfeval("report", "now.csv", *READ, "--baseline", "plain.json", "--max-drop",
-                    "f_beta:beta=2=0.5")  # fmt: skip
+    lacks = clfeval(
+        "report", "now.csv", *READ, "--baseline", "plain.json", "--max-drop", "f_beta:beta=2=0.5"
+    )
     assert (lacks.code, "not_in_baseline" in lacks.err) == (1, True)
 
 

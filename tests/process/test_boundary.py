@@ -31,10 +31,15 @@ def test_lack_of_memory_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     check_text(done.err)
 
 
-@pytest.mark.parametrize("error", [
-    RuntimeError("[/red] out of order"), FileNotFoundError(2, "No such file", "lost.so"),
-    ImportError("gone"),
-], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("[/red] out of order"),
+        FileNotFoundError(2, "No such file", "lost.so"),
+        ImportError("gone"),
+    ],
+    ids=repr,
+)
 def test_a_bug_exits_70_with_a_traceback_and_where_to_report(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,8 +118,10 @@ def test_the_module_is_the_same_program() -> None:
     )
     same = clfeval(*words)
     assert (done.returncode, done.stdout.decode(), done.stderr.decode()) == (
-        same.code, same.out, same.err
-    )  # fmt: skip
+        same.code,
+        same.out,
+        same.err,
+    )
 
 
 @pytest.mark.parametrize("columns", ["1", "2", "3", "5"])

@@ -24,10 +24,15 @@ def end(script: str, *words: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize(("code", "words"), [
-    (0, ("report", TABLE, "-q", "-f", "json")), (0, ("--version",)), (2, ("report",)),
-    (1, ("report", TABLE, "-q", "-f", "json", "--fail-under", "accuracy=0.999")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (0, ("report", TABLE, "-q", "-f", "json")),
+        (0, ("--version",)),
+        (2, ("report",)),
+        (1, ("report", TABLE, "-q", "-f", "json", "--fail-under", "accuracy=0.999")),
+    ],
+)
 def test_the_console_script_prints_and_exits_as_the_module_does(
     code: int, words: tuple[str, ...]
 ) -> None:

@@ -101,11 +101,16 @@ def test_no_more_threads_is_not_the_fault_of_the_file(monkeypatch: pytest.Monkey
 RAGGED = "id,truth,a\n" + "".join(f"{i},{i % 2},{i}\n" for i in range(6000)) + "6000,1,2,3\n7,1,\n"
 
 
-@pytest.mark.parametrize("words", [
-    ["phidelta", "--features", "--missing", "drop"], ["phidelta", "--features", "--cut", "best"],
-    ["mars", "--kind", "label"], ["mars", "--list", "found"],
-    ["phidelta", "--curve"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["phidelta", "--features", "--missing", "drop"],
+        ["phidelta", "--features", "--cut", "best"],
+        ["mars", "--kind", "label"],
+        ["mars", "--list", "found"],
+        ["phidelta", "--curve"],
+    ],
+)
 def test_ragged_rows_beyond_the_first_are_named_by_every_pass(words: list[str]) -> None:
     Path("r.csv").write_text(RAGGED, encoding="utf-8")
     done = clfeval(words[0], "r.csv", *words[1:], "-q")

@@ -84,13 +84,16 @@ def test_what_the_command_line_cannot_be_read_for_is_json_too(words: list[str]) 
     assert ESCAPE not in done.err
 
 
-@pytest.mark.parametrize(("words", "code"), [
-    (["mars", "gone.csv"], "no-such-file"),
-    (["mars", "t.csv", "--level", "95"], "bad-option"),
-    (["mars", "t.csv", "--fail-under", "recal=.5"], "unknown-metric"),
-    (["mars", "t.csv", "--save", "t.txt"], "bad-suffix"),
-    (["mars", "t.csv", "--save", "gone/r.json"], "output"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["mars", "gone.csv"], "no-such-file"),
+        (["mars", "t.csv", "--level", "95"], "bad-option"),
+        (["mars", "t.csv", "--fail-under", "recal=.5"], "unknown-metric"),
+        (["mars", "t.csv", "--save", "t.txt"], "bad-suffix"),
+        (["mars", "t.csv", "--save", "gone/r.json"], "output"),
+    ],
+)
 def test_our_own_usage_errors_have_their_codes(words: list[str], code: str) -> None:
     done = clfeval(*words, "-q", "-f", "json")
     problem, totals = objects(done.err)
@@ -128,15 +131,24 @@ def test_a_full_disk_is_an_object() -> None:
 
 
 def test_people_are_told_in_lines_as_ever() -> None:
-    for words in (["mars", "gone.csv"], ["mars", "gone.csv", "-f", "csv"],
-                  ["mars", "gone.csv", "--", "-f", "json"]):  # fmt: skip
+    for words in (
+        ["mars", "gone.csv"],
+        ["mars", "gone.csv", "-f", "csv"],
+        ["mars", "gone.csv", "--", "-f", "json"],
+    ):
         assert "{" not in clfeval(*words).err
 
 
 def test_no_name_breaks_a_line_of_json() -> None:
     name = 'a"b\\c\x1b[31m\n\u2028{'
-    done = piped(f'truth,"{name.replace(chr(34), 2 * chr(34))}"\n1,1\n0,x\n'.encode(),
-                 "mars", "-", "-q", "-f", "json")  # fmt: skip
+    done = piped(
+        f'truth,"{name.replace(chr(34), 2 * chr(34))}"\n1,1\n0,x\n'.encode(),
+        "mars",
+        "-",
+        "-q",
+        "-f",
+        "json",
+    )
     problem, _ = objects(done.err)
     assert problem["column"] == name
     assert done.err.isascii()

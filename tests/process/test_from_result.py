@@ -61,8 +61,9 @@ def test_it_is_held_to_gates_and_compared_with_another() -> None:
     found = json.loads(done.out)
     rows = found["tables"]["comparisons"]
     assert {(row["against"], row["paired"]) for row in rows} == {("baseline", False)}
-    turned = clfeval("report", "-q", "was.json", "--baseline", "b.json",
-                     "--max-drop", "roc_auc=0.1")  # fmt: skip
+    turned = clfeval(
+        "report", "-q", "was.json", "--baseline", "b.json", "--max-drop", "roc_auc=0.1"
+    )
     assert turned.code == 1
 
 
@@ -79,10 +80,18 @@ def test_a_result_of_another_command_is_shown_too() -> None:
     assert (alone.code, "t.csv" in alone.out) == (0, True)
 
 
-@pytest.mark.parametrize(("content", "code"), [
-    ("[]", 3), ("{", 3), ("", 3), ("[" * 100_000, 3),
-    ('{"schema": "clfeval.result/9"}', 2), ('{"schema": "clfeval.result/1"}', 2),
-], ids=["list", "open", "empty", "deep", "newer", "incomplete"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("[]", 3),
+        ("{", 3),
+        ("", 3),
+        ("[" * 100_000, 3),
+        ('{"schema": "clfeval.result/9"}', 2),
+        ('{"schema": "clfeval.result/1"}', 2),
+    ],
+    ids=["list", "open", "empty", "deep", "newer", "incomplete"],
+)
 def test_what_is_no_result_is_refused(content: str, code: int) -> None:
     Path("x.json").write_text(content)
     done = clfeval("report", "x.json")

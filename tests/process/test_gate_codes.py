@@ -81,13 +81,17 @@ def test_a_baseline_that_is_none_is_a_usage_error(content: str) -> None:
 SCORED = "truth,a\n" + "1,.9\n0,.2\n1,.6\n0,.7\n1,.8\n0,.1\n" * 5
 
 
-@pytest.mark.parametrize(("option", "asked", "hint"), [
-    ("--fail-under", "a:roc_auc.lo=0.9", "'roc_auc.low'"),
-    ("--fail-under", "sensitivity@0.1=0.3", "--threshold 0.1"),
-    ("--fail-under", "sensitivity:t=0.1=0.3", "--threshold 0.1"),
-    ("--measure", "sensitivity@0.1", "--threshold 0.1"), ("--measure", "f1@0.1", "--threshold 0.1"),
-    ("--measure", "recall:t=.1", "--threshold .1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "asked", "hint"),
+    [
+        ("--fail-under", "a:roc_auc.lo=0.9", "'roc_auc.low'"),
+        ("--fail-under", "sensitivity@0.1=0.3", "--threshold 0.1"),
+        ("--fail-under", "sensitivity:t=0.1=0.3", "--threshold 0.1"),
+        ("--measure", "sensitivity@0.1", "--threshold 0.1"),
+        ("--measure", "f1@0.1", "--threshold 0.1"),
+        ("--measure", "recall:t=.1", "--threshold .1"),
+    ],
+)
 def test_what_is_not_there_is_refused_with_the_way_to_get_it(
     option: str, asked: str, hint: str
 ) -> None:
@@ -97,13 +101,16 @@ def test_what_is_not_there_is_refused_with_the_way_to_get_it(
     check_text(done.err)
 
 
-@pytest.mark.parametrize(("words", "code", "meant"), [
-    (("--fail-over", "a:roc_auc=0.99"), 0, "--fail-under roc_auc=0.99"),
-    (("--fail-over", "roc_auc.low=.1"), 1, "--fail-under roc_auc.low=0.1"),
-    (("--fail-under", "roc_auc=0.5"), 0, None),
-    (("--fail-over", "brier=0.9"), 0, None),
-    (("--fail-under", "roc_auc=0.5", "--fail-over", "roc_auc=0.99"), 0, None),  # a range
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code", "meant"),
+    [
+        (("--fail-over", "a:roc_auc=0.99"), 0, "--fail-under roc_auc=0.99"),
+        (("--fail-over", "roc_auc.low=.1"), 1, "--fail-under roc_auc.low=0.1"),
+        (("--fail-under", "roc_auc=0.5"), 0, None),
+        (("--fail-over", "brier=0.9"), 0, None),
+        (("--fail-under", "roc_auc=0.5", "--fail-over", "roc_auc=0.99"), 0, None),  # a range
+    ],
+)
 def test_a_limit_that_fails_what_is_better_is_noted(
     words: tuple[str, ...], code: int, meant: str | None
 ) -> None:
@@ -145,11 +152,16 @@ def test_a_report_has_the_measures_that_limits_name() -> None:
 SITES = "truth,a,site\n" + "1,1,x\n0,0,x\n1,0,y\n0,1,y\n" * 2
 
 
-@pytest.mark.parametrize(("words", "code"), [
-    (("--fail-under", "recall[site=x]=1"), 0), (("--fail-under", "recall[site=*]=1"), 1),
-    (("--fail-under", "recall[site=z]=0"), 2), (("--max-drop", "recall=0.1"), 2),
-    (("--fail-under", "any:recall=0.5"), 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--fail-under", "recall[site=x]=1"), 0),
+        (("--fail-under", "recall[site=*]=1"), 1),
+        (("--fail-under", "recall[site=z]=0"), 2),
+        (("--max-drop", "recall=0.1"), 2),
+        (("--fail-under", "any:recall=0.5"), 0),
+    ],
+)
 def test_every_kind_of_gate_has_its_exit_code(words: tuple[str, ...], code: int) -> None:
     Path("t.csv").write_text(SITES, encoding="utf-8")
     done = clfeval("report", "t.csv", "--by", "site", "-q", *words)
@@ -157,12 +169,19 @@ def test_every_kind_of_gate_has_its_exit_code(words: tuple[str, ...], code: int)
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize(("gates", "code"), [
-    ({"warn-under": {"recall[*]": 1}}, 0), ({"min-rows": 8}, 0), ({"min-rows": 9}, 1),
-    ({"min-positives": 5}, 1), ({"min-rows": 0}, 2), ({"still-best": "a"}, 2),
-    ({"min-rows": 8, "fail-under": {"recall[site=x]": 0}}, 1),  # the slice has 4
-    ({"significant": True}, 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("gates", "code"),
+    [
+        ({"warn-under": {"recall[*]": 1}}, 0),
+        ({"min-rows": 8}, 0),
+        ({"min-rows": 9}, 1),
+        ({"min-positives": 5}, 1),
+        ({"min-rows": 0}, 2),
+        ({"still-best": "a"}, 2),
+        ({"min-rows": 8, "fail-under": {"recall[site=x]": 0}}, 1),  # the slice has 4
+        ({"significant": True}, 2),
+    ],
+)
 def test_every_kind_of_gate_of_a_batch_has_its_exit_code(gates: dict[str, Any], code: int) -> None:
     Path("t.csv").write_text(SITES, encoding="utf-8")
     done = judged("report", by="site", **gates)

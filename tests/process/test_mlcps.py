@@ -124,17 +124,20 @@ def test_a_terminal_is_no_table_and_gets_colours() -> None:
     assert "\x1b[" not in rank("m.csv", "-q").out
 
 
-@pytest.mark.parametrize(("words", "code"), [
-    (["bad.csv", "--save", "r.json"], 3),
-    (["m.csv", "--save", "r.json", "--compare", "other.csv"], 3),
-    (["m.csv", "--save", "r.json", "--desirability", "bad.yaml"], 2),
-    (["m.csv", "--save", "r.json", "--show", "splits"], 2),
-    (["m.csv", "--save", "r.json", "--fail-under", "auc=1"], 2),
-    (["m.csv", "--save", "r.json", "--save", "nowhere/r.csv"], 2),
-    (["m.csv", "--save", "r.json", "--save", "r.xml"], 2),
-    (["m.csv", "--save", "r.json", "--save", "m.csv"], 2),
-    (["m.csv", "--save", "r.json", "--compare", "other.csv", "--save", "other.csv"], 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["bad.csv", "--save", "r.json"], 3),
+        (["m.csv", "--save", "r.json", "--compare", "other.csv"], 3),
+        (["m.csv", "--save", "r.json", "--desirability", "bad.yaml"], 2),
+        (["m.csv", "--save", "r.json", "--show", "splits"], 2),
+        (["m.csv", "--save", "r.json", "--fail-under", "auc=1"], 2),
+        (["m.csv", "--save", "r.json", "--save", "nowhere/r.csv"], 2),
+        (["m.csv", "--save", "r.json", "--save", "r.xml"], 2),
+        (["m.csv", "--save", "r.json", "--save", "m.csv"], 2),
+        (["m.csv", "--save", "r.json", "--compare", "other.csv", "--save", "other.csv"], 2),
+    ],
+)
 def test_what_is_refused_leaves_the_old_result(words: list[str], code: int) -> None:
     Path("r.json").write_text("old", encoding="utf-8")
     done = rank(*words, "-q")

@@ -104,72 +104,98 @@ TABLES: dict[str, tuple[str, list[str], list[str]]] = {
     "percentages": (HUNDREDS, [], ["--rescale", "*=0:100"]),
     "percentages of some": (
         GOOD.replace(".9,", "90,", 1).replace("svm,.8", "svm,80").replace("lr,.7,", "lr,70,"),
-        [], ["--rescale", "accuracy=0:100"],
+        [],
+        ["--rescale", "accuracy=0:100"],
     ),
     "a range without a direction": (
         GOOD.replace("f1", "fit_time"),
-        ["--rescale", "fit_time=0:2"], ["--direction", "fit_time=min"],
+        ["--rescale", "fit_time=0:2"],
+        ["--direction", "fit_time=min"],
     ),
     "a loss": (
         GOOD.replace("f1", "val_loss").replace(".85", "7"),
-        [], ["--direction", "val_loss=min", "--rescale", "val_loss=0:10"],
+        [],
+        ["--direction", "val_loss=min", "--rescale", "val_loss=0:10"],
     ),
     "a decimal comma": (GOOD.replace(",", ";").replace(".", "0,"), ["-d", ";"], ["--decimal", ","]),
     "another delimiter": (GOOD.replace(",", ";"), [], ["--delimiter", ";"]),
     "tabs": (GOOD.replace(",", "\t"), [], ["--delimiter", r"\t"]),
     "another delimiter and a decimal comma": (
-        GOOD.replace(",", ";").replace(".", "0,"), [], ["--delimiter", ";", "--decimal", ","],
+        GOOD.replace(",", ";").replace(".", "0,"),
+        [],
+        ["--delimiter", ";", "--decimal", ","],
     ),
     "another delimiter, and a comma in a name": (
-        GOOD.replace(",", ";").replace("svm", "k-NN, k=5"), [], ["--delimiter", ";"],
+        GOOD.replace(",", ";").replace("svm", "k-NN, k=5"),
+        [],
+        ["--delimiter", ";"],
     ),
     "another delimiter, and the id named": (
-        GOOD.replace(",", ";"), ["--id", "model"], ["--delimiter", ";"],
+        GOOD.replace(",", ";"),
+        ["--id", "model"],
+        ["--delimiter", ";"],
     ),
     "rows are metrics": (TURNED, [], ["--transpose"]),
     "rows are metrics, and so they are called": (
-        TURNED.replace("name", "metric"), [], ["--transpose"],
+        TURNED.replace("name", "metric"),
+        [],
+        ["--transpose"],
     ),
     "rows are metrics, one of them unknown": (TURNED + "gain,.5,.6,.7\n", [], ["--transpose"]),
     "rows are metrics, with a gap": (
-        TURNED + "precision,.5,.6,\n", [], ["--transpose", "--ignore", "precision"],
+        TURNED + "precision,.5,.6,\n",
+        [],
+        ["--transpose", "--ignore", "precision"],
     ),
     "a metric in other units": (
-        GOOD.replace("f1", "dor"), ["--rescale", "dor=0:.8"], ["--rescale", "dor=0:1"],
+        GOOD.replace("f1", "dor"),
+        ["--rescale", "dor=0:.8"],
+        ["--rescale", "dor=0:1"],
     ),
     "a metric in other units than all": (
         GOOD.replace("f1", "loss").replace(".85", "120"),
-        ["--rescale", "*=0:100", "--direction", "loss=min"], ["--rescale", "loss=0:200"],
+        ["--rescale", "*=0:100", "--direction", "loss=min"],
+        ["--rescale", "loss=0:200"],
     ),
     "an index": (
         "rank," + GOOD.replace("\n", "\n1,", 2).replace("\n1,svm", "\n2,svm").replace("lr", "3,lr"),
-        [], ["--ignore", "rank"],
+        [],
+        ["--ignore", "rank"],
     ),
     "a count": (GOOD.replace("\n", ",300\n").replace("f1,300", "f1,n"), [], ["--ignore", "n"]),
     "a bias": (GOOD.replace("\n", ",.1\n").replace("f1,.1", "f1,phi"), [], ["--ignore", "phi"]),
     "a cost": (
         GOOD.replace("\n", ",1200000\n").replace("f1,1200000", "f1,n_params"),
-        [], ["--direction", "n_params=min", "--rescale", "n_params=0:2000000"],
+        [],
+        ["--direction", "n_params=min", "--rescale", "n_params=0:2000000"],
     ),
     "text for numbers": (
         GOOD.replace("\n", ",.8±.1\n").replace("f1,.8±.1", "f1,roc_auc"),
-        [], ["--ignore", "roc_auc"],
+        [],
+        ["--ignore", "roc_auc"],
     ),
     "a word for missing": (
-        GOOD + "nb,.5,n/a,.5\n", [], ["--null-value", "n/a", "--missing", "drop"],
+        GOOD + "nb,.5,n/a,.5\n",
+        [],
+        ["--null-value", "n/a", "--missing", "drop"],
     ),
     "a gap in one model": (GOOD + "nb,.5,,.5\n", [], ["--missing", "drop"]),
     "gaps in one metric": (
         GOOD.replace("\n", ",\n").replace("f1,", "f1,auc").replace(".72,", ".72,.9"),
-        [], ["--ignore", "auc"],
+        [],
+        ["--ignore", "auc"],
     ),
     "an infinite value": (
-        GOOD.replace("\n", ",inf\n").replace("f1,inf", "f1,dor"), [], ["--ignore", "dor"],
+        GOOD.replace("\n", ",inf\n").replace("f1,inf", "f1,dor"),
+        [],
+        ["--ignore", "dor"],
     ),
     "predictions": (
-        "id,truth,rf,svm\n1,1,1,1\n2,0,0,1\n3,1,0,0\n4,0,1,0\n", [], ["--from", "predictions"],
+        "id,truth,rf,svm\n1,1,1,1\n2,0,0,1\n3,1,0,0\n4,0,1,0\n",
+        [],
+        ["--from", "predictions"],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", TABLES)
@@ -184,11 +210,22 @@ def test_every_trouble_has_a_command_to_paste(case: str) -> None:
 
 
 SAME = [
-    "percentages", "percentages of some", "a decimal comma", "another delimiter", "tabs",
-    "rows are metrics", "a count",
-    "an index", "a bias", "text for numbers", "a word for missing", "a gap in one model",
-    "gaps in one metric", "an infinite value", "another delimiter and a decimal comma",
-]  # fmt: skip
+    "percentages",
+    "percentages of some",
+    "a decimal comma",
+    "another delimiter",
+    "tabs",
+    "rows are metrics",
+    "a count",
+    "an index",
+    "a bias",
+    "text for numbers",
+    "a word for missing",
+    "a gap in one model",
+    "gaps in one metric",
+    "an infinite value",
+    "another delimiter and a decimal comma",
+]
 
 
 @pytest.mark.parametrize("case", SAME)

@@ -48,9 +48,11 @@ def test_two_weights_are_left_beside_a_ray() -> None:
 
 def test_tiny_metrics_are_no_reason_for_a_warning_of_numpy() -> None:
     rows = [
-        "m0,1e-300,.5,1,0,0", "m1,0,1,1,1,.5", "m2,1,1e-160,1e-160,.5,.5",
+        "m0,1e-300,.5,1,0,0",
+        "m1,0,1,1,1,.5",
+        "m2,1,1e-160,1e-160,.5,.5",
         "m3,1e-160,1e-160,1e-160,1e-160,0",
-    ]  # fmt: skip
+    ]
     Path("t.csv").write_text("\n".join(["model,a,b,c,d,e", *rows, ""]), encoding="utf-8")
     done = rank("t.csv", "--weight-sensitivity")
     assert (done.code, done.err) == (0, "")

@@ -54,9 +54,17 @@ def test_a_limit_of_an_interval_needs_an_interval() -> None:
     none = rank("m.csv", *wished, "--fail-under", "svm:desirability.low=0")
     assert (none.code, [gate["reason"] for gate in gates(none)]) == (1, ["no_interval"])
     predicted = [
-        "p.csv", "--from", "predictions", *wished, "--metric", "recall", "--metric", "precision",
-        "--metric", "specificity",
-    ]  # fmt: skip
+        "p.csv",
+        "--from",
+        "predictions",
+        *wished,
+        "--metric",
+        "recall",
+        "--metric",
+        "precision",
+        "--metric",
+        "specificity",
+    ]
     some = rank(*predicted, "--fail-under", "desirability.low=0.2", "--fail-over", "mlcps.high=1.4")
     low, *_ = (gate for gate in gates(some) if gate["model"] == "a")
     by_model = {row["model"]: row for row in document(some)["tables"]["models"]}
@@ -82,10 +90,16 @@ def test_counts_of_the_summary_have_gates() -> None:
     assert rank("m.csv", "--fail-under", "pareto_front=4").code == 1
 
 
-@pytest.mark.parametrize(("gate", "part"), [
-    ("mlcsp=0.5", "'mlcps'"), ("knn:mlcps=0.5", "[unknown-model]"), ("mlcps", "'mlcps'"),
-    ("rank.low=1", "'rank'"), ("best=1", "'best'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("gate", "part"),
+    [
+        ("mlcsp=0.5", "'mlcps'"),
+        ("knn:mlcps=0.5", "[unknown-model]"),
+        ("mlcps", "'mlcps'"),
+        ("rank.low=1", "'rank'"),
+        ("best=1", "'best'"),
+    ],
+)
 def test_a_gate_that_cannot_be_judged_is_a_usage_error(gate: str, part: str) -> None:
     done = rank("m.csv", "--fail-under", gate, "--save", "r.json")
     assert (done.code, done.out) == (2, "")
@@ -112,12 +126,17 @@ def test_a_baseline_of_the_same_settings() -> None:
     assert rank("m.csv", *drop, "mlcps=0.07").code == 0
 
 
-@pytest.mark.parametrize("words", [
-    ["--metric-weight", "recall=2"],
-    ["--rescale", "recall=0:2"], ["--level", "0.9", "--weight-sensitivity"],
-    ["--direction", "recall=min"], ["--desirability", "w.yaml"],
-    ["--metric", "specificity", "--metric", "recall", "--metric", "precision"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--metric-weight", "recall=2"],
+        ["--rescale", "recall=0:2"],
+        ["--level", "0.9", "--weight-sensitivity"],
+        ["--direction", "recall=min"],
+        ["--desirability", "w.yaml"],
+        ["--metric", "specificity", "--metric", "recall", "--metric", "precision"],
+    ],
+)
 def test_a_baseline_of_other_settings_is_refused(words: list[str]) -> None:
     drop = saved("old.json")
     done = rank("m.csv", *words, *drop, "mean=1")

@@ -39,18 +39,26 @@ def test_weights_from_a_file_are_those_of_the_command_line() -> None:
     weighted = {name: area((2 * a, b, c / 2)) for name, (a, b, c) in VALUES.items()}
     assert scores(file) == pytest.approx(weighted, rel=1e-12)
     assert document(file)["parameters"]["weights"] == {
-        "recall": 2, "precision": 1, "specificity": 0.5,
-    }  # fmt: skip
+        "recall": 2,
+        "precision": 1,
+        "specificity": 0.5,
+    }
 
 
 def test_wishes_from_a_file() -> None:
-    wishes = yaml("recall:\n  goal: minimize\n  low: 0.6\n  high: 1\n  gamma: 2\n  weight: 3\n"
-                  "precision: {goal: box, above: 0.6}\n")  # fmt: skip
+    wishes = yaml(
+        "recall:\n  goal: minimize\n  low: 0.6\n  high: 1\n  gamma: 2\n  weight: 3\n"
+        "precision: {goal: box, above: 0.6}\n"
+    )
     found = document(rank("m.csv", "--desirability", wishes))
     assert found["parameters"]["ranked_by"] == "desirability"
     assert found["parameters"]["desirability"]["recall"] == {
-        "goal": "minimize", "low": 0.6, "high": 1, "gamma": 2, "weight": 3,
-    }  # fmt: skip
+        "goal": "minimize",
+        "low": 0.6,
+        "high": 1,
+        "gamma": 2,
+        "weight": 3,
+    }
     rows = {row["model"]: row for row in found["tables"]["models"]}
     values = {name: row["desirability"]["value"] for name, row in rows.items()}
     # d of recall is ((x - 1) / (0.6 - 1))², at three quarters of the weight; that of precision is 1
@@ -103,9 +111,19 @@ def test_odd_names_come_through_unchanged() -> None:
     with open("odd.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["model", *METRICS], *rows])
     words = [
-        "--metric-weight", "x=y=2", "--metric-weight", "F 1=3", "--rescale", "[auc]=0:2",
-        "--direction", "a:b=min", "--fail-under", "rf:2:mlcps=0.1", "--fail-over", "a=b:rank=8",
-    ]  # fmt: skip
+        "--metric-weight",
+        "x=y=2",
+        "--metric-weight",
+        "F 1=3",
+        "--rescale",
+        "[auc]=0:2",
+        "--direction",
+        "a:b=min",
+        "--fail-under",
+        "rf:2:mlcps=0.1",
+        "--fail-over",
+        "a=b:rank=8",
+    ]
     done = rank("odd.csv", *words)
     found = document(done)
     assert (done.code, list(scores(done))) == (0, ODD)

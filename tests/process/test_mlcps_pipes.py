@@ -23,10 +23,16 @@ FRAME = pl.DataFrame(
     [(model, *row) for model, row in VALUES.items()], schema=["model", *NAMES], orient="row"
 )
 NESTED = json.dumps({model: dict(zip(NAMES, row, strict=True)) for model, row in VALUES.items()})
-TIDY = "\n".join(["model,metric,value", *(
-    f"{model},{name},{value}"
-    for model, row in VALUES.items() for name, value in zip(NAMES, row, strict=True)
-)])  # fmt: skip
+TIDY = "\n".join(
+    [
+        "model,metric,value",
+        *(
+            f"{model},{name},{value}"
+            for model, row in VALUES.items()
+            for name, value in zip(NAMES, row, strict=True)
+        ),
+    ]
+)
 TABLES = {
     "t.csv": encoded(FRAME, "csv"),
     "t.csv.gz": packed(encoded(FRAME, "csv"), "gzip"),
@@ -82,10 +88,17 @@ def test_the_table_to_compare_with_comes_through_a_pipe() -> None:
     assert moved == dict.fromkeys(VALUES, 0)
 
 
-@pytest.mark.parametrize("content", [
-    b"", b"model,a,b,c\n", b"model,a,b,c\nx,1,1\n", b'{"a": {"f1": 1',
-    b'{"schema": "clfeval.result/1", "tables": {}}',
-], ids=["nothing", "no rows", "a short row", "half of JSON", "no models"])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"model,a,b,c\n",
+        b"model,a,b,c\nx,1,1\n",
+        b'{"a": {"f1": 1',
+        b'{"schema": "clfeval.result/1", "tables": {}}',
+    ],
+    ids=["nothing", "no rows", "a short row", "half of JSON", "no models"],
+)
 def test_what_is_no_table_is_refused(content: bytes) -> None:
     done = rank(content)
     assert (done.code, done.out, "<stdin>" in done.err) == (3, "", True)

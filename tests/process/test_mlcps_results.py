@@ -29,11 +29,19 @@ def reported() -> list[dict[str, Any]]:
         for name, value in zip(NAMES, values, strict=True):
             for part, kind in ((None, None), ("site=a", None), (None, "malignant")):
                 whole = part is None and kind is None
-                rows.append({
-                    "model": model, "metric": name, "estimator": "binary", "class": kind,
-                    "slice": part, "value": value if whole else value / 2, "low": value / 4,
-                    "high": 1.0, "reason": None,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "model": model,
+                        "metric": name,
+                        "estimator": "binary",
+                        "class": kind,
+                        "slice": part,
+                        "value": value if whole else value / 2,
+                        "low": value / 4,
+                        "high": 1.0,
+                        "reason": None,
+                    }
+                )
     return rows
 
 
@@ -46,10 +54,14 @@ def report(rows: list[dict[str, Any]], form: str) -> bytes:
         writer.writerows(rows)
         return out.getvalue().encode()
     head = {
-        "schema": "clfeval.result/1", "command": "report", "version": "0.1.0",
-        "signature": "cmd:report|data:0|stats:00000000|clfeval:0.1.0", "inputs": [],
-        "parameters": {}, "summary": {"rows": 285},
-    }  # fmt: skip
+        "schema": "clfeval.result/1",
+        "command": "report",
+        "version": "0.1.0",
+        "signature": "cmd:report|data:0|stats:00000000|clfeval:0.1.0",
+        "inputs": [],
+        "parameters": {},
+        "summary": {"rows": 285},
+    }
     tables: dict[str, Any] = {"metrics": rows, "comparisons": [], "confusion": [{"model": "rf"}]}
     tail: dict[str, Any] = {"gates": [], "passed": True, "warnings": []}
     return json.dumps({**head, "tables": tables, **tail}).encode()

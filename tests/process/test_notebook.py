@@ -40,7 +40,7 @@ try:
 except clfeval.UsageError as error:
     print(error)
 """,
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +88,19 @@ def test_show_prints_what_is_asked_for(cells: list[Any]) -> None:
 def test_a_table_is_a_frame(cells: list[Any]) -> None:
     (only,) = cells[3]
     assert "<table" in only["data"]["text/html"]  # as pandas shows it
-    assert plain(cells[3]).split() == ["model", "tp", "recall", "0", "a", "2", "0.666667",
-                                       "1", "b", "1", "0.333333"]  # fmt: skip
+    assert plain(cells[3]).split() == [
+        "model",
+        "tp",
+        "recall",
+        "0",
+        "a",
+        "2",
+        "0.666667",
+        "1",
+        "b",
+        "1",
+        "0.333333",
+    ]
 
 
 def test_limits_and_a_baseline_are_judged(cells: list[Any]) -> None:
@@ -98,8 +109,9 @@ def test_limits_and_a_baseline_are_judged(cells: list[Any]) -> None:
     assert text.endswith("False)")
     rows = eval(plain(cells[5]))
     assert [(row[0], round(row[1], 3), row[2], row[3]) for row in rows] == [
-        ("a", 0.667, 1.0, "undecided"), ("b", 0.333, 1 / 3, "undecided")
-    ]  # fmt: skip
+        ("a", 0.667, 1.0, "undecided"),
+        ("b", 0.333, 1 / 3, "undecided"),
+    ]
 
 
 def test_an_error_speaks_python(cells: list[Any]) -> None:

@@ -26,15 +26,18 @@ def _files() -> None:
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize(("command", "file", "hint"), [
-    ("report", "suite.yaml", "batch suite.yaml"),
-    ("tune-jpt", "report.jsonl", "history report.jsonl"),
-    ("report", "mars.jsonl", "history mars.jsonl"),
-    ("mlcps", "odd report.jsonl.csv", "history 'odd report.jsonl.csv'"),
-    ("mars", "plain-jsonl", "history plain-jsonl"),
-    ("mars", "report.json", "report report.json"),
-    ("phidelta", "plain-json", "report plain-json"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("command", "file", "hint"),
+    [
+        ("report", "suite.yaml", "batch suite.yaml"),
+        ("tune-jpt", "report.jsonl", "history report.jsonl"),
+        ("report", "mars.jsonl", "history mars.jsonl"),
+        ("mlcps", "odd report.jsonl.csv", "history 'odd report.jsonl.csv'"),
+        ("mars", "plain-jsonl", "history plain-jsonl"),
+        ("mars", "report.json", "report report.json"),
+        ("phidelta", "plain-json", "report plain-json"),
+    ],
+)
 def test_a_file_of_ours_is_known_by_what_it_holds(command: str, file: str, hint: str) -> None:
     done = clfeval(command, file)
     assert (done.code, done.out) == (2, "")
@@ -52,11 +55,15 @@ def test_a_table_with_a_key_of_batches_as_header_is_one_and_python_hears_the_sam
         mars("report.json")
 
 
-@pytest.mark.parametrize(("words", "hint"), [
-    ("mars --best-threshold f1", "report --best-threshold f1"),
-    ("report t.csv --best=3", "mars t.csv --best=3"),
-    ("suite s.yaml", "batch s.yaml"), ("t.csv --id id", "report t.csv --id id"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("mars --best-threshold f1", "report --best-threshold f1"),
+        ("report t.csv --best=3", "mars t.csv --best=3"),
+        ("suite s.yaml", "batch s.yaml"),
+        ("t.csv --id id", "report t.csv --id id"),
+    ],
+)
 def test_words_of_another_command_name_it(words: str, hint: str) -> None:
     done = clfeval(*words.split())
     assert (done.code, problem_places(done.err)) == (2, ["[command-line]"])

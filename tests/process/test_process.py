@@ -65,15 +65,18 @@ def test_a_closed_stderr_costs_nothing() -> None:
 
 @NEEDS_BASH
 @NEEDS_FULL
-@pytest.mark.parametrize(("command", "code"), [
-    ("clfeval mars gone.csv 2>&-", 3),
-    ("clfeval mars gone.csv 2>/dev/full", 3),
-    ("clfeval mars t.csv --fail-under recall=0.9 2>/dev/full", 1),
-    ("clfeval mars --bogus 2>/dev/full", 2),
-    ("clfeval mars t.csv -f json 2>/dev/full", 0),
-    ("clfeval mars gone.csv <&- >&- 2>&-", 3),
-    ("clfeval mars t.csv --save nowhere/r.json 2>/dev/full", 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("clfeval mars gone.csv 2>&-", 3),
+        ("clfeval mars gone.csv 2>/dev/full", 3),
+        ("clfeval mars t.csv --fail-under recall=0.9 2>/dev/full", 1),
+        ("clfeval mars --bogus 2>/dev/full", 2),
+        ("clfeval mars t.csv -f json 2>/dev/full", 0),
+        ("clfeval mars gone.csv <&- >&- 2>&-", 3),
+        ("clfeval mars t.csv --save nowhere/r.json 2>/dev/full", 2),
+    ],
+)
 def test_without_stderr_the_exit_code_still_tells(command: str, code: int) -> None:
     assert shell(command).code == code
 
@@ -139,10 +142,15 @@ def test_verbose_lists_every_problem() -> None:
     assert "..." not in long.err
 
 
-@pytest.mark.parametrize("changes", [
-    {"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "LANG": "C"},
-    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-], ids=["ascii", "C", "only C"])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"LC_ALL": "C", "LANG": "C"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    ],
+    ids=["ascii", "C", "only C"],
+)
 def test_a_poor_locale_does_not_crash_us(changes: dict[str, str]) -> None:
     Path("t.csv").write_text("truth,modèle,日本\né,é,é\nn,é,n\n", encoding="utf-8")
     done = clfeval("mars", "t.csv", "--save", "r.json", "--positive", "n", **changes)

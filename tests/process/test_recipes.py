@@ -99,8 +99,10 @@ def test_the_bot_writes_a_comment_once_and_then_replaces_it(before: str | None) 
         Path("found").write_text(before)
     done = shell(
         f"PATH=$PWD/bin:$PATH; set -e -o pipefail\n{last['run']}",
-        GITHUB_STEP_SUMMARY="summary.md", COMMENTS="all", COMMENT="one",
-    )  # fmt: skip
+        GITHUB_STEP_SUMMARY="summary.md",
+        COMMENTS="all",
+        COMMENT="one",
+    )
     assert done.code == 0, done.err
     assert Path("summary.md").read_text() == Path("report.md").read_text()
     asked, wrote = Path("calls").read_text().splitlines()
@@ -149,9 +151,10 @@ def test_the_makefile_holds_new_predictions_to_the_accepted_ones() -> None:
     assert Path("accepted.json").read_bytes() != accepted
 
 
-@pytest.mark.parametrize(("change", "code"), [
-    ("true", 0), ("spoil", 1), ("echo 's999,benign,x' >> preds.csv", 3), ("rm preds.csv", 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [("true", 0), ("spoil", 1), ("echo 's999,benign,x' >> preds.csv", 3), ("rm preds.csv", 3)],
+)
 def test_the_plain_pipeline_has_a_line_and_a_code_for_each_case(change: str, code: int) -> None:
     if change == "spoil":
         spoilt()
@@ -169,10 +172,18 @@ def dvc(*words: str) -> Done:
     assert DVC is not None
     path = f"{BIN}:{environment()['PATH']}"
     named = {"DVC_NO_ANALYTICS": "1", "PATH": path, "HOME": str(Path.cwd())}
-    named |= {f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER")
-              for what in ("NAME", "EMAIL")}  # fmt: skip
-    done = subprocess.run([DVC, *words] if words[0] != "git" else words, env=environment(**named),
-                          capture_output=True, text=True, timeout=300)  # fmt: skip
+    named |= {
+        f"GIT_{who}_{what}": "x@example.org"
+        for who in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
+    done = subprocess.run(
+        [DVC, *words] if words[0] != "git" else words,
+        env=environment(**named),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     return Done(done.returncode, done.stdout, done.stderr)
 
 
@@ -206,8 +217,9 @@ def test_dvc_reads_the_numbers_and_the_curves() -> None:
     drawn = json.loads(plots.out)
     assert drawn["encoding"]["color"]["field"] == "model"
     assert (drawn["encoding"]["x"]["field"], drawn["encoding"]["y"]["field"]) == (
-        "fpr", "sensitivity",
-    )  # fmt: skip
+        "fpr",
+        "sensitivity",
+    )
     points = drawn["data"]["values"]
     assert {point["model"] for point in points} == {*later}
     assert all(0 <= float(p["fpr"]) <= 1 and 0 <= float(p["sensitivity"]) <= 1 for p in points)

@@ -34,9 +34,12 @@ LINES: dict[str, tuple[bytes, list[str], dict[str, str]]] = {
     "help": (b"", ["mars", "--help"], {}),
     "narrow help": (b"", ["mlcps", "--help"], {"TERMINAL_WIDTH": "70"}),
     "the version": (b"", ["--version"], {}),
-    "completion": (b"", [], {"_CLFEVAL_COMPLETE": "complete_bash", "COMP_WORDS": "clfeval ma",
-                             "COMP_CWORD": "1"}),
-}  # fmt: skip
+    "completion": (
+        b"",
+        [],
+        {"_CLFEVAL_COMPLETE": "complete_bash", "COMP_WORDS": "clfeval ma", "COMP_CWORD": "1"},
+    ),
+}
 
 GATE = ("plots", "in colour", "files", "completion")
 

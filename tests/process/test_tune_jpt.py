@@ -85,8 +85,13 @@ def test_gates_at_two_targets_have_their_odds_too() -> None:
     assert (done.code, len(done.err.splitlines())) == (1, 2)
     gates = document(done)["gates"]
     assert [gate["model"] for gate in gates] == [
-        "ccp at 1:100", "ccp at 1:10", "rf at 1:100", "rf at 1:10", "rf at 1:100", "rf at 1:10",
-    ]  # fmt: skip
+        "ccp at 1:100",
+        "ccp at 1:10",
+        "rf at 1:100",
+        "rf at 1:10",
+        "rf at 1:100",
+        "rf at 1:10",
+    ]
     assert document(done)["passed"] is False
 
 

@@ -76,8 +76,12 @@ def test_marks_stand_at_the_file_and_row_of_each_run(batch: str) -> None:
     assert clfeval("batch", batch, "-q", "--annotate", "gitlab").code == 3
     found: list[dict[str, Any]] = json.loads(Path("gl-code-quality-report.json").read_text())
     assert [(one["location"]["path"], one["location"]["lines"]["begin"]) for one in found] == [
-        ("nowhere.csv", 1), ("torn.csv", 3), ("torn.csv", 4), ("t.csv", 1), ("t.csv", 1),
-    ]  # fmt: skip
+        ("nowhere.csv", 1),
+        ("torn.csv", 3),
+        ("torn.csv", 4),
+        ("t.csv", 1),
+        ("t.csv", 1),
+    ]
 
 
 LINKED = """\
@@ -115,10 +119,12 @@ def test_programs_get_what_is_wrong_as_lines_of_json_each_with_its_run(batch: st
         (one["run"], one["code"], one["file"], one["row"]) for one in lines if "what" in one
     ]
     assert problems == [
-        ("gone", "no-such-file", "nowhere.csv", None), ("torn", "unknown-label", "torn.csv", 3),
-        ("torn", "missing-value", "torn.csv", 4), ("strict", "gate-missed", None, None),
+        ("gone", "no-such-file", "nowhere.csv", None),
+        ("torn", "unknown-label", "torn.csv", 3),
+        ("torn", "missing-value", "torn.csv", 4),
         ("strict", "gate-missed", None, None),
-    ]  # fmt: skip
+        ("strict", "gate-missed", None, None),
+    ]
     assert [one["exit_code"] for one in lines if one.get("code") == "gate-missed"] == [1, 0]
     assert [one["totals"] for one in lines if "totals" in one and one["run"] == "torn"] == [
         {"missing-value": 1, "unknown-label": 1}

@@ -95,9 +95,13 @@ def test_a_dry_run_writes_gates_as_they_are_asked_for(tmp_path: Path) -> None:
         "still-best: a, baseline: {input: t.csv, max-drop: {f1: [2%, 0.01]}}",
     )
     assert done.written == (
-        "fail-under any:recall[id=1].low=0.8", "max-drop f1=2%", "max-drop f1=0.01",
-        "min-rows 3", "min-positives 2", "still-best a",
-    )  # fmt: skip
+        "fail-under any:recall[id=1].low=0.8",
+        "max-drop f1=2%",
+        "max-drop f1=0.01",
+        "min-rows 3",
+        "min-positives 2",
+        "still-best a",
+    )
     assert (done.state, done.code) == ("ready", 0)
 
 
@@ -177,9 +181,11 @@ def test_the_files_of_a_dry_run_are_all_it_reads_and_writes(tmp_path: Path) -> N
     dry = clfeval("batch", name, "--dry-run", "-f", "json", "-q")
     files = [(row["use"], row["file"]) for row in json.loads(dry.out)["tables"]["files"]]
     assert files[:4] == [
-        ("read", "t.csv"), ("read", "base/m-threshold=0.1.json"),
-        ("write", "out/m-threshold=0.1.json"), ("append", "past/h.jsonl"),
-    ]  # fmt: skip
+        ("read", "t.csv"),
+        ("read", "base/m-threshold=0.1.json"),
+        ("write", "out/m-threshold=0.1.json"),
+        ("append", "past/h.jsonl"),
+    ]
     assert not (tmp_path / "past").exists()
     assert clfeval("batch", name, "-q").code == 0
     assert (tmp_path / "past" / "h.jsonl").is_file()

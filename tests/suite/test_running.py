@@ -46,9 +46,13 @@ def codes(done: list[RunOutcome]) -> dict[str, tuple[str, int]]:
 def test_a_failing_run_harms_no_other_and_the_worst_code_is_kept(tmp_path: Path) -> None:
     done = outcomes(tmp_path, MIXED)
     assert codes(done) == {
-        "fine": (COMPUTED, 0), "gone": (FAILED, 3), "strict": (MISSED, 1),
-        "wrong": (FAILED, 2), "last": (COMPUTED, 0), "after": (LEFT_OUT, 3),
-    }  # fmt: skip
+        "fine": (COMPUTED, 0),
+        "gone": (FAILED, 3),
+        "strict": (MISSED, 1),
+        "wrong": (FAILED, 2),
+        "last": (COMPUTED, 0),
+        "after": (LEFT_OUT, 3),
+    }
     wrong = next(one for one in done if one.run.name == "wrong")
     assert wrong.said[0].startswith(f"{tmp_path}/suite.yaml:7:42: ")  # the place of the key
     result = suite_result(plan_of(tmp_path, MIXED), done, dry=False)
@@ -58,8 +62,9 @@ def test_a_failing_run_harms_no_other_and_the_worst_code_is_kept(tmp_path: Path)
     assert Result.from_json(result.to_json()).gates == result.gates
     # of a every positive lies above every negative; of b .2 does of one of three: (1 + 3 + 3) / 9
     assert [(g.run, g.model, g.passed) for g in result.gates] == [
-        ("strict", "a", True), ("strict", "b", False),
-    ]  # fmt: skip
+        ("strict", "a", True),
+        ("strict", "b", False),
+    ]
 
 
 def test_fail_fast_leaves_the_rest_out(tmp_path: Path) -> None:
@@ -125,24 +130,38 @@ def test_a_matrix_an_exclusion_and_files_make_runs_in_order(tmp_path: Path) -> N
     """
     plan = plan_of(tmp_path, text)
     assert [run.name for run in plan.runs] == [
-        "m[threshold=0.1,by=a]", "m[threshold=0.50,by=a]", "m[threshold=0.50,by=a+b]",
-        "f[t]", "f[u]", "g[t,target=positive]", "g[sub/t,target=positive]",
-        "g[t,target=negative]", "g[sub/t,target=negative]", "n[none-*]",
-    ]  # fmt: skip
+        "m[threshold=0.1,by=a]",
+        "m[threshold=0.50,by=a]",
+        "m[threshold=0.50,by=a+b]",
+        "f[t]",
+        "f[u]",
+        "g[t,target=positive]",
+        "g[sub/t,target=positive]",
+        "g[t,target=negative]",
+        "g[sub/t,target=negative]",
+        "n[none-*]",
+    ]
 
 
 def test_a_later_file_wins_key_by_key_and_the_shell_wins_over_both(tmp_path: Path) -> None:
-    first = written(tmp_path, """\
+    first = written(
+        tmp_path,
+        """\
         version: 1
         set: {t: 0.1, f: t.csv}
         defaults: {positive: "1"}
         runs: {a: {command: report, input: "${f}", threshold: 0.3, level: 0.9}}
-    """)  # fmt: skip
-    second = written(tmp_path, """\
+    """,
+    )
+    second = written(
+        tmp_path,
+        """\
         version: 1
         set: {t: 0.2}
         runs: {a: {threshold: "${t}"}, b: {command: mars, input: t.csv, id: "a$$b $c"}}
-    """, "b.yaml")  # fmt: skip
+    """,
+        "b.yaml",
+    )
     plan = build_plan([first, second], Output)
     assert plan.runs[0].options == {"positive": "1", "threshold": 0.2, "level": 0.9}
     assert plan.runs[1].options == {"positive": "1", "id": "a$b $c"}
@@ -159,10 +178,12 @@ def test_only_takes_names_groups_globs_and_what_they_need(tmp_path: Path) -> Non
       x: {command: mars, input: t.csv}
     """
     for only, names in {
-        "x": ["x"], "m": ["m[threshold=0.1]", "m[threshold=0.5]"],
-        "m[*0.1]": ["m[threshold=0.1]"], "r": ["m[threshold=0.5]", "r"],
+        "x": ["x"],
+        "m": ["m[threshold=0.1]", "m[threshold=0.5]"],
+        "m[*0.1]": ["m[threshold=0.1]"],
+        "r": ["m[threshold=0.5]", "r"],
         "m[threshold=0.5]": ["m[threshold=0.5]"],
-    }.items():  # fmt: skip
+    }.items():
         assert [run.name for run in plan_of(tmp_path, text, only=(only,)).runs] == names
 
 
@@ -175,8 +196,13 @@ def test_the_program_says_one_line_a_run_and_leaves_with_the_worst_code(tmp_path
     check_text(done.err.replace(f"{tmp_path}/", ""))
     document = json.loads(done.out)
     assert [row["run"] for row in document["tables"]["runs"]] == [
-        "fine", "gone", "strict", "wrong", "last", "after",
-    ]  # fmt: skip
+        "fine",
+        "gone",
+        "strict",
+        "wrong",
+        "last",
+        "after",
+    ]
     for only in ("strict", "gone"):
         done = clfeval("batch", name, "--only", only)
         assert done.err.startswith(f"[1/1] {only}: ")
@@ -220,8 +246,9 @@ def test_a_dry_run_reads_tables_writes_nothing_and_says_the_order(tmp_path: Path
     assert done.code == 0, done.err
     assert wrong_with(document) == []
     assert [(row["run"], row["state"]) for row in document["tables"]["runs"]] == [
-        ("first", "ready"), ("last", "waits"),
-    ]  # fmt: skip
+        ("first", "ready"),
+        ("last", "waits"),
+    ]
     assert document["tables"]["gates"][0]["metric"] == "roc_auc.low"
     reading = [(row["run"], row["column"]) for row in document["tables"]["reading"]]
     assert ("first", "truth") in reading
@@ -251,10 +278,15 @@ def test_the_example_of_the_guide_runs_all_five_commands_and_saves_each(tmp_path
         assert row["answer"] in (first, " ".join([first, *more[:1]]))
 
 
-@pytest.mark.parametrize("words", [
-    "batch s.yaml --positive x", "batch s.yaml --fail-under f1=0.5", "report --only x t.csv",
-    "report",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        "batch s.yaml --positive x",
+        "batch s.yaml --fail-under f1=0.5",
+        "report --only x t.csv",
+        "report",
+    ],
+)
 def test_what_a_batch_does_not_take_is_refused(words: str) -> None:
     done = clfeval(*words.split())
     assert done.code == 2

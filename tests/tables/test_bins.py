@@ -49,9 +49,14 @@ def test_a_missing_age_is_a_slice_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("by", "code"),
-    [("age:1", "bad-option"), ("age:21", "bad-option"), ("age:65,40", "bad-option"),
-     ("m2:4", "unknown-column"), ("sex:2", "bad-number")],
-)  # fmt: skip
+    [
+        ("age:1", "bad-option"),
+        ("age:21", "bad-option"),
+        ("age:65,40", "bad-option"),
+        ("m2:4", "unknown-column"),
+        ("sex:2", "bad-number"),
+    ],
+)
 def test_what_cannot_be_cut_is_refused(by: str, code: str) -> None:
     table = frame([1.0, 2.0] * 40).with_columns(sex=pl.Series(["f", "m"] * 40))
     with pytest.raises(clfeval.ClfevalError, match=code):

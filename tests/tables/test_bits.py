@@ -139,8 +139,9 @@ def test_booleans_are_the_bits_of_truth(no: str, yes: str) -> None:
     said = {"0": no, "1": yes}
     one = "".join(f"{y},{said[a]},{b}\n" for y, a, b in rows)  # beside a column of bits
     both = "".join(f"{y},{said[a]},{said[b]}\n" for y, a, b in rows)
-    long = "".join(f"{i},a,{said[a]},{y}\n{i},b,{said[b]},{y}\n"
-                   for i, (y, a, b) in enumerate(rows))  # fmt: skip
+    long = "".join(
+        f"{i},a,{said[a]},{y}\n{i},b,{said[b]},{y}\n" for i, (y, a, b) in enumerate(rows)
+    )
     assert counted(write("t.csv", f"truth,a,b\n{one}")) == SAME
     assert counted(write("t.csv", f"truth,a,b\n{both}")) == SAME
     assert counted(write("t.csv", f"id,model,prediction,truth\n{long}")) == SAME

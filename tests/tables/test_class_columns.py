@@ -38,11 +38,26 @@ def asked_in(name: str, *words: str) -> tuple[str, str]:
     return asked(Path(name).read_text(), *words, command="report")
 
 
-@pytest.mark.parametrize("pattern", [
-    "{m}_{c}", "{m}.{c}", "{m} {c}", "{m}-{c}", "{m}/{c}", "{m}__{c}", "{m}_prob_{c}",
-    "prob_{m}_{c}", "{m}_p_{c}", "p_{m}_{c}", "{m}_pred_{c}", "{c}_{m}", "p_{c}_{m}",
-    "{m}:{c}", "{m}_{c}_proba",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "{m}_{c}",
+        "{m}.{c}",
+        "{m} {c}",
+        "{m}-{c}",
+        "{m}/{c}",
+        "{m}__{c}",
+        "{m}_prob_{c}",
+        "prob_{m}_{c}",
+        "{m}_p_{c}",
+        "p_{m}_{c}",
+        "{m}_pred_{c}",
+        "{c}_{m}",
+        "p_{c}_{m}",
+        "{m}:{c}",
+        "{m}_{c}_proba",
+    ],
+)
 def test_columns_of_model_and_class_are_recognised(pattern: str) -> None:
     write("t.csv", table(pattern, ROWS))
     result = clfeval.mars("t.csv", positive="critical", interval="none")
@@ -92,10 +107,20 @@ def test_scores_of_classes_that_are_named_to_be_models_are_models() -> None:
     assert len(confusion(each)) == 6
 
 
-@pytest.mark.parametrize("names", [
-    "p0,p1", "prob0,prob1", "prob_0,prob_1", "proba_0,proba_1", "score_0,score_1", "0,1",
-    "p(0),p(1)", "P(y=0),P(y=1)", "class_0,class_1",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "names",
+    [
+        "p0,p1",
+        "prob0,prob1",
+        "prob_0,prob_1",
+        "proba_0,proba_1",
+        "score_0,score_1",
+        "0,1",
+        "p(0),p(1)",
+        "P(y=0),P(y=1)",
+        "class_0,class_1",
+    ],
+)
 def test_both_columns_of_two_classes_are_one_model(names: str) -> None:
     rows = "1,.3,.7\n0,.8,.2\n1,.6,.4\n0,.4,.6\n"
     write("t.csv", f"truth,{names}\n{rows}")
@@ -112,10 +137,14 @@ def test_both_columns_of_two_classes_are_one_model(names: str) -> None:
 @pytest.mark.parametrize("kind", [pl.Boolean, pl.Float64, pl.Int8])
 def test_0_and_1_in_names_are_the_classes_of_a_frame(names: str, kind: Any) -> None:
     low, high = names.split(",")
-    frame = pl.DataFrame({
-        "truth": pl.Series([1, 0, 1, 0]).cast(kind), low: [0.3, 0.8, 0.6, 0.4],
-        high: [0.7, 0.2, 0.4, 0.6], "y_pred": pl.Series([1, 0, 0, 1]).cast(kind),
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "truth": pl.Series([1, 0, 1, 0]).cast(kind),
+            low: [0.3, 0.8, 0.6, 0.4],
+            high: [0.7, 0.2, 0.4, 0.6],
+            "y_pred": pl.Series([1, 0, 0, 1]).cast(kind),
+        }
+    )
     frame = frame.drop("y_pred") if names.startswith("rf") else frame
     found = confusion(clfeval.mars(frame, interval="none"))
     assert [*found.values()] == [(1, 1, 1, 1)]
@@ -195,10 +224,15 @@ def test_how_sure_a_model_is_of_its_label_is_no_score_of_the_positive_class() ->
     assert asked_in("t.csv", "--positive", "a")[1] == "--ignore confidence"
 
 
-@pytest.mark.parametrize(("names", "spare"), [
-    ("score_neg,score_pos", "score_neg"), ("prob_0,prob_1", "prob_0"), ("m_yes,m_no", "m_no"),
-    ("b,a", "b"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("names", "spare"),
+    [
+        ("score_neg,score_pos", "score_neg"),
+        ("prob_0,prob_1", "prob_0"),
+        ("m_yes,m_no", "m_no"),
+        ("b,a", "b"),
+    ],
+)
 def test_scores_that_are_1_less_the_next_are_asked_about(names: str, spare: str) -> None:
     rows = "".join(f"{'ill' if i % 3 else 'well'},.{9 - i},.{1 + i}\n" for i in range(8))
     write("t.csv", f"truth,{names}\n{rows}")

@@ -120,8 +120,9 @@ def test_a_column_of_such_a_name_points_to_it() -> None:
     assert "--id 'patient', --by 'patient'" in hint_of(once)
     again = content + rows
     assert [one.code for one in mars(write("t.csv", again), ignore="patient").warnings] == [
-        "one-model", "may-share",
-    ]  # fmt: skip
+        "one-model",
+        "may-share",
+    ]
     notes = mars(write("t.csv", again), model="a").warnings
     (note,) = (note.message for note in notes if note.code == "may-share")
     assert "cluster='patient'" in note

@@ -90,10 +90,34 @@ def test_pandas_unnamed_index_column_is_no_model() -> None:
 
 
 NAMES = [
-    'say "x"', "a,b", "[red]", "[/red]", "<b>", "a|b", "a\nb", "modèle", "日本", "{value}", "%s",
-    ".*", "^", "$", "a.b", "'", "`", " ", "-x", "0", "__len", "None",
-    "t", "v0", "rows", "n", "w",
-]  # fmt: skip
+    'say "x"',
+    "a,b",
+    "[red]",
+    "[/red]",
+    "<b>",
+    "a|b",
+    "a\nb",
+    "modèle",
+    "日本",
+    "{value}",
+    "%s",
+    ".*",
+    "^",
+    "$",
+    "a.b",
+    "'",
+    "`",
+    " ",
+    "-x",
+    "0",
+    "__len",
+    "None",
+    "t",
+    "v0",
+    "rows",
+    "n",
+    "w",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

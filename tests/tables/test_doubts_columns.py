@@ -96,10 +96,16 @@ def test_an_answer_that_leaves_no_model_is_not_proposed() -> None:
     assert refused("mars", "t.csv") == ("name unknown-label", "")
 
 
-@pytest.mark.parametrize("words", [
-    ("--cluster", "truth"), ("--ignore", "b", "--by", "b"), ("--ignore", "b*", "--model", "b"),
-    ("--weight", "truth"), ("--id", "truth"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--cluster", "truth"),
+        ("--ignore", "b", "--by", "b"),
+        ("--ignore", "b*", "--model", "b"),
+        ("--weight", "truth"),
+        ("--id", "truth"),
+    ],
+)
 def test_a_column_has_one_part(words: tuple[str, ...]) -> None:
     write("t.csv", "truth,a,b\n1,1,0\n0,0,0\n")
     done = program("mars", "t.csv", *words)
@@ -157,10 +163,16 @@ def test_a_delimiter_is_recognised_though_names_hold_commas(delimiter: str) -> N
     assert proposed == f"mars t.csv --id loan_id -q --delimiter {shown}"
 
 
-@pytest.mark.parametrize("mark", [
-    '# made by "me, on Monday\n# v2\n', "\ufeff# by me\n", "# by me, a, b\n", "# by\n\n# me\n\n",
-    "#a\r\n#b\r\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "mark",
+    [
+        '# made by "me, on Monday\n# v2\n',
+        "\ufeff# by me\n",
+        "# by me, a, b\n",
+        "# by\n\n# me\n\n",
+        "#a\r\n#b\r\n",
+    ],
+)
 def test_comments_on_top_are_passed_over(mark: str) -> None:
     assert found_in(mark + A_B) == COUNTED
     write("t.csv", mark + A_B + "1,x,0\n")
@@ -181,9 +193,10 @@ def test_the_line_that_says_the_delimiter_to_excel_is_passed_over(mark: str) -> 
     assert program("mlcps", "m.csv").code == 0
 
 
-@pytest.mark.parametrize(("title", "row"), [
-    ("Predictions of June\n", 2), ("Predictions of June,,\n", 2), ("Predictions, June\n\n", 3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("title", "row"),
+    [("Predictions of June\n", 2), ("Predictions of June,,\n", 2), ("Predictions, June\n\n", 3)],
+)
 def test_a_title_above_the_names_is_called_so(title: str, row: int) -> None:
     sign = ";" if row == 3 else ","
     write("t.csv", title + "truth,a,b\n1,1,0\n0,0,0\n".replace(",", sign))

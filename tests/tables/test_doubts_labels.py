@@ -33,14 +33,24 @@ def test_labels_that_differ_by_case_in_truth_and_votes() -> None:
     assert found(positive="DEFAULT", fold_labels=True) == {"rf": (2, 0, 0, 2)}
 
 
-@pytest.mark.parametrize(("classes", "positive"), [
-    ({"no": 3, "yes": 9}, "yes"), ({"benign": 1, "malignant": 2}, "malignant"),
-    ({"z": 2, "a": 3}, "z"), ({"b": 3, "a": 3}, "a"), ({"good": 4, "bad": 3}, "bad"),
-    ({"not_spam": 2, "spam": 7}, "spam"), ({"relapse": 9, "remission": 5}, "relapse"),
-    ({"safe": 9, "unsafe": 2}, "unsafe"), ({"1": 2, "2": 5}, "1"), ({"1": 5, "2": 2}, "2"),
-    ({"ham": 9, "eggs": 1}, "eggs"),
-    ({"x": 5, "y z": 2, "w": 9}, "y z"), ({"healthy": 2, "dx": 7}, "dx"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("classes", "positive"),
+    [
+        ({"no": 3, "yes": 9}, "yes"),
+        ({"benign": 1, "malignant": 2}, "malignant"),
+        ({"z": 2, "a": 3}, "z"),
+        ({"b": 3, "a": 3}, "a"),
+        ({"good": 4, "bad": 3}, "bad"),
+        ({"not_spam": 2, "spam": 7}, "spam"),
+        ({"relapse": 9, "remission": 5}, "relapse"),
+        ({"safe": 9, "unsafe": 2}, "unsafe"),
+        ({"1": 2, "2": 5}, "1"),
+        ({"1": 5, "2": 2}, "2"),
+        ({"ham": 9, "eggs": 1}, "eggs"),
+        ({"x": 5, "y z": 2, "w": 9}, "y z"),
+        ({"healthy": 2, "dx": 7}, "dx"),
+    ],
+)
 def test_which_class_is_proposed(classes: dict[str, int], positive: str) -> None:
     from clfeval.tables.column_guesses import guess_positive
 

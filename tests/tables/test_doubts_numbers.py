@@ -106,9 +106,10 @@ def test_a_comma_of_thousands_is_no_decimal_comma() -> None:
     assert refused("mars", "t.csv", "-d", ";", "--weight", "w") == ("w decimal-comma", "")
 
 
-@pytest.mark.parametrize(("cut", "more"), [
-    ("0.3", "--threshold b=50 --threshold c=0"), ("50", "--threshold a=0.5 --threshold c=0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cut", "more"),
+    [("0.3", "--threshold b=50 --threshold c=0"), ("50", "--threshold a=0.5 --threshold c=0")],
+)
 def test_one_threshold_does_not_cut_two_scales_unasked(cut: str, more: str) -> None:
     write("t.csv", f"truth,a,b,c\n{SCALES}")
     _, proposed = refused("mars", "t.csv", "--threshold", cut)
@@ -140,11 +141,14 @@ def test_one_score_beyond_0_and_1_is_named_with_its_row(slip: str) -> None:
 
 
 @pytest.mark.parametrize("others", ["", ",gb"])
-@pytest.mark.parametrize(("slips", "options"), [
-    (["1.2"] * 10, " --null-value '1.2'"),
-    (["1.2", "-0.3"] * 5, " --null-value '1.2' --null-value='-0.3'"),
-    ([f"1.{i}5" for i in range(10)], None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("slips", "options"),
+    [
+        (["1.2"] * 10, " --null-value '1.2'"),
+        (["1.2", "-0.3"] * 5, " --null-value '1.2' --null-value='-0.3'"),
+        ([f"1.{i}5" for i in range(10)], None),
+    ],
+)
 def test_up_to_a_tenth_of_the_scores_beyond_0_and_1_is_named(
     others: str, slips: list[str], options: str | None
 ) -> None:

@@ -41,13 +41,16 @@ def test_names_with_commas_between_them_are_refused() -> None:
     assert "--model 'rf' --model 'g b'" in done.err
 
 
-@pytest.mark.parametrize(("words", "meant"), [
-    (("mars", "t.csv", "--threshold", "50%"), "--threshold 0.5"),
-    (("mars", "t.csv", "--threshold", "a=12.5%"), "--threshold a=0.125"),
-    (("tune-jpt", "--counts", "67", "5", "33", "95"), "--counts 67,5,33,95"),
-    (("mars", "t.csv", "-q", "--fail-under", "f1=0.8"), "--measure f1"),
-    (("mars", "t.csv", "-q", "--fail-under", "recall=70"), "0.7"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("mars", "t.csv", "--threshold", "50%"), "--threshold 0.5"),
+        (("mars", "t.csv", "--threshold", "a=12.5%"), "--threshold a=0.125"),
+        (("tune-jpt", "--counts", "67", "5", "33", "95"), "--counts 67,5,33,95"),
+        (("mars", "t.csv", "-q", "--fail-under", "f1=0.8"), "--measure f1"),
+        (("mars", "t.csv", "-q", "--fail-under", "recall=70"), "0.7"),
+    ],
+)
 def test_what_is_nearly_right_is_shown_as_it_is_written(words: tuple[str, ...], meant: str) -> None:
     write("t.csv", "truth,a\n1,.7\n0,.2\n1,.6\n")
     done = program(*words)

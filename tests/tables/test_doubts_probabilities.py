@@ -94,6 +94,17 @@ def test_a_column_of_patients_is_taken_for_clusters(name: str) -> None:
     )
     assert asked(f"patient,truth,rf,gb\n{rows}")[1] == "--cluster patient"
     # mlcps has no clusters
-    done = program("mlcps", "t.csv", "--from", "predictions", "--metric", "recall", "--metric",
-                   "accuracy", "--metric", "f1", "-q")  # fmt: skip
+    done = program(
+        "mlcps",
+        "t.csv",
+        "--from",
+        "predictions",
+        "--metric",
+        "recall",
+        "--metric",
+        "accuracy",
+        "--metric",
+        "f1",
+        "-q",
+    )
     assert done.err.splitlines()[-1].endswith(" -q --ignore patient")

@@ -20,16 +20,25 @@ CLASSES = st.sampled_from([("no", "yes"), ("0", "1"), ("-1", "1"), ("Bad ", "goo
 
 @examples(300)
 @given(
-    classes=CLASSES, seed=st.integers(0, 10**6), truth=st.sampled_from(["truth", "Class", "label"]),
+    classes=CLASSES,
+    seed=st.integers(0, 10**6),
+    truth=st.sampled_from(["truth", "Class", "label"]),
     kind=st.sampled_from(["labels", "scores", "percent", "margins", "both", "classes"]),
-    delimiter=st.sampled_from(",;\t"), comma=st.booleans(), more=st.sets(
+    delimiter=st.sampled_from(",;\t"),
+    comma=st.booleans(),
+    more=st.sets(
         st.sampled_from(["loan", "row_id", "region", "age", "flag", "twins", "gaps", "halves"])
     ),
-)  # fmt: skip
+)
 def test_what_is_proposed_finds_no_further_question(
-    classes: tuple[str, str], seed: int, truth: str, kind: str, delimiter: str, comma: bool,
+    classes: tuple[str, str],
+    seed: int,
+    truth: str,
+    kind: str,
+    delimiter: str,
+    comma: bool,
     more: set[str],
-) -> None:  # fmt: skip
+) -> None:
     import random
 
     chance, rows = random.Random(seed), 40
@@ -56,11 +65,12 @@ def test_what_is_proposed_finds_no_further_question(
         for name, values in zip(("rf", "gb, 2"), numbers, strict=True):
             columns[name] = [written(x * scale[0] - scale[1]) for x in values]
     others = {
-        "loan": [f"L{i}" for i in range(rows)], "row_id": [f"{i}" for i in range(rows)],
+        "loan": [f"L{i}" for i in range(rows)],
+        "row_id": [f"{i}" for i in range(rows)],
         "region": [chance.choice(["north", "south"]) for _ in range(rows)],
         "age": [f"{chance.randrange(20, 90)}" for _ in range(rows)],
         "flag": [f"{chance.randrange(2)}" for _ in range(rows)],
-    }  # fmt: skip
+    }
     columns |= {name: others[name] for name in others if name in more}
     if "gaps" in more:
         last = [*columns][1]

@@ -36,9 +36,7 @@ def test_a_dry_run_shows_the_reading_and_computes_nothing() -> None:
     assert [row["column"] for row in reading] == ["id", "truth", "rf", "flag", "w"]
     check_text(f"{row['taken']}: {row['why']}" for row in reading)
     assert [row["code"] for row in result.tables["ambiguities"]] == ["stray-labels"]
-    assert result.parameters == {
-        "of": "mars", "offer": "clfeval.mars(..., ignore=('flag',))",
-    }  # fmt: skip
+    assert result.parameters == {"of": "mars", "offer": "clfeval.mars(..., ignore=('flag',))"}
     plan = clfeval.mars("t.csv", weight="w", ignore="flag", dry_run=True).tables["plan"]
     assert [row["value"] for row in plan] == ["3", "2", "2", "1", "0.5"]
     check_text(str(row["what"]) for row in plan)
@@ -61,15 +59,28 @@ def test_a_dry_run_says_what_was_asked_for() -> None:
     write("t.csv", "truth,a,b\n1,.7,.1\n0,.2,.4\n0,.6,.3\n")
     write("m.csv", "model,f1,recall,accuracy\na,.7,.8,.9\nb,.6,.7,.9\n")
     plans = {
-        ("mars", "t.csv", "--best", "2", "--top", "1"):
-            {"--best": "2", "--top": "1"},
-        ("phidelta", "t.csv", "--reference", "a", "--prevalence", ".1", "--curve"):
-            {"--reference": "a", "--prevalence": ".1", "--curve": "yes"},
-        ("mlcps", "m.csv", "--rescale", "f1=0:1", "--metric-weight", "f1=2", "--compare", "m.csv"):
-            {"--rescale": "f1=0:1", "--metric-weight": "f1=2", "--compare": "m.csv"},
-        ("tune-jpt", "--counts", "69,15,31,85", "--prevalence", "1:100..1:1"):
-            {"rows": "200", "--counts": "model=69, 15, 31, 85", "--prevalence": "1:100..1:1"},
-    }  # fmt: skip
+        ("mars", "t.csv", "--best", "2", "--top", "1"): {"--best": "2", "--top": "1"},
+        ("phidelta", "t.csv", "--reference", "a", "--prevalence", ".1", "--curve"): {
+            "--reference": "a",
+            "--prevalence": ".1",
+            "--curve": "yes",
+        },
+        (
+            "mlcps",
+            "m.csv",
+            "--rescale",
+            "f1=0:1",
+            "--metric-weight",
+            "f1=2",
+            "--compare",
+            "m.csv",
+        ): {"--rescale": "f1=0:1", "--metric-weight": "f1=2", "--compare": "m.csv"},
+        ("tune-jpt", "--counts", "69,15,31,85", "--prevalence", "1:100..1:1"): {
+            "rows": "200",
+            "--counts": "model=69, 15, 31, 85",
+            "--prevalence": "1:100..1:1",
+        },
+    }
     for words, wanted in plans.items():
         done = program(*words, "--dry-run", "-f", "json")
         assert done.code == 0, done.err
@@ -80,8 +91,9 @@ def test_a_dry_run_says_what_was_asked_for() -> None:
 
 
 def test_a_plan_has_the_least_and_the_most_of_several_counts() -> None:
-    done = program("tune-jpt", "--counts", "a=1,2,3,4", "--counts", "b=3,2,4,4", "--dry-run",
-                   "-f", "json")  # fmt: skip
+    done = program(
+        "tune-jpt", "--counts", "a=1,2,3,4", "--counts", "b=3,2,4,4", "--dry-run", "-f", "json"
+    )
     values = [row["value"] for row in json.loads(done.out)["tables"]["plan"]]
     assert [4, 7] in [numbers_in(value) for value in values]  # positives: 1 + 3 and 3 + 4
 
@@ -103,8 +115,17 @@ def test_a_dry_run_with_questions_is_not_passed() -> None:
 
 def test_a_dry_run_may_stand_before_any_line_and_writes_nothing() -> None:
     write("t.csv", "truth,a,b\n1,1,0\n0,0,0\n0,1,1\n")
-    words = ("mars", "t.csv", "--show", "pairs", "--save", "o.json",
-             "--fail-under", "recall=0.99", "--dry-run")  # fmt: skip
+    words = (
+        "mars",
+        "t.csv",
+        "--show",
+        "pairs",
+        "--save",
+        "o.json",
+        "--fail-under",
+        "recall=0.99",
+        "--dry-run",
+    )
     done = program(*words)
     assert (done.code, done.err) == (0, "")
     check_text(done.out)

@@ -71,9 +71,9 @@ def test_ragged_rows_are_seen_among_quoted_fields(rows: str, expected: str) -> N
     assert places(MIXED, missing="drop") == "3 long-row, 4:b short-row"
 
 
-@pytest.mark.parametrize("content", [
-    "truth,a\ny,y\rn,n\ny,y\n", "truth,a\ry,y\rn,n\n", "truth,a\r\ny,y\rn,n\r\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "content", ["truth,a\ny,y\rn,n\ny,y\n", "truth,a\ry,y\rn,n\n", "truth,a\r\ny,y\rn,n\r\n"]
+)
 def test_bare_carriage_returns_among_other_line_ends_are_placed(content: str) -> None:
     message = data_message(content, positive="y")
     assert message.splitlines()[0].startswith("t.csv:")

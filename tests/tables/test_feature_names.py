@@ -15,10 +15,44 @@ from tests.methods.features.door import FEATURES, cells, cells_of, features
 from tests.tables.door import encoded, spots, write
 
 NAMES = [
-    "a b", " a", "truth ", "[x]", "[red]", "[/x]", "it's", '"q"', "x,y", "x;y", "new\nline", "🙂",
-    "é", "--truth", "--select", "-f", "median", "truth=1", "a=b", "{x}", "{}", "%s", "a*", "?",
-    "[0-9]", "^a", "a$", "|", "<b>", "\\", "\t", "1", "all:a", "nan", "Truth", "value", "count",
-]  # fmt: skip
+    "a b",
+    " a",
+    "truth ",
+    "[x]",
+    "[red]",
+    "[/x]",
+    "it's",
+    '"q"',
+    "x,y",
+    "x;y",
+    "new\nline",
+    "🙂",
+    "é",
+    "--truth",
+    "--select",
+    "-f",
+    "median",
+    "truth=1",
+    "a=b",
+    "{x}",
+    "{}",
+    "%s",
+    "a*",
+    "?",
+    "[0-9]",
+    "^a",
+    "a$",
+    "|",
+    "<b>",
+    "\\",
+    "\t",
+    "1",
+    "all:a",
+    "nan",
+    "Truth",
+    "value",
+    "count",
+]
 BITS = {n: [1, int(i % 2), int(i % 3 == 0), int(i % 5 == 0)] for i, n in enumerate(NAMES)}
 FRAME = pl.DataFrame({"truth": [1, 1, 0, 0]} | BITS)
 EXPECTED = {
@@ -144,6 +178,8 @@ def test_two_columns_whose_categories_spell_alike_stay_apart() -> None:
     frame = pl.DataFrame({"truth": [1, 0], "a": ["b=c", "x"], "a=b": ["y", "c"]})
     rows = [dict(row) for row in features(frame).tables["features"]]
     assert {(row["column"], row["feature"]): cells(row) for row in rows} == {
-        ("a", "a=b=c"): (1, 0, 0, 1), ("a", "a=x"): (0, 1, 1, 0),
-        ("a=b", "a=b=y"): (1, 0, 0, 1), ("a=b", "a=b=c"): (0, 1, 1, 0),
-    }  # fmt: skip
+        ("a", "a=b=c"): (1, 0, 0, 1),
+        ("a", "a=x"): (0, 1, 1, 0),
+        ("a=b", "a=b=y"): (1, 0, 0, 1),
+        ("a=b", "a=b=c"): (0, 1, 1, 0),
+    }

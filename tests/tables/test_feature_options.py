@@ -39,9 +39,16 @@ def test_a_cut_may_be_any_kind_of_number(cut: Any) -> None:
 SPARSE = pl.DataFrame({"row": [1, 2], "feature": ["a", "b"], "value": [1, 2], "truth": [1, 0]})
 NOTES = FRAME.with_columns(n=pl.Series([0.5, 1.0, 1.0, 2.0]))
 CLASSIFIERS: dict[str, Any] = {
-    "reference": "f", "curve": True, "points": 10, "run": "f", "run_files": True,
-    "model": "f", "kind": "score", "threshold": 0.3, "by": "f",
-}  # fmt: skip
+    "reference": "f",
+    "curve": True,
+    "points": 10,
+    "run": "f",
+    "run_files": True,
+    "model": "f",
+    "kind": "score",
+    "threshold": 0.3,
+    "by": "f",
+}
 REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a cut of bits": (BITS, {"cut": "best"}, "needs-numbers"),
     "a cut of a bit": (FRAME, {"cut": 2, "feature": "f"}, "needs-numbers"),
@@ -85,9 +92,13 @@ def test_limits_out_of_range(name: str) -> None:
 
 
 OWN: dict[str, Any] = {
-    "feature": "f", "truth_table": "c.csv", "cut": "best", "select": 3, "phi_max": 0.5,
+    "feature": "f",
+    "truth_table": "c.csv",
+    "cut": "best",
+    "select": 3,
+    "phi_max": 0.5,
     "delta_min": 0.5,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -125,5 +136,9 @@ def test_the_layout_may_be_said() -> None:
 def test_parameters_tell_what_was_asked() -> None:
     told = features(FRAME, cut="best", select=1, level=0.9).parameters
     assert {name: told[name] for name in ("mode", "cut", "select", "level", "positive")} == {
-        "mode": "features", "cut": "best", "select": 1, "level": 0.9, "positive": "1",
-    }  # fmt: skip
+        "mode": "features",
+        "cut": "best",
+        "select": 1,
+        "level": 0.9,
+        "positive": "1",
+    }

@@ -34,9 +34,13 @@ def test_what_was_read_is_said_in_one_line() -> None:
 
 
 HEADERS = {
-    "row,truth": {}, "doc,section": {}, "truth,row": {}, "anything,else": {},
-    "x,row,truth": {}, "x,key,klass": {"id": "key", "truth": "klass"},
-}  # fmt: skip
+    "row,truth": {},
+    "doc,section": {},
+    "truth,row": {},
+    "anything,else": {},
+    "x,row,truth": {},
+    "x,key,klass": {"id": "key", "truth": "klass"},
+}
 
 
 @pytest.mark.parametrize("header", HEADERS)
@@ -50,8 +54,9 @@ def test_row_and_class_are_found(header: str) -> None:
     write("c.csv", f"{header}\n{content}")
     table = TABLE.replace("row", options.get("id", "row"))
     assert cells_of(write("t.csv", table), truth_table="c.csv", **options) == {
-        "a": (1, 1, 0, 1), "b": (0, 1, 1, 1),
-    }  # fmt: skip
+        "a": (1, 1, 0, 1),
+        "b": (0, 1, 1, 1),
+    }
 
 
 # the entries, the table of classes and its name

@@ -76,8 +76,11 @@ def test_a_file_of_several_models_names_them_with_its_own() -> None:
 
 
 def test_class_probabilities_and_labels_with_scores_are_one_model() -> None:
-    write("new.csv", "id,truth,.pred_0,.pred_1,.pred_class\na,1,.1,.9,1\nb,0,.8,.2,0\n"
-          "c,1,.6,.4,0\nd,0,.4,.6,1\n")  # fmt: skip
+    write(
+        "new.csv",
+        "id,truth,.pred_0,.pred_1,.pred_class\na,1,.1,.9,1\nb,0,.8,.2,0\n"
+        "c,1,.6,.4,0\nd,0,.4,.6,1\n",
+    )
     assert joined(*PAIR) == BOTH
     write("new.csv", "id,truth,y_pred,y_prob\na,1,1,.9\nb,0,0,.2\nc,1,0,.4\nd,0,1,.6\n")
     assert joined(*PAIR) == BOTH
@@ -134,14 +137,15 @@ def tables_of(rows: int = 200) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame
         {
             "id": i,
             "truth": (i * 7 % 5 < 2).cast(pl.Int8),
-            "site": pl.select(pl.when(i % 3 == 0).then(pl.lit("A")).otherwise(pl.lit("B")))
-            .to_series(),
+            "site": pl.select(
+                pl.when(i % 3 == 0).then(pl.lit("A")).otherwise(pl.lit("B"))
+            ).to_series(),
             "n": 1 + i % 2,
             "patient": i // 4,
             "new": (i * 37 % 101) / 101,
             "old": (i * 53 % 97) / 97,
         }
-    )  # fmt: skip
+    )
     new = wide.drop("old").rename({"new": "score"}).reverse()
     old = wide.drop("new", "site", "n").rename({"old": "p"}).sort((i * 61) % rows)
     return wide, new, old
@@ -165,8 +169,9 @@ def test_a_join_says_what_the_same_wide_table_says(command: str, more: dict[str,
     one = ask(wide.drop(left), id="id", **more)
     two = ask(
         {"new": new.drop(left), "old": old.drop(name for name in left if name in old.columns)},
-        join="id", **more,
-    )  # fmt: skip
+        join="id",
+        **more,
+    )
     assert dict(two.tables) == dict(one.tables)
     assert two.summary == one.summary
     assert statistic(two) == statistic(one)
@@ -315,9 +320,15 @@ def test_one_file_may_give_truth_slices_and_clusters(
     for file in ("old.csv", "lean.csv"):
         write(file, "id,pred\na,1\nb,1\nc,1\nd,0\ne,0\n")
     found = mars(
-        list(files), join="id", by=("site",), cluster="patient", null_value=("?",),
-        missing="drop", positive="1", truth=truth,
-    )  # fmt: skip
+        list(files),
+        join="id",
+        by=("site",),
+        cluster="patient",
+        null_value=("?",),
+        missing="drop",
+        positive="1",
+        truth=truth,
+    )
     # c has no truth; new finds a and flags d, old finds a and flags b; both miss e
     assert confusion(found) == {"new": (1, 1, 1, 1), "old": (1, 1, 1, 1)}
     assert [row["slice"] for row in found.tables["slices"]] == ["site=x", "site=y"]

@@ -43,9 +43,7 @@ def test_without_a_name_the_first_bytes_say_so(indent: int | None) -> None:
 
 def test_a_header_may_begin_with_a_bracket() -> None:
     frame = FRAME.rename({"a": "[a]"}).select("[a]", "truth", "b")
-    assert counted(write("t", frame.write_csv())) == {
-        "[a]": EXPECTED["a"], "b": EXPECTED["b"],
-    }  # fmt: skip
+    assert counted(write("t", frame.write_csv())) == {"[a]": EXPECTED["a"], "b": EXPECTED["b"]}
 
 
 def test_columns_keep_the_order_of_the_first_record() -> None:

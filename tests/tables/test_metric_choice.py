@@ -87,15 +87,28 @@ def test_columns_may_be_models() -> None:
 
 PLACES = {
     "wide": ("\nmodel,f1,acc\nrf,1,1\n\nsvm,1,.5\n", {}, "t.csv:5: column 'acc'"),
-    "transposed": ("metric,rf,svm\nf1,1,1\nacc,1,.5\n", {"transpose": True},
-                   "t.csv:3: column 'svm'"),
-    "long": ("model,metric,value\nsvm,acc,.5\nrf,f1,1\nsvm,f1,1\nrf,acc,1\n", {},
-             "t.csv:2: column 'value'"),
-    "cv": ("param_who,mean_test_f1,mean_test_acc\nrf,1,1\nsvm,1,.5\n", {},
-           "t.csv:3: column 'mean_test_acc'"),
-    "result": ("slice,model,f1,f1_low,f1_high,f1_reason,acc,acc_low,acc_high,acc_reason\n"
-               ",rf,1,,,,1,,,\na,rf,1,,,,1,,,\n,svm,1,,,,.5,,,\n", {}, "t.csv:4: column 'acc'"),
-}  # fmt: skip
+    "transposed": (
+        "metric,rf,svm\nf1,1,1\nacc,1,.5\n",
+        {"transpose": True},
+        "t.csv:3: column 'svm'",
+    ),
+    "long": (
+        "model,metric,value\nsvm,acc,.5\nrf,f1,1\nsvm,f1,1\nrf,acc,1\n",
+        {},
+        "t.csv:2: column 'value'",
+    ),
+    "cv": (
+        "param_who,mean_test_f1,mean_test_acc\nrf,1,1\nsvm,1,.5\n",
+        {},
+        "t.csv:3: column 'mean_test_acc'",
+    ),
+    "result": (
+        "slice,model,f1,f1_low,f1_high,f1_reason,acc,acc_low,acc_high,acc_reason\n"
+        ",rf,1,,,,1,,,\na,rf,1,,,,1,,,\n,svm,1,,,,.5,,,\n",
+        {},
+        "t.csv:4: column 'acc'",
+    ),
+}
 
 
 @pytest.mark.parametrize("layout", PLACES)
@@ -119,11 +132,24 @@ def test_a_note_says_what_was_read() -> None:
 
 def test_a_table_can_be_made_by_hand() -> None:
     table = MetricTable(
-        name="t", display="t", sha256=None, layout="wide", models=("rf",), metrics=("f1",),
-        values=np.array([[1.0]]), splits=(), by_split=None, sds=None, dropped=0, ignored=(),
-        named_by="models in 'm'", notes=(), places=ValuePlaces(np.array([[0]]), np.array([[1]])),
-        records=[2], columns=("m", "f1"),
-    )  # fmt: skip
+        name="t",
+        display="t",
+        sha256=None,
+        layout="wide",
+        models=("rf",),
+        metrics=("f1",),
+        values=np.array([[1.0]]),
+        splits=(),
+        by_split=None,
+        sds=None,
+        dropped=0,
+        ignored=(),
+        named_by="models in 'm'",
+        notes=(),
+        places=ValuePlaces(np.array([[0]]), np.array([[1]])),
+        records=[2],
+        columns=("m", "f1"),
+    )
     check_text(table.described())
     assert str(table.problem(0, 0, "is low", "too-low")) == "t:2: column 'f1': is low [too-low]"
 

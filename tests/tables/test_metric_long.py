@@ -20,10 +20,13 @@ def long(header: str = "model,metric,value", rows: list[tuple[str, ...]] = ROWS)
 @pytest.mark.parametrize(
     "header",
     [
-        "model,metric,value", "classifier,measure,score", "model,.metric,.estimate",
-        "system,Metric,mean", "wflow_id,.metric,estimate",
+        "model,metric,value",
+        "classifier,measure,score",
+        "model,.metric,.estimate",
+        "system,Metric,mean",
+        "wflow_id,.metric,estimate",
     ],
-)  # fmt: skip
+)
 def test_the_columns_go_by_name(header: str) -> None:
     table = read(long(header))
     assert shown(table) == EXPECTED
@@ -53,13 +56,17 @@ def test_rows_of_slices_and_classes_are_left_out_and_counted() -> None:
 @pytest.mark.parametrize("name", ["estimator", ".estimator"])
 def test_estimators_are_part_of_the_name_only_where_there_are_several(name: str) -> None:
     rows = [
-        ("rf", "f1", ".5", "macro"), ("rf", "f1", ".6", "weighted"), ("rf", "f1", ".7", ""),
+        ("rf", "f1", ".5", "macro"),
+        ("rf", "f1", ".6", "weighted"),
+        ("rf", "f1", ".7", ""),
         ("rf", "acc", "1", "binary"),
-    ]  # fmt: skip
+    ]
     table = read(long(f"model,metric,value,{name}", rows))
     assert shown(table) == (
-        ("rf",), ("f1_macro", "f1_weighted", "f1", "acc"), [[0.5, 0.6, 0.7, 1.0]],
-    )  # fmt: skip
+        ("rf",),
+        ("f1_macro", "f1_weighted", "f1", "acc"),
+        [[0.5, 0.6, 0.7, 1.0]],
+    )
 
 
 SVM_F1, RF_ACC = ("svm", "f1"), ("rf", "acc")
@@ -110,9 +117,7 @@ def test_pairs_that_are_absent_or_nameless_can_be_dropped() -> None:
 
 def test_metrics_that_were_not_asked_for_may_be_wrong() -> None:
     rows = [*ROWS, ("svm", "acc", "1"), ("rf", "mcc", "x")]
-    assert shown(read(long(rows=rows), wanted=["f1"])) == (
-        ("rf", "svm"), ("f1",), [[0.5], [0.25]],
-    )  # fmt: skip
+    assert shown(read(long(rows=rows), wanted=["f1"])) == (("rf", "svm"), ("f1",), [[0.5], [0.25]])
 
 
 def test_a_metric_without_a_number_is_ignored() -> None:

@@ -101,11 +101,16 @@ def document(rows: list[dict[str, Any]], name: str = "models") -> Result:
 UNDEFINED = document(
     [
         {"model": "rf", "n": 3, "a": Estimate(0.5), "b": Estimate(1.0, 0.5, 1.0), "t": None},
-        {"model": "svm", "n": 4, "a": Estimate(None, reason="no_positive_truth"),
-         "b": Estimate(None, reason="infinite"), "t": "x"},
+        {
+            "model": "svm",
+            "n": 4,
+            "a": Estimate(None, reason="no_positive_truth"),
+            "b": Estimate(None, reason="infinite"),
+            "t": "x",
+        },
         {"model": "nb", "n": 4, "a": Estimate(1.0), "b": Estimate(None, 0.5, reason=None), "t": 1},
     ]
-)  # fmt: skip
+)
 
 
 @BOTH
@@ -128,14 +133,25 @@ def test_counts_are_no_measures_until_they_are_asked_for(read_as: Any) -> None:
 
 
 TIDY = [
-    {"model": model, "metric": metric, "estimator": estimator, "class": label, "slice": None,
-     "value": value, "low": None, "high": None, "reason": None}
+    {
+        "model": model,
+        "metric": metric,
+        "estimator": estimator,
+        "class": label,
+        "slice": None,
+        "value": value,
+        "low": None,
+        "high": None,
+        "reason": None,
+    }
     for model in ("rf", "svm")
     for metric, estimator, label, value in (
-        ("f1", "macro", None, 0.5), ("f1", "micro", None, 0.75), ("accuracy", None, None, 1.0),
+        ("f1", "macro", None, 0.5),
+        ("f1", "micro", None, 0.75),
+        ("accuracy", None, None, 1.0),
         ("f1", None, "cat", 0.25),
     )
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("estimates", [False, True])
@@ -155,10 +171,16 @@ def test_a_tidy_table_of_metrics(read_as: Any, estimates: bool) -> None:
 
 def test_metrics_without_values_are_not_the_tidy_table() -> None:
     result = Result(
-        "mlcps", "", (), {}, {},
-        {"metrics": [{"metric": "f1", "weight": 1.0}],
-         "models": [{"model": "rf", "mlcps": Estimate(1.5)}]},
-    )  # fmt: skip
+        "mlcps",
+        "",
+        (),
+        {},
+        {},
+        {
+            "metrics": [{"metric": "f1", "weight": 1.0}],
+            "models": [{"model": "rf", "mlcps": Estimate(1.5)}],
+        },
+    )
     assert shown(as_json(result)) == (("rf",), ("mlcps",), [[1.5]])
 
 

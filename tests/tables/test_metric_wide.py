@@ -60,9 +60,30 @@ def test_layout_wide_takes_columns_as_they_are() -> None:
 
 
 ODD = [
-    "random forest", "a, b", 'say "hi"', "f1[macro]", "[red]", "*", "^x$", "naïve", "重", "no",
-    "null", "nan", "inf", "1e5", "0.5", "01", "=1+1", " led", "trailed ", "a\nb", "a=b", "x:y", "#",
-]  # fmt: skip
+    "random forest",
+    "a, b",
+    'say "hi"',
+    "f1[macro]",
+    "[red]",
+    "*",
+    "^x$",
+    "naïve",
+    "重",
+    "no",
+    "null",
+    "nan",
+    "inf",
+    "1e5",
+    "0.5",
+    "01",
+    "=1+1",
+    " led",
+    "trailed ",
+    "a\nb",
+    "a=b",
+    "x:y",
+    "#",
+]
 
 
 def written(rows: list[list[object]]) -> str:

@@ -22,9 +22,10 @@ from tests.thoroughness import thinned
 
 SETS = ("iris", "wine", "breast_cancer", "digits")
 MODELS = {
-    "Gauss": GaussianNB(), "k-NN, k=5": KNeighborsClassifier(),
+    "Gauss": GaussianNB(),
+    "k-NN, k=5": KNeighborsClassifier(),
     "Tree [depth 3]": DecisionTreeClassifier(max_depth=3, random_state=0),
-}  # fmt: skip
+}
 FORMATS = ("csv", "tsv", "parquet", "arrow", "ndjson")
 
 
@@ -134,9 +135,19 @@ def _long(name: str) -> Spelled:
 
 
 SPELLINGS = (
-    _named, _numbered, _with_id, _one_zero, _booleans, _yes_no, _floats, _scores, _probabilities,
-    _by_class, _tidymodels, _long,
-)  # fmt: skip
+    _named,
+    _numbered,
+    _with_id,
+    _one_zero,
+    _booleans,
+    _yes_no,
+    _floats,
+    _scores,
+    _probabilities,
+    _by_class,
+    _tidymodels,
+    _long,
+)
 
 
 @pytest.mark.parametrize(

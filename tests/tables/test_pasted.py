@@ -88,14 +88,21 @@ NEW, OLD = (
 )
 
 
-@pytest.mark.parametrize(("tables", "words", "answer"), [
-    ([RUNS], ("report",), ("--run", "seed")),  # the same ids in every run
-    ([RUNS], ("phidelta", "--positive", "1"), ("--run", "seed")),
-    ([RUNS.replace("1,2,1", "3,2,1").replace("2,2,0", "4,2,0")], ("report",), ("--ignore", "seed")),
-    ([RULE], ("report", "--reference", "rule"), ("--model", "rule", "--model", "new")),
-    ([RULE], ("report",), ("--ignore", "rule")),
-    ([NEW, OLD], ("report",), ("--join", "id")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tables", "words", "answer"),
+    [
+        ([RUNS], ("report",), ("--run", "seed")),  # the same ids in every run
+        ([RUNS], ("phidelta", "--positive", "1"), ("--run", "seed")),
+        (
+            [RUNS.replace("1,2,1", "3,2,1").replace("2,2,0", "4,2,0")],
+            ("report",),
+            ("--ignore", "seed"),
+        ),
+        ([RULE], ("report", "--reference", "rule"), ("--model", "rule", "--model", "new")),
+        ([RULE], ("report",), ("--ignore", "rule")),
+        ([NEW, OLD], ("report",), ("--join", "id")),
+    ],
+)
 def test_the_proposed_options_fit_the_table(
     tables: list[str], words: tuple[str, ...], answer: tuple[str, ...]
 ) -> None:

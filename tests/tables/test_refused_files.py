@@ -119,9 +119,9 @@ def test_a_suffix_that_misleads_is_named(how: str, kind: str) -> None:
     check_text(str(error))
 
 
-@pytest.mark.parametrize(("name", "start"), [
-    ("t.ico", b"\0\0\1\0"), ("t.o", b"\x7fELF\2"), ("t.wasm", b"\0asm\1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "start"), [("t.ico", b"\0\0\1\0"), ("t.o", b"\x7fELF\2"), ("t.wasm", b"\0asm\1")]
+)
 def test_what_is_no_table_at_all_is_refused_as_data(name: str, start: bytes) -> None:
     assert data_message(start + bytes(range(256)) * 3, name).startswith(f"{name}:1: ")
 
@@ -187,8 +187,12 @@ def test_columns_that_hold_lists_or_bytes() -> None:
     assert places(encoded(raw, "parquet"), "t.parquet", positive="y") == "truth bad-type"
 
 
-FILES = {"a.csv": "truth,x,y\n1,1,1\n", "b.csv": "truth,y,z,u\n1,1,1,1\n", "c.csv": "",
-         "d.csv": "truth,x,y\n1,1\n0,0,1\n"}  # fmt: skip
+FILES = {
+    "a.csv": "truth,x,y\n1,1,1\n",
+    "b.csv": "truth,y,z,u\n1,1,1,1\n",
+    "c.csv": "",
+    "d.csv": "truth,x,y\n1,1\n0,0,1\n",
+}
 
 
 @pytest.mark.parametrize(

@@ -22,17 +22,28 @@ METRICS = ("accuracy", "f1", "mcc", "roc_auc")
 TWO: Values = {"rf": (0.8, 0.6, 0.8, 0.6), "svm": (0.8, 0.8, 0.6, 0.6)}
 # svm ½ (.7128 + .5832 + .648 + .792) = 1.368, rf ½ (.7052 + .574 + .651 + .7998) = 1.365
 FIVE: Values = {
-    "lda": (0.71, 0.66, 0.42, 0.80), "rf": (0.86, 0.82, 0.70, 0.93),
-    "svm": (0.88, 0.81, 0.72, 0.90), "knn": (0.60, 0.79, 0.31, 0.66),
+    "lda": (0.71, 0.66, 0.42, 0.80),
+    "rf": (0.86, 0.82, 0.70, 0.93),
+    "svm": (0.88, 0.81, 0.72, 0.90),
+    "knn": (0.60, 0.79, 0.31, 0.66),
     "tree": (0.70, 0.62, 0.40, 0.70),
-}  # fmt: skip
+}
 GOALS = {"accuracy": (0.5, 1.0), "f1": (0.6, 1.0), "mcc": (0.3, 0.9), "roc_auc": (0.66, 1.0)}
 TIE = {"rf": (0.8, 0.6, 0.7), "svm": (0.6, 0.8, 0.7), "x": (0.6, 0.6, 0.6)}
 NAMES = ["a b", "[red]x[/red]", "日本語の分類器です", "long name " * 9 + "| 7", "\x07\x1b[31m\\-"]
-SEVEN = ("accuracy", "balanced accuracy", "f1", "mcc", "brier", "roc_auc",
-         "a|long [name] of 日本" * 3)  # fmt: skip
-MANY = {f"model {i}": row for i, row in
-        enumerate(np.random.default_rng(1).uniform(0.5, 0.95, (30, 7)).tolist())}  # fmt: skip
+SEVEN = (
+    "accuracy",
+    "balanced accuracy",
+    "f1",
+    "mcc",
+    "brier",
+    "roc_auc",
+    "a|long [name] of 日本" * 3,
+)
+MANY = {
+    f"model {i}": row
+    for i, row in enumerate(np.random.default_rng(1).uniform(0.5, 0.95, (30, 7)).tolist())
+}
 OFF = (-0.02, -0.01, 0.0, 0.01, 0.02)  # the splits' values, from their mean
 
 
@@ -45,8 +56,9 @@ def table(models: Values, metrics: Sequence[str], *, splits: bool = False) -> pl
     if splits:
         found = {f"mean_test_{name}": values for name, values in found.items()} | {
             f"split{i}_test_{name}": values + off
-            for name, values in found.items() for i, off in enumerate(OFF)
-        }  # fmt: skip
+            for name, values in found.items()
+            for i, off in enumerate(OFF)
+        }
     return pl.DataFrame({"params" if splits else "model": [*models], **found})
 
 
@@ -76,11 +88,15 @@ def ranked(
     if spread is None:
         return result
     rows = [
-        {name: Estimate(x.value, x.value - spread, x.value + spread)
-         if isinstance(x, Estimate) and x.value is not None else x for name, x in row.items()}
+        {
+            name: Estimate(x.value, x.value - spread, x.value + spread)
+            if isinstance(x, Estimate) and x.value is not None
+            else x
+            for name, x in row.items()
+        }
         | {"first": Estimate(0.75 if row["rank"] == 1 else 0.25 / len(models))}
         for row in result.tables["models"]
-    ]  # fmt: skip
+    ]
     drawn = {"from": "predictions", "interval": "bootstrap", "resamples": 2000, "positive": "ill"}
     parameters, tables = {**result.parameters, **drawn}, {**result.tables, "models": rows}
     return answered(replace(result, parameters=parameters, tables=tables))
@@ -103,13 +119,18 @@ RESULTS = {
     "predictions": ranked(spread=0.03, rescale={"mcc": (-1, 1)}),
     "splits": ranked(splits=True),
     "goals": ranked(goals=GOALS, spread=0.01),
-    "pair": ranked({name: row[:2] for name, row in FIVE.items()}, METRICS[:2],
-                   goals=dict([*GOALS.items()][:2])),
+    "pair": ranked(
+        {name: row[:2] for name, row in FIVE.items()}, METRICS[:2], goals=dict([*GOALS.items()][:2])
+    ),
     "compared": ranked(compare={**FIVE, "rf": FIVE["tree"]}),
     "thirty": ranked(MANY, SEVEN, weight_sensitivity=True, splits=True),
-    "awkward": ranked(dict(zip(NAMES, FIVE.values(), strict=True)), weight_sensitivity=True,
-                      spread=0.03, goals=GOALS),
-}  # fmt: skip
+    "awkward": ranked(
+        dict(zip(NAMES, FIVE.values(), strict=True)),
+        weight_sensitivity=True,
+        spread=0.03,
+        goals=GOALS,
+    ),
+}
 
 
 def crowd(few: Result, k: int) -> tuple[Result, list[int]]:
@@ -128,8 +149,13 @@ def crowd(few: Result, k: int) -> tuple[Result, list[int]]:
             rank = dict.fromkeys(("rank", "mlcps"), k - i) if name == "ranks" else {"rank": k - i}
             values = {"mlcps": Estimate(2 * share), "normalised": Estimate(share)}
             more = {"metric": metrics[at % several], "d": share} if name == "profile" else {}
-            return {**patterns[name], **(values if name == "models" else {}),
-                    **(rank if name != "profile" else {}), **more, "model": f"m{i}"}  # fmt: skip
+            return {
+                **patterns[name],
+                **(values if name == "models" else {}),
+                **(rank if name != "profile" else {}),
+                **more,
+                "model": f"m{i}",
+            }
 
         return LazyRows(k * several, row)
 

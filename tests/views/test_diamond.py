@@ -385,8 +385,10 @@ def six_curves(**parameters: Any) -> Result:
         gini = Estimate(0.9 if name == "e" else y / 2)
         best = {"best_threshold": 0.5, "best_phi": x, "best_delta": y}
         curves.append({"slice": None, "model": name, "gini": gini, **best})
-        curve += [{"slice": None, "model": name, "threshold": 0.5, "phi": px, "delta": py}
-                  for px, py in ((-1.0, 0.0), (x, y), (1.0, 0.0))]  # fmt: skip
+        curve += [
+            {"slice": None, "model": name, "threshold": 0.5, "phi": px, "delta": py}
+            for px, py in ((-1.0, 0.0), (x, y), (1.0, 0.0))
+        ]
     result = a_result(models=rows, curves=curves, curve=curve)
     return replace(result, parameters={**result.parameters, **parameters})
 

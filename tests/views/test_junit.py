@@ -105,8 +105,10 @@ def test_each_run_has_its_suite(tmp_path: Path) -> None:
     result = result_of(*gates, notes=(ResultNote("x", "said once"),))
     document = read(result, tmp_path)
     assert [(one.name, one.tests) for one in suites(document)] == [
-        ("clfeval run of rf", 1), ("clfeval run of svm", 2), ("clfeval run of None", 1),
-    ]  # fmt: skip
+        ("clfeval run of rf", 1),
+        ("clfeval run of svm", 2),
+        ("clfeval run of None", 1),
+    ]
     assert cases(document)[0].name == "rf: recall fail-under 0.8"
     assert as_junit(result).count("<system-out>note: said once [x]</system-out>") == 1
     assert document.tests == 4
@@ -139,9 +141,12 @@ def test_a_finding_of_gitlab_is_the_same_while_the_gate_is() -> None:
     """By model, measure, slice and limit as written; not by what a share amounts to."""
     one = Gate("max-drop", "recall", "rf", 0.02, 0.3, False, limit_text="5%")
     others = [
-        replace(one, slice="site=a"), replace(one, limit_text="6%"), replace(one, run="night"),
-        replace(one, model="svm"), replace(one, among=2),
-    ]  # fmt: skip
+        replace(one, slice="site=a"),
+        replace(one, limit_text="6%"),
+        replace(one, run="night"),
+        replace(one, model="svm"),
+        replace(one, among=2),
+    ]
     gates = [one, replace(one, limit=0.04, value=0.4), *others]
     same, again, *more = (finding.same for finding in gate_findings(gates, (), ()))
     assert same == again

@@ -33,15 +33,68 @@ COMMENT = 65_536  # characters a comment on GitHub may have
 # as GitHub renders: CommonMark with tables, strikethrough and links that nobody marked as such
 RENDERER = MarkdownIt("commonmark", {"linkify": True}).enable(["table", "strikethrough", "linkify"])
 NAMES = [
-    "a|b", "`code`", "``", "<b>bold</b>", "<script>", "@someone", "me@example.org", "two\nlines",
-    "cr\rlf\r\n", "🤖 forest", ":smile:", "#12", "GH-12", "https://example.org", "www.example.org",
-    "[x](y)", "![x](y)", "*a* _b_ ~~c~~ **d**", "$x^2$", "&amp; &copy; &#124;", "back\\slash\\",
-    "a\\|b", "1. first", "- item", "+ item", "---", "# head", "> quote", "<!-- comment -->",
-    "</details>", "```", "~~~", "***", "=", "==", "-", "+", "1)", "[^1]", "[ ] task", "a\u200bb",
-    "\x1b[31m", "\u202eright", "\ud800",
-]  # fmt: skip
-ALLOWED = {"p", "strong", "ul", "li", "blockquote", "code", "pre", "details", "summary",
-           "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
+    "a|b",
+    "`code`",
+    "``",
+    "<b>bold</b>",
+    "<script>",
+    "@someone",
+    "me@example.org",
+    "two\nlines",
+    "cr\rlf\r\n",
+    "🤖 forest",
+    ":smile:",
+    "#12",
+    "GH-12",
+    "https://example.org",
+    "www.example.org",
+    "[x](y)",
+    "![x](y)",
+    "*a* _b_ ~~c~~ **d**",
+    "$x^2$",
+    "&amp; &copy; &#124;",
+    "back\\slash\\",
+    "a\\|b",
+    "1. first",
+    "- item",
+    "+ item",
+    "---",
+    "# head",
+    "> quote",
+    "<!-- comment -->",
+    "</details>",
+    "```",
+    "~~~",
+    "***",
+    "=",
+    "==",
+    "-",
+    "+",
+    "1)",
+    "[^1]",
+    "[ ] task",
+    "a\u200bb",
+    "\x1b[31m",
+    "\u202eright",
+    "\ud800",
+]
+ALLOWED = {
+    "p",
+    "strong",
+    "ul",
+    "li",
+    "blockquote",
+    "code",
+    "pre",
+    "details",
+    "summary",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+}
 # what GitHub makes of text that is rendered already
 MADE = re.compile(r"(?<!\w)@\w|#\d|\bGH-\d|:[\w+-]+:|://|(?<!\w)www\.", re.IGNORECASE)
 RENDERER.linkify.set({"fuzzy_link": False})  # GitHub takes no bare name for a link, but www
@@ -208,9 +261,11 @@ def test_what_is_folded_gives_way_first_and_the_signature_stays() -> None:
 
 
 @given(
-    st.lists(st.integers(1, 30), max_size=12), st.lists(st.integers(1, 30), max_size=12),
-    st.lists(st.integers(1, 30), max_size=6), st.integers(300, 700),
-)  # fmt: skip
+    st.lists(st.integers(1, 30), max_size=12),
+    st.lists(st.integers(1, 30), max_size=12),
+    st.lists(st.integers(1, 30), max_size=6),
+    st.integers(300, 700),
+)
 def test_pieces_are_whole_and_together_no_longer_than_asked(
     before: list[int], folded: list[int], after: list[int], most: int
 ) -> None:

@@ -27,14 +27,21 @@ def test_each_model_has_its_numbers() -> None:
     assert found["b"]["accuracy"] == 1 / 2
 
 
-@pytest.mark.parametrize(("command", "table", "options"), [
-    ("mars", "breast-cancer/scores.csv", {"positive": "malignant", "by": "svm:2"}),
-    ("phidelta", "breast-cancer/scores.csv", {"positive": "malignant", "curve": True}),
-    ("tune_jpt", "breast-cancer/scores.csv", {"positive": "malignant", "prevalence": [0.01, 0.1]}),
-    ("mlcps", "metrics/test.csv", {}),
-    ("report", "breast-cancer/scores.csv", {"positive": "malignant"}),
-    ("report", "digits/probabilities.csv", {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("command", "table", "options"),
+    [
+        ("mars", "breast-cancer/scores.csv", {"positive": "malignant", "by": "svm:2"}),
+        ("phidelta", "breast-cancer/scores.csv", {"positive": "malignant", "curve": True}),
+        (
+            "tune_jpt",
+            "breast-cancer/scores.csv",
+            {"positive": "malignant", "prevalence": [0.01, 0.1]},
+        ),
+        ("mlcps", "metrics/test.csv", {}),
+        ("report", "breast-cancer/scores.csv", {"positive": "malignant"}),
+        ("report", "digits/probabilities.csv", {}),
+    ],
+)
 def test_all_are_finite_numbers_that_a_gate_may_name(
     command: str, table: str, options: dict[str, object]
 ) -> None:
@@ -70,5 +77,8 @@ def test_the_longest_suffix_tells_the_form(tmp_path: Path) -> None:
     result.save(*(tmp_path / name for name in names))
     keys = {name: next(iter(json.loads((tmp_path / name).read_text()))) for name in names}
     assert keys == {
-        "r.json": "schema", "r.metrics.json": "a", "metrics.json": "schema", "R.METRICS.JSON": "a",
-    }  # fmt: skip
+        "r.json": "schema",
+        "r.metrics.json": "a",
+        "metrics.json": "schema",
+        "R.METRICS.JSON": "a",
+    }

@@ -56,8 +56,10 @@ def test_the_bar_is_of_what_ranks() -> None:
 
 def test_a_sign_marks_the_first_and_whoever_is_not_significantly_different() -> None:
     for name, signs in (
-        ("tie", ["*", "*", ""]), ("predictions", ["*", "≈", "", "", ""]), ("five", ["*", *[""] * 4])
-    ):  # fmt: skip
+        ("tie", ["*", "*", ""]),
+        ("predictions", ["*", "≈", "", "", ""]),
+        ("five", ["*", *[""] * 4]),
+    ):
         assert column(section_of(RESULTS[name], "models"), 1) == signs
 
 
@@ -71,8 +73,15 @@ def test_beside_the_answer_there_is_one_table_unless_more_is_asked_for() -> None
     assert opened("compared") == ["compared", "agreement", "models"]
     assert opened("goals", "goals") == ["desirability", "goals", "models"]
     assert tuple(more_table_names(RESULTS["goals"], sort_tables(RESULTS["goals"]), ())) == (
-        "goals", "firm", "ranks", "metrics", "changes", "dominance", "intervals", "plots",
-    )  # fmt: skip
+        "goals",
+        "firm",
+        "ranks",
+        "metrics",
+        "changes",
+        "dominance",
+        "intervals",
+        "plots",
+    )
 
 
 def test_a_narrow_screen_has_one_line_a_model_and_the_interval_of_what_ranks() -> None:
@@ -83,10 +92,19 @@ def test_a_narrow_screen_has_one_line_a_model_and_the_interval_of_what_ranks() -
     assert row.split()[:7] == ["rf", "*", "1", "1.496", "[1.466,", "1.526]", "0.748"]
 
 
-@pytest.mark.parametrize(("share", "drawn"), [
-    (0.0, "····"), (1e-9, "▏···"), (1 / 32, "▏···"), (0.25, "█···"), (0.5, "██··"),
-    (1 - 1e-9, "███▉"), (1.0, "████"), (None, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("share", "drawn"),
+    [
+        (0.0, "····"),
+        (1e-9, "▏···"),
+        (1 / 32, "▏···"),
+        (0.25, "█···"),
+        (0.5, "██··"),
+        (1 - 1e-9, "███▉"),
+        (1.0, "████"),
+        (None, ""),
+    ],
+)
 def test_a_bar_is_full_for_1_and_empty_for_0_only(share: float | None, drawn: str) -> None:
     assert draw_bar(share, 4) == drawn
 
@@ -103,8 +121,10 @@ def test_how_firm_the_scores_are() -> None:
 def test_ranks_are_shown_where_they_differ() -> None:
     part = section_of(RESULTS["five"], "ranks")
     assert [row[:2] for row in part.rows][:2] == [("svm", "1"), ("rf", "2")]
-    rows = [{**row, "weight_dependent": None, "order_dependent": None if i else False}
-            for i, row in enumerate(RESULTS["five"].tables["ranks"])]  # fmt: skip
+    rows = [
+        {**row, "weight_dependent": None, "order_dependent": None if i else False}
+        for i, row in enumerate(RESULTS["five"].tables["ranks"])
+    ]
     unknown = replace(RESULTS["five"], tables={**RESULTS["five"].tables, "ranks": rows})
     check_text([layout(part), layout(section_of(unknown, "ranks"))])
     assert [("?" in row) for row in section_of(unknown, "ranks").rows].count(True) == 4
@@ -156,8 +176,9 @@ def test_a_model_without_score_is_last_and_unranked() -> None:
     five = RESULTS["five"]
     lost = {"mlcps": Estimate(None, reason="missing_component"), "rank": None}
     models = [{**row, **lost} if row["model"] == "svm" else row for row in five.tables["models"]]
-    ranks = [{**row, "mlcps": None} if row["model"] == "svm" else row
-             for row in five.tables["ranks"]]  # fmt: skip
+    ranks = [
+        {**row, "mlcps": None} if row["model"] == "svm" else row for row in five.tables["ranks"]
+    ]
     tables = {**five.tables, "models": models, "ranks": ranks}
     result = replace(five, tables=tables, summary={**five.summary, "best": []})
     last = section_of(result, "models").rows[-1]

@@ -31,8 +31,11 @@ def titles(result: Result) -> list[str]:
 
 def filled(canvas: Canvas) -> int:
     """Count the quarters of cells that are filled."""
-    return sum(QUARTERS.index(ink.char).bit_count() for ink in canvas.cells.values()
-               if ink.char in QUARTERS)  # fmt: skip
+    return sum(
+        QUARTERS.index(ink.char).bit_count()
+        for ink in canvas.cells.values()
+        if ink.char in QUARTERS
+    )
 
 
 @pytest.mark.parametrize("width", [40, 80, 140])

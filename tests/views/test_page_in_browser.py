@@ -21,8 +21,15 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
     pytest.skip("pages need chromium", allow_module_level=True)
 pytestmark = pytest.mark.xdist_group("browser")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
-         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"]  # fmt: skip
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
 AXE = Path(__file__).parent / "axe.min.js"
 
 
@@ -48,8 +55,10 @@ def visit(browser: Any, tmp_path: Path) -> Iterator[Any]:
         page.on("console", lambda message: heard.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: heard.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (heard.append("alert"), dialog.dismiss()))
-        page.on("request", lambda request: request.url == path.as_uri()
-                or heard.append(f"request: {request.url}"))  # fmt: skip
+        page.on(
+            "request",
+            lambda request: request.url == path.as_uri() or heard.append(f"request: {request.url}"),
+        )
         page.goto(path.as_uri())
         return page
 
@@ -87,11 +96,13 @@ def rates_of(model: dict[str, Any], point: list[float], prevalence: float) -> di
     hit, false = se * prevalence, (1 - sp) * (1 - prevalence)
     right, missed = sp * (1 - prevalence), (1 - se) * prevalence
     return {
-        "sensitivity": se, "specificity": sp, "ppv": hit / (hit + false) if hit + false else None,
+        "sensitivity": se,
+        "specificity": sp,
+        "ppv": hit / (hit + false) if hit + false else None,
         "npv": right / (right + missed) if right + missed else None,
         "benefit": hit - false * threshold / (1 - threshold) if threshold < 1 else None,
         "alarms": 1000 * (hit + false),
-    }  # fmt: skip
+    }
 
 
 def test_the_sliders_agree_with_the_json(visit: Any) -> None:
@@ -102,8 +113,11 @@ def test_the_sliders_agree_with_the_json(visit: Any) -> None:
     data = json.loads(page.locator("#operating-points").text_content())
     assert len(data["models"]) == 6
     for i, model in enumerate(data["models"]):
-        curve = {(r["threshold"], r["tp"], r["fp"]) for r in tables["curves"]
-                 if r["model"] == model["name"]}  # fmt: skip
+        curve = {
+            (r["threshold"], r["tp"], r["fp"])
+            for r in tables["curves"]
+            if r["model"] == model["name"]
+        }
         (row,) = [r for r in tables["models"] if r["model"] == model["name"]]
         in_force = (row["threshold"], row["tp"], row["fp"])
         assert {tuple(point) for point in model["points"]} <= curve | {in_force}
@@ -141,7 +155,7 @@ def test_the_dots_are_on_the_curves(visit: Any) -> None:
       const group = document.querySelector('g.moving[data-x=fpr]');
       const [a, b, c, d] = group.dataset.pixels.split(' ').map(Number), one = group.firstChild;
       return [(one.cx.baseVal.value - a) / (b - a), (one.cy.baseVal.value - c) / (d - c)];
-    }""")  # fmt: skip
+    }""")
     assert at == pytest.approx([1 - row["specificity"].value, row["sensitivity"].value], abs=0.01)
     seen = page.locator("g.moving[data-model=logreg] line").get_attribute("visibility")
     assert seen == "visible"

@@ -21,9 +21,14 @@ from tests.texts import check_text
 LABELS = "fixtures/breast-cancer/labels.csv"
 SCORES = "fixtures/breast-cancer/scores.csv"
 RUNS = "fixtures/armano/runs.csv"
-LONG = ["Random Forest [n=200], bagged, with balanced classes, v. 2026",
-        "Random Forest [n=200], bagged, with balanced classes, v. 2025",
-        "k-NN, k=5", "日本語のモデル", "<b>bold</b>", "[red]a | b[/red]"]  # fmt: skip
+LONG = [
+    "Random Forest [n=200], bagged, with balanced classes, v. 2026",
+    "Random Forest [n=200], bagged, with balanced classes, v. 2025",
+    "k-NN, k=5",
+    "日本語のモデル",
+    "<b>bold</b>",
+    "[red]a | b[/red]",
+]
 
 
 def cancer(table: str = LABELS, **options: Any) -> Result:
@@ -88,12 +93,16 @@ def test_without_intervals_there_is_no_reading_in_the_main_table() -> None:
     assert "reading" not in main(cancer(interval="none")).headings
 
 
-@pytest.mark.parametrize(("options", "table", "name"), [
-    ({"reference": "tree"}, LABELS, "comparisons"),
-    ({"prevalence": (0.01,)}, LABELS, "populations"),
-    ({"prevalence": (0.01, 0.1)}, LABELS, "populations"), ({"curve": True}, SCORES, "curves"),
-    ({"by": ("svm",), "model": ("tree",)}, LABELS, "slices"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "table", "name"),
+    [
+        ({"reference": "tree"}, LABELS, "comparisons"),
+        ({"prevalence": (0.01,)}, LABELS, "populations"),
+        ({"prevalence": (0.01, 0.1)}, LABELS, "populations"),
+        ({"curve": True}, SCORES, "curves"),
+        ({"by": ("svm",), "model": ("tree",)}, LABELS, "slices"),
+    ],
+)
 def test_what_is_asked_for_stands_directly_under_the_answer(
     options: dict[str, Any], table: str, name: str
 ) -> None:
@@ -124,8 +133,9 @@ def test_runs_have_their_means_as_the_main_table_and_few_pairs_above_it() -> Non
     assert part.signs == ("*", "")
     frame = pl.DataFrame(
         [(f"m{i}", run, 9 - i, 1, 1 + i, 9) for i in range(6) for run in "ab"],
-        schema=["model", "run", "tp", "fp", "fn", "tn"], orient="row",
-    )  # fmt: skip
+        schema=["model", "run", "tp", "fp", "fn", "tn"],
+        orient="row",
+    )
     many = clfeval.phidelta(frame, run="run")  # fifteen pairs
     assert sort_tables(many).opened[0].rank == "main"
     assert "comparisons" in more_table_names(many, sort_tables(many), ())

@@ -122,8 +122,9 @@ def test_limits_of_gates_are_drawn_where_they_are() -> None:
     found = RESULTS["report"]().check(fail_under={"roc_auc": 0.9, "roc_auc.low": 0.85})
     (chart,) = pictures_of(found)["forest"]
     assert {(one.text, one.x) for one in chart.guides if one.limit} == {
-        ("gate ≥ 0.9", 0.9), ("gate low ≥ 0.85", 0.85),
-    }  # fmt: skip
+        ("gate ≥ 0.9", 0.9),
+        ("gate low ≥ 0.85", 0.85),
+    }
 
 
 def distance(points: np.ndarray, line: np.ndarray) -> float:
@@ -154,11 +155,20 @@ def precision_of(rows: int, seed: int) -> np.ndarray:
     return np.column_stack([curve[:, 1], 1 / (1 + odds)])[1:]
 
 
-@pytest.mark.parametrize("curve", [
-    roc_of(50, 0), roc_of(3000, 1, 0.2), roc_of(100_000, 2, 3.0), precision_of(20_000, 3),
-    np.column_stack([np.linspace(0, 1, 5000), np.random.default_rng(4).random(5000)]),
-    np.array([[0.2, 0.3]]), np.array([[0.5, 0.1], [0.5, 0.9]]), np.zeros((7, 2)),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "curve",
+    [
+        roc_of(50, 0),
+        roc_of(3000, 1, 0.2),
+        roc_of(100_000, 2, 3.0),
+        precision_of(20_000, 3),
+        np.column_stack([np.linspace(0, 1, 5000), np.random.default_rng(4).random(5000)]),
+        np.array([[0.2, 0.3]]),
+        np.array([[0.5, 0.1], [0.5, 0.9]]),
+        np.zeros((7, 2)),
+    ],
+    ids=str,
+)
 def test_a_curve_with_fewer_points_misses_none_by_half_a_pixel(curve: np.ndarray) -> None:
     across, up = PixelScale(0, 1, 40, 460), PixelScale(0, 1, 300, 20)
     exact = np.column_stack([across.places(curve[:, 0]), up.places(curve[:, 1])])
@@ -184,8 +194,19 @@ def test_names_of_models_are_texts_whatever_they_hold() -> None:
     for name in pictures_by_name(found):
         root = ElementTree.fromstring(picture_of(found, name))
         tags = {one.tag.removeprefix(SVG) for one in root.iter()}
-        assert tags <= {"svg", "g", "title", "desc", "style", "text", "line", "rect", "path",
-                        "circle", "ellipse"}  # fmt: skip
+        assert tags <= {
+            "svg",
+            "g",
+            "title",
+            "desc",
+            "style",
+            "text",
+            "line",
+            "rect",
+            "path",
+            "circle",
+            "ellipse",
+        }
         assert not any(key.startswith("on") for one in root.iter() for key in one.attrib)
 
 
@@ -201,10 +222,16 @@ def test_eight_models_have_a_colour_and_of_more_the_best_tied_and_reference() ->
     assert "grey: " in picture_of(many, "roc")
 
 
-@pytest.mark.parametrize("columns", [
-    {"truth": [1, 0], "a": [0.9, 0.1]}, {"truth": [1, 0], "a": [0.5, 0.5], "b": [0.1, 0.9]},
-    {"truth": [1, 0, 1], "a": [3.0, 7.0, 9.0]}, {"truth": [1, 0, 1, 0], "a": [1, 0, 1, 1]},
-], ids=["two rows", "ties", "scores beyond 1", "labels"])  # fmt: skip
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"truth": [1, 0], "a": [0.9, 0.1]},
+        {"truth": [1, 0], "a": [0.5, 0.5], "b": [0.1, 0.9]},
+        {"truth": [1, 0, 1], "a": [3.0, 7.0, 9.0]},
+        {"truth": [1, 0, 1, 0], "a": [1, 0, 1, 1]},
+    ],
+    ids=["two rows", "ties", "scores beyond 1", "labels"],
+)
 def test_small_tables_have_pictures(columns: dict[str, list[float]]) -> None:
     found = clfeval.report(pl.DataFrame(columns), positive="1")
     for name in pictures_by_name(found):
@@ -214,8 +241,12 @@ def test_small_tables_have_pictures(columns: dict[str, list[float]]) -> None:
 def test_a_model_without_a_value_has_its_row() -> None:
     table = pl.DataFrame({"truth": [1, 1, 0, 0] * 5, "a": [1, 1, 0, 0] * 5, "b": [0] * 20})
     found = clfeval.mars(table)
-    rows = [{**row, "recall": Estimate(None, reason="no_positive_truth")} if row["model"] == "b"
-            else row for row in found.tables["models"]]  # fmt: skip
+    rows = [
+        {**row, "recall": Estimate(None, reason="no_positive_truth")}
+        if row["model"] == "b"
+        else row
+        for row in found.tables["models"]
+    ]
     found = replace(found, tables={**found.tables, "models": rows})
     assert "undefined" in picture_of(found, "forest")
 
@@ -284,8 +315,11 @@ def test_a_history_has_a_trend_for_each_measure() -> None:
     found = history_trend(str(FIXTURES / "history" / "weeks.jsonl"), None, accept=False, label=None)
     charts = pictures_of(found)["trend"]
     assert charts[0].y.label == "ROC AUC"
-    values = [row for row in found.tables["history"]
-              if (row["model"], row["measure"]) == ("rf", "roc_auc")]  # fmt: skip
+    values = [
+        row
+        for row in found.tables["history"]
+        if (row["model"], row["measure"]) == ("rf", "roc_auc")
+    ]
     (line,) = [one for one in charts[0].series if one.name == "rf"]
     assert [y for _, y in line.parts[0]] == [row["value"].value for row in values]
     assert {mark.letter for mark in charts[0].marks} == {"R", "M"}

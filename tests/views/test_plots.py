@@ -45,8 +45,10 @@ def test_a_cell_is_as_high_as_its_value_and_the_diagonal_is_framed() -> None:
         [Estimate(0.25), Estimate(1.0), Estimate(None, reason="nothing_found")],
         [Estimate(0.5), Estimate(None, reason="nothing_found"), Estimate(0.001)],
     ]
-    series = (Series(name, values=tuple(map(cell_value, row)))
-              for name, row in zip("abc", cells, strict=True))  # fmt: skip
+    series = (
+        Series(name, values=tuple(map(cell_value, row)))
+        for name, row in zip("abc", cells, strict=True)
+    )
     chart = Chart("cells", "title", series=tuple(series))
     lines = draw(chart, width=80, color=False).splitlines()
     assert lines[0] == "title"

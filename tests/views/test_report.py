@@ -49,8 +49,9 @@ def test_slices_name_no_best_model_that_nobody_tested() -> None:
     found = {row.split()[0]: row.split()[3] for row in rows[:3]}
     assert found == {
         str(r["slice"]): f"{r['roc_auc'].value:.3f}"  # type: ignore[union-attr]
-        for r in result.tables["models"] if r["slice"] is not None and r["model"] == "a"
-    }  # fmt: skip
+        for r in result.tables["models"]
+        if r["slice"] is not None and r["model"] == "a"
+    }
 
 
 def test_the_best_is_marked_where_it_was_tested() -> None:
@@ -80,9 +81,12 @@ def test_curves_are_held_against_chance_and_begin_with_the_best_model() -> None:
     charts = {chart.name: chart for chart in page_of("report").charts(result)}
     share = result.summary["positives"] / result.summary["rows"]
     against = {
-        "roc": {"chance": (0, 1)}, "pr": {"chance": (share, share)}, "gain": {"chance": (0, 1)},
-        "lift": {"chance": (1, 1)}, "calibration": {"calibrated": (0, 1)},
-    }  # fmt: skip
+        "roc": {"chance": (0, 1)},
+        "pr": {"chance": (share, share)},
+        "gain": {"chance": (0, 1)},
+        "lift": {"chance": (1, 1)},
+        "calibration": {"calibrated": (0, 1)},
+    }
     best = max(result.tables["models"], key=lambda row: row["roc_auc"].value)["model"]  # type: ignore[union-attr]
     for name, lines in against.items():
         first, *_ = charts[name].series

@@ -46,12 +46,21 @@ CASES: dict[str, dict[str, Any]] = {
     "no intervals": {"interval": "none", "uncertain": False},
     "no targets": {"targets": ()},
     "extreme": {"targets": ("1:1000000", "1000000:1"), "population": 1e9},
-    "empty cells": {"models": {"none": (0, 0, 5, 5), "all": (5, 5, 0, 0), "right": (5, 0, 0, 5),
-                               "wrong": (0, 5, 5, 0)}},
+    "empty cells": {
+        "models": {
+            "none": (0, 0, 5, 5),
+            "all": (5, 5, 0, 0),
+            "right": (5, 0, 0, 5),
+            "wrong": (0, 5, 5, 0),
+        }
+    },
     "awkward": {"models": AWKWARD, "scores": False},
-    "forty": {"models": {f"model {i}": (i, 40 - i, 50, 60) for i in range(40)}, "points": 5,
-              "interval": "none"},
-}  # fmt: skip
+    "forty": {
+        "models": {f"model {i}": (i, 40 - i, 50, 60) for i in range(40)},
+        "points": 5,
+        "interval": "none",
+    },
+}
 
 
 def made(name: str) -> Result:
@@ -70,8 +79,13 @@ def rounded(text: str, value: float) -> bool:
 def test_every_measure_of_every_population_is_shown_rightly_rounded(name: str) -> None:
     result, seen = made(name), 0
     kept = ("moving", "unmoved", "odds", "cost")
-    parts = {head: (name, part, i) for name, part in named_sections(result) if name in kept
-             for i, head in enumerate(part.headings) if head[-1:] in ("↑", "↓", "0")}  # fmt: skip
+    parts = {
+        head: (name, part, i)
+        for name, part in named_sections(result)
+        if name in kept
+        for i, head in enumerate(part.headings)
+        if head[-1:] in ("↑", "↓", "0")
+    }
     for measure in result.parameters["measures"]:
         best = CATALOG[measure].arrow
         title = column_title(measure, 1.0).removesuffix(" (accuracy)")
@@ -114,10 +128,17 @@ def test_a_slice_without_a_class_has_no_odds_and_nothing_tuned() -> None:
     nothing = dict.fromkeys(("tp", "fp", "fn", "tn"))
     undefined = {name: Estimate(None, reason="no_positive_truth") for name in ORDER[:-2]}
     rows = [
-        {**row, **undefined, **(nothing if row["population"] != "sample" else
-                                {"prevalence": None, "odds": None, "tp": 0, "fn": 0})}
+        {
+            **row,
+            **undefined,
+            **(
+                nothing
+                if row["population"] != "sample"
+                else {"prevalence": None, "odds": None, "tp": 0, "fn": 0}
+            ),
+        }
         for row in tuned(ONE).tables["models"]
-    ]  # fmt: skip
+    ]
     result = replace(made("one model"), tables={"models": rows})
     parts = [section_of(result, name) for name in ("cells", "moving")]
     assert parts[0].rows[0][2:] == ("–", "–", "0", "20", "0", "380")
@@ -144,8 +165,10 @@ def test_every_line_fits_the_screen_and_no_number_is_lost(name: str, width: int)
     drawn = draw_plots(result, width=width, color=False)
     text = as_text(result, width=width, plots=drawn, names=("all",))
     assert max(map(cell_len, text.splitlines())) <= width
-    whole, there = (Counter(re.findall(r"[\d.,:∞-]*\d[\d.,:]*", t))
-                    for t in (as_text(result, names=("all",)), text))  # fmt: skip
+    whole, there = (
+        Counter(re.findall(r"[\d.,:∞-]*\d[\d.,:]*", t))
+        for t in (as_text(result, names=("all",)), text)
+    )
     if name not in ("awkward", "slices", "forty"):  # names of theirs are folded
         assert not whole - there
 

@@ -28,10 +28,17 @@ def limits(cell: Cell, digits: str) -> str:
 def winner(odds: str, leader: str | None, undecided: list[str], **more: object) -> Row:
     left, right = map(float, odds.split(":"))
     row = {
-        "slice": None, "measure": "tar", "population": "sweep", "odds": odds,
-        "prevalence": left / (left + right), "ratio": left / right, "leader": leader,
-        "value": Estimate(0.5), "winner": None if undecided else leader, "tied": undecided,
-    }  # fmt: skip
+        "slice": None,
+        "measure": "tar",
+        "population": "sweep",
+        "odds": odds,
+        "prevalence": left / (left + right),
+        "ratio": left / right,
+        "leader": leader,
+        "value": Estimate(0.5),
+        "winner": None if undecided else leader,
+        "tied": undecided,
+    }
     return {**row, **more}  # type: ignore[dict-item]
 
 
@@ -54,11 +61,15 @@ def test_models_that_never_change_places_have_no_crossing() -> None:
 
 def test_neighbouring_odds_with_one_outcome_are_one_line() -> None:
     rows = [
-        winner("1:1000", "RF", []), winner("1:100", "RF", []), winner("1:40", "RF", []),
-        winner("1:32", "RF", ["anti-CCP"]), winner("1:10", "anti-CCP", ["RF"]),
-        winner("1:1", "triage", ["anti-CCP", "RF"]), winner("3:1", None, []),
+        winner("1:1000", "RF", []),
+        winner("1:100", "RF", []),
+        winner("1:40", "RF", []),
+        winner("1:32", "RF", ["anti-CCP"]),
+        winner("1:10", "anti-CCP", ["RF"]),
+        winner("1:1", "triage", ["anti-CCP", "RF"]),
+        winner("3:1", None, []),
         winner("10:1", "RF", []),
-    ]  # fmt: skip
+    ]
     part = section_of(with_table("winners", rows), "winners", -1)
     assert [line[1:] for line in part.rows] == [
         ("1:1000 to 1:40", "0.000999 to 0.0244", "RF"),
@@ -72,14 +83,18 @@ def test_neighbouring_odds_with_one_outcome_are_one_line() -> None:
 
 def test_runs_do_not_pass_from_one_slice_or_measure_to_the_next() -> None:
     rows = [
-        winner("1:10", "RF", []), winner("1:1", "RF", []),
-        winner("1:10", "RF", [], measure="mcc"), winner("1:1", "RF", [], measure="mcc"),
+        winner("1:10", "RF", []),
+        winner("1:1", "RF", []),
+        winner("1:10", "RF", [], measure="mcc"),
+        winner("1:1", "RF", [], measure="mcc"),
         winner("1:10", "RF", [], slice="north"),
-    ]  # fmt: skip
+    ]
     found = merge_neighbours(rows, lambda row: [str(row["leader"])])
     assert [(row["slice"], row["measure"], row["odds"]) for row in found] == [
-        (None, "tar", "1:10 to 1:1"), (None, "mcc", "1:10 to 1:1"), ("north", "tar", "1:10"),
-    ]  # fmt: skip
+        (None, "tar", "1:10 to 1:1"),
+        (None, "mcc", "1:10 to 1:1"),
+        ("north", "tar", "1:10"),
+    ]
 
 
 def test_targets_and_the_sample_have_lines_of_their_own() -> None:
@@ -122,9 +137,16 @@ def test_thresholds_stand_at_the_targets() -> None:
     assert len(part.rows) == 3 * 5 * 2  # models, measures, targets
     # of 101 rows 100 are right where none is called positive, with the model .67 + .95 * 100
     assert part.rows[0][:9] == (
-        "anti-CCP", "TAR", "1:100 (0.0099)", "never positive", f"{100 / 101:.4f}", "0.000",
-        "1.000", "0.5", f"{95.67 / 101:.3f}",
-    )  # fmt: skip
+        "anti-CCP",
+        "TAR",
+        "1:100 (0.0099)",
+        "never positive",
+        f"{100 / 101:.4f}",
+        "0.000",
+        "1.000",
+        "0.5",
+        f"{95.67 / 101:.3f}",
+    )
     assert part.rows[2][3:9:2] == ("0.9", "0.670", "0.5")
     check_text(part.rows[1])
 
@@ -189,7 +211,9 @@ def test_a_population_of_ones_own_has_intervals() -> None:
     ill = 50_000 / 1001
     assert [line[0] for line in part.rows] == [*MODELS] * 2
     assert part.rows[3][:4] == (
-        "anti-CCP", "1:1000 (0.000999)", f"{0.67 * ill:.1f}",
+        "anti-CCP",
+        "1:1000 (0.000999)",
+        f"{0.67 * ill:.1f}",
         limits(result.tables["expected"][9]["tp"], ".1f"),
-    )  # fmt: skip
+    )
     assert part.rows[3][6] == f"{0.05 * 1000 * ill:,.0f}"

@@ -95,9 +95,11 @@ def test_dashes_are_explained_once_for_each_reason() -> None:
 def test_one_or_two_undefined_measures_have_a_line_each() -> None:
     result = tuned({"silent": (0, 0, 5, 5)}, scores=False, uncertain=False, sweep=None)
     nothing = Estimate(None, reason="zero_margin")
-    rows = [{name: Estimate(0.5) if isinstance(cell, Estimate) else cell
-             for name, cell in row.items()} | {"mcc": nothing, "ppv": row["ppv"]}
-            for row in result.tables["models"]]  # fmt: skip
+    rows = [
+        {name: Estimate(0.5) if isinstance(cell, Estimate) else cell for name, cell in row.items()}
+        | {"mcc": nothing, "ppv": row["ppv"]}
+        for row in result.tables["models"]
+    ]
     said = undefined_reasons(
         replace(result, tables={"models": rows}), sort_tables(result, ("moving",)).opened
     )
@@ -127,8 +129,10 @@ def test_a_table_without_rows_has_the_columns_of_one_with_rows(name: str) -> Non
     assert empty == [full]
 
 
-@pytest.mark.parametrize("name", ["models", "sweep", "crossovers", "winners", "thresholds",
-                                  "cutoffs", "ranges", "simulated"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    ["models", "sweep", "crossovers", "winners", "thresholds", "cutoffs", "ranges", "simulated"],
+)
 def test_csv_has_a_line_for_every_row_and_every_digit(name: str) -> None:
     result = tuned()
     head, *lines = csv_lines(result, name)

@@ -89,13 +89,17 @@ def test_the_key_names_markers_places_and_crossings() -> None:
     found = [numbers_in(line) for line in lines]
     assert found[1:4] == [[1, 100, 0.0099], [1, 1000, 0.000999], [600, 400, 0.6]]
     assert [(one[:2], one[4:]) for one in found[4:]] == [
-        ([1, 0.833], [5, 1]), ([2, 0.581], [1.39, 1]), ([3, 0.484], [1, 1.07]),
-    ]  # fmt: skip
+        ([1, 0.833], [5, 1]),
+        ([2, 0.581], [1.39, 1]),
+        ([3, 0.484], [1, 1.07]),
+    ]
 
 
 @pytest.mark.parametrize("width", [40, 80, 140])
-@pytest.mark.parametrize("models", [MODELS, ONE, AWKWARD, {"none": (0, 0, 5, 5)},
-                                    {f"m {i}": (i, 9, 50, 60) for i in range(20)}])  # fmt: skip
+@pytest.mark.parametrize(
+    "models",
+    [MODELS, ONE, AWKWARD, {"none": (0, 0, 5, 5)}, {f"m {i}": (i, 9, 50, 60) for i in range(20)}],
+)
 def test_every_line_fits(models: dict[str, Counts], width: int) -> None:
     drawn = draw_plots(tuned(models, points=5, interval="none"), width=width, color=False)
     assert drawn
@@ -104,8 +108,16 @@ def test_every_line_fits(models: dict[str, Counts], width: int) -> None:
 
 
 def test_of_many_models_the_best_have_names_and_the_others_are_counted() -> None:
-    drawn = draw_plots(tuned({f"m{i}": (i, i, 50 - i, 60 - i) for i in range(40)}, points=5,
-                        interval="none", scores=False), width=80, color=False)  # fmt: skip
+    drawn = draw_plots(
+        tuned(
+            {f"m{i}": (i, i, 50 - i, 60 - i) for i in range(40)},
+            points=5,
+            interval="none",
+            scores=False,
+        ),
+        width=80,
+        color=False,
+    )
     text = " ".join(key(drawn))
     # m39 has the most positives of its own, 39 of 50 found and 39 alarms of 60; m0 the fewest
     named = re.findall(r"([ox+*#]) (m\d+)", text)[:3]
@@ -133,8 +145,10 @@ def test_odds_that_vary_much_have_a_log_axis() -> None:
 
 def test_undefined_and_infinite_values_are_gaps() -> None:
     result = tuned(ONE, scores=False, points=7)
-    rows = [{**row, "tar": Estimate(None, reason="infinite")} if row["odds"] == "1:1" else row
-            for row in result.tables["sweep"]]  # fmt: skip
+    rows = [
+        {**row, "tar": Estimate(None, reason="infinite")} if row["odds"] == "1:1" else row
+        for row in result.tables["sweep"]
+    ]
     drawn = draw_plots(
         replace(result, tables={**result.tables, "sweep": rows}), width=80, color=False
     )
@@ -227,8 +241,9 @@ def test_a_height_between_two_points_is_in_proportion() -> None:
 
 def test_of_many_crossings_only_those_of_leaders_are_marked() -> None:
     """Five tables with ever more found and ever more alarms: neighbours cross, and more."""
-    models = {f"m{i}": (300 + 60 * i, 10 + 10 * i * i, 300 - 60 * i, 390 - 10 * i * i)
-              for i in range(5)}  # fmt: skip
+    models = {
+        f"m{i}": (300 + 60 * i, 10 + 10 * i * i, 300 - 60 * i, 390 - 10 * i * i) for i in range(5)
+    }
     result = tuned(models, targets=(), scores=False)
     leaders = {str(row["leader"]) for row in result.tables["winners"]}
     rows = result.tables["crossovers"]

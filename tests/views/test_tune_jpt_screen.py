@@ -107,10 +107,14 @@ def test_alarms_per_case_are_one_by_ppv() -> None:
     assert alarms in [{row[0]: row[i] for row in part.rows} for i in range(len(part.headings))]
 
 
-@pytest.mark.parametrize(("options", "name"), [
-    ({"population": 5000.0, "prevalence": 0.01}, "expected"),
-    ({"prevalence": "0.001..0.02"}, "ranges"), ({"prevalence_beta": (2, 98)}, "simulated"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"population": 5000.0, "prevalence": 0.01}, "expected"),
+        ({"prevalence": "0.001..0.02"}, "ranges"),
+        ({"prevalence_beta": (2, 98)}, "simulated"),
+    ],
+)
 def test_what_an_option_asks_for_stands_under_the_answer(
     options: dict[str, Any], name: str
 ) -> None:
@@ -170,11 +174,12 @@ def test_notes_stay_in_the_document() -> None:
 
 SITES = pl.DataFrame(
     {
-        "site": ["n"] * 40 + ["s"] * 40, "truth": ([1] * 20 + [0] * 20) * 2,
+        "site": ["n"] * 40 + ["s"] * 40,
+        "truth": ([1] * 20 + [0] * 20) * 2,
         "a": [1] * 20 + [0] * 20 + [1] * 10 + [0] * 30,  # right in 40 of 40, in 30 of 40
         "b": [0] * 20 + [1] * 20 + [1] * 10 + [0] * 29 + [1],  # right in none, in 29 of 40
     }
-)  # fmt: skip
+)
 
 
 def test_slices_that_were_asked_for_have_a_line_each() -> None:
@@ -183,8 +188,9 @@ def test_slices_that_were_asked_for_have_a_line_each() -> None:
         layout_table(one, result) for one in sort_tables(result).opened if one.name == "slices"
     ]
     assert [row[:4] for row in part.rows] == [
-        ("site=n", "0.5", "a", "1.000"), ("site=s", "0.5", "a", "0.750"),
-    ]  # fmt: skip
+        ("site=n", "0.5", "a", "1.000"),
+        ("site=s", "0.5", "a", "0.750"),
+    ]
     check_text([layout(part), *(row[-1] for row in part.rows)])
 
 

@@ -12,15 +12,36 @@ import clfeval
 from clfeval.api.result import Result
 
 ORDER = (
-    "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
-    "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
-    "expected_cost", "net_benefit",
-)  # fmt: skip
+    "tar",
+    "tor",
+    "ppv",
+    "npv",
+    "ppv_odds",
+    "npv_odds",
+    "epa",
+    "f_beta",
+    "f_odds",
+    "mcc",
+    "ic",
+    "sensitivity",
+    "specificity",
+    "j_index",
+    "phi",
+    "delta",
+    "lr_pos",
+    "lr_neg",
+    "dor",
+    "dp",
+    "expected_cost",
+    "net_benefit",
+)
 Counts = tuple[int, int, int, int]  # tp, fp, fn, tn
 # of 600 positives and 400 negatives: sensitivities .67 .69 .85, specificities .95 .85 .7
 MODELS: Mapping[str, Counts] = {
-    "anti-CCP": (402, 20, 198, 380), "RF": (414, 60, 186, 340), "triage": (510, 120, 90, 280),
-}  # fmt: skip
+    "anti-CCP": (402, 20, 198, 380),
+    "RF": (414, 60, 186, 340),
+    "triage": (510, 120, 90, 280),
+}
 
 
 def tuned(

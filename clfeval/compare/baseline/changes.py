@@ -106,17 +106,30 @@ def _model_answer(rows: Sequence[Row], start: str, lead: str | None) -> Answer:
             said.append(f"{kind} in {join_words(parts)}")
             most, first = SPELT_OUT_TOO, first or some
     said[0] = f"{start} is significantly {said[0]}"
-    said += [f"{sentence_title(str(row['measure']))} did not change significantly" for row in rows
-             if row["measure"] == lead and row["verdict"] not in SIGNIFICANT]  # fmt: skip
+    said += [
+        f"{sentence_title(str(row['measure']))} did not change significantly"
+        for row in rows
+        if row["measure"] == lead and row["verdict"] not in SIGNIFICANT
+    ]
     d = as_estimate(first[0]["difference"])
-    return Answer(CODE, f"{'; '.join(said)}.", (str(rows[0]["model"]),), str(first[0]["measure"]),
-                  d.value, d.low, d.high)  # fmt: skip
+    return Answer(
+        CODE,
+        f"{'; '.join(said)}.",
+        (str(rows[0]["model"]),),
+        str(first[0]["measure"]),
+        d.value,
+        d.low,
+        d.high,
+    )
 
 
 def rows_answer(
-    same: Sequence[str], counts: Sequence[object], described: Mapping[str, Change],
-    classes: Sequence[Sequence[str]], level: float,
-) -> Iterator[Answer]:  # fmt: skip
+    same: Sequence[str],
+    counts: Sequence[object],
+    described: Mapping[str, Change],
+    classes: Sequence[Sequence[str]],
+    level: float,
+) -> Iterator[Answer]:
     """Return sentences on the change of rows, class shares and scores.
 
     same: sentences that come first. counts, classes: of the baseline, and now. described: by name.
@@ -161,8 +174,11 @@ ValueKey = tuple[Cell, ...]  # model, measure and slice
 def value_bounds(result: Document) -> dict[ValueKey, float]:
     """Return how far values can be from those of rows, where counts do not tell."""
     rows = result.tables.get("measures", ())
-    return {(row["model"], row["measure"], row["slice"]): off for row in rows
-            if (off := cell_value(row.get("bound")))}  # fmt: skip
+    return {
+        (row["model"], row["measure"], row["slice"]): off
+        for row in rows
+        if (off := cell_value(row.get("bound")))
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +230,14 @@ class Baseline:
             notes.append(ResultNote("baseline-models", "; ".join(said)))
         level = result.parameters.get("level") or LEVEL
         now, new_names = value_bounds(result), {old: new for new, old in names.items()}
-        old = {(new_names.get(str(model), model), *more): off
-               for (model, *more), off in value_bounds(before).items()}  # fmt: skip
+        old = {
+            (new_names.get(str(model), model), *more): off
+            for (model, *more), off in value_bounds(before).items()
+        }
         bounds = {key: now.get(key, 0.0) + old.get(key, 0.0) for key in now | old}
-        return cls(before, name, names=names, notes=(*notes, *known), level=level, bounds=bounds,
-                   **more)  # fmt: skip
+        return cls(
+            before, name, names=names, notes=(*notes, *known), level=level, bounds=bounds, **more
+        )
 
     def change(self, label: str, metric: str, now: Cell, part: str | None = None) -> Change:
         """Return the change of a value from the baseline; part: of a slice."""
@@ -239,10 +258,12 @@ class Baseline:
         """Return the baseline's models with a measure, that match a pattern and are not `here`."""
         kept = {self.names.get(one, one) for one in here}
         return [
-            one for one, row in read.rows_by_label(self.before, part).items()
-            if one not in kept and not {*row}.isdisjoint(equivalent_names(metric))
+            one
+            for one, row in read.rows_by_label(self.before, part).items()
+            if one not in kept
+            and not {*row}.isdisjoint(equivalent_names(metric))
             and (model is None or fnmatchcase(read.subject_name(row), model))
-        ]  # fmt: skip
+        ]
 
     def with_changes(self, result: Document) -> Document:
         """Return the result with its changes as rows of `comparisons`, sentences and notes."""
@@ -276,8 +297,12 @@ class Baseline:
             *change_answers(told, self.name, self.how, lead),
             *rows_answer(same, counts, described, classes, self.level),
         ]
-        return replace(result, tables=tables, answer=(*said, *result.answer),
-                       warnings=tuple(dict.fromkeys((*result.warnings, *self.notes))))  # fmt: skip
+        return replace(
+            result,
+            tables=tables,
+            answer=(*said, *result.answer),
+            warnings=tuple(dict.fromkeys((*result.warnings, *self.notes))),
+        )
 
     def _rows(self, before: read.Labelled, now: read.Labelled, command: str) -> list[Row]:
         """Return a row for each measure of each model, old and new, the worst change first."""
@@ -292,9 +317,11 @@ class Baseline:
 
 
 def change_rows(
-    against: str, changes: Mapping[ChangeKey, Change], command: str,
+    against: str,
+    changes: Mapping[ChangeKey, Change],
+    command: str,
     side: Callable[[str], tuple[str, float]],
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     """Return rows of `comparisons`, the worst change first.
 
     Measures of the first screen are adjusted by Benjamini and Hochberg's rule. side: what a model
@@ -307,8 +334,17 @@ def change_rows(
     rows = []
     for (model, metric), change in {**changes, **judged}.items():
         name, level = side(model)
-        rows.append(comparison_row(against, metric, model, name, change, level,
-                                   best=read.better_direction(command, metric)))  # fmt: skip
+        rows.append(
+            comparison_row(
+                against,
+                metric,
+                model,
+                name,
+                change,
+                level,
+                best=read.better_direction(command, metric),
+            )
+        )
 
     def severity(row: Row) -> tuple[bool, int, float]:
         d, verdict, size = as_estimate(row["difference"]), row["verdict"], 0.0

@@ -90,15 +90,31 @@ _RANDOM_SETTINGS = ("seed",)  # settings that change only confidence limits
 FREE = (*_RANDOM_SETTINGS, "classes")  # the others may differ: classes are named where they do
 # the options of the parts of a signature that are not named like their keys
 SETTING_NAMES = {
-    "cmd": "command", "classes": "classes", "pos": "--positive", "cut": "--threshold",
-    "miss": "--missing", "dec": "--decimal", "fold": "--fold-labels", "renorm": "--renormalize",
-    "sampling": "--sampling-weights", "ci": "--interval", "ref": "--reference",
-    "best": "--best-threshold", "rule": "--occlusion",
-    "only": "--feature", "range": "--prevalence", "prior": "--prevalence-beta",
-    "per": "--population", "by-measure": "--measure", "metrics": "--metric",
-    "weights": "--metric-weight", "zero": "--zero-weight", "less": "--direction",
-    "scale": "--rescale", "wish": "--desirability",
-}  # fmt: skip
+    "cmd": "command",
+    "classes": "classes",
+    "pos": "--positive",
+    "cut": "--threshold",
+    "miss": "--missing",
+    "dec": "--decimal",
+    "fold": "--fold-labels",
+    "renorm": "--renormalize",
+    "sampling": "--sampling-weights",
+    "ci": "--interval",
+    "ref": "--reference",
+    "best": "--best-threshold",
+    "rule": "--occlusion",
+    "only": "--feature",
+    "range": "--prevalence",
+    "prior": "--prevalence-beta",
+    "per": "--population",
+    "by-measure": "--measure",
+    "metrics": "--metric",
+    "weights": "--metric-weight",
+    "zero": "--zero-weight",
+    "less": "--direction",
+    "scale": "--rescale",
+    "wish": "--desirability",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +257,13 @@ def check_comparable(
 
 
 def baseline_lines(
-    name: str, command: str, now: Mapping[str, HistoryLine], *, run: str | None = None,
+    name: str,
+    command: str,
+    now: Mapping[str, HistoryLine],
+    *,
+    run: str | None = None,
     but: str | None = None,
-) -> tuple[dict[str, HistoryLine], list[str]]:  # fmt: skip
+) -> tuple[dict[str, HistoryLine], list[str]]:
     """Return the lines that current ones are compared with, by model, and labels of the same rows.
 
     The accepted line of each model, else the last that missed no gate, but not one with the same
@@ -260,8 +280,11 @@ def baseline_lines(
         hint = f"use clfeval batch, or add a line: --append {name} --label LABEL"
         raise UsageError.new(what, CODE, name, hint=hint)
     earlier = [one for one in mine if one.label != but]
-    same = {(one.label, one.model) for one in earlier if one.model in now
-            and same_rows(one, now[one.model])}  # fmt: skip
+    same = {
+        (one.label, one.model)
+        for one in earlier
+        if one.model in now and same_rows(one, now[one.model])
+    }
     last, others = dict[str, HistoryLine](), dict[str, HistoryLine]()
     for one in earlier:
         if all(one.gates.values()):
@@ -306,11 +329,21 @@ def result_lines(
                 error = errors.get((model, name))
                 found[name] = HistoryMeasure(cell.value, cell.low, cell.high, error, cell.reason)
         yield HistoryLine(
-            result.command, label, model, settings_of(result.signature), result.version, run,
-            tuple(one.sha256 for one in result.inputs), result.truth, result.summary.get("rows"),
-            result.summary.get("positives"), result.parameters.get("level"), found,
-            met.get(model, {}), limits.get(model, {}),
-        )  # fmt: skip
+            result.command,
+            label,
+            model,
+            settings_of(result.signature),
+            result.version,
+            run,
+            tuple(one.sha256 for one in result.inputs),
+            result.truth,
+            result.summary.get("rows"),
+            result.summary.get("positives"),
+            result.parameters.get("level"),
+            found,
+            met.get(model, {}),
+            limits.get(model, {}),
+        )
 
 
 VALUE_TOLERANCE = 1e-9  # of a value: sums in another order differ by less
@@ -330,8 +363,9 @@ def same_values(one: HistoryLine, other: HistoryLine) -> bool:
     """Return whether all measures that two lines share are equal."""
     return all(
         _equal_measures(cell, other.measures[name])
-        for name, cell in one.measures.items() if name in other.measures
-    )  # fmt: skip
+        for name, cell in one.measures.items()
+        if name in other.measures
+    )
 
 
 def _equal_measures(one: HistoryMeasure, other: HistoryMeasure) -> bool:
@@ -351,8 +385,12 @@ def lines_to_result(lines: Mapping[str, HistoryLine]) -> Document:
             for measure, one in line.measures.items()
         ]
     return Document(
-        command=first.command, signature=first.settings, inputs=(), version=first.version,
+        command=first.command,
+        signature=first.settings,
+        inputs=(),
+        version=first.version,
         parameters={} if first.level is None else {"level": first.level},
         summary={"rows": first.rows, "positives": first.positives},
-        tables={"models": models, "measures": measures}, truth=first.truth,
-    )  # fmt: skip
+        tables={"models": models, "measures": measures},
+        truth=first.truth,
+    )

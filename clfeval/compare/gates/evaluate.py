@@ -44,13 +44,18 @@ def evaluate_gates(result: Document, gates: Gates, beside: Baseline | None = Non
 
 
 def evaluate_limits(
-    result: Document, limits: Iterable[Limit], baseline: Baseline | Document | None = None,
+    result: Document,
+    limits: Iterable[Limit],
+    baseline: Baseline | Document | None = None,
     gates: Gates | None = None,
-) -> Document:  # fmt: skip
+) -> Document:
     """Return the result with one Gate for each limit and model it applies to."""
     gates, limits = Gates() if gates is None else gates, list(limits)
-    beside = baseline if not isinstance(baseline, Document) else (
-        Baseline.from_results(result, read.EarlierResult(baseline, "the baseline")))  # fmt: skip
+    beside = (
+        baseline
+        if not isinstance(baseline, Document)
+        else (Baseline.from_results(result, read.EarlierResult(baseline, "the baseline")))
+    )
     result = _remove_gate_answers(result, compared=beside is not None)
     looked, found, wrong = _GateRows(result, beside, gates), list[Gate](), ErrorCollector()
     targets = list[limit_tests.GateDraft]()
@@ -117,8 +122,9 @@ def refuse_unknown_outcomes(
 
 def _remove_gate_answers(result: Document, *, compared: bool) -> Document:
     """Return a result without sentences of earlier gates; compared: nor changes of a baseline."""
-    answer = tuple(one for one in result.answer
-                   if one.code not in (GATE_CODES if compared else GATE_CODES[:1]))  # fmt: skip
+    answer = tuple(
+        one for one in result.answer if one.code not in (GATE_CODES if compared else GATE_CODES[:1])
+    )
     tables = {name: rows for name, rows in result.tables.items() if name != CHANGES or not compared}
     rows = [row for row in tables.get(COMPARISONS, ()) if row.get("against") != BASELINE]
     if compared and len(rows) < len(tables.get(COMPARISONS, ())):
@@ -149,11 +155,15 @@ class _GateRows:
                 known = list(dict.fromkeys([*known, *read.slice_names(self.beside.before)]))
             slices = tuple(limit_tests.match_slices(limit, known))
         return limit_tests.GateDraft(
-            limit, metric, tuple(self._rows_of_limit(limit, metric, self.whole, None)[0]), slices,
-            read.better_direction(self.result.command, metric), self.gates.severity(limit.kind),
+            limit,
+            metric,
+            tuple(self._rows_of_limit(limit, metric, self.whole, None)[0]),
+            slices,
+            read.better_direction(self.result.command, metric),
+            self.gates.severity(limit.kind),
             significant=self.gates.significant,
             level=self.result.parameters.get("level") or LEVEL,
-        )  # fmt: skip
+        )
 
     def evaluate_limit(self, asked: limit_tests.GateDraft) -> list[Gate]:
         """Return the gates of one limit: of each model, or the best of them by its worst slice."""
@@ -217,8 +227,10 @@ class _GateRows:
                 for model, row in rows.items()
             ]
         judge_one = limit_tests.drop_gate if limit.kind == "max-drop" else limit_tests.change_gate
-        found = [judge_one(asked, model, part, self.beside.change(model, metric, row[metric], part))
-                 for model, row in rows.items()]  # fmt: skip
+        found = [
+            judge_one(asked, model, part, self.beside.change(model, metric, row[metric], part))
+            for model, row in rows.items()
+        ]
         return [*found, *gone]
 
     def _rows_of_limit(
@@ -277,8 +289,16 @@ def row_count_gates(
             if value is not None and paired is not None and (name, part) == ("rows", None):
                 value = min(value, paired)
             reason = None if value is not None else "not_alike"
-            yield Gate(kind, name, None, least, value, value is not None and value >= least,
-                       reason, slice=part)  # fmt: skip
+            yield Gate(
+                kind,
+                name,
+                None,
+                least,
+                value,
+                value is not None and value >= least,
+                reason,
+                slice=part,
+            )
 
 
 def _rows_of(result: Document, name: str, part: str) -> float | None:

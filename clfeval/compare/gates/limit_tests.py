@@ -132,8 +132,11 @@ def slice_gaps(result: Document, limit: Limit, metric: str) -> Iterator[tuple[st
         raise UsageError.new(what, "unknown-metric", hint=hint)
     wanted = [] if limit.slices is None else match_slices(limit, slice_names(result))
     for row, name in rows:
-        part = str(row["slice"]) if name == "difference" else (
-            f"{row['largest']} less {row['smallest']}")  # fmt: skip
+        part = (
+            str(row["slice"])
+            if name == "difference"
+            else (f"{row['largest']} less {row['smallest']}")
+        )
         if name == "gap" or limit.slices is None or part in wanted:
             yield str(row["model"]), part, row[name]
 
@@ -213,8 +216,17 @@ class GateDraft:
             numbers = [] if limit.share else [repr(limit.limit)]
             said = " and ".join([*numbers, *(f"{100 * share:.12g}%" for share in self.shares)])
         number = 0.0 if limit.share else limit.limit
-        return Gate(limit.kind, named, model, number, None, False, severity=self.severity,
-                    slice=part, limit_text=said)  # fmt: skip
+        return Gate(
+            limit.kind,
+            named,
+            model,
+            number,
+            None,
+            False,
+            severity=self.severity,
+            slice=part,
+            limit_text=said,
+        )
 
 
 def value_gate(asked: GateDraft, model: str | None, part: str | None, cell: Cell) -> Gate:

@@ -118,8 +118,15 @@ GATES = "Gates"  # panel
 
 
 def _limit_option(words: str, metavar: str = SHAPE, *, shell: bool = True) -> Opt:
-    return Opt(words, GATES, metavar=metavar, completes="metric", accept=_limit_texts, takes=Bounds,
-               shell=shell)  # fmt: skip
+    return Opt(
+        words,
+        GATES,
+        metavar=metavar,
+        completes="metric",
+        accept=_limit_texts,
+        takes=Bounds,
+        shell=shell,
+    )
 
 
 def _least_option(what: str) -> Opt:
@@ -148,29 +155,46 @@ class Gates:
     min_positives: Annotated[int | None, _least_option("positives")] = None
     still_best: Annotated[
         tuple[str, ...],
-        Opt("Exit 1 if this model is significantly worse than the best; repeat.", GATES,
-            metavar="MODEL", completes="model", shell=False),
-    ] = ()  # fmt: skip
+        Opt(
+            "Exit 1 if this model is significantly worse than the best; repeat.",
+            GATES,
+            metavar="MODEL",
+            completes="model",
+            shell=False,
+        ),
+    ] = ()
     baseline: Annotated[
         Any,
-        Opt("Compare with an earlier table, result, history.", GATES, metavar="FILE",
-            accept=_as_given),
-    ] = None  # fmt: skip
+        Opt(
+            "Compare with an earlier table, result, history.",
+            GATES,
+            metavar="FILE",
+            accept=_as_given,
+        ),
+    ] = None
     baseline_missing: Annotated[
         WhenMissing,
-        Opt("What to do if the baseline file does not exist.", GATES,
-            needs=("baseline", "needs a baseline")),
-    ] = "fail"  # fmt: skip
+        Opt(
+            "What to do if the baseline file does not exist.",
+            GATES,
+            needs=("baseline", "needs a baseline"),
+        ),
+    ] = "fail"
     max_drop: Annotated[
         tuple[str, ...],
-        _limit_option("Exit 1 if worse than the baseline by more than VALUE or P%.",
-               "METRIC=DELTA"),
-    ] = ()  # fmt: skip
+        _limit_option(
+            "Exit 1 if worse than the baseline by more than VALUE or P%.", "METRIC=DELTA"
+        ),
+    ] = ()
     significant: Annotated[
         bool,
-        Opt("Judge only changes whose confidence interval excludes 0.", GATES,
-            needs=("max_drop", "applies to drops only"), shell=False),
-    ] = False  # fmt: skip
+        Opt(
+            "Judge only changes whose confidence interval excludes 0.",
+            GATES,
+            needs=("max_drop", "applies to drops only"),
+            shell=False,
+        ),
+    ] = False
 
     @property
     def written(self) -> Iterator[tuple[LimitKind, str]]:

@@ -160,9 +160,13 @@ class HistoryOptions:
 
     append: Annotated[
         str | None,
-        Opt("Append one line per model to this history.", HISTORY,
-            metavar="HISTORY.jsonl", needs=("label", "needs a label")),
-    ] = None  # fmt: skip
+        Opt(
+            "Append one line per model to this history.",
+            HISTORY,
+            metavar="HISTORY.jsonl",
+            needs=("label", "needs a label"),
+        ),
+    ] = None
     label: Annotated[str | None, Opt("Label of the appended lines: a week, a commit.", HISTORY)] = (
         None
     )
@@ -235,9 +239,11 @@ class HistoryLines:
         labels = self.labels(command)
         kept = labels[: labels.index(label) + 1]
         mine = [
-            one for one in self.entries if one.command == command
+            one
+            for one in self.entries
+            if one.command == command
             and (one.label if isinstance(one, HistoryLine) else one.accepted) in kept
-        ]  # fmt: skip
+        ]
         return HistoryLines.from_entries(self.name, self.sha256, mine)
 
 
@@ -264,8 +270,13 @@ def read_history(name: str) -> HistoryLines:
             problems.append(Problem("is not UTF-8", CODE, name, number))
         except ValueError as error:
             problems.append(Problem(str(error), CODE, name, number))
-            hints.add(MERGED if text.startswith(CONFLICTS) else
-                      UPDATE if isinstance(error, NewerVersionError) else REMOVE)  # fmt: skip
+            hints.add(
+                MERGED
+                if text.startswith(CONFLICTS)
+                else UPDATE
+                if isinstance(error, NewerVersionError)
+                else REMOVE
+            )
     if problems and not entries and LINE_KIND.encode() not in content:
         hint = "create one with clfeval report TABLE --append FILE.jsonl"
         raise UsageError.new("not a history file", CODE, name, hint=hint)

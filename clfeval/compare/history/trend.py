@@ -50,9 +50,11 @@ def line_changes(lines: Sequence[HistoryLine]) -> list[tuple[str, ...]]:
 
 
 def measure_changes(
-    series: Mapping[str, Sequence[HistoryLine]], accepted: Mapping[str, HistoryLine], last: str,
+    series: Mapping[str, Sequence[HistoryLine]],
+    accepted: Mapping[str, HistoryLine],
+    last: str,
     command: str,
-) -> tuple[list[Row], list[Row]]:  # fmt: skip
+) -> tuple[list[Row], list[Row]]:
     """Return changes of measures at the last label from the accepted line, and change points.
 
     Rows of `comparisons`: from the line before where none was accepted. Rows of `steps`, of
@@ -67,9 +69,8 @@ def measure_changes(
             for measure in dict.fromkeys((*now.measures, *base.measures)):
                 found[name, measure] = change_between(base, now, measure)
     rows = change_rows(
-        "label", found, command,
-        lambda name: (sides[name].label, series[name][-1].level or LEVEL),
-    )  # fmt: skip
+        "label", found, command, lambda name: (sides[name].label, series[name][-1].level or LEVEL)
+    )
     steps = list[Row]()
     for row in rows:
         if row["p_adjusted"] is None or row["verdict"] not in SIGNIFICANT:
@@ -87,8 +88,9 @@ def measure_changes(
 
 def change_between(base: HistoryLine, now: HistoryLine, measure: str) -> Change:
     """Return the change of a measure from line to line, as of two independent samples."""
-    old, new = (one.measures[measure].estimate if measure in one.measures else None
-                for one in (base, now))  # fmt: skip
+    old, new = (
+        one.measures[measure].estimate if measure in one.measures else None for one in (base, now)
+    )
     change = change_of_independent(old, new, level=now.level or LEVEL)
     if base.settings != now.settings:
         return Change(change.old, change.new, Estimate(None, reason="other_settings"))
@@ -130,13 +132,20 @@ WHY = {ROWS: ", where the rows changed", MODEL: ", where the model changed and t
 
 
 def trend_answer(
-    changes: Sequence[Row], steps: Sequence[Row], events: Sequence[Row],
-    series: Mapping[str, Sequence[HistoryLine]], accepted: Mapping[str, HistoryLine],
-    labels: Sequence[str], order: Sequence[str],
-) -> tuple[Answer, ...]:  # fmt: skip
+    changes: Sequence[Row],
+    steps: Sequence[Row],
+    events: Sequence[Row],
+    series: Mapping[str, Sequence[HistoryLine]],
+    accepted: Mapping[str, HistoryLine],
+    labels: Sequence[str],
+    order: Sequence[str],
+) -> tuple[Answer, ...]:
     """Return at most five sentences: on changes of measures first, then on labels of changes."""
-    other = {str(row["model"]) for row in changes
-             if as_estimate(row["difference"]).reason == "other_settings"}  # fmt: skip
+    other = {
+        str(row["model"])
+        for row in changes
+        if as_estimate(row["difference"]).reason == "other_settings"
+    }
     same = [row for row in changes if row["model"] not in other]
     said = list[Answer]()
     if same:
@@ -215,9 +224,11 @@ def _events_answer(events: Sequence[Row], labels: Sequence[str]) -> Iterator[Ans
 
 
 def _models_answer(
-    series: Mapping[str, Sequence[HistoryLine]], changes: Sequence[Row],
-    accepted: Mapping[str, HistoryLine], labels: Sequence[str],
-) -> Iterator[Answer]:  # fmt: skip
+    series: Mapping[str, Sequence[HistoryLine]],
+    changes: Sequence[Row],
+    accepted: Mapping[str, HistoryLine],
+    labels: Sequence[str],
+) -> Iterator[Answer]:
     """Yield sentences on models with no line at the last label, or only there, or the same rows."""
     last = labels[-1]
     gone = [name for name, lines in series.items() if lines[-1].label != last]
@@ -233,8 +244,10 @@ def _models_answer(
         if same_rows(now, accepted.get(name, before)):
             same.append(name)
     if same:
-        text = "Both labels have the same rows: a paired comparison with the earlier table " \
-               "(--baseline TABLE) has narrower intervals."  # fmt: skip
+        text = (
+            "Both labels have the same rows: a paired comparison with the earlier table "
+            "(--baseline TABLE) has narrower intervals."
+        )
         yield Answer("not-paired", text, tuple(same))
 
 
@@ -264,8 +277,9 @@ def trend_result(past: HistoryLines, command: str) -> Document:
     usual = [name for name in gateable_names(page_of(command)) if name in known]
     order = list(dict.fromkeys([*usual, *sorted(known)]))
     changes, steps = measure_changes(series, accepted, labels[-1], command)
-    ordered = [line for label in labels for mine in series.values() for line in mine
-               if line.label == label]  # fmt: skip
+    ordered = [
+        line for label in labels for mine in series.values() for line in mine if line.label == label
+    ]
     changed = [(line, what) for line in ordered for what in marks[line.name, line.label]]
     events: list[Row] = [
         {"label": line.label, "model": line.name, "changed": what} for line, what in changed
@@ -276,23 +290,29 @@ def trend_result(past: HistoryLines, command: str) -> Document:
         signature=f"cmd:{HISTORY}|of:{command}|data:{past.sha256[:8]}|clfeval:{__version__}",
         inputs=(InputFile(os.path.basename(past.name), past.sha256, len(lines)),),
         parameters={
-            "of": command, "accepted": [label for label in labels if label in kept],
-            "last": labels[-1], "level": next((o.level for o in reversed(lines) if o.level), LEVEL),
+            "of": command,
+            "accepted": [label for label in labels if label in kept],
+            "last": labels[-1],
+            "level": next((o.level for o in reversed(lines) if o.level), LEVEL),
             "leading": _leading_measures(order, series, steps),
         },
         summary={"labels": len(labels), "models": len(series)},
         tables={
-            COMPARISONS: changes, "steps": steps, "events": events,
+            COMPARISONS: changes,
+            "steps": steps,
+            "events": events,
             "history": list(_history_rows(ordered, series, accepted, marks)),
         },
         answer=trend_answer(changes, steps, events, series, accepted, labels, order),
-    )  # fmt: skip
+    )
 
 
 def _history_rows(
-    lines: Sequence[HistoryLine], series: Mapping[str, Sequence[HistoryLine]],
-    accepted: Mapping[str, HistoryLine], marks: Mapping[tuple[str, str], Sequence[str]],
-) -> Iterator[Row]:  # fmt: skip
+    lines: Sequence[HistoryLine],
+    series: Mapping[str, Sequence[HistoryLine]],
+    accepted: Mapping[str, HistoryLine],
+    marks: Mapping[tuple[str, str], Sequence[str]],
+) -> Iterator[Row]:
     """Yield a row for each line and measure."""
     pairs = [pair for mine in series.values() for pair in pairwise(mine)]
     befores = {(line.name, line.label): before for before, line in pairs}
@@ -303,12 +323,17 @@ def _history_rows(
             if before is not None:
                 change = change_between(before, line, measure).difference
             yield {
-                "label": line.label, "model": line.name, "measure": measure,
-                "value": cell.estimate, "se": cell.se, "change": change,
+                "label": line.label,
+                "model": line.name,
+                "measure": measure,
+                "value": cell.estimate,
+                "se": cell.se,
+                "change": change,
                 "marks": list(marks[line.name, line.label]),
-                "accepted": accepted.get(line.name) == line, "met": line.gates.get(measure),
+                "accepted": accepted.get(line.name) == line,
+                "met": line.gates.get(measure),
                 "limit": line.limits.get(measure),
-            }  # fmt: skip
+            }
 
 
 def _leading_measures(

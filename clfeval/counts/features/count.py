@@ -54,9 +54,11 @@ class CountedFeatures:
         """Facts on the counts: rows, classes and features."""
         classes = self.classes
         return {
-            "rows": sum(classes.rows), f"positive: '{classes.positive}'": classes.positives,
-            "negative": classes.negatives, "features": len(self.counts.names),
-        }  # fmt: skip
+            "rows": sum(classes.rows),
+            f"positive: '{classes.positive}'": classes.positives,
+            "negative": classes.negatives,
+            "features": len(self.counts.names),
+        }
 
 
 def count_features(table: FeatureTable, cut: cuts.Cut | None) -> CountedFeatures:
@@ -83,9 +85,15 @@ def count_features(table: FeatureTable, cut: cuts.Cut | None) -> CountedFeatures
         blank_rows += blank
         counted.append(settings.input_file(file, task, rows, max(lacking - blank, 0)))
     return CountedFeatures(
-        counts, classes, tuple(counted), table.roles, table.wanted, blank_rows, nameless,
+        counts,
+        classes,
+        tuple(counted),
+        table.roles,
+        table.wanted,
+        blank_rows,
+        nameless,
         entries=sparse and table.classes is None,
-    )  # fmt: skip
+    )
 
 
 ROW, FEATURE, VALUE, CLASS, KNOWN = (f"__clfeval_{n}" for n in ("r", "f", "v", "c", "k"))

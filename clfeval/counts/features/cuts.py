@@ -314,12 +314,20 @@ class FeatureCounts:
         held = np.array([one or (np.nan, np.nan) for one in dealt], np.float64).reshape(-1, 2)
         held_tp, held_fp = held.T
         return cls(
-            names, columns, kinds,
+            names,
+            columns,
+            kinds,
             np.array([one.cut for one in splits], np.float64),
             tuple(one.rule for one in splits),
-            np.array([one.tp for one in splits]), np.array([one.fp for one in splits]),
-            np.array(positives), np.array(negatives), np.array(missing), held_tp, held_fp, unit,
-        )  # fmt: skip
+            np.array([one.tp for one in splits]),
+            np.array([one.fp for one in splits]),
+            np.array(positives),
+            np.array(negatives),
+            np.array(missing),
+            held_tp,
+            held_fp,
+            unit,
+        )
 
     @classmethod
     def concatenate(cls, parts: Sequence[FeatureCounts]) -> FeatureCounts:

@@ -230,9 +230,20 @@ def count_binary(
     )
     nowhere, names = np.full(k, np.nan), tuple(columns)
     counts = FeatureCounts(
-        names, names, ("binary",) * k, nowhere, (None,) * k, tp, fp, positives, negatives, missing,
-        nowhere, nowhere, classes.unit,
-    )  # fmt: skip
+        names,
+        names,
+        ("binary",) * k,
+        nowhere,
+        (None,) * k,
+        tp,
+        fp,
+        positives,
+        negatives,
+        missing,
+        nowhere,
+        nowhere,
+        classes.unit,
+    )
     binary = ~((low < 0) | (high > 1) | (total("squares") != total("plain")))
     known_tails = [tail for tail in tails if tail is not None]
     return counts, binary, sum(known_tails) if known_tails else None

@@ -21,14 +21,23 @@ class CountOptions:
     ] = "none"
     against: Annotated[
         Any,
-        Opt("Added counts of all tables, of which this is one.", COUNTS, metavar="FILE",
-            accept=lambda _, given: given),
-    ] = None  # fmt: skip
+        Opt(
+            "Added counts of all tables, of which this is one.",
+            COUNTS,
+            metavar="FILE",
+            accept=lambda _, given: given,
+        ),
+    ] = None
     min_cell: Annotated[
         int | None,
-        Opt("Count neighbouring scores together: no count is below N, 3 or more.", COUNTS,
-            metavar="N", least=3, outside="is not a whole number of at least 3"),
-    ] = None  # fmt: skip
+        Opt(
+            "Count neighbouring scores together: no count is below N, 3 or more.",
+            COUNTS,
+            metavar="N",
+            least=3,
+            outside="is not a whole number of at least 3",
+        ),
+    ] = None
 
     def check(self) -> None:
         """Raise UsageError for options that exclude or need each other."""

@@ -38,21 +38,27 @@ def count_result(
     rows: list[Row] = []
     for model in counted.models:
         mine = table.filter(table["model"] == model.name)
-        rows.append({
-            "model": model.name, "kind": "labels" if model.kind == "label" else "scores",
-            "threshold": counted.thresholds[model.name],
-            "distinct_scores": mine["key"].n_unique()
-            if len(mine) and mine["lo"].equals(mine["hi"]) else None,
-            "counts": len(mine),
-        })  # fmt: skip
+        rows.append(
+            {
+                "model": model.name,
+                "kind": "labels" if model.kind == "label" else "scores",
+                "threshold": counted.thresholds[model.name],
+                "distinct_scores": mine["key"].n_unique()
+                if len(mine) and mine["lo"].equals(mine["hi"])
+                else None,
+                "counts": len(mine),
+            }
+        )
     # combined predictions, or one model: each has all rows
     whole = table.filter(table["model"].eq_missing(table["model"][0]))
     known = about["parts"] if counted.stored is None else []
     total, positives = int(whole["n"].sum()), int(whole.filter("truth")["n"].sum())
     files = counted.files
     if options.min_cell is not None:  # without rows that are left out
-        files = (replace(files[0], rows=total, dropped=0),
-                 *(replace(one, rows=0, dropped=0) for one in files[1:]))  # fmt: skip
+        files = (
+            replace(files[0], rows=total, dropped=0),
+            *(replace(one, rows=0, dropped=0) for one in files[1:]),
+        )
     patterns = int((table["block"] == "patterns").sum())
     text = f"{format_count(total, 'row')} of {format_count(len(rows), 'model')} are "
     text += format_count(len(table), "count")
@@ -61,25 +67,38 @@ def count_result(
     if left_out := max(counted.patterns.n.sum().item() - total, 0):
         rest = f"{left_out:,}" if left_out >= least else f"fewer than {least}"
         text += f" Slices with fewer than {least} rows of a class are left out: {rest} rows."
-    found = {"positive": counted.positive, "negative": list(counted.negative),
-             "by": list(said.by)}  # fmt: skip
+    found = {"positive": counted.positive, "negative": list(counted.negative), "by": list(said.by)}
     cut = provenance.format_thresholds(counted.thresholds)
     return Document(
         command="count",
         signature=provenance.build_signature(
-            "cmd pos cut by miss", {"cmd": "count", "pos": counted.positive, "cut": cut,
-                                    "by": ",".join(found["by"]), "miss": said.missing},
-            said, files=files, statistics=known[0] if known else counts_digest(table, about),
+            "cmd pos cut by miss",
+            {
+                "cmd": "count",
+                "pos": counted.positive,
+                "cut": cut,
+                "by": ",".join(found["by"]),
+                "miss": said.missing,
+            },
+            said,
+            files=files,
+            statistics=known[0] if known else counts_digest(table, about),
         ),
         inputs=files,
         parameters=provenance.build_parameters("positive negative by missing", found, said),
-        summary={"rows": total, "positives": positives, "negatives": total - positives,
-                 "models": len(rows), "counts": len(table), "patterns": patterns},
+        summary={
+            "rows": total,
+            "positives": positives,
+            "negatives": total - positives,
+            "models": len(rows),
+            "counts": len(table),
+            "patterns": patterns,
+        },
         tables={"models": rows},
         answer=(Answer("counted", text),),
         warnings=tuple(provenance.counting_notes(counted)),
         counted={"table": table, "about": about},
-    )  # fmt: skip
+    )
 
 
 def _joint_sums(

@@ -141,8 +141,11 @@ def _format_rate(share: Estimate, options: MarsOptions) -> str:
 
 def _flagging_phrase(rows: str, target: str, *, one: bool) -> str:
     """Return the phrase that models flag some rows, or predict them negative."""
-    return f"flag{'s' * one} {rows}" if target == "positive" else (
-        f"predict{'s' * one} {rows} negative")  # fmt: skip
+    return (
+        f"flag{'s' * one} {rows}"
+        if target == "positive"
+        else (f"predict{'s' * one} {rows} negative")
+    )
 
 
 def _corrected_phrase(row: Row, counts: TargetCounts) -> str:
@@ -154,9 +157,12 @@ def _corrected_phrase(row: Row, counts: TargetCounts) -> str:
 
 
 def _best_model_answer(
-    counts: TargetCounts, options: MarsOptions, order: Sequence[int], covered: Counts,
+    counts: TargetCounts,
+    options: MarsOptions,
+    order: Sequence[int],
+    covered: Counts,
     effort: Counts,
-) -> Answer:  # fmt: skip
+) -> Answer:
     best, models, target = order[0], counts.models, options.target
     first = [models[j] for j in order if covered[j] == covered[best]]
     found = from_units(covered[best], counts.unit)
@@ -188,9 +194,12 @@ def _ties_answer(
 
 
 def _best_pair_answer(
-    counts: TargetCounts, options: MarsOptions, best: int, pairs: Sequence[Row],
+    counts: TargetCounts,
+    options: MarsOptions,
+    best: int,
+    pairs: Sequence[Row],
     judged: Sequence[Row],
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Return the sentence on the best pair and its gain; judged: sets with corrected values."""
     row = min(pairs, key=lambda row: (-float(str(row["covered"])), float(str(row["effort"]))))
     names, alone = _models(row), formatting.quote_if_ambiguous(counts.models[best])

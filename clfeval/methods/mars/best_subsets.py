@@ -348,9 +348,12 @@ def cross_validate_within_effort(
 
 
 def _cross_validated_estimates(
-    counts: TargetCounts, choices: Sequence[ChosenSubset], choose: Callable[[TargetCounts], Bools],
-    subsets: int, rng: np.random.Generator,
-) -> list[tuple[Estimate, Estimate]]:  # fmt: skip
+    counts: TargetCounts,
+    choices: Sequence[ChosenSubset],
+    choose: Callable[[TargetCounts], Bools],
+    subsets: int,
+    rng: np.random.Generator,
+) -> list[tuple[Estimate, Estimate]]:
     """Return cross-validated detections and yield of the sets of `choose`, or why undefined.
 
     Folds are stratified by class, and whole clusters by whether they have target rows. Per fold

@@ -27,63 +27,98 @@ class MarsOptions(shared.IntervalOptions):
 
     occlusion: Annotated[
         Literal["all", "any"],
-        Opt("Count a miss if all, or any, of the other models detect the row.", ANALYSIS,
-            signed="rule", **STATED),
-    ] = "all"  # fmt: skip
+        Opt(
+            "Count a miss if all, or any, of the other models detect the row.",
+            ANALYSIS,
+            signed="rule",
+            **STATED,
+        ),
+    ] = "all"
     target: Annotated[
         Literal["positive", "negative"],
         Opt("Class that is detected: positive or negative.", ANALYSIS, signed="target", **STATED),
     ] = "positive"
     group: Annotated[
         Mapping[str, tuple[str, ...]],
-        Opt("Treat several models as one; repeat.", ANALYSIS, metavar="NAME=A,B",
-            parse=parse_groups, accept=_accept_groups, takes=Mapping[str, Sequence[str]] | None),
-    ] = field(default_factory=dict)  # fmt: skip
+        Opt(
+            "Treat several models as one; repeat.",
+            ANALYSIS,
+            metavar="NAME=A,B",
+            parse=parse_groups,
+            accept=_accept_groups,
+            takes=Mapping[str, Sequence[str]] | None,
+        ),
+    ] = field(default_factory=dict)
     subsets: Annotated[
         int | Literal["all"] | None,
-        Opt("Evaluate every subset of up to K models.", ANALYSIS, metavar="K|all",
-            parse=parse_count_or_all, least=1),
-    ] = None  # fmt: skip
+        Opt(
+            "Evaluate every subset of up to K models.",
+            ANALYSIS,
+            metavar="K|all",
+            parse=parse_count_or_all,
+            least=1,
+        ),
+    ] = None
     best: Annotated[
         int | None,
-        Opt("Show the subsets of 1 to K models that detect most.", ANALYSIS,
-            metavar="K", least=1),
-    ] = None  # fmt: skip
+        Opt("Show the subsets of 1 to K models that detect most.", ANALYSIS, metavar="K", least=1),
+    ] = None
     max_effort: Annotated[
         float | None,
-        Opt("Show the best subset that flags at most N rows.", ANALYSIS, metavar="N",
-            least=0, outside="is not a number of rows"),
-    ] = None  # fmt: skip
+        Opt(
+            "Show the best subset that flags at most N rows.",
+            ANALYSIS,
+            metavar="N",
+            least=0,
+            outside="is not a number of rows",
+        ),
+    ] = None
     top: Annotated[
         str | None,
-        Opt("Flag the highest scores: 200, 0.05 or 5% of rows.", ANALYSIS,
-            metavar="N|P%", accept=lambda _, given: None if given is None else str(given),
-            takes=str | float | None, stated=True),
-    ] = None  # fmt: skip
+        Opt(
+            "Flag the highest scores: 200, 0.05 or 5% of rows.",
+            ANALYSIS,
+            metavar="N|P%",
+            accept=lambda _, given: None if given is None else str(given),
+            takes=str | float | None,
+            stated=True,
+        ),
+    ] = None
     sweep: Annotated[
         Literal["threshold", "top"] | None,
         Opt("Evaluate every threshold, or every number of top rows.", ANALYSIS, **STATED),
     ] = None
     points: Annotated[
         int | Literal["all"] | None,
-        Opt("Number of thresholds a sweep lists; default at most 2000.", ANALYSIS, metavar="N|all",
-            parse=parse_count_or_all, least=1,
-            needs=("sweep", "is the number of thresholds of a sweep"), shell=False),
-    ] = None  # fmt: skip
+        Opt(
+            "Number of thresholds a sweep lists; default at most 2000.",
+            ANALYSIS,
+            metavar="N|all",
+            parse=parse_count_or_all,
+            least=1,
+            needs=("sweep", "is the number of thresholds of a sweep"),
+            shell=False,
+        ),
+    ] = None
     list: Annotated[
         tuple[Literal["found", "missed"], ...],
-        Opt("List rows that only one model detects, or misses.", ANALYSIS,
-            metavar="found|missed"),
-    ] = ()  # fmt: skip
+        Opt("List rows that only one model detects, or misses.", ANALYSIS, metavar="found|missed"),
+    ] = ()
     measure: Annotated[tuple[str, ...], shared.measure_option(ANALYSIS)] = ()
     reference: Annotated[str | None, shared.reference_option()] = None
     margin: Annotated[Mapping[str, float], shared.margin_option()] = field(default_factory=dict)
     interval: shared.Interval = "exact"
     level: shared.Level = 0.95
     seed: Annotated[
-        int, Opt("Seed of the random numbers of cross-validation and bootstrap.",
-                 shared.INTERVALS, least=0, most=2**63, shell=False)
-    ] = 0  # fmt: skip
+        int,
+        Opt(
+            "Seed of the random numbers of cross-validation and bootstrap.",
+            shared.INTERVALS,
+            least=0,
+            most=2**63,
+            shell=False,
+        ),
+    ] = 0
 
     def check(self) -> None:
         """Raise UsageError for a group without members, and for unknown measures."""

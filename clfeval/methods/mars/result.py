@@ -45,9 +45,12 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
         warnings += more
     if options.list:
         tables["exclusive"] = list_exclusive(
-            counted.kept, options.list, target=options.target, rule=options.occlusion,
+            counted.kept,
+            options.list,
+            target=options.target,
+            rule=options.occlusion,
             groups=options.group,
-        )  # fmt: skip
+        )
     said = counted.roles
     totals = summarize_detections(counted.patterns, options)
     totals |= provenance.cluster_summary(counted.patterns)
@@ -69,43 +72,55 @@ def mars_result(counted: PredictionCounts, options: MarsOptions) -> Document:
         lead = MEASURE[options.target]
         # the count of every model, not of the target alone
         tables["comparisons"] = [
-            *comparison_rows(together.slices, tables["models"], options.reference, options.level,
-                             options.margin, tuple(dict.fromkeys((lead, *COMPARED))))
-        ]  # fmt: skip
+            *comparison_rows(
+                together.slices,
+                tables["models"],
+                options.reference,
+                options.level,
+                options.margin,
+                tuple(dict.fromkeys((lead, *COMPARED))),
+            )
+        ]
     first, *others = mars_answer(seen, tables, options)
     return Document(
         command="mars",
         signature=provenance.build_signature(
             "cmd target rule pos cut group miss weight cluster ci folds measures seed",
             {
-                "cmd": "mars", "target": options.target, "rule": options.occlusion,
+                "cmd": "mars",
+                "target": options.target,
+                "rule": options.occlusion,
                 "pos": counted.positive,
-                "cut": f"top {options.top}" if options.top else provenance.format_thresholds(
-                    counted.thresholds),
+                "cut": f"top {options.top}"
+                if options.top
+                else provenance.format_thresholds(counted.thresholds),
                 "group": ",".join(f"{n}={'+'.join(sorted(m))}" for n, m in sorted(groups.items())),
-                "miss": said.missing, "weight": "yes" if said.weight else None,
+                "miss": said.missing,
+                "weight": "yes" if said.weight else None,
                 "ci": options.signed,
                 "folds": options.seed if {"best", "max_effort"} & {*tables} else None,
                 "measures": ",".join(options.measure),
                 "seed": options.seed if options.measure else None,
             },
-            said, options, files=counted.files, statistics=statistics,
+            said,
+            options,
+            files=counted.files,
+            statistics=statistics,
         ),
         inputs=counted.files,
         parameters=provenance.build_parameters(
             "positive negative target occlusion level interval independence missing top sweep "
             "groups by cluster measure",
-            {
-                "positive": counted.positive, "negative": list(counted.negative),
-                "groups": groups,
-            },
-            said, options, weighed=counted.patterns.fractional,
+            {"positive": counted.positive, "negative": list(counted.negative), "groups": groups},
+            said,
+            options,
+            weighed=counted.patterns.fractional,
         ),
         summary={**totals, "rule": options.occlusion, "target": options.target},
         answer=(provenance.prefix_threshold(first, counted.thresholds), *others),
         tables=tables,
         warnings=(*warnings, *_warnings(counted, options, tables, totals), *notes),
-    )  # fmt: skip
+    )
 
 
 def summarize_detections(counts: PatternCounts, options: MarsOptions) -> dict[str, Any]:
@@ -113,10 +128,12 @@ def summarize_detections(counts: PatternCounts, options: MarsOptions) -> dict[st
     target = counts.targets(options.target)
     ttp = best_subsets.total_detected(target)
     totals = {
-        "rows": counts.n.sum(), "positives": counts.n[counts.truth].sum(),
-        "negatives": counts.n[~counts.truth].sum(), "found": np.asarray(ttp),
+        "rows": counts.n.sum(),
+        "positives": counts.n[counts.truth].sum(),
+        "negatives": counts.n[~counts.truth].sum(),
+        "found": np.asarray(ttp),
         "missed_by_all": target.hit_n.sum() - ttp,
-    }  # fmt: skip
+    }
     return {name: from_units(total, counts.unit).item() for name, total in totals.items()}
 
 

@@ -98,9 +98,10 @@ def _subset_shares(counts: TargetCounts, members: Bools, rule: str) -> SharePart
     hit, alone, *missed = best_subsets.detection_masks(patterns, members)
     found = (patterns.any(axis=1) & target)[None]
     return {
-        "yield": (hit & target, hit), "shine_through": (alone & target, found),
+        "yield": (hit & target, hit),
+        "shine_through": (alone & target, found),
         "occlusion": (missed[rule != "all"] & target, found),
-    }  # fmt: skip
+    }
 
 
 def _model_shares(counts: TargetCounts, target: str) -> ShareParts:
@@ -110,8 +111,9 @@ def _model_shares(counts: TargetCounts, target: str) -> ShareParts:
         says, positive = ~says, ~positive
     return {
         "accuracy": (says == positive, np.ones_like(positive)[None]),
-        "precision": (says & positive, says), "recall": (says & positive, positive[None]),
-    }  # fmt: skip
+        "precision": (says & positive, says),
+        "recall": (says & positive, positive[None]),
+    }
 
 
 def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores]) -> CellColumns:
@@ -119,10 +121,13 @@ def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores])
     subsets, view = SubsetScores.joined(scores), views[0]
     names, options = view.counts.models, view.options
     missed = subsets.missed_all if options.occlusion == "all" else subsets.missed_any
-    divided = named_divisors(views, (
-        _subset_shares(one.counts, mine.members, options.occlusion)
-        for one, mine in zip(views, scores, strict=True)
-    ))  # fmt: skip
+    divided = named_divisors(
+        views,
+        (
+            _subset_shares(one.counts, mine.members, options.occlusion)
+            for one, mine in zip(views, scores, strict=True)
+        ),
+    )
     detected = [best_subsets.total_detected(one.counts) for one in views]
     ttp = np.repeat(detected, [len(mine) for mine in scores])
     return {
@@ -132,16 +137,28 @@ def subset_columns(views: Sequence[TargetSlice], scores: Sequence[SubsetScores])
         "effort": from_units(subsets.effort, view.counts.unit).tolist(),
         "yield": view.shares("yield", subsets.covered, subsets.effort, divided.get("yield")),
         **exclusive_columns(
-            subsets.exclusive_found, missed, ttp, np.asarray(~subsets.members.all(axis=1)),
-            options, view.counts.unit, divided,
+            subsets.exclusive_found,
+            missed,
+            ttp,
+            np.asarray(~subsets.members.all(axis=1)),
+            options,
+            view.counts.unit,
+            divided,
         ),
-    }  # fmt: skip
+    }
 
 
 def exclusive_columns(
-    hits: Counts, missed: Counts, ttp: Counts | float, others: Bools, options: MarsOptions,
-    unit: float, divided: Mapping[str, Floats] = NO_CLUSTERS, *, sure: bool = True,
-) -> CellColumns:  # fmt: skip
+    hits: Counts,
+    missed: Counts,
+    ttp: Counts | float,
+    others: Bools,
+    options: MarsOptions,
+    unit: float,
+    divided: Mapping[str, Floats] = NO_CLUSTERS,
+    *,
+    sure: bool = True,
+) -> CellColumns:
     """Return unique detections and misses, and their shares of TTP, all given in units.
 
     others: whether a model is outside. divided: divisors by measure. sure: with intervals.
@@ -373,9 +390,14 @@ def sweep_table(counted: PredictionCounts, options: MarsOptions) -> tuple[Rows, 
 
 
 def sweep_rows(
-    counts: SweepCounts, models: Sequence[str], label: str | None, options: MarsOptions,
-    unit: float = 1, *, sure: bool = True,
-) -> list[Row]:  # fmt: skip
+    counts: SweepCounts,
+    models: Sequence[str],
+    label: str | None,
+    options: MarsOptions,
+    unit: float = 1,
+    *,
+    sure: bool = True,
+) -> list[Row]:
     """Return one row per threshold and model: detections, unique ones and misses, shares of TTP.
 
     In a sweep over top rows `top` is the number of rows flagged. sure: with intervals.
@@ -390,9 +412,13 @@ def sweep_rows(
     hits, alone, lost = (
         part[:, order].T.ravel() for part in (counts.hits, counts.exclusive, missed)
     )
-    return rows_from_columns({
-        "slice": [label] * many, options.sweep or "": [cut for cut in cuts[order] for _ in models],
-        "model": [*models] * len(cuts), "found": from_units(found, unit).tolist(),
-        "hits": from_units(hits, unit).tolist(),
-        **exclusive_columns(alone, lost, found, np.full(many, k > 1), options, unit, sure=sure),
-    })  # fmt: skip
+    return rows_from_columns(
+        {
+            "slice": [label] * many,
+            options.sweep or "": [cut for cut in cuts[order] for _ in models],
+            "model": [*models] * len(cuts),
+            "found": from_units(found, unit).tolist(),
+            "hits": from_units(hits, unit).tolist(),
+            **exclusive_columns(alone, lost, found, np.full(many, k > 1), options, unit, sure=sure),
+        }
+    )

@@ -18,16 +18,29 @@ from clfeval.methods.measurement.label_measures import MeasureEstimate
 from clfeval.records import dataclass
 
 # measures that never fall when a positive moves up, or a negative down
-RISING = ("roc_auc", "gini", "partial_auc", "auprg", "precision@k", "recall@k", "gain@k", "lift@k",
-          "net_benefit@t", "net_benefit_standardised", "interventions_avoided")  # fmt: skip
+RISING = (
+    "roc_auc",
+    "gini",
+    "partial_auc",
+    "auprg",
+    "precision@k",
+    "recall@k",
+    "gain@k",
+    "lift@k",
+    "net_benefit@t",
+    "net_benefit_standardised",
+    "interventions_avoided",
+)
 LINES = ("calibration_slope", "calibration_intercept", "calibration_in_the_large")
 SKILLS = {"brier_skill": "brier", "log_loss_skill": "log_loss"}
 ROUNDING = 1e-12  # of a sum of many terms, relative to its value
 # second derivatives of losses in the probability of the true class
 CURVATURES: Mapping[str, Callable[[Floats], Floats]] = {
-    "brier": lambda p: np.full_like(p, 2.0), "brier_sum": lambda p: np.full_like(p, 4.0),
-    "log_loss": lambda p: np.maximum(p, MIN_PROBABILITY) ** -2.0, "mean_score": np.zeros_like,
-}  # fmt: skip
+    "brier": lambda p: np.full_like(p, 2.0),
+    "brier_sum": lambda p: np.full_like(p, 4.0),
+    "log_loss": lambda p: np.maximum(p, MIN_PROBABILITY) ** -2.0,
+    "mean_score": np.zeros_like,
+}
 
 
 def bounded_value(
@@ -95,9 +108,15 @@ class _ScoreGroups:
         ends = (self.high[0], self.low[1]) if best else (self.low[0], self.high[1])
         some = [n > 0 for n in self.n]
         scores = np.concatenate([end[at] for end, at in zip(ends, some, strict=True)])
-        positives, negatives = (np.concatenate([
-            n[at] if i == j else np.zeros(np.count_nonzero(at), n.dtype)
-            for j, at in enumerate(some)]) for i, n in enumerate(self.n))  # fmt: skip
+        positives, negatives = (
+            np.concatenate(
+                [
+                    n[at] if i == j else np.zeros(np.count_nonzero(at), n.dtype)
+                    for j, at in enumerate(some)
+                ]
+            )
+            for i, n in enumerate(self.n)
+        )
         return ScoreCounts.from_scores(scores, positives, negatives)
 
     def splits(self, edge: Floats) -> bool:
@@ -178,8 +197,9 @@ def _precision_bounds(held: _ScoreGroups, *, halves: bool) -> tuple[float, float
             log = np.log1p(np.divide(k, a + worst, out=np.zeros_like(k), where=a + worst > 0))
             least = np.where(worst > 0, k - worst * log, k)
             tied = held.low[0][::-1] == held.high[0][::-1]
-            least = np.where(tied, k * np.divide(a + k, a + k + worst, out=np.zeros_like(k),
-                                                 where=k > 0), least)  # fmt: skip
+            least = np.where(
+                tied, k * np.divide(a + k, a + k + worst, out=np.zeros_like(k), where=k > 0), least
+            )
     return float(least.sum() / k.sum()), float(top.sum() / k.sum())
 
 
@@ -240,13 +260,21 @@ def _line_bounds(name: str, held: _ScoreGroups) -> tuple[float, float] | None:
     # derivatives of (y - mu) and of (y - mu) z in the log odds, then in the score
     first = [abs(b) * w, abs(b) * w * far + off]
     second = [b * b * w, b * b * w * far + 2 * abs(b) * w]
-    push = np.array([(n * ((two * steep**2 + one * steep**2) * spread + one * steep * 2 * error)
-                      ).sum() for one, two in zip(first, second, strict=True)])  # fmt: skip
+    push = np.array(
+        [
+            (n * ((two * steep**2 + one * steep**2) * spread + one * steep * 2 * error)).sum()
+            for one, two in zip(first, second, strict=True)
+        ]
+    )
     exact = mu[2] * (1 - mu[2])
     h = np.array([(n * exact * z**power).sum() for power in (0, 1, 2)])
     wide = n * (ends[1] - ends[0])
-    d = np.array([(wide * abs(b) * w * far**k + k * wide * w * far ** max(k - 1, 0)).sum()
-                  for k in (0, 1, 2)])  # fmt: skip
+    d = np.array(
+        [
+            (wide * abs(b) * w * far**k + k * wide * w * far ** max(k - 1, 0)).sum()
+            for k in (0, 1, 2)
+        ]
+    )
     size = 2 if free else 1
     whole, change = (np.array([[one[0], one[1]], [one[1], one[2]]])[:size, :size] for one in (h, d))
     inverse = np.linalg.inv(whole)

@@ -92,16 +92,23 @@ def sums_of_table(
     asked = set_row_units(parse_measures(("default", "all")), merged)
     of = {merged.models[i].name: found for i, found in scores.items()}
     moved = {
-        one.name: {name: found for name, counts in of.items()
-                   if (found := group_influence(one, merged.thresholds[name], counts))}
-        for one in asked if takes_scores(one)
-    }  # fmt: skip
+        one.name: {
+            name: found
+            for name, counts in of.items()
+            if (found := group_influence(one, merged.thresholds[name], counts))
+        }
+        for one in asked
+        if takes_scores(one)
+    }
     grids = {merged.models[i].name: (i, found.scores) for i, found in scores.items()}
     return {
-        name: {"models": [*moved[name]], "mass": found.mass,
-               **{key: getattr(found, key).tolist() for key in SUMS}}
+        name: {
+            "models": [*moved[name]],
+            "mass": found.mass,
+            **{key: getattr(found, key).tolist() for key in SUMS},
+        }
         for name, found in joint_sums(counted.kept, grids, moved).items()
-    }  # fmt: skip
+    }
 
 
 def stored_sums(

@@ -115,9 +115,13 @@ def effective_class_sizes(patterns: PatternCounts | ClassPatterns, classes: int)
 
 EXACT, REGION = "Clopper-Pearson", "score region"
 OF_KIND = {  # where the class ratio is irrelevant or fixed
-    "linear": "Newcombe square-and-add", "region": REGION, "logit": "Mercaldo logit",
-    "ratio": "Katz log ratio", "log": "Woolf log odds ratio", "derived": "transformed interval",
-}  # fmt: skip
+    "linear": "Newcombe square-and-add",
+    "region": REGION,
+    "logit": "Mercaldo logit",
+    "ratio": "Katz log ratio",
+    "log": "Woolf log odds ratio",
+    "derived": "transformed interval",
+}
 WEIGHED = "square-and-add of Wilson intervals"  # of a net benefit
 INFLUENCE, BOOTSTRAP, NONE = "influence", "bootstrap", "none"
 TWO_CLASSES = "binary"
@@ -153,9 +157,11 @@ class MeasureEstimate(NamedTuple):
 
 
 def estimate_label_measure(
-    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings,
+    asked: RequestedMeasure,
+    counts: ConfusionCounts,
+    sure: LabelLimitSettings,
     known: Mapping[str, Limits] | None = None,
-) -> list[MeasureEstimate]:  # fmt: skip
+) -> list[MeasureEstimate]:
     """Return a measure of each table, with limits by the requested or the default method.
 
     known: default limits of measures, from `label_ranges`; computed where absent.
@@ -185,21 +191,32 @@ def estimate_label_measure(
 
 
 def measure_row(
-    label: str | None, model: str, name: str, known: MeasureEstimate,
-    estimator: str = TWO_CLASSES, of_class: str | None = None,
-) -> Row:  # fmt: skip
+    label: str | None,
+    model: str,
+    name: str,
+    known: MeasureEstimate,
+    estimator: str = TWO_CLASSES,
+    of_class: str | None = None,
+) -> Row:
     """Return the row of a measure of a model in a slice, as table `measures` has it."""
     return {
-        "slice": label, "model": model, "measure": name, "estimator": estimator, "class": of_class,
-        "value": known.value, "se": None if isnan(known.error) else known.error,
-        "method": known.method, **({} if known.bound is None else {"bound": known.bound}),
-    }  # fmt: skip
+        "slice": label,
+        "model": model,
+        "measure": name,
+        "estimator": estimator,
+        "class": of_class,
+        "value": known.value,
+        "se": None if isnan(known.error) else known.error,
+        "method": known.method,
+        **({} if known.bound is None else {"bound": known.bound}),
+    }
 
 
 def float_confusion(cells: Cells | ConfusionCounts) -> Confusion:
     """Return the cells of 2 x 2 tables as floats."""
-    return Confusion(*(np.asarray(one, np.float64) for one in (
-        cells.tp, cells.fp, cells.fn, cells.tn)))  # fmt: skip
+    return Confusion(
+        *(np.asarray(one, np.float64) for one in (cells.tp, cells.fp, cells.fn, cells.tn))
+    )
 
 
 def label_ranges(
@@ -214,9 +231,11 @@ def label_ranges(
 
 
 def _by_record(
-    asked: RequestedMeasure, counts: ConfusionCounts, sure: LabelLimitSettings,
+    asked: RequestedMeasure,
+    counts: ConfusionCounts,
+    sure: LabelLimitSettings,
     known: Mapping[str, Limits] | None,
-) -> tuple[Limits, str]:  # fmt: skip
+) -> tuple[Limits, str]:
     """Return the default confidence limits of a measure, and the name of their method."""
     measure, settings, level = asked.measure, asked.settings, sure.wanted.level or 0.95
     if measure.id in ("ppv_at", "npv_at"):  # where the class ratio is known
@@ -266,8 +285,9 @@ def cell_influence(of: Function, table: Confusion) -> Floats:
         slopes = []
         for step in (_STEP, _STEP / 2, _STEP / 4):
             with np.errstate(all="ignore"):
-                up, down = ([*cells[:c], cell * (1 + sign * step), *cells[c + 1 :]]
-                            for sign in (1, -1))  # fmt: skip
+                up, down = (
+                    [*cells[:c], cell * (1 + sign * step), *cells[c + 1 :]] for sign in (1, -1)
+                )
                 rise = of(Confusion(*up)) - of(Confusion(*down))
                 slopes.append(np.asarray(rise / (2 * step * cell)))
         with np.errstate(invalid="ignore"):
@@ -331,9 +351,15 @@ def label_estimates(
 
 
 def estimates_from_influence(
-    asked: RequestedMeasure, patterns: PatternCounts | ClassPatterns, some: Sequence[int],
-    values: Floats, moved: Floats, jumps: Floats, shares: Floats, row: float,
-) -> PairedEstimates | None:  # fmt: skip
+    asked: RequestedMeasure,
+    patterns: PatternCounts | ClassPatterns,
+    some: Sequence[int],
+    values: Floats,
+    moved: Floats,
+    jumps: Floats,
+    shares: Floats,
+    row: float,
+) -> PairedEstimates | None:
     """Return paired estimates of k models, from influence values of the patterns, (k, m).
 
     some: indices of models. jumps (k, C): J by class; shares (C,) or (k, C): of its rows.
@@ -364,9 +390,13 @@ def flip_correction(votes: Ints | Bools, jumps: Floats) -> Floats:
 
 
 def make_paired_estimates(
-    asked: RequestedMeasure, models: Sequence[str], values: Floats, known: DifferenceErrors,
-    least: float, steps: tuple[Floats, Floats],
-) -> PairedEstimates | None:  # fmt: skip
+    asked: RequestedMeasure,
+    models: Sequence[str],
+    values: Floats,
+    known: DifferenceErrors,
+    least: float,
+    steps: tuple[Floats, Floats],
+) -> PairedEstimates | None:
     """Return estimates, or None; steps: changes (k, c) when all rows of a kind, (c,), change."""
     v = known.covariance
     if not models or (v is not None and not np.isfinite(v).all()):

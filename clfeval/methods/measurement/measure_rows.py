@@ -93,8 +93,11 @@ def _measure_notes(measure: Measure) -> Iterator[str]:
         yield "t: default is the threshold in use"
     for name, one in parameters_of(measure).items() if measure.id != NET_BENEFIT else ():
         default = one.default
-        shown = f"{default[0]:g}..{default[1]:g}" if isinstance(default, tuple) else (
-            "required" if default is None else f"{default:g}")  # fmt: skip
+        shown = (
+            f"{default[0]:g}..{default[1]:g}"
+            if isinstance(default, tuple)
+            else ("required" if default is None else f"{default:g}")
+        )
         yield f"{name}: {one.words}; {shown}"
     if measure.ordered:
         yield "for ordered classes (--classes)"
@@ -157,8 +160,9 @@ def label_measure_rows(
     sample: Sample, asked: Sequence[RequestedMeasure], wanted: IntervalSettings
 ) -> list[Row]:
     """Return rows of the measures of 2 x 2 tables, for all models in all slices."""
-    uncut, unknown = ({}, {}) if sample.counted is None else (
-        sample.counted.uncut, sample.counted.unknown)  # fmt: skip
+    uncut, unknown = (
+        ({}, {}) if sample.counted is None else (sample.counted.uncut, sample.counted.unknown)
+    )
     none = MeasureEstimate.undefined("needs_threshold")
     labels, counts = concatenate_counts(sample.slices)
     patterns, who = sample.patterns, list(zip(labels, counts.models, strict=True))
@@ -167,9 +171,11 @@ def label_measure_rows(
     again = [TableResampler.from_patterns(patterns.get(label), model) for label, model in who]
     times = max(len(tables), 1)
     sure = label_measures.LabelLimitSettings(
-        wanted, [f"{model}\0{label or ''}" for label, model in who] * times, again * times,
+        wanted,
+        [f"{model}\0{label or ''}" for label, model in who] * times,
+        again * times,
         [0.0 if one is None else one.clusters.size for one in again] * times,
-    )  # fmt: skip
+    )
     some = [one for one in asked if not takes_scores(one)]
     known = label_measures.label_ranges(some, counts, wanted)
     found = {
@@ -193,9 +199,10 @@ def _extreme_tables(
     unknown: of each table, which has them predicted negative.
     """
     p, n = np.array(unknown).T
-    return {i: replace(counts, tp=counts.tp + a, fn=counts.fn - a, fp=counts.fp + b,
-                       tn=counts.tn - b)
-            for i, (a, b) in enumerate(((0, 0), (p, 0), (0, n), (p, n)))}  # fmt: skip
+    return {
+        i: replace(counts, tp=counts.tp + a, fn=counts.fn - a, fp=counts.fp + b, tn=counts.tn - b)
+        for i, (a, b) in enumerate(((0, 0), (p, 0), (0, n), (p, n)))
+    }
 
 
 def _middle_of_extremes(extremes: Sequence[MeasureEstimate], name: str) -> MeasureEstimate:
@@ -212,9 +219,13 @@ def _middle_of_extremes(extremes: Sequence[MeasureEstimate], name: str) -> Measu
 
 
 def score_measure_rows(
-    label: str | None, model: str, counts: ScoreCounts, threshold: float | None,
-    asked: Iterable[RequestedMeasure], wanted: IntervalSettings,
-) -> list[Row]:  # fmt: skip
+    label: str | None,
+    model: str,
+    counts: ScoreCounts,
+    threshold: float | None,
+    asked: Iterable[RequestedMeasure],
+    wanted: IntervalSettings,
+) -> list[Row]:
     """Return rows of the measures of one model's scores; net benefit at its threshold or 0.5."""
     rows, name = list[Row](), f"{model}\0{label or ''}"
     some = [one for one in asked if takes_scores(one)]
@@ -309,8 +320,11 @@ def sort_measure_rows(
 def caveat_notes(asked: Sequence[RequestedMeasure]) -> list[ResultNote]:
     """Return warnings with the caveats of measures requested by name."""
     named = {one.measure.id: one.measure for one in asked if one.by == "name"}
-    return [ResultNote("caveat", f"{measure.title}: {measure.caveat}")
-            for measure in named.values() if measure.caveat]  # fmt: skip
+    return [
+        ResultNote("caveat", f"{measure.title}: {measure.caveat}")
+        for measure in named.values()
+        if measure.caveat
+    ]
 
 
 CALIBRATION_COLUMNS = ("calibrated_mean", "calibrated_high", "p")

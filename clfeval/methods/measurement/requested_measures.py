@@ -24,35 +24,62 @@ if TYPE_CHECKING:
     from clfeval.counts.count import PredictionCounts
 
 NEEDS = {  # statistics of the measures in each set
-    "hard": ("confusion",), "probability": ("probabilities",), "ranking": ("scores",),
+    "hard": ("confusion",),
+    "probability": ("probabilities",),
+    "ranking": ("scores",),
     "all": ("confusion", "scores", "probabilities"),
-}  # fmt: skip
-HARD = ("sensitivity", "specificity", "precision", "npv", "balanced_accuracy", "mcc", "f1", "kappa",
-        "accuracy")  # fmt: skip
-OF_SCORES = ("roc_auc", "brier", "brier_skill", "log_loss", "calibration_slope",
-             "calibration_intercept", "calibration_in_the_large", "oe_ratio",
-             "net_benefit")  # fmt: skip
+}
+HARD = (
+    "sensitivity",
+    "specificity",
+    "precision",
+    "npv",
+    "balanced_accuracy",
+    "mcc",
+    "f1",
+    "kappa",
+    "accuracy",
+)
+OF_SCORES = (
+    "roc_auc",
+    "brier",
+    "brier_skill",
+    "log_loss",
+    "calibration_slope",
+    "calibration_intercept",
+    "calibration_in_the_large",
+    "oe_ratio",
+    "net_benefit",
+)
 DEFAULT = (*OF_SCORES, *HARD, "prevalence", "mean_score")  # the last two describe the rows
 ORDINAL = "ordinal"
 SETS = ("default", "hard", "probability", "ranking", ORDINAL, "all")
 OF_TWO = {  # equivalents with two classes
-    "kappa_linear": "kappa", "kappa_quadratic": "kappa", "ordinal_mae": "error_rate",
-    "ordinal_mse": "error_rate", "rps": "brier", "brier_per_class": "brier",
+    "kappa_linear": "kappa",
+    "kappa_quadratic": "kappa",
+    "ordinal_mae": "error_rate",
+    "ordinal_mse": "error_rate",
+    "rps": "brier",
+    "brier_per_class": "brier",
     "roc_auc_ovr": "roc_auc",
-}  # fmt: skip
+}
 # with two classes these are constant or functions of other measures
 OF_MORE = {
     "ordinal_rmse": "with two classes use --measure ordinal_mse, of which it is the square root",
     "accuracy_within_1": "with two classes it is always 1",
     "top_k_accuracy": "with two classes it is always 1; use --measure accuracy",
-}  # fmt: skip
+}
 _GAINS = "it favours miscalibrated models; use net_benefit or log_loss"
 _TIMES = "it needs times to an event; use roc_auc for two classes"
 REFUSED = {
-    "nri": _GAINS, "idi": _GAINS, "net_reclassification_improvement": _GAINS,
-    "integrated_discrimination_improvement": _GAINS, "c_index": _TIMES,
-    "concordance_index": _TIMES, "harrell_c": _TIMES,
-}  # fmt: skip
+    "nri": _GAINS,
+    "idi": _GAINS,
+    "net_reclassification_improvement": _GAINS,
+    "integrated_discrimination_improvement": _GAINS,
+    "c_index": _TIMES,
+    "concordance_index": _TIMES,
+    "harrell_c": _TIMES,
+}
 # common spellings of measures with a parameter, and their names here
 SPELT = (
     (r"f_?0([1-9]\d*)(?:_?(?:score|measure))?", "f_beta:beta=0.{}"),
@@ -280,16 +307,32 @@ def _parse_setting(text: str, key: str, value: str, measure: Measure, flag: str)
 
 
 # of more than two classes, and of those whose order was declared
-OF_CLASSES = ("roc_auc", "brier", "brier_skill", "log_loss", "overconfidence", "top_k_accuracy",
-              "accuracy", "balanced_accuracy", "kappa", "mcc", "f1", "sensitivity", "specificity",
-              "precision", "npv")  # fmt: skip
+OF_CLASSES = (
+    "roc_auc",
+    "brier",
+    "brier_skill",
+    "log_loss",
+    "overconfidence",
+    "top_k_accuracy",
+    "accuracy",
+    "balanced_accuracy",
+    "kappa",
+    "mcc",
+    "f1",
+    "sensitivity",
+    "specificity",
+    "precision",
+    "npv",
+)
 IN_ORDER = ("kappa_quadratic", "ordinal_mae", "accuracy_within_1", "rps")
 GRADES = (
-    "none no normal negative very_low very_poor", "minimal low mild i poor benign",
+    "none no normal negative very_low very_poor",
+    "minimal low mild i poor benign",
     "moderate medium middle mid neutral ii fair average probably_benign",
     "high severe positive iii good suspicious",
-    "critical iv very_high very_severe excellent malignant", "v",
-)  # words for a grade, the least first  # fmt: skip
+    "critical iv very_high very_severe excellent malignant",
+    "v",
+)  # words for a grade, the least first
 LEVELS = r"(g|t|grade|stage|level|score|risk|birads|bi_rads)_?(\d)"
 
 

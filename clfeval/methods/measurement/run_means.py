@@ -122,16 +122,27 @@ def mean_over_runs(
 def row_differences(rows: Sequence[Row], prefix: str) -> RowDifferences:
     """Return the differences within runs (slices named `prefix`...) by measure, models and run."""
     return {
-        (str(row["measure"]), str(row["model"]), str(row["reference"]),
-         str(row["slice"]).removeprefix(prefix)): as_estimate(row["difference"])
-        for row in rows if row["slice"] is not None and row["against"] == "reference"
-    }  # fmt: skip
+        (
+            str(row["measure"]),
+            str(row["model"]),
+            str(row["reference"]),
+            str(row["slice"]).removeprefix(prefix),
+        ): as_estimate(row["difference"])
+        for row in rows
+        if row["slice"] is not None and row["against"] == "reference"
+    }
 
 
 def run_comparisons(
-    values: RunValues, models: Sequence[str], runs: Runs, reference: str,
-    by_rows: RowDifferences, *, level: float, seed: int,
-) -> Iterator[Row]:  # fmt: skip
+    values: RunValues,
+    models: Sequence[str],
+    runs: Runs,
+    reference: str,
+    by_rows: RowDifferences,
+    *,
+    level: float,
+    seed: int,
+) -> Iterator[Row]:
     """Yield mean differences over runs, adjusted for all pairs; by_rows: of runs, with limits."""
     pairs = family_pairs(reference, models)
     for metric in dict.fromkeys(metric for metric, _ in values):
@@ -140,8 +151,13 @@ def run_comparisons(
         span = measure.high - measure.low
         for i, j in pairs:
             one, other = (values.get((metric, models[at]), {}) for at in (i, j))
-            both = {run: (a, b) for run, value in one.items() if (a := value.value) is not None
-                    and run in other and (b := other[run].value) is not None}  # fmt: skip
+            both = {
+                run: (a, b)
+                for run, value in one.items()
+                if (a := value.value) is not None
+                and run in other
+                and (b := other[run].value) is not None
+            }
             apart = {run: a - b for run, (a, b) in both.items()}
             each = [
                 replace(by_rows.get((metric, models[i], models[j], run), Estimate(None)), value=d)
@@ -152,17 +168,26 @@ def run_comparisons(
             if runs.kind is not None and len(apart) > 1 and not any(apart.values()):
                 p = 1.0
             why = None if apart else "too_few_rows"
-            new, old = (Estimate(float(np.mean([pair[k] for pair in both.values()])) if both
-                                 else None, reason=why) for k in (0, 1))  # fmt: skip
+            new, old = (
+                Estimate(
+                    float(np.mean([pair[k] for pair in both.values()])) if both else None,
+                    reason=why,
+                )
+                for k in (0, 1)
+            )
             d = estimate_or_none(mean, max(low, -span), min(high, span), why)
             change = Change(old, new, d, number_or_none(p), rows=len(apart), paired=True)
             found.append((change, method))
         tested = [k for k, (change, _) in enumerate(found) if change.p is not None]
         first, second = np.array([pairs[k] for k in tested], np.int64).reshape(-1, 2).T
         adjusted, each_level = joint_maximum_p_values(
-            np.array([found[k][0].p for k in tested], np.float64), first, second,
-            np.eye(len(models)), level=level, rng=rng,
-        )  # fmt: skip
+            np.array([found[k][0].p for k in tested], np.float64),
+            first,
+            second,
+            np.eye(len(models)),
+            level=level,
+            rng=rng,
+        )
         of_all = dict(zip(tested, adjusted.tolist(), strict=True))
         for k, (change, method) in enumerate(found):
             df = max((change.rows or 1) - 1, 1)
@@ -173,17 +198,27 @@ def run_comparisons(
                 wide = replace(d, low=max(low, -span), high=min(high, span))
             together = replace(change, adjusted=of_all.get(k), simultaneous=wide)
             i, j = pairs[k]
-            yield comparison_row("run", metric, models[i], models[j], together, level,
-                                 method=method)  # fmt: skip
+            yield comparison_row(
+                "run", metric, models[i], models[j], together, level, method=method
+            )
 
 
 def run_ties(
-    lead: str, means: Sequence[RunMean], values: RunValues, models: Sequence[str], runs: Runs, *,
-    level: float, seed: int,
-) -> dict[str, bool]:  # fmt: skip
+    lead: str,
+    means: Sequence[RunMean],
+    values: RunValues,
+    models: Sequence[str],
+    runs: Runs,
+    *,
+    level: float,
+    seed: int,
+) -> dict[str, bool]:
     """Return which models are tied with the best mean, adjusted for pairs; empty without tests."""
-    known_means = {one.model: value for one in means if one.metric == lead
-                   and (value := one.mean.value) is not None}  # fmt: skip
+    known_means = {
+        one.model: value
+        for one in means
+        if one.metric == lead and (value := one.mean.value) is not None
+    }
     if len(known_means) < 2:
         return {}
     best = max(known_means, key=lambda one: CATALOG[lead].sign * known_means[one])
@@ -198,21 +233,32 @@ def run_ties(
 
 
 def run_answers(
-    lead: str, means: Sequence[RunMean], compared: Sequence[Row], runs: Runs, level: float | None,
+    lead: str,
+    means: Sequence[RunMean],
+    compared: Sequence[Row],
+    runs: Runs,
+    level: float | None,
     tied: Mapping[str, bool],
-) -> Iterator[Answer]:  # fmt: skip
+) -> Iterator[Answer]:
     """Yield sentences on the best mean and models significantly different; tied: see `run_ties`."""
     measure = CATALOG[lead]
     mine = [one for one in means if one.metric == lead]
-    ranked = sorted((one for one in mine if one.mean.value is not None),
-                    key=lambda one: -measure.sign * (one.mean.value or 0.0))  # fmt: skip
+    ranked = sorted(
+        (one for one in mine if one.mean.value is not None),
+        key=lambda one: -measure.sign * (one.mean.value or 0.0),
+    )
     if not ranked:
         yield Answer("no-position", f"{measure.title} is undefined in every run.")
         return
     found, first = ranked[0].mean, ranked[0]
     models = [one.model for one in ranked if one.mean.value == found.value]
-    best = "has a" if len(mine) == 1 else "has the highest" if len(models) == 1 else (
-        "have the highest")  # fmt: skip
+    best = (
+        "has a"
+        if len(mine) == 1
+        else "has the highest"
+        if len(models) == 1
+        else ("have the highest")
+    )
     size = formatting.with_interval(found.value or 0.0, found.low, found.high, level or 0.95)
     apart = "" if first.sd is None else f", SD {formatting.format_number(first.sd)}"
     over = formatting.format_count(first.runs, "run")
@@ -269,8 +315,9 @@ def _run_differences_answer(lead: str, compared: Sequence[Row], runs: Runs) -> I
     found = [
         f"{formatting.join_names([str(row['model']) for row in mine])} "
         f"{'is' if len(mine) == 1 else 'are'} significantly {kind} than {reference}"
-        for kind, mine in kinds.items() if mine
-    ]  # fmt: skip
+        for kind, mine in kinds.items()
+        if mine
+    ]
     what = " and ".join(found) or f"no model is significantly different from {reference}"
     text = f"By mean {title} over runs, {what}{rule}."
     yield Answer("compared", text, tuple(str(row["model"]) for row in told), lead)
@@ -287,9 +334,11 @@ def run_notes(
         yield ResultNote("runs-dependent", runs.unknown)
     left = {
         run
-        for (metric, _), mine in values.items() if metric == lead
-        for run in runs.names if run not in mine or mine[run].value is None
-    }  # fmt: skip
+        for (metric, _), mine in values.items()
+        if metric == lead
+        for run in runs.names
+        if run not in mine or mine[run].value is None
+    }
     if left:
         text = f"{CATALOG[lead].title} is undefined in, and its means exclude, run"
         names = formatting.join_words([one for one in runs.names if one in left], most=MAX_LISTED)

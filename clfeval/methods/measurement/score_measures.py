@@ -114,9 +114,14 @@ def influence_estimate(
     if level is None:
         return MeasureEstimate(make_estimate(value), error, NONE)
     ends = confidence_limits(
-        value, error, scale=measure.scale, low=measure.low, high=measure.high, level=level,
+        value,
+        error,
+        scale=measure.scale,
+        low=measure.low,
+        high=measure.high,
+        level=level,
         df=found.df,
-    )  # fmt: skip
+    )
     low, high = (float(end[0]) for end in ends)
     method = NONE if isnan(low) else f"{INFLUENCE}, {measure.scale}"
     return MeasureEstimate(make_estimate(value, low, high), error, method)
@@ -151,10 +156,17 @@ Formula = Callable[[Confusion], Floats]
 
 
 def bootstrap_limits(
-    known: Mapping[str, Formula], cells: Cells, models: Ints, names: tuple[str, ...], *,
-    level: float, resamples: int, seed: int, design: Design = RANDOM,
+    known: Mapping[str, Formula],
+    cells: Cells,
+    models: Ints,
+    names: tuple[str, ...],
+    *,
+    level: float,
+    resamples: int,
+    seed: int,
+    design: Design = RANDOM,
     redrawn: Callable[[int], TableResampler | None] = lambda _: None,
-) -> tuple[dict[str, Limits], int]:  # fmt: skip
+) -> tuple[dict[str, Limits], int]:
     """Return percentile limits by measure, (m,) each, and the most undefined replicates of any one.
 
     models (m,): index of each table into `names`; each has its own random stream. Classes are
@@ -201,9 +213,14 @@ ResampledLimits = tuple[tuple[float, float], str]
 
 
 def resampled_limits(
-    measures: Sequence[tuple[Measure, Callable[[Counts], Floats]]], n: Counts,
-    clusters: Owned | None, wanted: IntervalSettings, name: str, *, each: int = 1,
-) -> list[ResampledLimits]:  # fmt: skip
+    measures: Sequence[tuple[Measure, Callable[[Counts], Floats]]],
+    n: Counts,
+    clusters: Owned | None,
+    wanted: IntervalSettings,
+    name: str,
+    *,
+    each: int = 1,
+) -> list[ResampledLimits]:
     """Return percentile limits of measures, and the method of each; NaN for constant draws.
 
     n (m,): frequency of each kind of row, of `each` numbers; measures are functions of counts (...,
@@ -350,10 +367,14 @@ def net_benefit_estimates(
     hit, false, right, missed = each
     against = right > 0  # compared with treat-all only TN and FN differ
     _, low, high = weighted_difference(
-        np.where(against, right, hit), np.where(against, found.tn, found.tp) / effect,
-        np.where(against, missed, false), np.where(against, found.fn, found.fp) / effect,
-        (found.positives + found.negatives) / effect, level=level, z=z,
-    )  # fmt: skip
+        np.where(against, right, hit),
+        np.where(against, found.tn, found.tp) / effect,
+        np.where(against, missed, false),
+        np.where(against, found.fn, found.fp) / effect,
+        (found.positives + found.negatives) / effect,
+        level=level,
+        z=z,
+    )
     low, high = np.minimum(low, values), np.maximum(high, values)  # despite rounding
     ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
     return [Estimate(*three) for three in ends]

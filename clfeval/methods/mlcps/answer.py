@@ -205,9 +205,12 @@ _AND_MORE = r" \(and [\d,]+ more\)$"  # after the first of several
 
 
 def _stability_answers(
-    result: Document, best: Sequence[str], places: Sequence[int], rows: Sequence[Row],
+    result: Document,
+    best: Sequence[str],
+    places: Sequence[int],
+    rows: Sequence[Row],
     equal: Sequence[int],
-) -> Iterator[Answer]:  # fmt: skip
+) -> Iterator[Answer]:
     """Yield sentences on the conditions under which the same model is first; equal: tied models."""
     by, one = result.parameters["ranked_by"] == "desirability", len(best) == 1
     who = formatting.quote_if_ambiguous(best[0]) if one else "one of them"
@@ -307,8 +310,10 @@ def _other_table_answer(result: Document, best: Sequence[str]) -> Iterator[Answe
         return
     decides, other = result.parameters["ranked_by"], result.parameters["compare"]
     row = next((row for row in rows if row["measure"] == decides), rows[0])
-    here, there = (tuple(names) if isinstance(names, list) else ()
-                   for names in (row["top_here"], row["top_there"]))  # fmt: skip
+    here, there = (
+        tuple(names) if isinstance(names, list) else ()
+        for names in (row["top_here"], row["top_there"])
+    )
     places = result.tables["compared"]
     value = next((cell_value(one["there"]) for one in places if one["model"] in there[:1]), None)
     if row["same_top"]:

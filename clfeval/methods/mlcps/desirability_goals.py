@@ -216,10 +216,12 @@ SPELLINGS = {"maximise": "maximize", "minimise": "minimize"}
 
 # keys of each goal in addition to weight, and an example
 TAKES: dict[str, tuple[str, ...]] = {
-    "maximize": ("low", "high", "gamma"), "minimize": ("low", "high", "gamma"),
+    "maximize": ("low", "high", "gamma"),
+    "minimize": ("low", "high", "gamma"),
     "target": ("low", "target", "high", "gamma", "gamma_low", "gamma_high"),
-    "box": ("low", "high", "above", "below"), "custom": ("points",),
-}  # fmt: skip
+    "box": ("low", "high", "above", "below"),
+    "custom": ("points",),
+}
 EXAMPLES = {
     "maximize": "for example {goal: maximize, low: 0.8, high: 1}: low gives d = 0, high d = 1",
     "minimize": "for example {goal: minimize, low: 0, high: 0.1}: low gives d = 1, high d = 0",
@@ -321,9 +323,15 @@ def _check_goal(
     if len(entries.problems) > before or weight is None:
         return None
     wish = DesirabilityGoal(
-        metric, goal, **ends, **assumed, gamma=gamma, points=tuple(filter(None, points)),
-        weight=weight, assumed=tuple(assumed),
-    )  # fmt: skip
+        metric,
+        goal,
+        **ends,
+        **assumed,
+        gamma=gamma,
+        points=tuple(filter(None, points)),
+        weight=weight,
+        assumed=tuple(assumed),
+    )
     try:
         wish.transform(0.0)
     except ValueError as error:

@@ -66,8 +66,10 @@ def make_evaluator(joint: JointCounts, names: Sequence[str], row: float = 1) -> 
             # integers wide enough for products of counts
             wide = np.float64 if counts.dtype.kind == "f" else np.int64
             for name in of_scores:
-                each = (part if name in ONE_BYTE else part.astype(wide, copy=False)
-                        for part in (positives, rows))  # fmt: skip
+                each = (
+                    part if name in ONE_BYTE else part.astype(wide, copy=False)
+                    for part in (positives, rows)
+                )
                 found[:, i, names.index(name)] = of[name].function(scores, *each)
         return found
 
@@ -138,9 +140,13 @@ class MetricValues:
 
 
 def measure_models(
-    counted: PredictionCounts, metrics: Sequence[str], *, resamples: int | None, seed: int,
+    counted: PredictionCounts,
+    metrics: Sequence[str],
+    *,
+    resamples: int | None,
+    seed: int,
     level: float = 0.95,
-) -> MetricValues:  # fmt: skip
+) -> MetricValues:
     """Compute the metrics of every model; `resamples` 0: no replicates, None: the default.
 
     The default is 1000, or fewer where 1000 times the distinct rows exceed 500 million, but at
@@ -184,19 +190,30 @@ def measure_models(
         text = f"only {drawn} bootstrap samples for speed; --resamples N sets the number"
         notes.append(ResultNote("resamples", text))
     columns = _score_columns(joint) if "log_loss" in names else []
-    lost = {model: clipped_weight(p, joint.truth, joint.n).item()
-            for model, p in zip(models, columns, strict=False)}  # fmt: skip
+    lost = {
+        model: clipped_weight(p, joint.truth, joint.n).item()
+        for model, p in zip(models, columns, strict=False)
+    }
     notes += clipped_note(lost, joint.unit)
     return MetricValues(
-        name=name, models=models, metrics=names, values=values,
-        inputs=counted.files, statistics=joint.digest(),
+        name=name,
+        models=models,
+        metrics=names,
+        values=values,
+        inputs=counted.files,
+        statistics=joint.digest(),
         problem=lambda i, j, what, code: Problem(
             f"model '{models[i]}': {what}", code, name, None, names[j]
         ),
-        reasons=_undefined_reasons(joint, names, values), replicates=found, limits=ends,
-        positive=counted.positive, prevalence=prevalence, fewest=int(min(sizes)),
-        thresholds=counted.thresholds, notes=tuple(notes),
-    )  # fmt: skip
+        reasons=_undefined_reasons(joint, names, values),
+        replicates=found,
+        limits=ends,
+        positive=counted.positive,
+        prevalence=prevalence,
+        fewest=int(min(sizes)),
+        thresholds=counted.thresholds,
+        notes=tuple(notes),
+    )
 
 
 def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointCounts:
@@ -215,11 +232,17 @@ def _count_joint_rows(counted: PredictionCounts, names: Sequence[str]) -> JointC
     joint = counted.joint(scores=bool(wanted))
     if of_probabilities := measures_needing(wanted, "probabilities"):
         problems = [
-            Problem(f"scores from {p.min():g} to {p.max():g}, where {need(of_probabilities)} "
-                    "probabilities", "bad-probability", counted.name, None, model)
+            Problem(
+                f"scores from {p.min():g} to {p.max():g}, where {need(of_probabilities)} "
+                "probabilities",
+                "bad-probability",
+                counted.name,
+                None,
+                model,
+            )
             for model, p in zip(joint.models, _score_columns(joint), strict=True)
             if p.min() < 0 or p.max() > 1
-        ]  # fmt: skip
+        ]
         if problems:
             hint = "choose other measures with --metric, or give scores from 0 to 1"
             raise DataError(problems, hint=hint)
@@ -375,9 +398,13 @@ def _unseen_scores(
 
 
 def bootstrap_replicates(
-    joint: JointCounts, measured_by: Callable[[JointCounts], Evaluator], *, resamples: int,
-    seed: int, why: Sequence[str],
-) -> Floats:  # fmt: skip
+    joint: JointCounts,
+    measured_by: Callable[[JointCounts], Evaluator],
+    *,
+    resamples: int,
+    seed: int,
+    why: Sequence[str],
+) -> Floats:
     """Return the measures of bootstrap samples, (resamples, k, n), smoothed if `why`."""
     rng = resampling.random_stream(seed, "mlcps")
     rows = add_unseen_rows(joint, rng) if why else joint

@@ -75,62 +75,109 @@ class MlcpsOptions:
 
     source: Annotated[
         Literal["metrics", "predictions"],
-        Opt("Content of the table: metrics, or predictions.", READING, flags=("--from",),
-            signed="from"),
-    ] = "metrics"  # fmt: skip
+        Opt(
+            "Content of the table: metrics, or predictions.",
+            READING,
+            flags=("--from",),
+            signed="from",
+        ),
+    ] = "metrics"
     transpose: Annotated[bool, Opt("Read columns as models and rows as metrics.", READING)] = False
     metric: Annotated[
         tuple[str, ...],
         Opt("Metric to use, by name or quoted glob; repeat.", SCORE, completes="ranked"),
-    ] = ()  # fmt: skip
+    ] = ()
     weight: Annotated[
         Mapping[str, float],
-        Opt("Weight of a metric, default 1; repeat.", SCORE, flags=("--metric-weight",),
-            metavar="METRIC=W", parse=syntax.parse_weights, accept=_accept_weights,
-            takes=Mapping[str, float] | Path | None),
-    ] = field(default_factory=dict)  # fmt: skip
+        Opt(
+            "Weight of a metric, default 1; repeat.",
+            SCORE,
+            flags=("--metric-weight",),
+            metavar="METRIC=W",
+            parse=syntax.parse_weights,
+            accept=_accept_weights,
+            takes=Mapping[str, float] | Path | None,
+        ),
+    ] = field(default_factory=dict)
     zero_weight: Annotated[
         Literal["drop", "ray"],
-        Opt("Drop a metric of weight 0, or keep its ray as the R package does.", SCORE, stated=True,
-            shell=False),
-    ] = "drop"  # fmt: skip
+        Opt(
+            "Drop a metric of weight 0, or keep its ray as the R package does.",
+            SCORE,
+            stated=True,
+            shell=False,
+        ),
+    ] = "drop"
     direction: Annotated[
         Mapping[str, Direction],
-        Opt("Direction of a metric: max or min is better.", SCORE, metavar="METRIC=max|min",
-            parse=syntax.parse_directions, accept=_accept_directions,
-            takes=Mapping[str, Direction] | None),
-    ] = field(default_factory=dict)  # fmt: skip
+        Opt(
+            "Direction of a metric: max or min is better.",
+            SCORE,
+            metavar="METRIC=max|min",
+            parse=syntax.parse_directions,
+            accept=_accept_directions,
+            takes=Mapping[str, Direction] | None,
+        ),
+    ] = field(default_factory=dict)
     rescale: Annotated[
         Mapping[str, tuple[float, float]],
-        Opt("Rescale a metric from range A:B to 0 to 1; repeat.", SCORE, metavar="METRIC=A:B",
-            parse=syntax.parse_ranges, accept=_accept_ranges, write=syntax.format_range,
-            takes=Mapping[str, Sequence[float]] | None),
-    ] = field(default_factory=dict)  # fmt: skip
+        Opt(
+            "Rescale a metric from range A:B to 0 to 1; repeat.",
+            SCORE,
+            metavar="METRIC=A:B",
+            parse=syntax.parse_ranges,
+            accept=_accept_ranges,
+            write=syntax.format_range,
+            takes=Mapping[str, Sequence[float]] | None,
+        ),
+    ] = field(default_factory=dict)
     desirability: Annotated[
         tuple[Any, ...],
-        Opt("Rank by desirability, defined in a YAML file.", SCORE, metavar="FILE.yaml", many=False,
-            accept=_accept_goals, takes=Mapping[str, Any] | Path | None),
-    ] = ()  # fmt: skip
+        Opt(
+            "Rank by desirability, defined in a YAML file.",
+            SCORE,
+            metavar="FILE.yaml",
+            many=False,
+            accept=_accept_goals,
+            takes=Mapping[str, Any] | Path | None,
+        ),
+    ] = ()
     weight_sensitivity: Annotated[bool, Opt("Rank under random weights.", FIRM)] = False
     draws: Annotated[
         int | None,
-        Opt("Number of random weights; default 10,000.", FIRM, least=100, most=1_000_000,
-            shell=False, needs=("weight_sensitivity", "sets the number of random weights")),
-    ] = None  # fmt: skip
+        Opt(
+            "Number of random weights; default 10,000.",
+            FIRM,
+            least=100,
+            most=1_000_000,
+            shell=False,
+            needs=("weight_sensitivity", "sets the number of random weights"),
+        ),
+    ] = None
     compare: Annotated[
         Any,
-        Opt("Compare ranks with a second table of the models.", FIRM, metavar="OTHER",
-            accept=shared.accept_table, reads=True),
-    ] = None  # fmt: skip
+        Opt(
+            "Compare ranks with a second table of the models.",
+            FIRM,
+            metavar="OTHER",
+            accept=shared.accept_table,
+            reads=True,
+        ),
+    ] = None
     reference: Annotated[str | None, shared.reference_option()] = None
     margin: Annotated[Mapping[str, float], shared.margin_option()] = field(default_factory=dict)
     interval: shared.Interval = "exact"
     level: shared.Level = 0.95
     resamples: Annotated[
         int | None,
-        Opt("Number of bootstrap resamples; default 1000, fewer for many rows.", shared.INTERVALS,
-            least=100, most=10**6, shell=False),
-    ] = None  # fmt: skip
+        Opt(
+            "Number of bootstrap resamples; default 1000, fewer for many rows.",
+            shared.INTERVALS,
+            least=100,
+            most=10**6,
+            shell=False,
+        ),
+    ] = None
     seed: shared.Seed = 0
 
     @property
@@ -213,4 +260,4 @@ clfeval mlcps metrics.csv --desirability wishes.yaml --weight-sensitivity
         "weight": {"panel": PREDICTIONS},
     },
     without=("by", "cluster", "sampling_weights", "spark_remote", "spark_conf"),
-)  # fmt: skip
+)

@@ -72,9 +72,14 @@ def score_models(d: Floats, weights: Floats) -> Mapping[str, Floats]:
         mean = np.where(constant, used[..., 0], used.mean(axis=-1))
         sd = np.where(constant, 0.0, used.std(axis=-1, ddof=1)) if n > 1 else sd
     return {
-        "mlcps": mlcps, "normalised": mlcps / most if most > 0 else np.full(mlcps.shape, np.nan),
-        "order_free": free, "lowest": lowest, "highest": highest, "mean": mean, "sd": sd,
-    }  # fmt: skip
+        "mlcps": mlcps,
+        "normalised": mlcps / most if most > 0 else np.full(mlcps.shape, np.nan),
+        "order_free": free,
+        "lowest": lowest,
+        "highest": highest,
+        "mean": mean,
+        "sd": sd,
+    }
 
 
 CELLS, _CHUNK = 2**24, 2**20  # models x orders evaluated at most, and per block
@@ -207,10 +212,25 @@ def rank_models(
     ranked = all_orders and len(scales) >= RAYS
     orders = order_ranks(d * weights, seed=options.seed) if ranked else None
     return Ranking(
-        given, options, scales, weights, d, wished, scores, limits, first,
-        failed, ranks, main, best, equal, better, front_dominators(better, by_rank), orders,
+        given,
+        options,
+        scales,
+        weights,
+        d,
+        wished,
+        scores,
+        limits,
+        first,
+        failed,
+        ranks,
+        main,
+        best,
+        equal,
+        better,
+        front_dominators(better, by_rank),
+        orders,
         compared,
-    )  # fmt: skip
+    )
 
 
 def _dominance_values(
@@ -245,13 +265,25 @@ def _reference_differences(
         ends = [percentile_limits(drawn, level=level) for level in (options.level, together)]
         alone, all_of_them = (estimate_or_none(d, float(low), float(high)) for low, high, _ in ends)
         change = Change(
-            Estimate(float(scores[reference])), Estimate(float(scores[i])),
-            alone, p, min(1.0, p * len(others)), all_of_them, paired=True,
-        )  # fmt: skip
+            Estimate(float(scores[reference])),
+            Estimate(float(scores[i])),
+            alone,
+            p,
+            min(1.0, p * len(others)),
+            all_of_them,
+            paired=True,
+        )
         yield comparison_row(
-            "reference", score, given.models[i], given.models[reference], change, options.level,
-            margin=options.margin.get(score), best="max", method="percentiles of resamples",
-        )  # fmt: skip
+            "reference",
+            score,
+            given.models[i],
+            given.models[reference],
+            change,
+            options.level,
+            margin=options.margin.get(score),
+            best="max",
+            method="percentiles of resamples",
+        )
 
 
 def _tied_with_first(

@@ -51,16 +51,20 @@ def ranking_parameters(ranking: Ranking, compare: str | None, said: Any) -> dict
     """Return the settings of the score; those of reading predictions are in the signature."""
     options, given, orders, scales = ranking.options, ranking.given, ranking.orders, ranking.scales
     found = {
-        "from": options.source, "metrics": [s.metric for s in scales],
+        "from": options.source,
+        "metrics": [s.metric for s in scales],
         "weights": {s.metric: s.weight for s in scales},
         "directions": {s.metric: s.best for s in scales},
-        "scales": {s.metric: s.span and [*s.span] for s in scales}, "ranked_by": ranking.main,
+        "scales": {s.metric: s.span and [*s.span] for s in scales},
+        "ranked_by": ranking.main,
         "orders": orders and {"looked_at": orders.looked_at, "all": orders.everything},
         "draws": options.random_weights,
         "desirability": {w.metric: w.as_dict() for w in options.desirability} or None,
-        "compare": compare, "interval": "none" if given.replicates is None else options.interval,
-        "resamples": given.resamples, "positive": given.positive,
-    }  # fmt: skip
+        "compare": compare,
+        "interval": "none" if given.replicates is None else options.interval,
+        "resamples": given.resamples,
+        "positive": given.positive,
+    }
     order = (
         "from metrics weights directions scales zero_weight ranked_by orders draws desirability "
         "compare reference margin missing interval level resamples seed positive"
@@ -77,9 +81,12 @@ def ranking_signature(ranking: Ranking, said: Any, other: MetricValues | None) -
     )
     weights = {name: w for name in given.metrics if (w := options.weight.get(name, 1.0)) != 1}
     found = {
-        "cmd": "mlcps", "from": options.source, "pos": given.positive,
+        "cmd": "mlcps",
+        "from": options.source,
+        "pos": given.positive,
         "cut": format_thresholds(given.thresholds) if given.positive is not None else None,
-        "metrics": ",".join(given.metrics), "weights": format_pairs(weights),
+        "metrics": ",".join(given.metrics),
+        "weights": format_pairs(weights),
         "zero": "ray" if options.zero_weight == "ray" and 0 in weights.values() else None,
         "less": ",".join(s.metric for s in ranking.scales if s.best == "min"),
         "scale": format_pairs({s.metric: s.span for s in ranking.scales if s.span is not None}),
@@ -88,18 +95,24 @@ def ranking_signature(ranking: Ranking, said: Any, other: MetricValues | None) -
             for wish in options.desirability
         ),
         "draws": options.random_weights and f"{options.random_weights}-{options.level!r}",
-        "compare": "yes" if other is not None else None, "miss": said.missing,
+        "compare": "yes" if other is not None else None,
+        "miss": said.missing,
         "ci": f"bootstrap-{options.level!r}-{options.resamples or 'auto'}" if resampled else None,
         "seed": options.seed if drawn else None,
-    }  # fmt: skip
+    }
     inputs, statistics = given.inputs, given.statistics
     if other is not None:
         inputs += other.inputs
         statistics = sha256(f"{statistics}{other.statistics}".encode()).hexdigest()
     return build_signature(
         "cmd from pos cut metrics weights zero less scale wish draws compare ref margin miss ci "
-        "seed", found, options, said, files=inputs, statistics=statistics,
-    )  # fmt: skip
+        "seed",
+        found,
+        options,
+        said,
+        files=inputs,
+        statistics=statistics,
+    )
 
 
 def ranking_notes(ranking: Ranking) -> Iterator[ResultNote]:
@@ -172,11 +185,13 @@ def mlcps_result(
         notes += absent
         of_other = [ResultNote(note.code, f"{other.name}: {note.message}") for note in other.notes]
     result = Document(
-        command="mlcps", signature=ranking_signature(ranking, said, other),
+        command="mlcps",
+        signature=ranking_signature(ranking, said, other),
         inputs=given.inputs + (other.inputs if other is not None else ()),
         parameters=ranking_parameters(ranking, other.inputs[0].name if other else None, said),
         summary={
-            "models": len(given.models), "metrics": len(scales),
+            "models": len(given.models),
+            "metrics": len(scales),
             **({} if given.prevalence is None else {"prevalence": given.prevalence}),
             "best": [given.models[i] for i in ranking.best],
             "pareto_front": int((ranking.under < 0).sum()),
@@ -185,7 +200,7 @@ def mlcps_result(
         },
         tables=tables,
         warnings=(*given.notes, *notes, *ranking_notes(ranking), *of_other),
-    )  # fmt: skip
+    )
     return replace(result, answer=mlcps_answer(result, ranking.best, ranking.equal))
 
 
@@ -202,10 +217,12 @@ def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
     if by_split is not None and len(ranking.scales) >= RAYS:
         splits = score_models(compute_rays(ranking.scales, by_split), ranking.weights)
     tables: dict[str, Rows] = {
-        "models": _model_rows(ranking, splits), "ranks": _rank_rows(ranking),
+        "models": _model_rows(ranking, splits),
+        "ranks": _rank_rows(ranking),
         "metrics": _metric_rows(ranking),
-        "profile": _profile_rows(ranking), "redundant": _redundant_metric_rows(ranking),
-    }  # fmt: skip
+        "profile": _profile_rows(ranking),
+        "redundant": _redundant_metric_rows(ranking),
+    }
     if len(ranking.given.models) <= MOST_PAIRS:
         names = ranking.given.models
         tables["dominance"] = [
@@ -217,14 +234,17 @@ def ranking_tables(ranking: Ranking) -> dict[str, Rows]:
         places = dense_ranks(splits["mlcps"].T).T
         tables["splits"] = [
             {
-                "split": split, "model": model,
-                **{name: make_estimate(splits[name][s, i].item(), undefined=("outside_scale",))
-                   for name in ("mlcps", "normalised")},
+                "split": split,
+                "model": model,
+                **{
+                    name: make_estimate(splits[name][s, i].item(), undefined=("outside_scale",))
+                    for name in ("mlcps", "normalised")
+                },
                 "rank": int(places[s, i]) or None,
             }
             for s, split in enumerate(ranking.given.splits)
             for i, model in enumerate(ranking.given.models)
-        ]  # fmt: skip
+        ]
     if options.random_weights is not None:
         tables["weights"] = _weight_rows(ranking, options.random_weights)
     if ranking.compared:
@@ -308,11 +328,15 @@ def _metric_rows(ranking: Ranking) -> list[Row]:
     for scale, areas in zip(ranking.scales, changes, strict=True):
         raw, (low, high) = ranking.given.values[:, scale.place], scale.span or (None, None)
         row: dict[str, Cell] = {
-            "metric": scale.metric, "direction": scale.best, "low": low, "high": high,
-            "weight": scale.weight, "least": float(raw.min()),
+            "metric": scale.metric,
+            "direction": scale.best,
+            "low": low,
+            "high": high,
+            "weight": scale.weight,
+            "least": float(raw.min()),
             "average": float(np.sort(raw).mean()),  # for any order of models
             "most": float(raw.max()),
-        }  # fmt: skip
+        }
         for key, area in zip(("without", "doubled"), areas, strict=True):
             row |= {f"winner_{key}": None, f"moved_{key}": None}
             if area is not None:
@@ -342,9 +366,11 @@ def _profile_rows(ranking: Ranking) -> Rows:
         value = given.values[i, place].item()
         low, high = (nan, nan) if sides is None else (side[i, place].item() for side in sides)
         cells: dict[str, Cell] = {
-            "model": given.models[i], "metric": scales[j].metric,
-            "value": make_estimate(value, low, high), "d": ranking.d[i, j].item(),
-        }  # fmt: skip
+            "model": given.models[i],
+            "metric": scales[j].metric,
+            "value": make_estimate(value, low, high),
+            "d": ranking.d[i, j].item(),
+        }
         if given.sds is not None:  # of the raw value over splits
             sd = given.sds[i, place].item()
             cells["sd"] = sd if sd == sd else None
@@ -383,9 +409,13 @@ def _desirability_rows(ranking: Ranking) -> Rows:
         i, j = divmod(at, len(wishes))
         d = ranking.wished[i, j].item()
         return {
-            "model": given.models[i], "metric": wishes[j].metric, "goal": wishes[j].described(),
-            "value": given.values[i, places[j]].item(), "d": Estimate(d),
-            "weight": wishes[j].weight, "dealbreaker": d == 0 and wishes[j].weight > 0,
-        }  # fmt: skip
+            "model": given.models[i],
+            "metric": wishes[j].metric,
+            "goal": wishes[j].described(),
+            "value": given.values[i, places[j]].item(),
+            "d": Estimate(d),
+            "weight": wishes[j].weight,
+            "dealbreaker": d == 0 and wishes[j].weight > 0,
+        }
 
     return LazyRows(len(given.models) * len(wishes), row)

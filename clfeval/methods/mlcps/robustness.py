@@ -232,12 +232,15 @@ def _rank_rows(names: Sequence[str], here: Floats, there: Floats) -> list[Row]:
     ranks = [dense_ranks(column).tolist() for column in (here, there)]
     return [
         {
-            "model": name, "here": make_estimate(x, undefined=("too_few_metrics",)),
-            "there": make_estimate(y, undefined=("too_few_metrics",)), "rank_here": a or None,
-            "rank_there": b or None, "moved": b - a if a and b else None,
+            "model": name,
+            "here": make_estimate(x, undefined=("too_few_metrics",)),
+            "there": make_estimate(y, undefined=("too_few_metrics",)),
+            "rank_here": a or None,
+            "rank_there": b or None,
+            "moved": b - a if a and b else None,
         }
         for name, x, y, a, b in zip(names, here.tolist(), there.tolist(), *ranks, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def area_changes(rays: Floats) -> Iterator[tuple[Floats | None, Floats | None]]:

@@ -36,9 +36,11 @@ def make_scales(given: MetricValues, options: MlcpsOptions) -> tuple[list[Scale]
     """
     wished = {wish.metric: wish for wish in options.desirability}
     groups: Sequence[tuple[str, Iterable[str]]] = (
-        ("--metric-weight", options.weight), ("--direction", options.direction),
-        ("--rescale", options.rescale), ("--desirability", wished),
-    )  # fmt: skip
+        ("--metric-weight", options.weight),
+        ("--direction", options.direction),
+        ("--rescale", options.rescale),
+        ("--desirability", wished),
+    )
     for option, name in ((option, name) for option, names in groups for name in names):
         if name not in given.metrics:
             hint = suggestion(name, given.metrics) or f"metrics: {list_names(given.metrics)}"
@@ -76,11 +78,18 @@ def make_scales(given: MetricValues, options: MlcpsOptions) -> tuple[list[Scale]
 
 def check_scales(metrics: Sequence[str], options: MlcpsOptions) -> None:
     """Raise, before predictions are read, the errors that do not depend on values."""
-    make_scales(MetricValues(
-        name="--metric", models=(), metrics=tuple(metrics), values=np.empty((0, len(metrics))),
-        inputs=(), statistics="",
-        problem=lambda _, place, what, code: Problem(what, code, None, None, metrics[place]),
-    ), options)  # fmt: skip
+    make_scales(
+        MetricValues(
+            name="--metric",
+            models=(),
+            metrics=tuple(metrics),
+            values=np.empty((0, len(metrics))),
+            inputs=(),
+            statistics="",
+            problem=lambda _, place, what, code: Problem(what, code, None, None, metrics[place]),
+        ),
+        options,
+    )
 
 
 def apply_scales(given: MetricValues, scales: Sequence[Scale]) -> list[Scale]:
@@ -148,14 +157,22 @@ def _scale_notes(
         zero += f", but {who} enter{'s' * (len(in_d) == 1)} D"
     for code, names, text in (
         ("zero-weight", removed, zero),
-        ("left-out", [m for m in given.metrics if m not in scaled and m not in removed],
-         "not in MLcps, as a range (--rescale) is missing: {}"),
-        ("flipped", [scale.metric for scale in scales if scale.best == "min"],
-         "lower is better, so 1 - value is used: {}"),
-        ("assumed-direction",
-         [m for m in assumed if not (measure_of_column(m) or is_negated_loss(m))],
-         "not a known measure, higher is assumed to be better: {}"),
-    ):  # fmt: skip
+        (
+            "left-out",
+            [m for m in given.metrics if m not in scaled and m not in removed],
+            "not in MLcps, as a range (--rescale) is missing: {}",
+        ),
+        (
+            "flipped",
+            [scale.metric for scale in scales if scale.best == "min"],
+            "lower is better, so 1 - value is used: {}",
+        ),
+        (
+            "assumed-direction",
+            [m for m in assumed if not (measure_of_column(m) or is_negated_loss(m))],
+            "not a known measure, higher is assumed to be better: {}",
+        ),
+    ):
         if names:
             yield ResultNote(code, text.format(list_names(names)))
     if options.weight and options.desirability:

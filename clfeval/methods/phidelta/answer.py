@@ -28,9 +28,12 @@ MISSING = {"no_positive_truth": "no row is positive", "no_negative_truth": "no r
 
 
 def classifier_answer(
-    tables: Mapping[str, Rows], patterns: PatternCounts | None, level: float | None,
-    reference: str | None = None, margin: float | None = None,
-) -> tuple[Answer, ...]:  # fmt: skip
+    tables: Mapping[str, Rows],
+    patterns: PatternCounts | None,
+    level: float | None,
+    reference: str | None = None,
+    margin: float | None = None,
+) -> tuple[Answer, ...]:
     """Return sentences on the model of highest delta, those not different, and biased ones."""
     models = whole_table_rows(tables["models"])
     ranked = _sort_rows(models, "delta")
@@ -51,8 +54,9 @@ def classifier_answer(
     said += [
         *_on_curves(whole_table_rows(tables.get("curves", ())), level),
         *_ppv_answer(first, tables.get("populations", ()), level),
-        *_chance_level_answers(ranked), *_bias_answers(ranked, "phi", level),
-    ]  # fmt: skip
+        *_chance_level_answers(ranked),
+        *_bias_answers(ranked, "phi", level),
+    ]
     return tuple(said[:MOST])
 
 
@@ -79,9 +83,11 @@ def _best_model_answer(
 
 
 def _ties_answer(
-    leaders: Sequence[str], others: Sequence[str], patterns: PatternCounts | None,
+    leaders: Sequence[str],
+    others: Sequence[str],
+    patterns: PatternCounts | None,
     level: float | None,
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Return the sentence on models tied with the best, adjusted for all pairs of models."""
     found, why = None, "the errors of δ are unknown"
     if level is None or patterns is None:
@@ -162,9 +168,12 @@ def _is_or_are(names: Sequence[str]) -> str:
 
 
 def run_answer(
-    means: Sequence[RunMean], spread: Sequence[Row], compared: Sequence[Row], runs: Runs,
+    means: Sequence[RunMean],
+    spread: Sequence[Row],
+    compared: Sequence[Row],
+    runs: Runs,
     level: float | None,
-) -> tuple[Answer, ...]:  # fmt: skip
+) -> tuple[Answer, ...]:
     """Return sentences on the best mean over runs, significant differences from it, and bias."""
     said = run_answers("delta", means, compared, runs, level, {})
     biased = _bias_answers(_sort_rows(spread, "delta_mean"), "phi_mean", level)
@@ -172,9 +181,17 @@ def run_answer(
 
 
 def feature_answer(
-    best: Sequence[Row], alike: int, useless: int, features: int, selected: int | None,
-    *, top: int | None = None, by_chance: bool, expected: float = 0.0, level: float = 0.95,
-) -> tuple[Answer, ...]:  # fmt: skip
+    best: Sequence[Row],
+    alike: int,
+    useless: int,
+    features: int,
+    selected: int | None,
+    *,
+    top: int | None = None,
+    by_chance: bool,
+    expected: float = 0.0,
+    level: float = 0.95,
+) -> tuple[Answer, ...]:
     """Return sentences on the best feature, and on the number not different from chance.
 
     best: the first of `alike` features whose |delta| is largest; useless: features not different

@@ -89,9 +89,13 @@ def select_features(ranked: RankedFeatures, options: FeatureOptions) -> Ints:
 
 
 def feature_table(
-    ranked: RankedFeatures, level: float | None, selected: Ints | None, told: list[bool] | None,
-    *, honest: bool = False,
-) -> Rows:  # fmt: skip
+    ranked: RankedFeatures,
+    level: float | None,
+    selected: Ints | None,
+    told: list[bool] | None,
+    *,
+    honest: bool = False,
+) -> Rows:
     """Return one row per feature; with `selected` (places) also whether it is selected.
 
     honest: also delta of cuts by cross-fitting. Roles use it, and Benjamini-Hochberg p-values.
@@ -122,15 +126,27 @@ def feature_table(
         judged = [_position_estimate(ranked, i, places) for places in held] or [phi, delta]
         known = None if told is None else told[i]
         return {
-            "feature": counts.names[i], "column": counts.columns[i], "kind": counts.kinds[i],
-            "cut": cut, "rule": counts.rules[i], "rows": rows, "missing": missing,
-            "support": support, "tp": tp, "fp": fp, "fn": fn, "tn": tn, "sensitivity": sensitivity,
-            "fpr": fpr, "phi": phi, "delta": delta,
+            "feature": counts.names[i],
+            "column": counts.columns[i],
+            "kind": counts.kinds[i],
+            "cut": cut,
+            "rule": counts.rules[i],
+            "rows": rows,
+            "missing": missing,
+            "support": support,
+            "tp": tp,
+            "fp": fp,
+            "fn": fn,
+            "tn": tn,
+            "sensitivity": sensitivity,
+            "fpr": fpr,
+            "phi": phi,
+            "delta": delta,
             **({"corrected_delta": judged[1]} if honest else {}),
             "role": feature_role(*judged, told=known),
             "implications": [name for name, _ in implications(ranked, i)] if border else [],
             **({} if kept is None else {"selected": i in kept}),
-        }  # fmt: skip
+        }
 
     return LazyRows(len(counts), make)
 
@@ -208,12 +224,13 @@ def implication_table(ranked: RankedFeatures, level: float | None) -> Rows:
     chosen = ~np.isnan(counts.held_tp)
     return [
         {
-            "feature": counts.names[i], "implication": rule,
+            "feature": counts.names[i],
+            "implication": rule,
             "support": from_units(support, counts.unit),
             "confidence": Estimate(one.value) if chosen[i] else one,
         }
         for (i, rule, support), one in zip(found, sure, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _with_limits(
@@ -278,10 +295,16 @@ def feature_result(
     p = chance_p_values(ranked.take(np.arange(min(many, 1)))) * many
     by_chance = level is not None and bool((p >= wrong).any())
     answer = feature_answer(
-        everything[: min(alike, MAX_NAMED) or 1], alike, told.count(False) if told else 0, many,
-        None if selected is None else len(selected), by_chance=by_chance, top=options.top,
-        expected=wrong * many, level=level or 0.95,
-    )  # fmt: skip
+        everything[: min(alike, MAX_NAMED) or 1],
+        alike,
+        told.count(False) if told else 0,
+        many,
+        None if selected is None else len(selected),
+        by_chance=by_chance,
+        top=options.top,
+        expected=wrong * many,
+        level=level or 0.95,
+    )
     ratio = Population.from_counts(classes.positives, classes.negatives, classes.unit)
     totals = {"positives": classes.positives, "negatives": classes.negatives}
     said, limits = counted.roles, options.limits if options.select else None
@@ -291,38 +314,54 @@ def feature_result(
         signature=build_signature(
             "cmd pos cut miss only weight select ci",
             {
-                "cmd": "phidelta features", "pos": classes.positive,
-                "cut": "default" if options.cut is None else options.cut, "miss": said.missing,
-                "only": ",".join(counted.wanted), "weight": "yes" if said.weight else None,
-                "select": wanted, "ci": plane.signed,
+                "cmd": "phidelta features",
+                "pos": classes.positive,
+                "cut": "default" if options.cut is None else options.cut,
+                "miss": said.missing,
+                "only": ",".join(counted.wanted),
+                "weight": "yes" if said.weight else None,
+                "select": wanted,
+                "ci": plane.signed,
             },
-            said, plane, options, files=counted.files, statistics=counted.counts.digest(),
+            said,
+            plane,
+            options,
+            files=counted.files,
+            statistics=counted.counts.digest(),
         ),
         inputs=counted.files,
         parameters=build_parameters(
             "mode positive negative level interval interval_methods targets isometrics missing "
             "cut phi_max delta_min top",
             {
-                "mode": "features", "positive": classes.positive,
+                "mode": "features",
+                "positive": classes.positive,
                 "negative": [name for name in classes.classes if name != classes.positive],
-                "phi_max": limits and limits[0], "delta_min": limits and limits[1],
+                "phi_max": limits and limits[0],
+                "delta_min": limits and limits[1],
                 **plane_parameters(plane),
             },
-            said, plane, options, without="by",
+            said,
+            plane,
+            options,
+            without="by",
         ),
         summary={
             "rows": from_units(classes.positives + classes.negatives, classes.unit),
             **{name: from_units(n, classes.unit) for name, n in totals.items()},
-            "prevalence": ratio.prevalence, "odds": ratio.odds,
-            "features": len(ranked.counts), "constant": int(ranked.constant.sum()),
+            "prevalence": ratio.prevalence,
+            "odds": ratio.odds,
+            "features": len(ranked.counts),
+            "constant": int(ranked.constant.sum()),
             **({} if selected is None else {"selected": len(selected)}),
         },
-        tables=tables, answer=answer,
+        tables=tables,
+        answer=answer,
         warnings=(
             *_warnings(counted, ranked, options, tables.get("selected", ())),
             *isometric_notes(plane, tables, ratio.odds),
         ),
-    )  # fmt: skip
+    )
 
 
 def _warnings(

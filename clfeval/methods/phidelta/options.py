@@ -20,9 +20,13 @@ CUTS = ("median", "mean", "best", "soft")
 COMPARED = ("delta", "phi")  # measures that compare models
 PHI_MAX, DELTA_MIN = 0.95, 0.1  # defaults of --select
 LIMIT: dict[str, Any] = {
-    "above": 0, "most": 1, "outside": "is not above 0 and at most 1",
-    "needs": ("select", "limits a selection"), "stated": True, "shell": False,
-}  # fmt: skip
+    "above": 0,
+    "most": 1,
+    "outside": "is not above 0 and at most 1",
+    "needs": ("select", "limits a selection"),
+    "stated": True,
+    "shell": False,
+}
 
 CutChoice = Literal["median", "mean", "best", "soft"] | float
 
@@ -64,10 +68,16 @@ class PlaneOptions(shared.IntervalOptions, shared.PopulationOptions):
 
     isometrics: Annotated[
         Mapping[str, tuple[float, ...]],
-        Opt("Draw lines on which a measure, such as precision, is constant.", PLANE,
-            metavar="MEASURE=V,V", accept=_accept_isometrics,
-            takes=Mapping[str, Sequence[float]] | None, stated=True, shell=False),
-    ] = field(default_factory=dict)  # fmt: skip
+        Opt(
+            "Draw lines on which a measure, such as precision, is constant.",
+            PLANE,
+            metavar="MEASURE=V,V",
+            accept=_accept_isometrics,
+            takes=Mapping[str, Sequence[float]] | None,
+            stated=True,
+            shell=False,
+        ),
+    ] = field(default_factory=dict)
     interval: shared.Interval = "exact"
     level: shared.Level = 0.95
 
@@ -110,25 +120,46 @@ class FeatureOptions:
     features: Annotated[bool, Opt("Evaluate columns as features, not as models.", FEATURES)] = False
     feature: Annotated[
         tuple[str, ...],
-        Opt("Feature by name or quoted glob; repeat. Default: all.", FEATURES, completes="column",
-            shell=False),
-    ] = ()  # fmt: skip
+        Opt(
+            "Feature by name or quoted glob; repeat. Default: all.",
+            FEATURES,
+            completes="column",
+            shell=False,
+        ),
+    ] = ()
     truth_table: Annotated[
         Any,
-        Opt("Table with the class of each row of a sparse table.", FEATURES, metavar="FILE",
-            accept=shared.accept_table, reads=True, shell=False),
-    ] = None  # fmt: skip
+        Opt(
+            "Table with the class of each row of a sparse table.",
+            FEATURES,
+            metavar="FILE",
+            accept=shared.accept_table,
+            reads=True,
+            shell=False,
+        ),
+    ] = None
     cut: Annotated[
         CutChoice | None,
-        Opt("Cut point of numeric features: median, mean, best, soft or a number.", FEATURES,
-            metavar="RULE|NUMBER", parse=syntax.parse_number_or_word, accept=_accept_cut,
-            stated=True),
-    ] = None  # fmt: skip
+        Opt(
+            "Cut point of numeric features: median, mean, best, soft or a number.",
+            FEATURES,
+            metavar="RULE|NUMBER",
+            parse=syntax.parse_number_or_word,
+            accept=_accept_cut,
+            stated=True,
+        ),
+    ] = None
     select: Annotated[
         int | Literal["all"] | None,
-        Opt("Keep the N best features, or all significant ones.", FEATURES, metavar="N|all",
-            parse=syntax.parse_count_or_all, least=1, stated=True),
-    ] = None  # fmt: skip
+        Opt(
+            "Keep the N best features, or all significant ones.",
+            FEATURES,
+            metavar="N|all",
+            parse=syntax.parse_count_or_all,
+            least=1,
+            stated=True,
+        ),
+    ] = None
     phi_max: Annotated[
         float | None,
         Opt(f"Select features with |φ| below this; default {PHI_MAX}.", FEATURES, **LIMIT),

@@ -162,24 +162,38 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
         signature=provenance.build_signature(
             "cmd pos cut miss weight by run ref margin odds totals ci measures",
             {
-                "cmd": "phidelta", "pos": sample.positive,
+                "cmd": "phidelta",
+                "pos": sample.positive,
                 "cut": provenance.format_thresholds(sample.thresholds),
-                "miss": said.missing, "weight": "yes" if said.weight else None, "by": ",".join(by),
+                "miss": said.missing,
+                "weight": "yes" if said.weight else None,
+                "by": ",".join(by),
                 "run": "file" if options.run_files else options.run,
-                "odds": ",".join(one.odds for one in plane.populations), "ci": plane.signed,
+                "odds": ",".join(one.odds for one in plane.populations),
+                "ci": plane.signed,
                 "measures": ",".join(options.measure),
             },
-            said, plane, options, files=sample.files, statistics=together,
+            said,
+            plane,
+            options,
+            files=sample.files,
+            statistics=together,
         ),
         inputs=sample.files,
         parameters=provenance.build_parameters(
             "mode positive negative level interval totals interval_methods targets isometrics "
             "missing by run run_files reference margin measure",
             {
-                "mode": "classifiers", "positive": sample.positive,
-                "negative": list(sample.negative), "by": list(by), **found,
+                "mode": "classifiers",
+                "positive": sample.positive,
+                "negative": list(sample.negative),
+                "by": list(by),
+                **found,
             },
-            said, plane, options, weighed=counts.fractional,
+            said,
+            plane,
+            options,
+            weighed=counts.fractional,
         ),
         summary=summary,
         tables=tables,
@@ -190,7 +204,7 @@ def classifier_result(sample: Sample, plane: PlaneOptions, options: ClassifierOp
             *isometric_notes(plane, tables, summary["odds"]),
             *caveats,
         ),
-    )  # fmt: skip
+    )
 
 
 def _curve_tables(
@@ -262,7 +276,12 @@ def _warnings(sample: Sample, options: ClassifierOptions, odds: str | None) -> l
         text = "the largest δ of a curve is chosen on these rows; expect less on new data"
         said.append(ResultNote("chosen-threshold", text))
     counted = sample.counted
-    return said if counted is None else [
-        *said, *provenance.counting_notes(counted),
-        *provenance.bucket_notes(counted, curves=options.curve),
-    ]  # fmt: skip
+    return (
+        said
+        if counted is None
+        else [
+            *said,
+            *provenance.counting_notes(counted),
+            *provenance.bucket_notes(counted, curves=options.curve),
+        ]
+    )

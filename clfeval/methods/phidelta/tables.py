@@ -53,13 +53,16 @@ def corner_rows(populations: Sequence[Population]) -> list[Row]:
     """Return the four corners at each prevalence: (0, 1), and three that depend on it."""
     return [
         {
-            "prevalence": population.prevalence, "odds": population.odds, "corner": name,
-            "phi_b": float(phi), "delta_b": float(delta),
+            "prevalence": population.prevalence,
+            "odds": population.odds,
+            "corner": name,
+            "phi_b": float(phi),
+            "delta_b": float(delta),
         }
         for population in populations
         for name, rates in CORNERS.items()
         for phi, delta in [phi_delta_at_prevalence(*rates, population.prevalence)]
-    ]  # fmt: skip
+    ]
 
 
 def isometric_rows(
@@ -75,12 +78,19 @@ def isometric_rows(
                 )
                 rows += [
                     {
-                        "measure": measure, "value": value, "prevalence": one.prevalence,
-                        "odds": one.odds, "branch": branch, "point": point,
-                        "phi": phi, "delta": delta, "phi_b": phi_b, "delta_b": delta_b,
+                        "measure": measure,
+                        "value": value,
+                        "prevalence": one.prevalence,
+                        "odds": one.odds,
+                        "branch": branch,
+                        "point": point,
+                        "phi": phi,
+                        "delta": delta,
+                        "phi_b": phi_b,
+                        "delta_b": delta_b,
                     }
                     for point, (phi, delta, phi_b, delta_b) in enumerate(places.tolist())
-                ]  # fmt: skip
+                ]
     return rows
 
 
@@ -98,10 +108,12 @@ def isometric_lines(measure: str, value: float, p: float) -> Iterator[Line]:
         yield from _information_lines(value, p)
         return
     a, b, c = {
-        "sensitivity": (1.0, 0.0, value), "specificity": (0.0, 1.0, 1 - value),
-        "accuracy": (p, -n, value - n), "precision": (p * (1 - value), -n * value, 0.0),
+        "sensitivity": (1.0, 0.0, value),
+        "specificity": (0.0, 1.0, 1 - value),
+        "accuracy": (p, -n, value - n),
+        "precision": (p * (1 - value), -n * value, 0.0),
         "npv": (-p * value, n * (1 - value), n * (1 - value) - p * value),
-    }[measure]  # fmt: skip
+    }[measure]
     # where a x + b y = c enters and leaves the unit square, but for rounding
     met = [(x, (c - a * x) / b) for x in (0.0, 1.0) if b]
     met += [((c - b * y) / a, y) for y in (0.0, 1.0) if a]
@@ -180,9 +192,12 @@ class PlaneCounts:
 
     @classmethod
     def from_slices(
-        cls, parts: Mapping[Any, ConfusionCounts], level: float | None, design: Design = RANDOM,
+        cls,
+        parts: Mapping[Any, ConfusionCounts],
+        level: float | None,
+        design: Design = RANDOM,
         patterns: Mapping[str | None, PatternCounts] | None = None,
-    ) -> PlaneCounts:  # fmt: skip
+    ) -> PlaneCounts:
         """Concatenate the models of all slices or runs."""
         return cls(*concatenate_counts(parts), level, design, patterns or {})
 
@@ -195,9 +210,13 @@ class PlaneCounts:
         return estimate_column(values, bounds, cells, measure.undefined)
 
     def measure_at(
-        self, name: str, p: float | None = None, *, values: Floats | None = None,
+        self,
+        name: str,
+        p: float | None = None,
+        *,
+        values: Floats | None = None,
         known: Mapping[str, Limits] | None = None,
-    ) -> Estimates:  # fmt: skip
+    ) -> Estimates:
         """Return a measure of the two rates at a prevalence, by default that of the rows.
 
         known: its limits, from `ranges_at`; computed if None.
@@ -215,11 +234,18 @@ class PlaneCounts:
         bounds, names = None, self.counts.models
         if self.level is not None and self.design.how == "bootstrap":
             found, _ = bootstrap_limits(
-                {name: measure.function}, cells, np.arange(len(names)), names, level=self.level,
-                resamples=RESAMPLES, seed=SEED, design=self.design,
-                redrawn=lambda i: TableResampler.from_patterns(self.patterns.get(self.labels[i]),
-                                                               names[i]),
-            )  # fmt: skip
+                {name: measure.function},
+                cells,
+                np.arange(len(names)),
+                names,
+                level=self.level,
+                resamples=RESAMPLES,
+                seed=SEED,
+                design=self.design,
+                redrawn=lambda i: TableResampler.from_patterns(
+                    self.patterns.get(self.labels[i]), names[i]
+                ),
+            )
             bounds = found[name]
         elif self.level is not None:
             bounds = measure_limits(
@@ -243,9 +269,10 @@ class PlaneCounts:
 
     def accuracy_u(self) -> Estimates:
         """Return the unbiased accuracy, (1 + delta) / 2, by a single division."""
-        return self.measure_at("accuracy_u", values=self.divided(
-            lambda tp, fp, p, n: divide(tp * n + (n - fp) * p, 2 * p * n)
-        ))  # fmt: skip
+        return self.measure_at(
+            "accuracy_u",
+            values=self.divided(lambda tp, fp, p, n: divide(tp * n + (n - fp) * p, 2 * p * n)),
+        )
 
     def divided(self, formula: Callable[..., Floats]) -> Floats:
         """Return a quotient of products of TP, FP, positives and negatives, by one division."""
@@ -282,19 +309,30 @@ def model_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> li
     even = ("precision", "npv", *NON_SHARE_MEASURES)
     known, own = plane.ranges_at(0.5, even), plane.ranges_at(None, (*NON_SHARE_MEASURES, *PRIOR))
     error = plane.divided(lambda tp, fp, p, n: divide((p - tp) * n + fp * p, 2 * p * n))
-    return rows_from_columns({
-        "slice": plane.labels, "model": plane.counts.models,
-        **plane.rates(thresholds), "phi": phi, "delta": delta,
-        "reading": [words for words, _ in read], "reading_withheld": [why for _, why in read],
-        "accuracy_u": plane.accuracy_u(), "error_u": plane.measure_at("error_u", values=error),
-        **{f"{name}_u": plane.measure_at(name, 0.5, known=known) for name in even},
-        **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
-        **{name: plane.measure_at(name, known=own) for name in NON_SHARE_MEASURES},
-        **{name: plane.measure_at(name, values=CATALOG[name].function(cells), known=own)
-           for name in PRIOR},
-        **{f"region_{name}": plane.share(name, level=each)
-           for name in ("sensitivity", "specificity")},
-    })  # fmt: skip
+    return rows_from_columns(
+        {
+            "slice": plane.labels,
+            "model": plane.counts.models,
+            **plane.rates(thresholds),
+            "phi": phi,
+            "delta": delta,
+            "reading": [words for words, _ in read],
+            "reading_withheld": [why for _, why in read],
+            "accuracy_u": plane.accuracy_u(),
+            "error_u": plane.measure_at("error_u", values=error),
+            **{f"{name}_u": plane.measure_at(name, 0.5, known=known) for name in even},
+            **{name: plane.share(name) for name in ("accuracy", "error_rate", "precision", "npv")},
+            **{name: plane.measure_at(name, known=own) for name in NON_SHARE_MEASURES},
+            **{
+                name: plane.measure_at(name, values=CATALOG[name].function(cells), known=own)
+                for name in PRIOR
+            },
+            **{
+                f"region_{name}": plane.share(name, level=each)
+                for name in ("sensitivity", "specificity")
+            },
+        }
+    )
 
 
 def population_rows(plane: PlaneCounts, populations: Sequence[Population]) -> list[Row]:
@@ -302,26 +340,34 @@ def population_rows(plane: PlaneCounts, populations: Sequence[Population]) -> li
     names = (*PRIOR, "accuracy", "precision", "npv", "mutual_information")
     place: dict[Any, int] = {label: i for i, label in enumerate(dict.fromkeys(plane.labels))}
     rows = [
-        row for one in populations
+        row
+        for one in populations
         for row in rows_from_columns(
             {
-                "slice": plane.labels, "model": plane.counts.models,
+                "slice": plane.labels,
+                "model": plane.counts.models,
                 "prevalence": [one.prevalence] * len(plane.labels),
                 "odds": [one.odds] * len(plane.labels),
                 **{name: plane.measure_at(name, one.prevalence) for name in names},
             }
         )
-    ]  # fmt: skip
+    ]
     return sorted(rows, key=lambda row: place[row["slice"]])
 
 
 def run_rows(plane: PlaneCounts, thresholds: Mapping[str, float | None]) -> list[Row]:
     """Return one row per model and run: counts, position, unbiased accuracy."""
     phi, delta = plane.position()
-    return rows_from_columns({
-        "model": plane.counts.models, "run": plane.labels, **plane.rates(thresholds),
-        "phi": phi, "delta": delta, "accuracy_u": plane.accuracy_u(),
-    })  # fmt: skip
+    return rows_from_columns(
+        {
+            "model": plane.counts.models,
+            "run": plane.labels,
+            **plane.rates(thresholds),
+            "phi": phi,
+            "delta": delta,
+            "accuracy_u": plane.accuracy_u(),
+        }
+    )
 
 
 def run_values(plane: PlaneCounts) -> RunValues:
@@ -350,18 +396,29 @@ def spread_rows(values: RunValues, means: Sequence[RunMean]) -> list[Row]:
         )
         covariance = bias = variance = None
         if phi.sd is not None and delta.sd is not None:
-            xy = [[one.value for one in values[metric, model].values() if one.value is not None]
-                  for metric in COMPARED]  # fmt: skip
+            xy = [
+                [one.value for one in values[metric, model].values() if one.value is not None]
+                for metric in COMPARED
+            ]
             covariance, at = float(np.cov(np.array(xy), ddof=1)[0, 1]), phi.mean.value or 0.0
             bias = "low" if abs(at) <= BIAS else f"towards {_class_side(at)}"
             variance = "low" if math.hypot(phi.sd, delta.sd) <= LOW_VARIANCE else "high"
-        rows.append({
-            "model": model, "runs": delta.runs, "phi_mean": phi.mean, "phi_sd": phi.sd,
-            "delta_mean": mean, "delta_sd": delta.sd, "covariance": covariance,
-            "accuracy_u_mean": Estimate(value, low, high, mean.reason),
-            "accuracy_u_sd": None if delta.sd is None else delta.sd / 2, "bias": bias,
-            "variance": variance, "method": delta.method,
-        })  # fmt: skip
+        rows.append(
+            {
+                "model": model,
+                "runs": delta.runs,
+                "phi_mean": phi.mean,
+                "phi_sd": phi.sd,
+                "delta_mean": mean,
+                "delta_sd": delta.sd,
+                "covariance": covariance,
+                "accuracy_u_mean": Estimate(value, low, high, mean.reason),
+                "accuracy_u_sd": None if delta.sd is None else delta.sd / 2,
+                "bias": bias,
+                "variance": variance,
+                "method": delta.method,
+            }
+        )
     return rows
 
 

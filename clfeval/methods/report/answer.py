@@ -61,8 +61,10 @@ def slice_tested_models(
 
 def _no_worse_answer(model: str, tested: Sequence[Row]) -> Answer:
     slices = list(dict.fromkeys(str(row["slice"]) for row in tested))
-    titles = [CATALOG[name.partition(":")[0]].title
-              for name in dict.fromkeys(str(row["measure"]) for row in tested)]  # fmt: skip
+    titles = [
+        CATALOG[name.partition(":")[0]].title
+        for name in dict.fromkeys(str(row["measure"]) for row in tested)
+    ]
     if not tested:
         text = f"No slice is large enough for a test: {ROWS} rows, or {OF_A_CLASS} of a class, "
         return Answer("slices", f"{text}are needed inside and outside the slice.", (model,))
@@ -81,15 +83,22 @@ def _worse_slices_answer(
     for label in labels[:SPELT_OUT]:
         said = []
         for kind, words in VERDICT_WORDS.items():
-            values = [_format_comparison(row, sizes[label]) for row in worse
-                      if row["slice"] == label and row["verdict"] == kind]  # fmt: skip
+            values = [
+                _format_comparison(row, sizes[label])
+                for row in worse
+                if row["slice"] == label and row["verdict"] == kind
+            ]
             said += [f"{words}: {join_words(values)}"] if values else []
         text = f"In {label}, {quote_if_ambiguous(model)} is {'; '.join(said)}"
         for kinds, words in (
-            ((BETTER,), "significantly better"), (UNCHANGED, "not significantly different")
-        ):  # fmt: skip
-            some = [CATALOG[str(row["measure"]).partition(":")[0]].title for row in tested
-                    if row["slice"] == label and row["verdict"] in kinds]  # fmt: skip
+            ((BETTER,), "significantly better"),
+            (UNCHANGED, "not significantly different"),
+        ):
+            some = [
+                CATALOG[str(row["measure"]).partition(":")[0]].title
+                for row in tested
+                if row["slice"] == label and row["verdict"] in kinds
+            ]
             are = "is" if len(some) == 1 else "are"
             text += f"; {join_words(some, most=4)} {are} {words}" if some else ""
         parts.append(f"{text}.")
@@ -98,8 +107,15 @@ def _worse_slices_answer(
         verb = "is" if len(left_) == 1 else "are"
         parts.append(f"{join_names(left_, most=4)} {verb} also significantly worse.")
     value = as_estimate(worse[0]["new"])
-    return Answer("slices", " ".join(parts), (model,), str(worse[0]["measure"]), value.value,
-                  value.low, value.high)  # fmt: skip
+    return Answer(
+        "slices",
+        " ".join(parts),
+        (model,),
+        str(worse[0]["measure"]),
+        value.value,
+        value.low,
+        value.high,
+    )
 
 
 def _format_comparison(row: Row, size: Row) -> str:
@@ -110,8 +126,10 @@ def _format_comparison(row: Row, size: Row) -> str:
     q = f"q {format_p_value(float(str(row['p_adjusted']))).removeprefix('p ')}"
     if row["measure"] == "oe_ratio" and size.get("positives") is not None and ratio:
         observed = float(str(size["positives"])) / float(str(size["rows"]))
-        return (f"predicted risk {format_number(observed / ratio)} where {format_number(observed)} "
-                f"is observed (O:E {there}, outside {elsewhere}, {q})")  # fmt: skip
+        return (
+            f"predicted risk {format_number(observed / ratio)} where {format_number(observed)} "
+            f"is observed (O:E {there}, outside {elsewhere}, {q})"
+        )
     return f"{title} {there} (outside {elsewhere}, {q})"
 
 
@@ -186,11 +204,19 @@ FEW, MIN_OPTIMISM = (3, 0.0005)  # models, or sentences, and optimism from which
 
 
 def report_answer(
-    models: Sequence[Row], lead: str, tested: BestSet | None, decision: Sequence[Row],
-    level: float | None, *, same: Sequence[Sequence[str]] = (), of: str = "labels",
-    worth: BestSet | None = None, tests: Sequence[Row] = (), untested: str = "",
+    models: Sequence[Row],
+    lead: str,
+    tested: BestSet | None,
+    decision: Sequence[Row],
+    level: float | None,
+    *,
+    same: Sequence[Sequence[str]] = (),
+    of: str = "labels",
+    worth: BestSet | None = None,
+    tests: Sequence[Row] = (),
+    untested: str = "",
     bounds: Mapping[str, float] | None = None,
-) -> tuple[Answer, ...]:  # fmt: skip
+) -> tuple[Answer, ...]:
     """Return at most five sentences: best model, corrected value, calibration, net benefit.
 
     same: models with equal `of`. worth: the best by net benefit. tests: of calibration. bounds: how
@@ -230,9 +256,13 @@ def _sort_rows(rows: Sequence[Row], name: str) -> list[Row]:
 
 
 def _best_model_answer(
-    ranked: Sequence[Row], lead: str, tested: BestSet | None, level: float | None, untested: str,
+    ranked: Sequence[Row],
+    lead: str,
+    tested: BestSet | None,
+    level: float | None,
+    untested: str,
     bounds: Mapping[str, float],
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Return the sentence on the best model and ties with it; untested: why not compared."""
     top = as_estimate(ranked[0][lead])
     value, title = top.value or 0.0, CATALOG[lead].title
@@ -246,8 +276,11 @@ def _best_model_answer(
         first = f"All models have the same {title}: {size}."
     elif tested is None:
         least = value - max(bounds.get(one, 0.0) for one in leaders)
-        at_best = {str(row["model"]): (as_estimate(row[lead]).value or 0.0)
-                   + bounds.get(str(row["model"]), 0.0) for row in ranked}  # fmt: skip
+        at_best = {
+            str(row["model"]): (as_estimate(row[lead]).value or 0.0)
+            + bounds.get(str(row["model"]), 0.0)
+            for row in ranked
+        }
         near = [name for name, most in at_best.items() if most > least and name not in leaders]
         if near:
             first = f"{join_names([*leaders, *near])} may have the highest {title}; "
@@ -304,7 +337,7 @@ def _net_benefit_answer(ranked: Sequence[Row], worth: BestSet | None) -> list[An
 
 def _decision_curve_answer(
     best: str, decision: Sequence[Row], level: float | None, *, its: bool
-) -> list[Answer]:  # fmt: skip
+) -> list[Answer]:
     """Return the sentence on thresholds with net benefit jointly above treat-all and treat-none."""
     mine = rows_where(decision, "model", best)
     if not mine or level is None:

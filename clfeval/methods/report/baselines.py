@@ -74,10 +74,15 @@ def label_baselines(
 
 
 def score_baselines(
-    model: str, counts: ScoreCounts, asked: Sequence[RequestedMeasure], values: Observed,
+    model: str,
+    counts: ScoreCounts,
+    asked: Sequence[RequestedMeasure],
+    values: Observed,
     cut: float | None,
-    seed: int, *, alike: bool,
-) -> Iterator[Row]:  # fmt: skip
+    seed: int,
+    *,
+    alike: bool,
+) -> Iterator[Row]:
     """Yield the values of measures of scores by chance, under permutation of the classes.
 
     Exact for measures linear in the classes and for average precision, else the mean of
@@ -163,9 +168,12 @@ def _as_good(each: Floats, observed: float, sign: int) -> Floats:
 
 def _baseline_row(
     metric: str, model: str, value: float, observed: float, p: float, method: str
-) -> Row:  # fmt: skip
+) -> Row:
     return {
-        "measure": metric, "model": model,
+        "measure": metric,
+        "model": model,
         "value": None if isnan(value) else 0.0 if abs(value) < _TIE_TOLERANCE else value,
-        "observed": observed, "p": None if isnan(p) else p, "method": method,
-    }  # fmt: skip
+        "observed": observed,
+        "p": None if isnan(p) else p,
+        "method": method,
+    }

@@ -50,8 +50,11 @@ def calibration_rows(
     """
     below = counts.running.sum(axis=0)
     m, total = len(counts.scores), below[-1]
-    tenths = first_reaching(lambda i: np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total)),
-                            np.arange(1.0, BINS), m)  # fmt: skip
+    tenths = first_reaching(
+        lambda i: np.asarray(BINS * (below[i] + below[i + 1]) / (2 * total)),
+        np.arange(1.0, BINS),
+        m,
+    )
     starts = np.append(0, tenths)
     starts = starts[np.diff(below[starts], append=total) > 0]
     first = np.searchsorted(below, below[starts], side="right") - 1  # the first with rows
@@ -61,10 +64,12 @@ def calibration_rows(
     sums = [counts.sums(one).sum() for one in bins]
     cells, rows = Cells.at_prevalence(found), found.tp + found.fp
     columns = {
-        "bin": range(1, len(first) + 1), "from": counts.scores[first].tolist(),
-        "to": counts.highest[last].tolist(), "rows": from_units(rows, counts.unit).tolist(),
+        "bin": range(1, len(first) + 1),
+        "from": counts.scores[first].tolist(),
+        "to": counts.highest[last].tolist(),
+        "rows": from_units(rows, counts.unit).tolist(),
         "mean_score": (sums / rows).tolist(),
-    }  # fmt: skip
+    }
 
     def made() -> list[Row]:
         bounds = None
@@ -92,14 +97,16 @@ def calibration_test_rows(model: str, counts: ScoreCounts, level: float, seed: i
     smaller = float(np.minimum(2 * found.p.min(), 1))
     return [
         {
-            "model": model, "test": name,
+            "model": model,
+            "test": name,
             **{key: number_or_none(getattr(found, key)[i]) for key in ("statistic", "df", "p")},
-            "p_adjusted": number_or_none(smaller), "method": found.method,
+            "p_adjusted": number_or_none(smaller),
+            "method": found.method,
             "contradicted": from_units(lost, counts.unit).item(),
             **(gaps if i and len(found.gaps) else dict.fromkeys(gaps)),
         }
         for i, name in enumerate(TESTS)
-    ]  # fmt: skip
+    ]
 
 
 def adjust_calibration_tests(rows: Sequence[Row]) -> list[Row]:
@@ -147,15 +154,26 @@ def calibration_answer(
     wanted = WELL if verdict == MISCALIBRATED else MISCALIBRATED
     lost = {str(row["model"]) for row in tests if cell_value(row.get("contradicted"))}
     others = [  # a note names those that gave probability 0 to observed outcomes
-        str(row["model"]) for row in ranked[1:] if row["model"] not in lost
+        str(row["model"])
+        for row in ranked[1:]
+        if row["model"] not in lost
         if ties.get(str(row["model"])) and _verdict(row, tests, level)[0] == wanted
-    ]  # fmt: skip
+    ]
     if others:
         how = "well calibrated" if wanted == WELL else "miscalibrated"
         text += f"; {join_names(others)}{TIED} {'is' if len(others) == 1 else 'are'} {how}"
     one = as_estimate(ranked[0][measure])
-    return [Answer("probabilities", f"{text}.", (str(ranked[0]["model"]),), measure,
-                   one.value, one.low, one.high)]  # fmt: skip
+    return [
+        Answer(
+            "probabilities",
+            f"{text}.",
+            (str(ranked[0]["model"]),),
+            measure,
+            one.value,
+            one.low,
+            one.high,
+        )
+    ]
 
 
 def _verdict(row: Row, tests: Sequence[Row], level: float | None) -> tuple[str, str, str]:
@@ -218,8 +236,11 @@ def _explain_undefined_slope(area: float | None, shift: Estimate) -> str:
     """Return why the slope is undefined."""
     if shift.value is None:
         return "nearly all scores are 0 or 1"
-    why = {0.5: "all scores are equal", 1.0: "scores separate the classes",
-           0.0: "scores separate the classes in reverse"}  # fmt: skip
+    why = {
+        0.5: "all scores are equal",
+        1.0: "scores separate the classes",
+        0.0: "scores separate the classes in reverse",
+    }
     return why.get(area or 0.0, "scores between 0 and 1 nearly separate the classes")
 
 
@@ -259,9 +280,14 @@ def roc_band_rows(
     cuts = np.append(counts.scores, np.inf)[len(counts.scores) - choose_points(counts, BAND)]
     cuts = cuts[np.isfinite(cuts)]
     found, joint = confusions_at(counts, cuts), level and sqrt(level)
-    return deferred_rows(len(cuts), lambda: rows_from_columns(
-        {"threshold": cuts.tolist(), **_rates(found, ("sensitivity", "fpr"), joint, design)},
-        slice=label, model=model))  # fmt: skip
+    return deferred_rows(
+        len(cuts),
+        lambda: rows_from_columns(
+            {"threshold": cuts.tolist(), **_rates(found, ("sensitivity", "fpr"), joint, design)},
+            slice=label,
+            model=model,
+        ),
+    )
 
 
 def choose_points(counts: ScoreCounts, most: int | Literal["all"] | None) -> Ints:
@@ -298,15 +324,27 @@ def curve_rows(
     (p, n), (tp, fp) = ends[:, -1].tolist(), ends[:, -1:] - ends[:, places]
     precision = divide(tp, tp + fp)
     columns = {
-        "threshold": np.append(counts.scores, np.inf)[places], "tp": from_units(tp, counts.unit),
-        "fp": from_units(fp, counts.unit), "sensitivity": divide(tp, p),
-        "fpr": divide(fp, n), "precision": precision, "flagged": divide(tp + fp, p + n),
+        "threshold": np.append(counts.scores, np.inf)[places],
+        "tp": from_units(tp, counts.unit),
+        "fp": from_units(fp, counts.unit),
+        "sensitivity": divide(tp, p),
+        "fpr": divide(fp, n),
+        "precision": precision,
+        "flagged": divide(tp + fp, p + n),
         "lift": divide(precision * (p + n), p),
-    }  # fmt: skip
+    }
     # None is undefined, or above every score
-    return deferred_rows(len(tp), lambda: rows_from_columns(
-        {name: np.where(np.isfinite(values), values.astype(object), np.array(None)).tolist()
-         for name, values in columns.items()}, slice=label, model=model))  # fmt: skip
+    return deferred_rows(
+        len(tp),
+        lambda: rows_from_columns(
+            {
+                name: np.where(np.isfinite(values), values.astype(object), np.array(None)).tolist()
+                for name, values in columns.items()
+            },
+            slice=label,
+            model=model,
+        ),
+    )
 
 
 def choose_thresholds(counts: ScoreCounts, asked: int | Literal["all"] | Sequence[float]) -> Floats:
@@ -323,15 +361,22 @@ def choose_thresholds(counts: ScoreCounts, asked: int | Literal["all"] | Sequenc
     if m <= asked:
         return counts.scores[::-1]
     rows = ends[:, -1].sum()
-    at = first_reaching(lambda i: np.asarray(rows - ends[:, m - 1 - i].sum(axis=0)),
-                        rows * np.arange(1, asked + 1) / (asked + 1), m)  # fmt: skip
+    at = first_reaching(
+        lambda i: np.asarray(rows - ends[:, m - 1 - i].sum(axis=0)),
+        rows * np.arange(1, asked + 1) / (asked + 1),
+        m,
+    )
     return np.asarray(counts.scores[m - 1 - np.unique(at)])
 
 
 def threshold_rows(
-    label: str | None, model: str, counts: ScoreCounts, cuts: Floats, level: float | None,
+    label: str | None,
+    model: str,
+    counts: ScoreCounts,
+    cuts: Floats,
+    level: float | None,
     design: Design,
-) -> Rows:  # fmt: skip
+) -> Rows:
     """Return rows of thresholds: the 2 x 2 table, rates with exact intervals, F1, MCC."""
     found = confusions_at(counts, cuts)
     return deferred_rows(
@@ -377,9 +422,14 @@ def distribution_rows(
     ends = counts.running[:, np.concatenate([[0], inner, [len(counts.scores)]])]
     return [
         {
-            "slice": label, "model": model, "class": name, "from": float(edges[i]),
-            "to": float(edges[i + 1]), "rows": from_units(found[i], counts.unit).item(),
+            "slice": label,
+            "model": model,
+            "class": name,
+            "from": float(edges[i]),
+            "to": float(edges[i + 1]),
+            "rows": from_units(found[i], counts.unit).item(),
             "share": float(found[i] / found.sum()) if found.any() else None,
         }
-        for name, found in zip(classes, np.diff(ends), strict=True) for i in range(CURVE_BINS)
-    ]  # fmt: skip
+        for name, found in zip(classes, np.diff(ends), strict=True)
+        for i in range(CURVE_BINS)
+    ]

@@ -83,11 +83,15 @@ def observed_values(metrics: Sequence[Row]) -> Observed:
 
 
 def compare_models(
-    estimates: Mapping[str, PairedEstimates], held: Sequence[RequestedMeasure],
+    estimates: Mapping[str, PairedEstimates],
+    held: Sequence[RequestedMeasure],
     metrics: Sequence[Row],
-    patterns: Patterns | None, called: Callable[[str], Iterable[str]], options: ReportOptions,
-    counted: PredictionCounts | None, uncut: Collection[str] = (),
-) -> tuple[dict[str, families.BestSet], dict[str, list[Row]]]:  # fmt: skip
+    patterns: Patterns | None,
+    called: Callable[[str], Iterable[str]],
+    options: ReportOptions,
+    counted: PredictionCounts | None,
+    uncut: Collection[str] = (),
+) -> tuple[dict[str, families.BestSet], dict[str, list[Row]]]:
     """Return the best sets and tables of comparisons; called: measures that an option names.
 
     The family: all pairs of models, or those with a reference. uncut: models without threshold.
@@ -101,8 +105,9 @@ def compare_models(
         together = reference is not None and one.metric in OPERATING_POINT  # one family
         compared = families.family_pairs(reference, one.models)
         measures = len(OPERATING_POINT) if together else 1
-        family = families.adjusted_family(one, compared, level=level, seed=options.seed,
-                                          measures=measures)  # fmt: skip
+        family = families.adjusted_family(
+            one, compared, level=level, seed=options.seed, measures=measures
+        )
         found = families.best_set(family if ranked else None, one, seed=options.seed)
         if found is not None:
             best[one.metric] = found
@@ -131,15 +136,22 @@ def compare_models(
 def with_bounds(rows: list[Row], estimates: Mapping[str, PairedEstimates]) -> list[Row]:
     """Return comparisons with the bound of each difference, where scores are in buckets."""
     off = {
-        (name, model): bound for name, one in estimates.items() if one.bounds is not None
+        (name, model): bound
+        for name, one in estimates.items()
+        if one.bounds is not None
         for model, bound in zip(one.models, one.bounds.tolist(), strict=True)
-    }  # fmt: skip
+    }
     if not off:
         return rows
     return [
-        {**row, "bound": None if (of := (str(row["measure"]), str(row["model"]))) not in off else
-         off[of] + off[of[0], str(row["reference"])]} for row in rows
-    ]  # fmt: skip
+        {
+            **row,
+            "bound": None
+            if (of := (str(row["measure"]), str(row["model"]))) not in off
+            else off[of] + off[of[0], str(row["reference"])],
+        }
+        for row in rows
+    ]
 
 
 def slice_compared_measures(
@@ -152,21 +164,30 @@ def slice_compared_measures(
 
 
 def slice_label_estimates(
-    patterns: Mapping[str | None, P], held: Sequence[RequestedMeasure], lead: str,
-    options: ReportOptions, estimate: Callable[[P, RequestedMeasure], PairedEstimates | None],
-) -> dict[str, dict[str, PairedEstimates]]:  # fmt: skip
+    patterns: Mapping[str | None, P],
+    held: Sequence[RequestedMeasure],
+    lead: str,
+    options: ReportOptions,
+    estimate: Callable[[P, RequestedMeasure], PairedEstimates | None],
+) -> dict[str, dict[str, PairedEstimates]]:
     """Return paired estimates in each slice by measures of labels, as `estimate` makes them."""
     return {
-        one.name: {label: found for label, part in patterns.items()
-                   if label is not None and (found := estimate(part, one))}
-        for one in slice_compared_measures(held, lead, options) if not takes_scores(one)
-    }  # fmt: skip
+        one.name: {
+            label: found
+            for label, part in patterns.items()
+            if label is not None and (found := estimate(part, one))
+        }
+        for one in slice_compared_measures(held, lead, options)
+        if not takes_scores(one)
+    }
 
 
 def slice_score_estimates(
-    every: ScoredRows, patterns: Mapping[str | None, PatternCounts], one: RequestedMeasure,
+    every: ScoredRows,
+    patterns: Mapping[str | None, PatternCounts],
+    one: RequestedMeasure,
     moved: Mapping[str, Mapping[str, tuple[float, Floats]]],
-) -> dict[str, PairedEstimates]:  # fmt: skip
+) -> dict[str, PairedEstimates]:
     """Return paired estimates in each slice by a measure of scores; moved: value, influence."""
     found = dict[str, PairedEstimates]()
     for label, mine in moved.items():
@@ -194,10 +215,13 @@ def _best_rows(one: PairedEstimates, found: families.BestSet) -> Iterator[Row]:
         return
     for i, model in enumerate(one.models):
         yield {
-            "measure": one.metric, "model": model, "tied": found.tied[i].item(),
-            "p_first": found.first[i].item(), "rank_low": found.low_rank[i].item(),
+            "measure": one.metric,
+            "model": model,
+            "tied": found.tied[i].item(),
+            "p_first": found.first[i].item(),
+            "rank_low": found.low_rank[i].item(),
             "rank_high": found.high_rank[i].item(),
-        }  # fmt: skip
+        }
 
 
 def _winner_rows(one: PairedEstimates, found: families.BestSet, values: Observed) -> Iterator[Row]:
@@ -208,9 +232,12 @@ def _winner_rows(one: PairedEstimates, found: families.BestSet, values: Observed
     own = Estimate(one.values[found.leader].item())  # of labels, where the table has none
     value = values.get((winner, one.metric), own)
     yield {
-        "measure": one.metric, "model": winner, "value": value, "optimism": found.optimism,
+        "measure": one.metric,
+        "model": winner,
+        "value": value,
+        "optimism": found.optimism,
         "corrected": subtract_bias(value, one.sign * found.optimism),
-    }  # fmt: skip
+    }
 
 
 def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Iterator[Row]:
@@ -222,12 +249,13 @@ def _mcnemar_rows(patterns: Patterns, pairs: Sequence[tuple[str, str]]) -> Itera
         right, wrong = (int(one) for one in (alone[i, j], alone[j, i]))
         alike = patterns.clusters is None
         yield {
-            "model": model, "reference": reference,
+            "model": model,
+            "reference": reference,
             "newly_right": from_units(right, patterns.unit),
             "newly_wrong": from_units(wrong, patterns.unit),
             "p": mid_p(right, wrong) if alike else None,
             "method": "McNemar, mid-p" if alike else DEPENDENT,
-        }  # fmt: skip
+        }
 
 
 def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator[Row]:
@@ -244,9 +272,13 @@ def _cochran_rows(patterns: Patterns, without: Collection[str] = ()) -> Iterator
     if patterns.clusters is not None:
         q, p, method = nan, nan, DEPENDENT
     yield {
-        "measure": "accuracy", "models": len(places), "differ": from_units(differ, patterns.unit),
-        "statistic": number_or_none(q), "p": number_or_none(p), "method": method,
-    }  # fmt: skip
+        "measure": "accuracy",
+        "models": len(places),
+        "differ": from_units(differ, patterns.unit),
+        "statistic": number_or_none(q),
+        "p": number_or_none(p),
+        "method": method,
+    }
 
 
 def _resolution_rows(
@@ -262,10 +294,13 @@ def _resolution_rows(
         if least is not None and isinstance(error, float):
             seen = float(families.detectable_difference(error, level=level))
             yield {
-                "measure": row["measure"], "model": row["model"], "reference": row["reference"],
-                "detectable": seen, "wanted": least,
+                "measure": row["measure"],
+                "model": row["model"],
+                "reference": row["reference"],
+                "detectable": seen,
+                "wanted": least,
                 "rows_needed": ceil(size * (seen / least) ** 2),
-            }  # fmt: skip
+            }
 
 
 LEADS = ("roc_auc", "balanced_accuracy", "accuracy")  # the first that is known
@@ -275,11 +310,14 @@ def runs_as_slices(options: ReportOptions, sample: Sample) -> Sample:
     """Return the sample with runs as slices; UsageError for options that need distinct rows."""
     models = sample.slices[None].models
     for flag, given in (
-        ("--margin", options.margin), ("--resolution", options.resolution),
-        ("--list-changes", options.list_changes), ("--dummies", options.dummies),
-        ("--best-threshold", options.best_threshold), ("--abstain", options.abstain),
+        ("--margin", options.margin),
+        ("--resolution", options.resolution),
+        ("--list-changes", options.list_changes),
+        ("--dummies", options.dummies),
+        ("--best-threshold", options.best_threshold),
+        ("--abstain", options.abstain),
         ("--prevalence", options.prevalence),
-    ):  # fmt: skip
+    ):
         if given:
             raise bad_option(f"{flag} is not available with runs, which may repeat rows")
     reference = options.reference
@@ -306,16 +344,26 @@ def average_over_runs(
         if row["slice"] is not None and row["estimator"] in ESTIMATORS:
             key = str(row["measure"]), str(row["model"])
             of_runs.setdefault(key, {})[str(row["slice"]).removeprefix(prefix)] = row
-    values = {key: {run: as_estimate(row["value"]) for run, row in mine.items()}
-              for key, mine in of_runs.items()}  # fmt: skip
+    values = {
+        key: {run: as_estimate(row["value"]) for run, row in mine.items()}
+        for key, mine in of_runs.items()
+    }
     found = run_means(values, runs, level)
     means = {(one.metric, one.model): one for one in found}
     models = list(dict.fromkeys(str(row["model"]) for row in each.tables["models"]))
-    lead = next((name for name in LEADS if any(
-        one.metric == name and one.mean.value is not None for one in found
-    )), LEADS[-1])  # fmt: skip
-    tied = {} if level is None or options.reference is not None else run_ties(
-        lead, found, values, models, runs, level=level, seed=options.seed)  # fmt: skip
+    lead = next(
+        (
+            name
+            for name in LEADS
+            if any(one.metric == name and one.mean.value is not None for one in found)
+        ),
+        LEADS[-1],
+    )
+    tied = (
+        {}
+        if level is None or options.reference is not None
+        else run_ties(lead, found, values, models, runs, level=level, seed=options.seed)
+    )
     measures = list[Row]()  # of one class in the runs only
     for row in each.tables["measures"]:
         mean = means.get((str(row["measure"]), str(row["model"])))
@@ -325,35 +373,51 @@ def average_over_runs(
             measures.append({**row, "value": mean.mean, "se": None, "method": mean.method})
     tables: dict[str, Sequence[Row]] = {
         "models": [
-            row if row["slice"] is not None else {
-                **_mean_row(row, means, each.tables["models"]), "tied": tied.get(str(row["model"]))}
+            row
+            if row["slice"] is not None
+            else {
+                **_mean_row(row, means, each.tables["models"]),
+                "tied": tied.get(str(row["model"])),
+            }
             for row in each.tables["models"]
         ],
         "measures": measures,
         "runs": [
             {"measure": metric, "model": model, "run": run, "value": row["value"], "se": row["se"]}
-            for (metric, model), mine in of_runs.items() for run, row in mine.items()
+            for (metric, model), mine in of_runs.items()
+            for run, row in mine.items()
         ],
         "run_spread": [
-            {"measure": one.metric, "model": one.model, "runs": one.runs, "mean": one.mean,
-             "sd": one.sd, "method": one.method} for one in found
+            {
+                "measure": one.metric,
+                "model": one.model,
+                "runs": one.runs,
+                "mean": one.mean,
+                "sd": one.sd,
+                "method": one.method,
+            }
+            for one in found
         ],
         "confusion": [row for row in each.tables["confusion"] if row["slice"] is not None],
-    }  # fmt: skip
+    }
     if options.reference is not None and level is not None:
         by_rows = row_differences(each.tables.get("comparisons", ()), prefix)
-        tables["comparisons"] = [*run_comparisons(
-            values, models, runs, options.reference, by_rows, level=level, seed=options.seed
-        )]  # fmt: skip
+        tables["comparisons"] = [
+            *run_comparisons(
+                values, models, runs, options.reference, by_rows, level=level, seed=options.seed
+            )
+        ]
     return replace(
-        each, tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
+        each,
+        tables={name: rows for name, rows in tables.items() if rows or name == "confusion"},
         parameters={**each.parameters, "reference": options.reference},
         summary={**each.summary, "runs": len(runs.names)},
         answer=tuple(run_answers(lead, found, tables.get("comparisons", ()), runs, level, tied)),
         warnings=(
-            *each.warnings, *run_notes(lead, values, runs, each.parameters["cluster"], level)
+            *each.warnings,
+            *run_notes(lead, values, runs, each.parameters["cluster"], level),
         ),
-    )  # fmt: skip
+    )
 
 
 def _mean_row(row: Row, means: Mapping[tuple[str, str], RunMean], models: Sequence[Row]) -> Row:

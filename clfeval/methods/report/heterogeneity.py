@@ -48,8 +48,9 @@ def heterogeneity_rows(rows: Sequence[Row], facets: Facets, level: float | None)
 
 def _rows(
     found: Mapping[tuple[tuple[str, ...], str, str], Sequence[tuple[float, float]]],
-    order: Sequence[tuple[tuple[str, ...], str, str]], level: float,
-) -> Iterator[Row]:  # fmt: skip
+    order: Sequence[tuple[tuple[str, ...], str, str]],
+    level: float,
+) -> Iterator[Row]:
     for key in order:
         if len(found[key]) < FEWEST:
             continue
@@ -59,8 +60,14 @@ def _rows(
         ends = np.array([one.mean, one.low, one.high, one.new_low, one.new_high])
         mean, low, high, new_low, new_high = back(ends).tolist()
         yield {
-            "by": "*".join(names), "measure": measure, "model": model, "slices": one.groups,
-            "mean": Estimate(mean, low, high), "prediction": Estimate(mean, new_low, new_high),
-            "tau": one.tau2**0.5, "i2": None if np.isnan(one.i2) else one.i2,
-            "statistic": one.q, "p": one.p,
-        }  # fmt: skip
+            "by": "*".join(names),
+            "measure": measure,
+            "model": model,
+            "slices": one.groups,
+            "mean": Estimate(mean, low, high),
+            "prediction": Estimate(mean, new_low, new_high),
+            "tau": one.tau2**0.5,
+            "i2": None if np.isnan(one.i2) else one.i2,
+            "statistic": one.q,
+            "p": one.p,
+        }

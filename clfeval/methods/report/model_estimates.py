@@ -42,10 +42,15 @@ Observed = Mapping[tuple[str, str], Estimate]
 
 
 def score_estimates(
-    weights: Counts | None, owners: Ints | None, asked: RequestedMeasure,
-    moved: Mapping[str, tuple[float, Floats]], sizes: Floats, *, sampling: bool,
+    weights: Counts | None,
+    owners: Ints | None,
+    asked: RequestedMeasure,
+    moved: Mapping[str, tuple[float, Floats]],
+    sizes: Floats,
+    *,
+    sampling: bool,
     sums: DifferenceSums | None = None,
-) -> PairedEstimates | None:  # fmt: skip
+) -> PairedEstimates | None:
     """Return paired estimates by a measure of scores; moved: value and influence of rows (n,).
 
     sums: those of rows, where the influence is that of groups of rows.
@@ -68,8 +73,11 @@ def score_estimates(
         # f + NB is 1 of a true positive, - t / (1 - t) of a false positive, 0 of other rows
         ends = np.array([(-(f.min() + nb), f.max() + nb) for nb, f in moved.values()])
         squares = (ends**2).sum(axis=1) * row**2
-        differ = sums.apart > 0 if sums is not None else np.array(
-            [[not np.array_equal(one, other) for one in each] for other in each])  # fmt: skip
+        differ = (
+            sums.apart > 0
+            if sums is not None
+            else np.array([[not np.array_equal(one, other) for one in each] for other in each])
+        )
         flips = np.where(differ, (squares[:, None] + squares[None]) / 2, 0.0)
         steps = ends * sizes / sizes.sum()  # of negatives, of positives
     if sums is not None:
@@ -103,19 +111,28 @@ def row_score_influence(
 
 
 def group_estimates(
-    counted: PredictionCounts, every: ScoredRows, held: Sequence[RequestedMeasure],
-    moved: Mapping[str, GroupInfluence], measures: Sequence[Row], sizes: Floats,
-) -> dict[str, PairedEstimates]:  # fmt: skip
+    counted: PredictionCounts,
+    every: ScoredRows,
+    held: Sequence[RequestedMeasure],
+    moved: Mapping[str, GroupInfluence],
+    measures: Sequence[Row],
+    sizes: Floats,
+) -> dict[str, PairedEstimates]:
     """Return paired estimates by measures of counted scores, with the bounds of their values.
 
     moved: by measure, of each model; measures: their rows; sizes: rows of each class.
     """
-    names = {counted.models[i].name: (i, every.ranked(j)[0].scores)
-             for j, i in enumerate(every.models)}  # fmt: skip
-    stored, rows = counted.stored, {
-        (str(row["model"]), row["measure"]): row for row in measures
-        if row["slice"] is None and as_estimate(row["value"]).value is not None
-    }  # fmt: skip
+    names = {
+        counted.models[i].name: (i, every.ranked(j)[0].scores) for j, i in enumerate(every.models)
+    }
+    stored, rows = (
+        counted.stored,
+        {
+            (str(row["model"]), row["measure"]): row
+            for row in measures
+            if row["slice"] is None and as_estimate(row["value"]).value is not None
+        },
+    )
     moved = {
         name: {model: known for model, known in of.items() if (model, name) in rows}
         for name, of in moved.items()
@@ -126,8 +143,10 @@ def group_estimates(
         if one.name not in sums:
             continue
         mine = {model: rows[model, one.name] for model in moved[one.name]}
-        each = {model: (as_estimate(row["value"]).value or 0.0, moved[one.name][model][1])
-                for model, row in mine.items()}  # fmt: skip
+        each = {
+            model: (as_estimate(row["value"]).value or 0.0, moved[one.name][model][1])
+            for model, row in mine.items()
+        }
         made = score_estimates(None, None, one, each, sizes, sampling=False, sums=sums[one.name])
         if made is not None:
             off = [cell_value(row.get("bound")) or 0.0 for row in mine.values()]
@@ -157,8 +176,9 @@ def class_label_estimates(
         return None
     of, influence = form.of, form.influence
     if of is None or influence is None:
-        of, influence = (partial(one, asked.measure, by="macro")
-                         for one in (class_average, average_influence))  # fmt: skip
+        of, influence = (
+            partial(one, asked.measure, by="macro") for one in (class_average, average_influence)
+        )
     tables, c = patterns.tables, len(patterns.classes)
     values = np.array([float(of(table)) for table in tables])
     some = np.flatnonzero(np.isfinite(values)).tolist()
@@ -171,9 +191,16 @@ def class_label_estimates(
     row = float(patterns.n.sum() / label_measures.class_sizes(patterns, c).sum())
     f = np.array([influence(tables[i] + row / c) for i in some]).reshape(len(some), c, c)
     shares = patterns.tables[0].sum(axis=1) / patterns.n.sum()
-    return label_measures.estimates_from_influence(asked, patterns, some, values[some],
-                                    moved * wider[patterns.truth],
-                               f.max(axis=2) - f.min(axis=2), shares, row)  # fmt: skip
+    return label_measures.estimates_from_influence(
+        asked,
+        patterns,
+        some,
+        values[some],
+        moved * wider[patterns.truth],
+        f.max(axis=2) - f.min(axis=2),
+        shares,
+        row,
+    )
 
 
 def probability_estimates(
@@ -204,10 +231,19 @@ def probability_estimates(
         return {}
     sizes = label_measures.effective_class_sizes(patterns, len(patterns.classes))
     return {
-        one.name: paired for one in held
-        if (paired := score_estimates(first.weights, first.owners, one, moved[one.name],
-                                      sizes[sizes > 0], sampling=counted.patterns.fractional))
-    }  # fmt: skip
+        one.name: paired
+        for one in held
+        if (
+            paired := score_estimates(
+                first.weights,
+                first.owners,
+                one,
+                moved[one.name],
+                sizes[sizes > 0],
+                sampling=counted.patterns.fractional,
+            )
+        )
+    }
 
 
 ModelPair = tuple[str, str]  # two models, by name
@@ -215,12 +251,20 @@ Measuring = Callable[[Counts], list[Floats]]  # of draws (b, m): (b,) each
 
 
 def bootstrap_estimates(
-    every: ScoredRows, names: Sequence[str], held: Sequence[RequestedMeasure], values: Observed,
-    patterns: PatternCounts, reference: str | None, wanted: IntervalSettings,
-) -> dict[str, PairedEstimates]:  # fmt: skip
+    every: ScoredRows,
+    names: Sequence[str],
+    held: Sequence[RequestedMeasure],
+    values: Observed,
+    patterns: PatternCounts,
+    reference: str | None,
+    wanted: IntervalSettings,
+) -> dict[str, PairedEstimates]:
     """Return paired estimates by bootstrap for measures of scores without influence values."""
-    some = [one for one in held if one.needs in ("scores", "probabilities")
-            and one.measure.influence is None]  # fmt: skip
+    some = [
+        one
+        for one in held
+        if one.needs in ("scores", "probabilities") and one.measure.influence is None
+    ]
 
     def drawn(pair: ModelPair) -> Floats:
         places = [names.index(one) for one in pair]
@@ -230,22 +274,33 @@ def bootstrap_estimates(
         return _draw_differences(pair, kinds, sides, wanted)
 
     return _estimates_from_draws(
-        some, names, values, reference, label_measures.smallest_class_size(patterns), wanted,
+        some,
+        names,
+        values,
+        reference,
+        label_measures.smallest_class_size(patterns),
+        wanted,
         lambda pairs: every.map_parts(drawn, pairs),
-    )  # fmt: skip
+    )
 
 
 def class_bootstrap_estimates(
-    counted: PredictionCounts, held: Sequence[RequestedMeasure], values: Observed,
+    counted: PredictionCounts,
+    held: Sequence[RequestedMeasure],
+    values: Observed,
     patterns: ClassPatterns,
-    reference: str | None, wanted: IntervalSettings,
-) -> dict[str, PairedEstimates]:  # fmt: skip
+    reference: str | None,
+    wanted: IntervalSettings,
+) -> dict[str, PairedEstimates]:
     """Return paired estimates by bootstrap for measures of class probabilities."""
     some = [
-        one for one in held
-        if one.needs == "probabilities" and one.measure.classes is not None
-        and one.measure.classes.of is not None and one.measure.classes.influence is None
-    ]  # fmt: skip
+        one
+        for one in held
+        if one.needs == "probabilities"
+        and one.measure.classes is not None
+        and one.measure.classes.of is not None
+        and one.measure.classes.influence is None
+    ]
     at = {model.name: i for i, model in enumerate(counted.models) if model.kind == "classes"}
 
     def drawn(pair: ModelPair) -> Floats:
@@ -264,10 +319,14 @@ def class_bootstrap_estimates(
 
 
 def _estimates_from_draws(
-    held: Sequence[RequestedMeasure], names: Sequence[str], values: Observed, reference: str | None,
-    least: float, wanted: IntervalSettings,
+    held: Sequence[RequestedMeasure],
+    names: Sequence[str],
+    values: Observed,
+    reference: str | None,
+    least: float,
+    wanted: IntervalSettings,
     drawn: Callable[[Sequence[ModelPair]], Iterable[Floats]],
-) -> dict[str, PairedEstimates]:  # fmt: skip
+) -> dict[str, PairedEstimates]:
     """Return paired estimates by measure from bootstrap differences, (measures, r) of each pair."""
     none, level = Estimate(None), wanted.level or 0.95
     models = {
@@ -294,9 +353,16 @@ def _estimates_from_draws(
             how[i, j] = describe_resampling(len(each), int(np.isnan(each).sum()), wanted)
         if how:
             found[one.name] = PairedEstimates(
-                one.name, one.measure, tuple(mine), value, DifferenceErrors(errors, df), least,
-                np.zeros((len(mine), 0)), np.zeros(0), BootstrapLimits(low, high, level, how),
-            )  # fmt: skip
+                one.name,
+                one.measure,
+                tuple(mine),
+                value,
+                DifferenceErrors(errors, df),
+                least,
+                np.zeros((len(mine), 0)),
+                np.zeros(0),
+                BootstrapLimits(low, high, level, how),
+            )
     return found
 
 
@@ -333,10 +399,13 @@ def _draw_differences(
     """Return the bootstrap differences of two models by each measure: (k, r)."""
     name = "difference\0{}\0{}".format(*pair)
     one, other = sides
-    return np.concatenate([
-        np.array(one(draws)) - np.array(other(draws))
-        for draws in draw_resamples(kinds.n, kinds.clusters, wanted, name, each=8)
-    ], axis=1)  # fmt: skip
+    return np.concatenate(
+        [
+            np.array(one(draws)) - np.array(other(draws))
+            for draws in draw_resamples(kinds.n, kinds.clusters, wanted, name, each=8)
+        ],
+        axis=1,
+    )
 
 
 def _of_scores(x: Floats, truth: Bools, held: Sequence[RequestedMeasure]) -> Measuring:
@@ -359,7 +428,10 @@ def _of_classes(p: Floats, truth: Ints, held: Sequence[RequestedMeasure]) -> Mea
     forms = [one.measure.classes for one in held]
 
     def measured(draws: Counts) -> list[Floats]:
-        return [np.broadcast_to(form.of(truth, p, draws), len(draws))
-                for form in forms if form is not None and form.of is not None]  # fmt: skip
+        return [
+            np.broadcast_to(form.of(truth, p, draws), len(draws))
+            for form in forms
+            if form is not None and form.of is not None
+        ]
 
     return measured

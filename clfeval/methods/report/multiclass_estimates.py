@@ -79,9 +79,11 @@ class RowFrequencies:
 
 
 def multiclass_label_rows(
-    label: str | None, patterns: ClassPatterns, asked: Sequence[RequestedMeasure],
+    label: str | None,
+    patterns: ClassPatterns,
+    asked: Sequence[RequestedMeasure],
     wanted: IntervalSettings,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     """Yield the measures of the labels of all models in a slice."""
     hard_ones = [one for one in asked if not takes_scores(one)]
     rest = [one for one in hard_ones if _multiclass_form(one).of is None]
@@ -102,9 +104,12 @@ def multiclass_label_rows(
 
 
 def multiclass_probability_rows(
-    label: str | None, model: str, counts: ClassScores, asked: Sequence[RequestedMeasure],
+    label: str | None,
+    model: str,
+    counts: ClassScores,
+    asked: Sequence[RequestedMeasure],
     wanted: IntervalSettings,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     """Yield the measures of the class probabilities of a model in a slice."""
     found = [part for one in asked if takes_scores(one) for part in _of_probabilities(one, counts)]
     name, c = f"{model}\0{label or ''}", len(counts.classes)
@@ -130,8 +135,9 @@ def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMe
     if form.of is not None:
         moved = None if form.influence is None else form.influence(n)[place]
         value, share = float(form.of(n)), None if form.share is None else form.share(n)
-        yield ModelMeasure(one.name, CLASSES, measure, why, form.of, form.influence, value, moved,
-                       share)  # fmt: skip
+        yield ModelMeasure(
+            one.name, CLASSES, measure, why, form.of, form.influence, value, moved, share
+        )
         return
     for by in get_args(multiclass_table.Average):
         if by == "micro" and measure.id in POOLED_ALIKE:
@@ -141,8 +147,9 @@ def _of_table(one: RequestedMeasure, n: Counts, place: Ints) -> Iterator[ModelMe
         share = None
         if by != "macro" and measure.id in ("sensitivity", "recall"):  # the accuracy
             share = np.trace(n), n.sum()
-        yield ModelMeasure(one.name, by, measure, why, of, influence, float(of(n)),
-                       influence(n)[place], share)  # fmt: skip
+        yield ModelMeasure(
+            one.name, by, measure, why, of, influence, float(of(n)), influence(n)[place], share
+        )
 
 
 def _of_probabilities(one: RequestedMeasure, counts: ClassScores) -> Iterator[ModelMeasure]:
@@ -154,9 +161,16 @@ def _of_probabilities(one: RequestedMeasure, counts: ClassScores) -> Iterator[Mo
         of = partial(made.of, *rows)
         influence = None if made.influence is None else partial(made.influence, *rows)
         yield ModelMeasure(
-            one.name, estimator, one.measure, made.undefined[-1], of, influence, float(of(n)),
-            None if influence is None else influence(n), made.share and made.share(*rows, n),
-        )  # fmt: skip
+            one.name,
+            estimator,
+            one.measure,
+            made.undefined[-1],
+            of,
+            influence,
+            float(of(n)),
+            None if influence is None else influence(n),
+            made.share and made.share(*rows, n),
+        )
 
 
 def _measure_estimates(
@@ -230,10 +244,18 @@ def _default_limits(
         return (nan, nan), NONE
     if rows and part.share is not None:
         return _share_limits(part.share, level, wanted)
-    low, high = map(float, confidence_limits(
-        part.value, error, scale=part.measure.limit_scale, low=part.measure.low,
-        high=part.measure.high, level=level, df=df,
-    ))  # fmt: skip
+    low, high = map(
+        float,
+        confidence_limits(
+            part.value,
+            error,
+            scale=part.measure.limit_scale,
+            low=part.measure.low,
+            high=part.measure.high,
+            level=level,
+            df=df,
+        ),
+    )
     # with weights or clusters, counts of the effective size
     if not rows and isnan(low) and part.share is not None:
         ends, method = _share_limits(
@@ -286,9 +308,13 @@ def _share_limits(
 
 
 def _each_class(
-    patterns: ClassPatterns, i: int, table: Counts, asked: Sequence[RequestedMeasure],
-    wanted: IntervalSettings, name: str,
-) -> dict[str, list[MeasureEstimate]]:  # fmt: skip
+    patterns: ClassPatterns,
+    i: int,
+    table: Counts,
+    asked: Sequence[RequestedMeasure],
+    wanted: IntervalSettings,
+    name: str,
+) -> dict[str, list[MeasureEstimate]]:
     """Return measures of each class against the rest, by name, one estimate per class."""
     each, size = multiclass_table.one_vs_rest_tables(table), len(patterns.classes)
     sums, many, again = None, 0.0, list[TableResampler | None]([None] * size)
@@ -298,13 +324,24 @@ def _each_class(
             for k in range(size)
         ]
         many, again = owned.size, [*known]
-        sums = np.array([owned.products(np.array([tp, fp, tp + fn, fp + tn]))
-                         for tp, fp, fn, tn in (one.cells for one in known)])  # fmt: skip
+        sums = np.array(
+            [
+                owned.products(np.array([tp, fp, tp + fn, fp + tn]))
+                for tp, fp, fn, tn in (one.cells for one in known)
+            ]
+        )
     counts = ConfusionCounts(
-        patterns.classes, each.tp, each.fp, each.fn, each.tn, each.tp + each.fn,
-        each.fp + each.tn, patterns.unit, sums,
-    )  # fmt: skip
+        patterns.classes,
+        each.tp,
+        each.fp,
+        each.fn,
+        each.tn,
+        each.tp + each.fn,
+        each.fp + each.tn,
+        patterns.unit,
+        sums,
+    )
     sure = label_measures.LabelLimitSettings(
-        wanted, [f"{name}\0{one}" for one in patterns.classes], again, [many] * size,
-    )  # fmt: skip
+        wanted, [f"{name}\0{one}" for one in patterns.classes], again, [many] * size
+    )
     return {one.name: label_measures.estimate_label_measure(one, counts, sure) for one in asked}

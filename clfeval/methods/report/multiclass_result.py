@@ -125,18 +125,29 @@ def multiclass_result(
         }
 
     order = {one.name: place for place, one in enumerate(asked)}
-    rows = fill_optional_columns([
-        row for label in every for model in whole.models
-        for row in sorted(metrics[label, model], key=lambda row: order[str(row["measure"])])
-    ])  # fmt: skip
-    estimates = {one.name: paired for one in held if not takes_scores(one)
-                 and (paired := class_label_estimates(whole, one))}  # fmt: skip
+    rows = fill_optional_columns(
+        [
+            row
+            for label in every
+            for model in whole.models
+            for row in sorted(metrics[label, model], key=lambda row: order[str(row["measure"])])
+        ]
+    )
+    estimates = {
+        one.name: paired
+        for one in held
+        if not takes_scores(one) and (paired := class_label_estimates(whole, one))
+    }
     estimates |= probability_estimates(counted, whole, [one for one in held if takes_scores(one)])
     if options.reference is not None:
         estimates |= class_bootstrap_estimates(
-            counted, held, comparisons.observed_values(rows), whole, options.reference,
+            counted,
+            held,
+            comparisons.observed_values(rows),
+            whole,
+            options.reference,
             options.interval_settings,
-        )  # fmt: skip
+        )
 
     def called(text: str) -> list[str]:
         """Return the names in tables of the measures that a name requests."""
@@ -149,18 +160,30 @@ def multiclass_result(
     models = model_rows(
         rows, (*scored, *OF_LABELS, *(("kappa_quadratic", "ordinal_mae") * counted.ordered)), tested
     )
-    confusion = [row for label, one in every.items() for row in confusion_rows(
-        label, one.models, one.classes, one.tables, one.unit)]  # fmt: skip
+    confusion = [
+        row
+        for label, one in every.items()
+        for row in confusion_rows(label, one.models, one.classes, one.tables, one.unit)
+    ]
     firsts = [row for row in models if row["slice"] is None]
     same = identical_columns(dict(zip(whole.models, whole.votes.T, strict=True)))
     tables: dict[str, Sequence[Row]] = {
-        "models": models, "measures": rows, "calibration_tests": adjust_calibration_tests(tests),
-        **found, "confusion": confusion,
-    }  # fmt: skip
+        "models": models,
+        "measures": rows,
+        "calibration_tests": adjust_calibration_tests(tests),
+        **found,
+        "confusion": confusion,
+    }
     first, *more = report_answer(
-        firsts, lead, tested, (), options.confidence, same=same, tests=tables["calibration_tests"],
+        firsts,
+        lead,
+        tested,
+        (),
+        options.confidence,
+        same=same,
+        tests=tables["calibration_tests"],
         untested=explain_untested(options, same_rows=True),
-    )  # fmt: skip
+    )
     told = list[Answer]()
     if sizes:
         found_slices, more_rows, told = slice_tests.SliceEstimates(
@@ -168,10 +191,13 @@ def multiclass_result(
         ).results(
             slice_tested_models(firsts, lead, options.reference, sample.roles.model),
             rest_of(whole.models, sizes, ()),
-            lambda model, labels, without: rest_of([model], labels, without), {}, estimates,
+            lambda model, labels, without: rest_of([model], labels, without),
+            {},
+            estimates,
             comparisons.slice_label_estimates(every, held, lead, options, class_label_estimates),
-            numbers_by_measure(options.margin, called), options,
-        )  # fmt: skip
+            numbers_by_measure(options.margin, called),
+            options,
+        )
         tables |= found_slices
         compared_rows = tables["comparisons"] = [*compared_rows, *more_rows]
     if options.dummies:
@@ -183,19 +209,29 @@ def multiclass_result(
     return Document(
         **report_provenance(sample, options, digests, weighed=whole.fractional),
         summary={
-            "rows": from_units(whole.n.sum(), whole.unit).item(), "classes": len(counted.order),
-            **cluster_summary(whole), "models": len(whole.models),
+            "rows": from_units(whole.n.sum(), whole.unit).item(),
+            "classes": len(counted.order),
+            **cluster_summary(whole),
+            "models": len(whole.models),
         },
         tables={name: found for name, found in tables.items() if found or name == "confusion"},
         answer=shorten_answer(
-            (*_order_answers(counted), *comparison_answers(compared_rows, lead, options, called),
-             *told[:1], first, *told[1:], *more)
+            (
+                *_order_answers(counted),
+                *comparison_answers(compared_rows, lead, options, called),
+                *told[:1],
+                first,
+                *told[1:],
+                *more,
+            )
         ),
         warnings=(
-            *_warnings(whole), *clipped_note(lost, whole.unit), *counting_notes(counted),
+            *_warnings(whole),
+            *clipped_note(lost, whole.unit),
+            *counting_notes(counted),
             *caveat_notes(asked),
         ),
-    )  # fmt: skip
+    )
 
 
 def _order_answers(counted: PredictionCounts) -> list[Answer]:
@@ -212,8 +248,12 @@ def _order_answers(counted: PredictionCounts) -> list[Answer]:
 
 def _refuse_two_class_options(counted: PredictionCounts, options: ReportOptions) -> None:
     """Raise UsageError for options that need two classes."""
-    asked = {"--threshold": counted.roles.threshold, "--best-threshold": options.best_threshold,
-             "--abstain": options.abstain, "--prevalence": options.prevalence}  # fmt: skip
+    asked = {
+        "--threshold": counted.roles.threshold,
+        "--best-threshold": options.best_threshold,
+        "--abstain": options.abstain,
+        "--prevalence": options.prevalence,
+    }
     for flag, set_to in asked.items():
         if set_to:
             what = f"{flag} needs a positive class, but none is named"
@@ -231,9 +271,11 @@ def _lead_measure(patterns: ClassPatterns, counted: PredictionCounts) -> str:
 
 
 def model_rows(
-    metrics: Sequence[Row], names: Sequence[str], tested: BestSet | None,
+    metrics: Sequence[Row],
+    names: Sequence[str],
+    tested: BestSet | None,
     more: Callable[[str | None, str], Row] = lambda *_: {},
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     """Return the rows of the first screen: one per model and slice; more: further cells."""
     found: dict[tuple[Any, Any], dict[str, Any]] = {}
     for row in metrics:
@@ -243,27 +285,37 @@ def model_rows(
     none, ties = Estimate(None, reason="needs_scores"), {} if tested is None else tested.ties
     return [
         {
-            "slice": label, "model": model, **more(label, model),
+            "slice": label,
+            "model": model,
+            **more(label, model),
             **{name: mine.get(name, none) for name in names},
             "tied": None if label is not None else ties.get(model),
         }
         for (label, model), mine in found.items()
-    ]  # fmt: skip
+    ]
 
 
 def confusion_rows(
-    label: str | None, models: Sequence[str], names: Sequence[str], tables: Counts,
-    unit: float = 1, *, every: bool = False,
-) -> Iterator[Row]:  # fmt: skip
+    label: str | None,
+    models: Sequence[str],
+    names: Sequence[str],
+    tables: Counts,
+    unit: float = 1,
+    *,
+    every: bool = False,
+) -> Iterator[Row]:
     """Yield the cells of confusion matrices, (k, C, C); every: those without rows too."""
     for model, table in zip(models, tables, strict=True):
         totals = table.sum(axis=1)
         for i, j in np.argwhere((table != 0) | every).tolist():
             yield {
-                "slice": label, "model": model, "truth": names[i], "predicted": names[j],
+                "slice": label,
+                "model": model,
+                "truth": names[i],
+                "predicted": names[j],
                 "rows": from_units(table[i, j], unit).item(),
                 "share": float(table[i, j] / totals[i]) if totals[i] else None,
-            }  # fmt: skip
+            }
 
 
 def _warnings(patterns: ClassPatterns) -> Iterator[ResultNote]:
@@ -272,10 +324,13 @@ def _warnings(patterns: ClassPatterns) -> Iterator[ResultNote]:
     said = patterns.tables.sum(axis=(0, 1))
     for code, which, what in (
         ("class-absent", rows == 0, "truth has no row of {}: balanced accuracy is undefined"),
-        ("small-class", (rows > 0) & (rows < RARE),
-         f"fewer than {RARE} rows of {{}}: estimates for it are imprecise"),
+        (
+            "small-class",
+            (rows > 0) & (rows < RARE),
+            f"fewer than {RARE} rows of {{}}: estimates for it are imprecise",
+        ),
         ("never-predicted", (said == 0) & (rows > 0), "no model predicts {}"),
-    ):  # fmt: skip
+    ):
         if names := [name for name, there in zip(patterns.classes, which, strict=True) if there]:
             listed = ", ".join(f"'{printable(name)}'" for name in names[:MAX_LISTED])
             left = len(names) - MAX_LISTED

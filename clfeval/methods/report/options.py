@@ -60,18 +60,25 @@ class ReportOptions(options.RunOptions, options.IntervalOptions, options.Populat
         tuple[str, ...],
         Opt(
             "Run other commands too: mars,phidelta,tune-jpt,mlcps, or all.",
-            MEASURES, flags=("--with",), metavar="COMMAND,...",
-            parse=syntax.parse_words, accept=_accept_methods, takes=str | Sequence[str] | None,
+            MEASURES,
+            flags=("--with",),
+            metavar="COMMAND,...",
+            parse=syntax.parse_words,
+            accept=_accept_methods,
+            takes=str | Sequence[str] | None,
         ),
-    ] = ()  # fmt: skip
+    ] = ()
     thresholds: Annotated[
         int | Literal["all"] | tuple[float, ...],
         Opt(
             "Thresholds to list: a number of them, all, or values (0.1,0.2).",
-            CURVES, metavar="N|all|LIST", accept=_accept_thresholds,
-            takes=int | Literal["all"] | Sequence[float] | None, shell=False,
+            CURVES,
+            metavar="N|all|LIST",
+            accept=_accept_thresholds,
+            takes=int | Literal["all"] | Sequence[float] | None,
+            shell=False,
         ),
-    ] = 19  # fmt: skip
+    ] = 19
     points: Annotated[int | Literal["all"] | None, options.curve_points_option(CURVES)] = None
     reference: Annotated[
         str | None, options.reference_option("Compare with MODEL, the best, or all-pairs.")
@@ -81,43 +88,59 @@ class ReportOptions(options.RunOptions, options.IntervalOptions, options.Populat
         int | None,
         Opt(
             "List N rows that a model got newly right, and N newly wrong.",
-            options.COMPARING, metavar="N", least=1, outside="is not a whole number of at least 1",
+            options.COMPARING,
+            metavar="N",
+            least=1,
+            outside="is not a whole number of at least 1",
             shell=False,
             needs=("reference", "lists rows that a model and the reference predict differently"),
         ),
-    ] = None  # fmt: skip
+    ] = None
     resolution: Annotated[
         Mapping[str, float],
-        options.margin_option("Sample size needed to detect a difference (roc_auc=0.01).",
-                              "resolution", shell=False),
-    ] = field(default_factory=dict)  # fmt: skip
+        options.margin_option(
+            "Sample size needed to detect a difference (roc_auc=0.01).", "resolution", shell=False
+        ),
+    ] = field(default_factory=dict)
     best_threshold: Annotated[
         tuple[str, ...],
         Opt(
             "Choose a threshold: f1, 'sens>=.9', cost:fp=1,fn=5.",
-            CUTTING, metavar="RULE", completes="measure",
+            CUTTING,
+            metavar="RULE",
+            completes="measure",
         ),
-    ] = ()  # fmt: skip
+    ] = ()
     abstain: Annotated[
         tuple[str, ...],
         Opt(
             "Abstain near the threshold: 5%, or cost:fp=1,fn=5,abstain=0.2.",
-            CUTTING, metavar="SHARE|cost:...",
+            CUTTING,
+            metavar="SHARE|cost:...",
         ),
-    ] = ()  # fmt: skip
+    ] = ()
     dummies: Annotated[
         bool,
-        Opt("Show baselines of each measure: permuted truth and constant models.",
-            options.COMPARING, shell=False),
-    ] = False  # fmt: skip
+        Opt(
+            "Show baselines of each measure: permuted truth and constant models.",
+            options.COMPARING,
+            shell=False,
+        ),
+    ] = False
     interval: options.Interval = "exact"
     level: options.Level = 0.95
     totals: options.Totals = "random"
     resamples: Annotated[
         int,
-        Opt("Number of bootstrap resamples.", options.INTERVALS, least=100, most=10**6,
-            signed="resamples", shell=False),
-    ] = options.RESAMPLES  # fmt: skip
+        Opt(
+            "Number of bootstrap resamples.",
+            options.INTERVALS,
+            least=100,
+            most=10**6,
+            signed="resamples",
+            shell=False,
+        ),
+    ] = options.RESAMPLES
     seed: options.Seed = 0
 
     @property

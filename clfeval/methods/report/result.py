@@ -95,8 +95,12 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     patterns = sample.patterns.get(None)
     least = 0 if sample.counted is None else sample.counted.min_cell
     hidden = least > 0
-    flags = {"--best-threshold": options.best_threshold, "--abstain": options.abstain,
-             "--prevalence": options.populations, "--reference": options.reference}  # fmt: skip
+    flags = {
+        "--best-threshold": options.best_threshold,
+        "--abstain": options.abstain,
+        "--prevalence": options.populations,
+        "--reference": options.reference,
+    }
     for flag in [flag for flag, given in flags.items() if given and hidden]:
         what = f"{flag} needs all counts, but small ones are hidden"
         hint = "leave it out, or count the tables without --min-cell"
@@ -106,25 +110,35 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         from clfeval.methods.report.threshold_rules import check_scores_available
 
         check_scores_available(
-            options, sample.thresholds, scored=has_scored_model(sample),
+            options,
+            sample.thresholds,
+            scored=has_scored_model(sample),
             single=sample.counted is None or sample.counted.bits is None,
-        )  # fmt: skip
+        )
     asked = set_row_units(
         parse_measures(("default", *options.measure, *options.compared)), sample.counted
     )
     counts, counted, scored = sample.slices[None], sample.counted, ScoreResults()
     uncut = {} if counted is None else counted.uncut
     lead = LEAD_OF_SCORES if has_scored_model(sample) else LEAD_OF_LABELS
-    held = [one for one in comparisons.compared_measures(asked, lead, options)
-            if not takes_scores(one) or counted is None or counted.compares_scores]  # fmt: skip
+    held = [
+        one
+        for one in comparisons.compared_measures(asked, lead, options)
+        if not takes_scores(one) or counted is None or counted.compares_scores
+    ]
     rows = label_measure_rows(sample, asked, options.interval_settings) + unscored_model_rows(
         sample, asked
     )
-    digests, estimates = [counts.digest()], {
-        one.name: paired
-        for one in held if patterns is not None and not takes_scores(one)
-        and (paired := label_estimates(patterns, one, uncut)) is not None
-    }  # fmt: skip
+    digests, estimates = (
+        [counts.digest()],
+        {
+            one.name: paired
+            for one in held
+            if patterns is not None
+            and not takes_scores(one)
+            and (paired := label_estimates(patterns, one, uncut)) is not None
+        },
+    )
     if counted is not None and has_scored_model(sample):
         scored = compute_score_results(sample, counted, asked, held, options, lead)
         rows += scored.measures
@@ -135,16 +149,18 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
         {model: mine for model, mine in votes if model not in scored.lost}
     )
     judged = sort_measure_rows(rows, sample, asked)
-    metrics = RowsBySlice(whole_table_rows(judged), lambda: _of_slices(
-        sort_measure_rows([*rows, *scored.unjudged()[0]], sample, asked)
-    ))  # fmt: skip
+    metrics = RowsBySlice(
+        whole_table_rows(judged),
+        lambda: _of_slices(sort_measure_rows([*rows, *scored.unjudged()[0]], sample, asked)),
+    )
     tables: dict[str, Rows] = {"measures": metrics, **scored.tables}
     if options.dummies:
         tables["baselines"] = _baseline_rows(sample, asked, judged, scored.baselines)
     stored = counted is not None and not counted.compares_scores and bool(scored.measures)
     by, instead = LEAD_OF_LABELS if stored else lead, None
     if options.reference in counts.models and options.reference not in getattr(
-            estimates.get(lead), "models", counts.models):  # fmt: skip
+        estimates.get(lead), "models", counts.models
+    ):
         by, instead = LEAD_OF_LABELS, lead
         estimates |= _net_benefit(sample)
     best, found = comparisons.compare_models(
@@ -156,15 +172,21 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     if instead is not None and NET_BENEFIT in estimates:  # of labels, as the reference has
         one = estimates[NET_BENEFIT]
         of_labels = dict(zip(one.models, one.values.tolist(), strict=True))
-        firsts = [row if as_estimate(row[NET_BENEFIT]).value is not None else
-                  {**row, NET_BENEFIT: Estimate(of_labels.get(str(row["model"])))}
-                  for row in firsts]  # fmt: skip
+        firsts = [
+            row
+            if as_estimate(row[NET_BENEFIT]).value is not None
+            else {**row, NET_BENEFIT: Estimate(of_labels.get(str(row["model"])))}
+            for row in firsts
+        ]
     if len(sample.slices) > 1:
         of_slices, others = slice_test_measures(asked), slice_complements(sample)
         # bounds of the rows inside and outside a slice add up: hidden counts are not compared
-        beside = {} if hidden else scored.beside | dict(
-            label_complement_estimates(sample, others, of_slices, options.interval_settings)
-        )  # fmt: skip
+        beside = (
+            {}
+            if hidden
+            else scored.beside
+            | dict(label_complement_estimates(sample, others, of_slices, options.interval_settings))
+        )
         sizes = slice_sizes(sample, others)
 
         def retest(
@@ -177,48 +199,75 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
             return {**rest, **scored.retest(model, labels, without)}
 
         of_models = slice_tested_models(firsts, lead, options.reference, sample.roles.model)
-        positives = {label: one.display_units("positives").max().item()
-                     for label, one in sample.slices.items() if label is not None}  # fmt: skip
+        positives = {
+            label: one.display_units("positives").max().item()
+            for label, one in sample.slices.items()
+            if label is not None
+        }
         inside = comparisons.slice_label_estimates(
             sample.patterns, held, lead, options, partial(label_estimates, without=uncut)
         )
         found_slices, more_rows, told = SliceEstimates(
             slice_values(judged), of_slices, sizes, options.confidence, sample.facets
         ).results(
-            of_models, beside, retest, positives, estimates, {**inside, **scored.inside},
-            numbers_by_measure(options.margin, _measure_table_names), options,
-        )  # fmt: skip
-        tables |= {name: each for name, each in found_slices.items()
-                   if name == "slices" or not hidden}  # fmt: skip
+            of_models,
+            beside,
+            retest,
+            positives,
+            estimates,
+            {**inside, **scored.inside},
+            numbers_by_measure(options.margin, _measure_table_names),
+            options,
+        )
+        tables |= {
+            name: each for name, each in found_slices.items() if name == "slices" or not hidden
+        }
         apart = not any(own.spans for own, _ in sizes.values())  # no cluster is in two groups
         if apart and (groups := heterogeneity_rows(judged, sample.facets, options.confidence)):
             tables["heterogeneity"] = groups
         compared_rows += more_rows
     models = RowsBySlice(firsts, lambda: _of_slices(_model_rows(sample, metrics)))
-    bounds = {str(row["model"]): cell_value(row.get("bound")) or 0.0
-              for row in whole_table_rows(judged) if row["measure"] == lead}  # fmt: skip
+    bounds = {
+        str(row["model"]): cell_value(row.get("bound")) or 0.0
+        for row in whole_table_rows(judged)
+        if row["measure"] == lead
+    }
     first, *more = report_answer(
-        firsts, lead, tested, whole_table_rows(tables.get("decision", ())), options.confidence,
-        same=same, of="labels" if lead == LEAD_OF_LABELS else (
-            "scores" if same == scored.same else "predictions"),
+        firsts,
+        lead,
+        tested,
+        whole_table_rows(tables.get("decision", ())),
+        options.confidence,
+        same=same,
+        of="labels"
+        if lead == LEAD_OF_LABELS
+        else ("scores" if same == scored.same else "predictions"),
         worth=_best_by_net_benefit(sample, firsts, options),
         tests=tables.get("calibration_tests", ()),
         bounds={} if tested is not None else bounds,
-        untested="No comparison: small counts are hidden." if hidden else
-        explain_untested(options, same_rows=patterns is not None, stored=stored),
-    )  # fmt: skip
+        untested="No comparison: small counts are hidden."
+        if hidden
+        else explain_untested(options, same_rows=patterns is not None, stored=stored),
+    )
     if lead == LEAD_OF_LABELS:
         first = provenance.prefix_threshold(first, sample.thresholds)
     cuts: tuple[Answer, ...] = ()
     if options.populations:
         from clfeval.methods.report.thresholds import prevalence_table
 
-        tables["at_prevalence"] = [*prevalence_table(sample, options, firsts),
-                                   *tables.get("at_prevalence", ())]  # fmt: skip
+        tables["at_prevalence"] = [
+            *prevalence_table(sample, options, firsts),
+            *tables.get("at_prevalence", ()),
+        ]
     if options.populations:  # curves are those of these rows
-        more = [replace(one, text=f"At the prevalence of these rows, {one.text[:1].lower()}"
-                        f"{one.text[1:]}") if one.code in ("helps", "helps-nowhere") else one
-                for one in more]  # fmt: skip
+        more = [
+            replace(
+                one, text=f"At the prevalence of these rows, {one.text[:1].lower()}{one.text[1:]}"
+            )
+            if one.code in ("helps", "helps-nowhere")
+            else one
+            for one in more
+        ]
     if options.uses_thresholds or options.populations:
         from clfeval.methods.report.threshold_rules import threshold_answers
 
@@ -228,26 +277,37 @@ def _report(sample: Sample, options: ReportOptions) -> Document:
     wishes_logs = any(
         one.measure.id in ("log_loss", "log_loss_skill") and one.by != "default" for one in asked
     )
-    answer = (*comparison_answers(compared_rows, by, options, _measure_table_names, instead,
-                                  _make_operating_point(sample)),
-              *cuts, *told[:1], first, *told[1:], *more)  # fmt: skip
+    answer = (
+        *comparison_answers(
+            compared_rows, by, options, _measure_table_names, instead, _make_operating_point(sample)
+        ),
+        *cuts,
+        *told[:1],
+        first,
+        *told[1:],
+        *more,
+    )
     if compared_rows:
         tables["comparisons"] = compared_rows
     sliced = bool({*sample.roles.by} - {"file"})
     beside_slices = options.reference is not None and len(sample.slices) > 1
     return Document(
         **provenance.report_provenance(sample, options, digests, weighed=counts.fractional),
-        summary={**provenance.class_totals(sample), "models": len(counts.models),
-                 **({"min_cell": least} if hidden else {})},
+        summary={
+            **provenance.class_totals(sample),
+            "models": len(counts.models),
+            **({"min_cell": least} if hidden else {}),
+        },
         tables={"models": models, **tables, **found, "confusion": _confusion_rows(sample)},
         answer=shorten_answer(answer),
         warnings=(
             *sample_notes(sample),
             *bound_notes(bounds, lead, least, compared=beside_slices, by=sliced),
             *score_notes(firsts, scored.lost, sample.positive),
-            *(provenance.clipped_note(scored.lost) if wishes_logs else ()), *caveat_notes(asked),
+            *(provenance.clipped_note(scored.lost) if wishes_logs else ()),
+            *caveat_notes(asked),
         ),
-    )  # fmt: skip
+    )
 
 
 def _of_slices(rows: Sequence[Row]) -> list[Row]:
@@ -264,9 +324,10 @@ def _baseline_rows(
     cuts = {*sample.thresholds.values()}
     constant = [one for one in held if one.name != NET_BENEFIT or len(cuts) == 1]
     found = [
-        *label_baselines(counts, held, values, alike=alike), *scored,
+        *label_baselines(counts, held, values, alike=alike),
+        *scored,
         *dummy_baselines(counts, constant, next(iter(cuts), None), scored=has_scored_model(sample)),
-    ]  # fmt: skip
+    ]
     order = [one.name for one in held]
     return sorted(found, key=lambda row: order.index(str(row["measure"])))
 
@@ -311,8 +372,9 @@ def _best_by_net_benefit(
     if one is None:
         return None
     pairs = family_pairs(None, one.models)
-    return best_set(adjusted_family(one, pairs, level=options.level, seed=options.seed), one,
-                    seed=options.seed)  # fmt: skip
+    return best_set(
+        adjusted_family(one, pairs, level=options.level, seed=options.seed), one, seed=options.seed
+    )
 
 
 def _model_rows(sample: Sample, metrics: Sequence[Row], tested: BestSet | None = None) -> list[Row]:
@@ -339,6 +401,9 @@ def _confusion_rows(sample: Sample) -> list[Row]:
         tp, fn, fp, tn = (counts.display_units(name) for name in ("tp", "fn", "fp", "tn"))
         tables = np.array([[tp, fn], [fp, tn]]).transpose(2, 0, 1)
         found = confusion_rows(label, counts.models, names, tables, every=True)
-        rows += [row for row in found if sample.counted is None
-                 or sample.counted.knows_labels(label, str(row["model"]))]  # fmt: skip
+        rows += [
+            row
+            for row in found
+            if sample.counted is None or sample.counted.knows_labels(label, str(row["model"]))
+        ]
     return rows

@@ -75,8 +75,16 @@ from clfeval.records import dataclass, field, replace
 Tables = list[tuple[str, str | None, str, Rows]]  # names, slices, models and their rows
 Moved = dict[str, tuple[float, Floats]]  # a measure of each model and the influence of rows
 CUTS = ("cutoffs", "at_prevalence", "abstentions", "risk")
-TABLES = (*CUTS, "calibration", "calibration_curve", "thresholds", "decision", "distribution",
-          "curves", "roc_band")  # fmt: skip
+TABLES = (
+    *CUTS,
+    "calibration",
+    "calibration_curve",
+    "thresholds",
+    "decision",
+    "distribution",
+    "curves",
+    "roc_band",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,10 +106,13 @@ class ScoreResults:
 
 
 def compute_score_results(
-    sample: Sample, counted: PredictionCounts, asked: Sequence[RequestedMeasure],
+    sample: Sample,
+    counted: PredictionCounts,
+    asked: Sequence[RequestedMeasure],
     held: Sequence[RequestedMeasure],
-    options: ReportOptions, lead: str,
-) -> ScoreResults:  # fmt: skip
+    options: ReportOptions,
+    lead: str,
+) -> ScoreResults:
     """Return the results from scores, computed one model at a time."""
     every = read_scored_rows(counted)
     names, by = [counted.models[i].name for i in every.models], slice_test_measures(asked)
@@ -130,16 +141,34 @@ def compute_score_results(
         for (name, label), influence in found.inside.items():
             moved_in[name].setdefault(label, {})[found.model] = influence
     sizes = effective_class_sizes(counted.patterns, 2)
-    estimates = group_estimates(counted, every, held, moved, measures, sizes) if by_group else {
-        each.name: paired for each in held
-        if (paired := score_estimates(every.weights, every.owners, each, moved.pop(each.name),
-                                      sizes, sampling=every.weighed))
-    }  # fmt: skip
+    estimates = (
+        group_estimates(counted, every, held, moved, measures, sizes)
+        if by_group
+        else {
+            each.name: paired
+            for each in held
+            if (
+                paired := score_estimates(
+                    every.weights,
+                    every.owners,
+                    each,
+                    moved.pop(each.name),
+                    sizes,
+                    sampling=every.weighed,
+                )
+            )
+        }
+    )
     if options.reference is not None and not by_group:
         estimates |= bootstrap_estimates(
-            every, names, held, observed_values(measures), sample.patterns[None],
-            options.reference, options.interval_settings,
-        )  # fmt: skip
+            every,
+            names,
+            held,
+            observed_values(measures),
+            sample.patterns[None],
+            options.reference,
+            options.interval_settings,
+        )
     same = identical_columns(dict(zip(names, every.scores, strict=True)))
     inside = {
         each.name: slice_score_estimates(every, sample.patterns, each, moved_in[each.name])
@@ -150,23 +179,33 @@ def compute_score_results(
     def retest(model: str, labels: Sequence[str], without: Sequence[str]) -> dict[Key, Complement]:
         if model not in names:
             return {}
-        (whole, place), some = every.ranked(names.index(model)), replace(every, slices={
-            label: np.concatenate([every.slices[one] for one in (label, *without)])
-            for label in labels
-        })  # fmt: skip
+        (whole, place), some = (
+            every.ranked(names.index(model)),
+            replace(
+                every,
+                slices={
+                    label: np.concatenate([every.slices[one] for one in (label, *without)])
+                    for label in labels
+                },
+            ),
+        )
         cut, wanted = sample.thresholds.get(model), use_default_intervals(options.interval_settings)
         everybody = ComplementScores(model, whole, cut, by, wanted)
         return {
-            key: value for label in labels
+            key: value
+            for label in labels
             for here, at in [some.slice_scores(whole, place, label)]
             for key, value in everybody.complement_measures(label, here.frozen(), at)
-        }  # fmt: skip
+        }
 
     @cache
     def unjudged() -> tuple[list[Row], dict[str, LazyRows]]:
         measures, tables = list[Row](), Tables()
-        for rows, some in every.map_models(lambda j: _in_slices(
-                sample, every, j, names[j], rest, options)) if every.slices else ():  # fmt: skip
+        for rows, some in (
+            every.map_models(lambda j: _in_slices(sample, every, j, names[j], rest, options))
+            if every.slices
+            else ()
+        ):
             measures += rows
             tables += some
         return measures, _stack_tables(tables)
@@ -181,7 +220,7 @@ def compute_score_results(
     }
     return ScoreResults(
         measures, estimates, digests, lost, same, beside, named, baselines, inside, unjudged, retest
-    )  # fmt: skip
+    )
 
 
 def _stack_tables(tables: Tables) -> dict[str, LazyRows]:
@@ -208,10 +247,16 @@ class _ModelScoreResults:
 
 
 def _of_model(
-    sample: Sample, every: ScoredRows, j: int, model: str, asked: Sequence[RequestedMeasure],
-    held: Sequence[RequestedMeasure], options: ReportOptions, by: Sequence[RequestedMeasure],
+    sample: Sample,
+    every: ScoredRows,
+    j: int,
+    model: str,
+    asked: Sequence[RequestedMeasure],
+    held: Sequence[RequestedMeasure],
+    options: ReportOptions,
+    by: Sequence[RequestedMeasure],
     inner: Sequence[RequestedMeasure],
-) -> _ModelScoreResults:  # fmt: skip
+) -> _ModelScoreResults:
     whole, place = every.ranked(j)
     # cached log odds of this view are freed with it
     scored = replace(whole.frozen(), scores=whole.scores[:])
@@ -229,17 +274,24 @@ def _of_model(
         here, at = (whole, place) if label is None else every.slice_scores(whole, place, label)
         here = here.frozen()
         measures += score_measure_rows(
-            label, model, scored if label is None else here, cut, asked if label is None else by,
+            label,
+            model,
+            scored if label is None else here,
+            cut,
+            asked if label is None else by,
             options.interval_settings,
-        )  # fmt: skip
+        )
         if label is None:
             tables += _curve_tables(label, model, here, options, sample)
         else:
             beside |= everybody.complement_measures(label, here, at)
             of[at], rows = np.arange(len(at)), every.slices[label]
             for one in inner:
-                if (found := row_score_influence(one, cut, here, of.take(place.take(rows)),
-                                        every.truth.take(rows))) is not None:  # fmt: skip
+                if (
+                    found := row_score_influence(
+                        one, cut, here, of.take(place.take(rows)), every.truth.take(rows)
+                    )
+                ) is not None:
                     inside[one.name, label] = found
         if options.uses_thresholds:
             from clfeval.methods.report.thresholds import threshold_tables
@@ -251,22 +303,38 @@ def _of_model(
     if options.dummies:
         n = np.maximum(whole.positives + whole.negatives, 1)
         means = whole if whole.buckets is None else replace(whole, scores=whole.sums() / n)
-        baselines += score_baselines(model, means, measures_with_baselines(asked),
-                                     observed_values(measures), cut, options.seed,
-                                     alike=every.independent_rows)  # fmt: skip
+        baselines += score_baselines(
+            model,
+            means,
+            measures_with_baselines(asked),
+            observed_values(measures),
+            cut,
+            options.seed,
+            alike=every.independent_rows,
+        )
     del scored
-    moved = {one.name: found for one in held
-             if (found := group_influence(one, cut, whole) if isinstance(every, StoredScores)
-                 else row_score_influence(one, cut, whole, place, every.truth))}  # fmt: skip
+    moved = {
+        one.name: found
+        for one in held
+        if (
+            found := group_influence(one, cut, whole)
+            if isinstance(every, StoredScores)
+            else row_score_influence(one, cut, whole, place, every.truth)
+        )
+    }
     return _ModelScoreResults(
         model, whole.digest(), measures, tables, tests, moved, beside, baselines, inside
     )
 
 
 def _in_slices(
-    sample: Sample, every: ScoredRows, j: int, model: str, asked: Sequence[RequestedMeasure],
+    sample: Sample,
+    every: ScoredRows,
+    j: int,
+    model: str,
+    asked: Sequence[RequestedMeasure],
     options: ReportOptions,
-) -> tuple[list[Row], Tables]:  # fmt: skip
+) -> tuple[list[Row], Tables]:
     """Return measures and curves of the scores of one model in each slice."""
     (whole, place), cut = every.ranked(j), sample.thresholds.get(model)
     measures, tables = list[Row](), Tables()

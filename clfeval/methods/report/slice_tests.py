@@ -41,9 +41,13 @@ OF_TWO = ("roc_auc", "oe_ratio", "sensitivity", "specificity")
 OF_MORE = ("accuracy", "overconfidence", "roc_auc")
 # rows, and classes, that a slice and the other rows need for a test
 NEEDED: Mapping[str, tuple[int, Sequence[int] | None]] = {
-    "sensitivity": (0, (1,)), "specificity": (0, (0,)), "roc_auc": (0, None),
-    "oe_ratio": (ROWS, ()), "accuracy": (ROWS, ()), "overconfidence": (ROWS, ()),
-}  # fmt: skip
+    "sensitivity": (0, (1,)),
+    "specificity": (0, (0,)),
+    "roc_auc": (0, None),
+    "oe_ratio": (ROWS, ()),
+    "accuracy": (ROWS, ()),
+    "overconfidence": (ROWS, ()),
+}
 REST = "(other rows)"
 Key = tuple[str, str, str]  # slice, model, measure
 Changes = dict[tuple[str, str], change.Change]  # of one model, by slice and measure
@@ -101,8 +105,9 @@ def slice_test_measures(
     """Return the measures that slices are tested by, and those that were named."""
     usual = OF_MORE if several else OF_TWO
     named = {one.name: one for one in asked if one.by == "name" or one.name in usual}
-    return sorted(named.values(), key=lambda one: usual.index(one.name)
-                  if one.name in usual else len(usual))  # fmt: skip
+    return sorted(
+        named.values(), key=lambda one: usual.index(one.name) if one.name in usual else len(usual)
+    )
 
 
 def use_default_intervals(wanted: IntervalSettings) -> IntervalSettings:
@@ -121,16 +126,20 @@ def complement_estimates(
 
 
 def shared_cluster_correlation(
-    one: ClusterCounts, other: ClusterCounts, places: tuple[Ints, Ints],
-    f: Floats | Influence, g: Floats | Influence,
-) -> Floats:  # fmt: skip
+    one: ClusterCounts,
+    other: ClusterCounts,
+    places: tuple[Ints, Ints],
+    f: Floats | Influence,
+    g: Floats | Influence,
+) -> Floats:
     """Return the correlations of k measures of two parts with clusters in common, (k,).
 
     rho = sum F_c G_c / sqrt(sum F_c² sum G_c²), F and G the sums of f and g over a cluster's rows.
     f and g (k, m): the influence of each pattern; places: which clusters have rows in both.
     """
-    first, second = (part.totals(np.atleast_2d(np.asarray(each)))
-                     for part, each in ((one, f), (other, g)))  # fmt: skip
+    first, second = (
+        part.totals(np.atleast_2d(np.asarray(each))) for part, each in ((one, f), (other, g))
+    )
     both = (first[:, places[0]] * second[:, places[1]]).sum(axis=1)
     scale = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
     rho = np.divide(both, scale, out=np.zeros_like(both), where=scale > 0)
@@ -151,16 +160,23 @@ def slice_complements(
             left[label] = subtract_part(every[None], part, "truth", "votes")
         counts = {label: ConfusionCounts.from_patterns(one) for label, one in left.items()}
         return replace(sample, slices=counts, counted=replace(counted, slices=left, _known={}))
-    return replace(sample, slices={
-        label: subtract_counts(whole, reduce(add, [sample.slices[i] for i in (label, *without)]))
-        for label in names
-    })  # fmt: skip
+    return replace(
+        sample,
+        slices={
+            label: subtract_counts(
+                whole, reduce(add, [sample.slices[i] for i in (label, *without)])
+            )
+            for label in names
+        },
+    )
 
 
 def subtract_counts(whole: ConfusionCounts, part: ConfusionCounts) -> ConfusionCounts:
     """Return the 2 x 2 tables of the rows that are not in a part."""
-    cells = [sign * np.array([getattr(one, name) for name in CELLS])
-             for sign, one in ((1, whole), (-1, part))]  # fmt: skip
+    cells = [
+        sign * np.array([getattr(one, name) for name in CELLS])
+        for sign, one in ((1, whole), (-1, part))
+    ]
     models = [*whole.models, *part.models]
     return ConfusionCounts.from_cells(models, np.concatenate(cells, axis=1).T.tolist())
 
@@ -170,12 +186,16 @@ def slice_sizes(sample: Sample, others: Sample) -> Sizes:
     found = dict[str, tuple[SliceSize, SliceSize]]()
     for label in filter(None, others.slices):
         patterns = (one.patterns.get(label) for one in (sample, others))
-        found[label] = _sizes_of_parts(*(
-            (one.slices[label].rows.max().item(),
-             [min(rows) for rows in class_rows(one, label)[::-1]],
-             None if part is None else part.clusters)
-            for one, part in zip((sample, others), patterns, strict=True)
-        ))  # fmt: skip
+        found[label] = _sizes_of_parts(
+            *(
+                (
+                    one.slices[label].rows.max().item(),
+                    [min(rows) for rows in class_rows(one, label)[::-1]],
+                    None if part is None else part.clusters,
+                )
+                for one, part in zip((sample, others), patterns, strict=True)
+            )
+        )
     return found
 
 
@@ -184,10 +204,16 @@ def multiclass_slice_sizes(
 ) -> tuple[SliceSize, SliceSize]:
     """Return the sizes of a slice and of its complement with several classes."""
     there = class_sizes(whole, len(whole.classes)) > 0
-    return _sizes_of_parts(*(
-        (from_units(one.n.sum(), one.unit).item(),
-         class_sizes(one, len(one.classes))[there].tolist(), one.clusters) for one in (part, left)
-    ))  # fmt: skip
+    return _sizes_of_parts(
+        *(
+            (
+                from_units(one.n.sum(), one.unit).item(),
+                class_sizes(one, len(one.classes))[there].tolist(),
+                one.clusters,
+            )
+            for one in (part, left)
+        )
+    )
 
 
 def _sizes_of_parts(
@@ -245,18 +271,29 @@ class SliceEstimates:
     facets: Facets
 
     def results(
-        self, judged: Sequence[str], rest: Mapping[Key, Complement], retest: Retest,
-        positives: Mapping[str, Any], whole: Mapping[str, PairedEstimates],
-        inside: Mapping[str, Mapping[str, PairedEstimates]], margins: Mapping[str, float],
+        self,
+        judged: Sequence[str],
+        rest: Mapping[Key, Complement],
+        retest: Retest,
+        positives: Mapping[str, Any],
+        whole: Mapping[str, PairedEstimates],
+        inside: Mapping[str, Mapping[str, PairedEstimates]],
+        margins: Mapping[str, float],
         options: ReportOptions,
-    ) -> tuple[dict[str, list[Row]], list[Row], list[Answer]]:  # fmt: skip
+    ) -> tuple[dict[str, list[Row]], list[Row], list[Answer]]:
         """Return tables, rows of `comparisons`, and sentences; whole, inside: paired estimates."""
         tables, rows = self.tables(rest, judged, retest, positives)
         told = [*slice_answer(tables["slices"], rows, judged, self.level)]
         enough = {label: (float(one.rows), one.enough) for label, (one, _) in self.sizes.items()}
-        within = slice_reference_rows(inside, whole, enough, str(options.reference),
-                                      level=options.level, seed=options.seed,
-                                      margins=margins)  # fmt: skip
+        within = slice_reference_rows(
+            inside,
+            whole,
+            enough,
+            str(options.reference),
+            level=options.level,
+            seed=options.seed,
+            margins=margins,
+        )
         return tables, [*rows, *within], told
 
     def changes(self, model: str, rest: Mapping[Key, Complement]) -> Changes:
@@ -281,9 +318,13 @@ class SliceEstimates:
                 d_ = change.estimate_or_none(
                     ends[0], ends[1], ends[2], why if np.isnan(ends[0]) else None
                 )
-                found[label, one.name] = change.Change(old, new, d_,
-                                                change.number_or_none(chance) if judged else None,
-                                                rows=self.sizes[label][0].rows)  # fmt: skip
+                found[label, one.name] = change.Change(
+                    old,
+                    new,
+                    d_,
+                    change.number_or_none(chance) if judged else None,
+                    rows=self.sizes[label][0].rows,
+                )
         return found
 
     def adjusted_changes(
@@ -298,16 +339,22 @@ class SliceEstimates:
         named = dict[str, Changes]()
         while True:
             changes = dict(zip(changes, adjusted_fdr([*changes.values()]), strict=True))
-            worse = [key for key, one in changes.items() if key[0] not in named
-                     and one.verdict(key[1], level) == change.WORSE]  # fmt: skip
+            worse = [
+                key
+                for key, one in changes.items()
+                if key[0] not in named and one.verdict(key[1], level) == change.WORSE
+            ]
             if not worse:
                 break
             label = min(worse, key=lambda key: (changes[key].adjusted or 0.0, changes[key].p))[0]
             named[label] = {key: one for key, one in changes.items() if key[0] == label}
             facet = facet_of(label, self.facets)
             without = [one for one in named if facet_of(one, self.facets) == facet]
-            others = [one for one in self.sizes if facet_of(one, self.facets) == facet
-                      and one not in named]  # fmt: skip
+            others = [
+                one
+                for one in self.sizes
+                if facet_of(one, self.facets) == facet and one not in named
+            ]
             if retest is None or not others:
                 continue
             fresh = self.changes(model, retest(model, others, without))
@@ -317,22 +364,30 @@ class SliceEstimates:
         return changes
 
     def tables(
-        self, rest: Mapping[Key, Complement], judged: Sequence[str], retest: Retest | None,
+        self,
+        rest: Mapping[Key, Complement],
+        judged: Sequence[str],
+        retest: Retest | None,
         positives: Mapping[str, Any],
-    ) -> tuple[dict[str, list[Row]], list[Row]]:  # fmt: skip
+    ) -> tuple[dict[str, list[Row]], list[Row]]:
         """Return tables, rows of `comparisons`; judged: models whose worse slices are excluded."""
         rows, compared, extremes, level = list[Row](), list[Row](), list[Row](), self.level or 0.95
         for model in dict.fromkeys([*judged, *(model for model, _ in self.values)]):
             changes = self.adjusted_changes(model, rest, retest if model in judged else None)
             mine = [self._row(model, label, changes, positives) for label in self.sizes]
-            rows += sorted(mine, key=lambda row: (not row["worse"], row["q"] is None,
-                                                  row["q"] or 0.0))  # fmt: skip
-            ordered = sorted(changes, key=lambda key: (changes[key].adjusted is None,
-                                                       changes[key].adjusted or 0.0))  # fmt: skip
+            rows += sorted(
+                mine, key=lambda row: (not row["worse"], row["q"] is None, row["q"] or 0.0)
+            )
+            ordered = sorted(
+                changes,
+                key=lambda key: (changes[key].adjusted is None, changes[key].adjusted or 0.0),
+            )
             compared += [
-                change.comparison_row("slice", metric, model, REST, changes[label, metric], level,
-                               part=label) for label, metric in ordered
-            ]  # fmt: skip
+                change.comparison_row(
+                    "slice", metric, model, REST, changes[label, metric], level, part=label
+                )
+                for label, metric in ordered
+            ]
             extremes += self._extremes(model)
         tables = {"slices": rows, "extremes": extremes}
         return {name: each for name, each in tables.items() if each}, compared
@@ -340,27 +395,44 @@ class SliceEstimates:
     def _row(self, model: str, label: str, changes: Changes, positives: Mapping[str, Any]) -> Row:
         """Return the row of a slice: each measure, the least q, and measures it is worse by."""
         level, mine = self.level or 0.95, {m: c for (s, m), c in changes.items() if s == label}
-        usual = [one.name for one in self.held if one.name in (*OF_TWO, *OF_MORE)
-                 and any(metric == one.name for _, metric in self.values)]  # fmt: skip
+        usual = [
+            one.name
+            for one in self.held
+            if one.name in (*OF_TWO, *OF_MORE)
+            and any(metric == one.name for _, metric in self.values)
+        ]
         worse = [name for name, one in mine.items() if one.verdict(name, level) == change.WORSE]
         found = {"positives": positives[label]} if label in positives else {}
         return {
-            "slice": label, "model": model, "rows": self.sizes[label][0].rows, **found,
-            **{name: self.values.get((model, name), {}).get(
-                label, Estimate(None, reason="needs_scores")) for name in usual},
-            "q": min((one.adjusted for one in mine.values() if one.adjusted is not None),
-                     default=None),
+            "slice": label,
+            "model": model,
+            "rows": self.sizes[label][0].rows,
+            **found,
+            **{
+                name: self.values.get((model, name), {}).get(
+                    label, Estimate(None, reason="needs_scores")
+                )
+                for name in usual
+            },
+            "q": min(
+                (one.adjusted for one in mine.values() if one.adjusted is not None), default=None
+            ),
             "worse": worse,
-        }  # fmt: skip
+        }
 
     def _freedom(self, one: RequestedMeasure, labels: Sequence[str]) -> Floats:
         """Return the degrees of freedom of each difference: infinite for shares of plain rows."""
         share = one.measure.share is not None
-        return np.array([
-            inf if share and self.sizes[label][0].alike
-            else max(1.0, min(size.least or sum(size.classes) for size in self.sizes[label]) - 1)
-            for label in labels
-        ])  # fmt: skip
+        return np.array(
+            [
+                inf
+                if share and self.sizes[label][0].alike
+                else max(
+                    1.0, min(size.least or sum(size.classes) for size in self.sizes[label]) - 1
+                )
+                for label in labels
+            ]
+        )
 
     def _extremes(self, model: str) -> Iterator[Row]:
         """Yield the largest value less the smallest by each measure and column of slices.
@@ -385,5 +457,11 @@ class SliceEstimates:
                 rho = -1.0 if any(self.sizes[label][0].spans for label in some) else 0.0
                 d, low, high = map(float, change.square_and_add(ends[:, top], ends[:, last], rho))
                 gap = change.estimate_or_none(d, d - wider * (d - low), d + wider * (high - d))
-                yield {"measure": one.name, "model": model, "largest": some[top],
-                       "smallest": some[last], "gap": gap, "slices": len(some)}  # fmt: skip
+                yield {
+                    "measure": one.name,
+                    "model": model,
+                    "largest": some[top],
+                    "smallest": some[last],
+                    "gap": gap,
+                    "slices": len(some),
+                }

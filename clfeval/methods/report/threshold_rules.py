@@ -32,9 +32,11 @@ FLAG = "--best-threshold"
 SENSITIVITY, SPECIFICITY = "sensitivity", "specificity"
 # measures that are best if all rows are predicted alike, and need a limit on another
 ONE_SIDED = {
-    SENSITIVITY: ("positive", "spec>=.95"), "fnr": ("positive", "spec>=.95"),
-    SPECIFICITY: ("negative", "sens>=.9"), "fpr": ("negative", "sens>=.9"),
-}  # fmt: skip
+    SENSITIVITY: ("positive", "spec>=.95"),
+    "fnr": ("positive", "spec>=.95"),
+    SPECIFICITY: ("negative", "sens>=.9"),
+    "fpr": ("negative", "sens>=.9"),
+}
 OF_NEGATIVES = (SENSITIVITY, "fnr", "npv", "for")  # limits on these constrain predicted negatives
 UNMET = "limit_unmet"
 ALWAYS, NEVER, FROM = "always positive", "never positive", "score >= t"
@@ -339,8 +341,10 @@ def check_scores_available(
     if options.abstain and not single:
         what = "--abstain needs every score, but scores are counted in buckets"
         raise UsageError.new(what, "needs-scores", hint="add --scores exact")
-    for flag, given in (("--best-threshold", options.best_threshold),
-                        ("--abstain", options.abstain)):  # fmt: skip
+    for flag, given in (
+        ("--best-threshold", options.best_threshold),
+        ("--abstain", options.abstain),
+    ):
         if given and not scored:
             what = f"{flag} needs scores, but every model has labels only"
             hint = "add a column of scores, such as the probability of the positive class"

@@ -48,8 +48,10 @@ from clfeval.methods.threshold_optimism import (
     measure_value,
 )
 
-RATES = {name: RequestedMeasure(name, CATALOG[name], {}) for name in (
-    "sensitivity", "specificity", "precision", "npv")}  # fmt: skip
+RATES = {
+    name: RequestedMeasure(name, CATALOG[name], {})
+    for name in ("sensitivity", "specificity", "precision", "npv")
+}
 FLAGGED_MEASURE = RequestedMeasure("flagged", CATALOG["detection_prevalence"], {})
 BLOCK = 2**10  # tables per block of limits
 
@@ -88,9 +90,12 @@ def _kept_safely(
 
 
 def cutoff_rows(
-    label: str | None, model: str, rules: Sequence[ThresholdRule], wanted: IntervalSettings,
+    label: str | None,
+    model: str,
+    rules: Sequence[ThresholdRule],
+    wanted: IntervalSettings,
     found: ChosenThresholds,
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     """Return the best threshold by each rule: one row each, as table `cutoffs` has them.
 
     value: on the rows that chose the threshold. honest, and the rates: expected on new data, less
@@ -109,13 +114,17 @@ def cutoff_rows(
             none = Estimate(None, reason=reason)
             rows.append(
                 {
-                    **who, **dict.fromkeys(
-                        ("threshold", "threshold_low", "threshold_high", "rule", *CELLS)),
-                    "measure": rule.best.name, "value": none, "corrected": none,
+                    **who,
+                    **dict.fromkeys(
+                        ("threshold", "threshold_low", "threshold_high", "rule", *CELLS)
+                    ),
+                    "measure": rule.best.name,
+                    "value": none,
+                    "corrected": none,
                     "limited": none if rule.within else None,
                     **dict.fromkeys((*RATES, "flagged"), none),
                 }
-            )  # fmt: skip
+            )
             continue
         every = [one for one in (rule.best, rule.within, *RATES.values(), FLAGGED_MEASURE) if one]
         mine, honest, wanders = found.here.take([i]), found.unknown[i], (np.nan, np.nan)
@@ -128,21 +137,27 @@ def cutoff_rows(
             judged = estimate_measures(every, found.expected.take([i]), wanted)
             judged = [*map(extend_limits, judged, values)]
         if rule.safe and rule.within is not None:  # the rule promises one of the limits
-            judged = [_apply_safe_limit(value, rule) if one.name == rule.within.name else value
-                      for one, value in zip(every, judged, strict=True)]  # fmt: skip
+            judged = [
+                _apply_safe_limit(value, rule) if one.name == rule.within.name else value
+                for one, value in zip(every, judged, strict=True)
+            ]
         *_, called = judged
         rows.append(
             {
-                **who, "threshold": _finite_or_none(points.thresholds[place].item()),
+                **who,
+                "threshold": _finite_or_none(points.thresholds[place].item()),
                 "threshold_low": _finite_or_none(wanders[0]),
                 "threshold_high": _finite_or_none(wanders[1]),
                 "rule": NEVER if place == 0 else ALWAYS if place == len(points.tp) - 1 else FROM,
                 **{cell: mine.display_units(cell)[0].item() for cell in CELLS},
-                "measure": rule.best.name, "value": make_estimate(values[0]),
-                "corrected": judged[0], "limited": judged[1] if rule.within else None,
-                **dict(zip(RATES, judged[-len(RATES) - 1 :], strict=False)), "flagged": called,
+                "measure": rule.best.name,
+                "value": make_estimate(values[0]),
+                "corrected": judged[0],
+                "limited": judged[1] if rule.within else None,
+                **dict(zip(RATES, judged[-len(RATES) - 1 :], strict=False)),
+                "flagged": called,
             }
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -194,10 +209,13 @@ ANSWERED = {"accuracy": RequestedMeasure("accuracy", CATALOG["accuracy"], {}), *
 
 
 def abstention_rows(
-    label: str | None, model: str, counts: ScoreCounts, cut: float | None,
+    label: str | None,
+    model: str,
+    counts: ScoreCounts,
+    cut: float | None,
     zones: Sequence[AbstentionZone],
     wanted: IntervalSettings,
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     """Return the measures of predictions outside each zone, as table `abstentions` has them.
 
     Of a share, the zone holds the scores nearest the threshold, equal distances together. Of costs
@@ -232,21 +250,30 @@ def abstention_rows(
         cost, before = (_mean_cost(one, counts, zone) for one in (answered, every))
         rows.append(
             {
-                **who, "threshold": at, "low": low, "high": high, "coverage": coverage,
+                **who,
+                "threshold": at,
+                "low": low,
+                "high": high,
+                "coverage": coverage,
                 **{cell: answered.display_units(cell)[0].item() for cell in CELLS},
                 "accuracy": accuracy,
                 "accuracy_of_all": estimate_measures([ANSWERED["accuracy"]], every, wanted)[0],
-                **dict(zip(RATES, rates, strict=True)), "cost": cost, "cost_of_all": before,
+                **dict(zip(RATES, rates, strict=True)),
+                "cost": cost,
+                "cost_of_all": before,
                 "aurc": float(risk_coverage_area(*risk)),
             }
-        )  # fmt: skip
+        )
     return rows
 
 
 def risk_rows(
-    label: str | None, model: str, counts: ScoreCounts, cut: float | None,
+    label: str | None,
+    model: str,
+    counts: ScoreCounts,
+    cut: float | None,
     most: int | Literal["all"] | None,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     """Yield the risk-coverage curve: the share of errors among rows farthest from the threshold."""
     if cut is None or not len(counts.scores) or not np.isfinite(counts.scores).all():
         return
@@ -259,9 +286,12 @@ def risk_rows(
         places = np.unique(np.searchsorted(rows, np.linspace(rows[0], rows[-1], limit)))
     for i in np.minimum(places, len(away) - 1).tolist():
         yield {
-            "slice": label, "model": model, "distance": float(-away[i]),
-            "coverage": float(rows[i] / rows[-1]), "risk": float(missed[i] / rows[i]),
-        }  # fmt: skip
+            "slice": label,
+            "model": model,
+            "distance": float(-away[i]),
+            "coverage": float(rows[i] / rows[-1]),
+            "risk": float(missed[i] / rows[i]),
+        }
 
 
 def _zone_threshold(
@@ -327,8 +357,10 @@ def _confusion_table(counts: ScoreCounts, called: Bools, among: Bools) -> Confus
     sums = None
     if counts.clusters is not None:
         none = np.zeros(len(called))
-        kinds = [np.concatenate(pair) for pair in (
-            (called, none), (none, called), (among, none), (none, among))]  # fmt: skip
+        kinds = [
+            np.concatenate(pair)
+            for pair in ((called, none), (none, called), (among, none), (none, among))
+        ]
         sums = counts.clusters.products(np.array(kinds, np.float64))[None]
     return ConfusionCounts(("",), tp, fp, p - tp, n - fp, p, n, counts.unit, sums)
 
@@ -354,8 +386,11 @@ def threshold_tables(
         yield "cutoffs", cutoff_rows(label, model, rules, options.interval_settings, chosen)
         if label is None and options.populations and chosen.choices is not None:
             probable = counts.scores[0] >= 0 and counts.scores[-1] <= 1
-            used = [UsedThreshold(model, rule.name, *chosen.used(i))
-                    for i, rule in enumerate(rules) if chosen.at[i] >= 0]  # fmt: skip
+            used = [
+                UsedThreshold(model, rule.name, *chosen.used(i))
+                for i, rule in enumerate(rules)
+                if chosen.at[i] >= 0
+            ]
             used = [one._replace(risk=one.threshold if probable else None) for one in used]
             yield "at_prevalence", _prevalence_rows(sample, options, used)
     if zones := options.zones:

@@ -150,8 +150,9 @@ class TuneAnswers:
         listed = row["tied"] if isinstance(row["tied"], list) else []
         judged = self.parameters.get("interval") != "none"
         others = [name for name in values if name not in names and judged]
-        tied, worse = (tuple(name for name in others if (name in listed) == yes)
-                       for yes in (True, False))  # fmt: skip
+        tied, worse = (
+            tuple(name for name in others if (name in listed) == yes) for yes in (True, False)
+        )
         first = next(one for one in here if one["model"] == names[0])
         cell = as_estimate(first.get(str(self.measure), row["value"]))
         only = not listed and row["winner"] is None
@@ -187,9 +188,10 @@ class TuneAnswers:
     def _winner_row(self, here: Sequence[Row]) -> Row | None:
         """Return the row of `winners` at the odds of these rows, from the sweep if need be."""
         found = [
-            row for row in self.tables.get("winners", ())
+            row
+            for row in self.tables.get("winners", ())
             if row["slice"] is None and row["odds"] == here[0]["odds"]
-        ]  # fmt: skip
+        ]
         return min(found, key=lambda row: row["population"] == "sweep") if found else None
 
     @property
@@ -254,9 +256,10 @@ class TuneAnswers:
     def changes(self, by: str) -> Iterator[Answer]:
         """Yield the sentence on the leading models over the sweep; by: the name of the measure."""
         swept = [
-            row for row in self.tables.get("winners", ())
+            row
+            for row in self.tables.get("winners", ())
             if row["slice"] is None and row["population"] == "sweep" and row["leader"] is not None
-        ]  # fmt: skip
+        ]
         runs = self._runs(swept)
         ends = [str(swept[i]["odds"]) for i in (0, -1)] if swept else []
         within = "" if ends == [*FULL_SWEEP.split("..")] else f" from {' to '.join(ends)}"
@@ -297,8 +300,9 @@ class TuneAnswers:
 
     def _significant(self, swept: Sequence[Row], names: Sequence[str] = ()) -> str:
         """Return the phrase on the number of ratios at which the lead is significant."""
-        tied = [{*row["tied"]} - {*names} if isinstance(row["tied"], list) else set()
-                for row in swept]  # fmt: skip
+        tied = [
+            {*row["tied"]} - {*names} if isinstance(row["tied"], list) else set() for row in swept
+        ]
         if self.parameters.get("interval") == "none" or self._models == {*names}:
             return ""
         if not any(tied) and not any(row["winner"] or row["tied"] for row in swept):
@@ -334,9 +338,10 @@ def _leading_models(values: Mapping[str, float], sign: int) -> tuple[str, ...]:
     """Return the models with the best value."""
     best = max((sign * value for value in values.values()), default=0.0)
     return tuple(
-        name for name, value in values.items()
+        name
+        for name, value in values.items()
         if sign * value == best or best - sign * value <= TIE_TOLERANCE * abs(best) < inf
-    )  # fmt: skip
+    )
 
 
 def _who_has(names: Sequence[str]) -> str:

@@ -180,9 +180,11 @@ def add_crossing_limits(
     leaders, others = leaders[some], others[some]
     if len(some):
         _, far[some] = bisect(
-            lambda at: ~contest.leads(leaders, others, np.exp(at)), near[some], far[some],
+            lambda at: ~contest.leads(leaders, others, np.exp(at)),
+            near[some],
+            far[some],
             times=_SETTLED,
-        )  # fmt: skip
+        )
     low, high = np.exp(far).reshape(2, -1)
     return replace(found, low=low, high=high)
 
@@ -211,9 +213,10 @@ def lead_tables(given: Sample, options: TuneOptions) -> dict[str, Rows]:
         if options.measure or options.reference or many <= MOST_PAIRED:
             ends = min(looked_at), max(looked_at)
             crossovers += (
-                row for row in crossover_rows(labels, contest, ends)
+                row
+                for row in crossover_rows(labels, contest, ends)
                 if options.reference in (None, row["first"], row["second"])
-            )  # fmt: skip
+            )
         places = [slice_populations(given, label, options) for label in labels]
         for kinds in (("sample", "target"), ("sweep",)):
             chosen = [(i, *one) for i, its in enumerate(places) for one in its if one[0] in kinds]
@@ -264,25 +267,33 @@ def _crossing_cells(contest: PairwiseComparison, found: Crossings) -> Iterator[d
             one = f"only the lead of {below if low is not None else above}"
             verdict += f"; {'neither lead' if low is high else one} is significant"
         yield {
-            "crossing": Estimate(at.prevalence, low, high), "odds": at.odds, "leads_below": below,
-            "leads_above": above, "verdict": verdict,
-        }  # fmt: skip
+            "crossing": Estimate(at.prevalence, low, high),
+            "odds": at.odds,
+            "leads_below": below,
+            "leads_above": above,
+            "verdict": verdict,
+        }
 
 
 def _no_crossing_cells(
-    contest: PairwiseComparison, ends: tuple[float, float], first: Ints, second: Ints,
+    contest: PairwiseComparison,
+    ends: tuple[float, float],
+    first: Ints,
+    second: Ints,
     seen: DifferenceSigns,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+) -> Iterator[dict[str, Any]]:
     """Yield the reason for no crossing, the leader, and whether its lead is significant."""
     low, high = (Population.from_ratio(end).rough for end in ends)
     ahead = np.where(seen.ahead > 0, first, second)
     pairs = np.concatenate([ahead, first + second - ahead])
     some, place = np.unique(pairs, return_inverse=True)
     one, other = place.reshape(2, -1)
-    leads = np.array([  # at a few odds
-        contest.significant(one, other, some, np.full(len(some), ratio))
-        for ratio in np.geomspace(*ends, _LOOKS)
-    ])  # fmt: skip
+    leads = np.array(
+        [  # at a few odds
+            contest.significant(one, other, some, np.full(len(some), ratio))
+            for ratio in np.geomspace(*ends, _LOOKS)
+        ]
+    )
     parts = (seen.defined, seen.differ, ahead, leads.all(axis=0), leads.any(axis=0))
     for defined, differ, leader, everywhere, some_of_it in zip(
         *(x.tolist() for x in parts), strict=True
@@ -303,6 +314,9 @@ def _no_crossing_cells(
                 )
                 words += f"; its lead is significant {where}"
         yield {
-            "crossing": Estimate(None, reason=reason), "odds": None, "leads_below": name,
-            "leads_above": name, "verdict": f"none: {words}",
-        }  # fmt: skip
+            "crossing": Estimate(None, reason=reason),
+            "odds": None,
+            "leads_below": name,
+            "leads_above": name,
+            "verdict": f"none: {words}",
+        }

@@ -41,9 +41,13 @@ def rate_covariance(counts: ConfusionCounts, patterns: Sequence[PatternCounts]) 
         covariance, differ, sizes, weight, drawn = map(np.array, zip(*parts, strict=True))
         k = len(counts.models) // len(parts)
         return RateCovariance(
-            counts, covariance, np.concatenate([*differ], axis=1), np.repeat(sizes.T, k, axis=1),
-            np.repeat(weight, k), np.repeat(drawn, k),
-        )  # fmt: skip
+            counts,
+            covariance,
+            np.concatenate([*differ], axis=1),
+            np.repeat(sizes.T, k, axis=1),
+            np.repeat(weight, k),
+            np.repeat(drawn, k),
+        )
     sizes, total = np.stack([counts.positives, counts.negatives]), counts.rows
     rates = divide(np.stack([counts.tp, counts.fp]), sizes)
     covariance = divide(rates * (1 - rates), sizes) * divide(total, total - 1)
@@ -170,10 +174,11 @@ def reference_comparisons(given: Sample, options: TuneOptions, reference: str) -
 
 
 def winner_rows(
-    labels: Sequence[str | None], contest: PairwiseComparison,
+    labels: Sequence[str | None],
+    contest: PairwiseComparison,
     places: Sequence[tuple[int, str, Population]],
     options: TuneOptions,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     """Yield, per population of a part, the model with the best value, and those tied with it.
 
     `winner` is that model where every other one is significantly worse; else None, and `tied`
@@ -217,12 +222,17 @@ def winner_rows(
         defined = not unknown[leader]
         called = defined and not undecided and bool(others) and contest.level is not None
         row: dict[str, Any] = {
-            "slice": labels[part], "measure": measure.id, "population": kind,
-            "prevalence": population.prevalence, "odds": population.odds,
-            "ratio": population.ratio, "leader": its[leader] if defined else None,
-            "value": value, "winner": its[leader] if called else None,
+            "slice": labels[part],
+            "measure": measure.id,
+            "population": kind,
+            "prevalence": population.prevalence,
+            "odds": population.odds,
+            "ratio": population.ratio,
+            "leader": its[leader] if defined else None,
+            "value": value,
+            "winner": its[leader] if called else None,
             "tied": undecided if defined else [],
-        }  # fmt: skip
+        }
         if margin is not None:
             by = {its[j]: estimate_or_none(*(x[j] for x in leads)) for j in others if defined}
             row |= _margin_cells(by, margin)
@@ -230,9 +240,13 @@ def winner_rows(
 
 
 def _interval_levels(
-    contest: PairwiseComparison, known: RateEstimates, p: Floats, options: TuneOptions, *,
-    everywhere: bool
-) -> Floats:  # fmt: skip
+    contest: PairwiseComparison,
+    known: RateEstimates,
+    p: Floats,
+    options: TuneOptions,
+    *,
+    everywhere: bool,
+) -> Floats:
     """Return the level of intervals for all pairs of each row, (g,): joint or `together`."""
     g, k = p.shape
     alone = contest.level or 0.0
@@ -262,7 +276,8 @@ def _margin_cells(leads: Mapping[str, Estimate], margin: float) -> dict[str, Any
         mixed = UNDECIDED if UNDECIDED in found else NOT_WORSE
         together = found.pop() if len(found) == 1 else mixed
     return {
-        "verdict": together, "least_lead": min(lows, default=None),
+        "verdict": together,
+        "least_lead": min(lows, default=None),
         "equivalent": [name for name, one in kinds.items() if one == EQUIVALENT],
         "possibly_better": [name for name, one in kinds.items() if one == UNDECIDED],
-    }  # fmt: skip
+    }

@@ -195,36 +195,64 @@ class TuneOptions(IntervalOptions, PopulationOptions):
 
     counts: Annotated[
         Mapping[str, Sequence[float]],
-        Opt("TP,FP,FN,TN of a published 2 x 2 table; repeat.", NUMBERS, metavar="TP,FP,FN,TN",
-            parse=syntax.parse_counts, accept=_by_model,
-            takes=Mapping[str, Sequence[float]] | Sequence[float] | None),
-    ] = field(default_factory=dict)  # fmt: skip
+        Opt(
+            "TP,FP,FN,TN of a published 2 x 2 table; repeat.",
+            NUMBERS,
+            metavar="TP,FP,FN,TN",
+            parse=syntax.parse_counts,
+            accept=_by_model,
+            takes=Mapping[str, Sequence[float]] | Sequence[float] | None,
+        ),
+    ] = field(default_factory=dict)
     sensitivity: Annotated[float | None, _rate_option("Sensitivity", "--specificity")] = None
     specificity: Annotated[float | None, _rate_option("Specificity", "--sensitivity")] = None
     sweep: Annotated[
         str | None,
-        Opt("Evaluate class ratios in this range, evenly spaced on the log scale.", POPULATIONS,
-            metavar="P:N..P:N|none", shell=False),
-    ] = FULL_SWEEP  # fmt: skip
+        Opt(
+            "Evaluate class ratios in this range, evenly spaced on the log scale.",
+            POPULATIONS,
+            metavar="P:N..P:N|none",
+            shell=False,
+        ),
+    ] = FULL_SWEEP
     points: Annotated[
         int,
         Opt("Number of class ratios in the range.", POPULATIONS, least=2, most=10_000, shell=False),
     ] = 31
     prevalence_beta: Annotated[
         tuple[float, float] | None,
-        Opt("Simulate every measure for a prevalence of Beta(A, B).", POPULATIONS, metavar="A,B",
-            shell=False),
-    ] = None  # fmt: skip
+        Opt(
+            "Simulate every measure for a prevalence of Beta(A, B).",
+            POPULATIONS,
+            metavar="A,B",
+            shell=False,
+        ),
+    ] = None
     population: Annotated[
         float | None,
-        Opt("Show expected counts in a population of N.", POPULATIONS, metavar="N", above=0,
-            below=math.inf, outside="is not a number above 0", signed="per", stated=True),
-    ] = None  # fmt: skip
+        Opt(
+            "Show expected counts in a population of N.",
+            POPULATIONS,
+            metavar="N",
+            above=0,
+            below=math.inf,
+            outside="is not a number above 0",
+            signed="per",
+            stated=True,
+        ),
+    ] = None
     measure: Annotated[
         tuple[str, ...],
-        Opt("Add a measure: ppv, cost:fp=1,fn=10; repeat.", MEASURED, metavar="MEASURE",
-            accept=_accept_measures, stated=True, signed="measures", completes="measure"),
-    ] = ()  # fmt: skip
+        Opt(
+            "Add a measure: ppv, cost:fp=1,fn=10; repeat.",
+            MEASURED,
+            metavar="MEASURE",
+            accept=_accept_measures,
+            stated=True,
+            signed="measures",
+            completes="measure",
+        ),
+    ] = ()
     reference: Annotated[str | None, reference_option()] = None
     resamples: Annotated[
         int, Opt("Number of bootstrap resamples.", INTERVALS, least=100, most=10**6, **STATED)

@@ -45,9 +45,21 @@ from clfeval.methods.tune_jpt.tables import (
 
 ENOUGH = 400  # rows of a class below which the paper's simulations found measures optimistic
 _ONE_SIDE = {  # errors of one kind do not count
-    "ppv", "ppv_odds", "lr_pos", "npv", "npv_odds", "lr_neg", "sensitivity", "specificity", "fpr",
-    "fnr", "fdr", "for", "precision_u", "npv_u",
-}  # fmt: skip
+    "ppv",
+    "ppv_odds",
+    "lr_pos",
+    "npv",
+    "npv_odds",
+    "lr_neg",
+    "sensitivity",
+    "specificity",
+    "fpr",
+    "fnr",
+    "fdr",
+    "for",
+    "precision_u",
+    "npv_u",
+}
 METHODS = {  # by --interval
     "exact": {
         "sensitivity, specificity; tar, tor, ppv, npv and their odds as counted": "Clopper-Pearson",
@@ -71,19 +83,20 @@ AS_COUNTED = {  # by --totals, in addition
     "random": {
         "exact": {
             "F1 and its odds as counted": "Clopper-Pearson of TP / (TP + FP + FN), transformed",
-            "f_beta, mcc, ic, epa, cost, net benefit as counted":
-            "range over the score region "
+            "f_beta, mcc, ic, epa, cost, net benefit as counted": "range over the score region "
             "of the two rates and the prevalence (random class totals)",
         },
-        "bootstrap": {"measures that depend on the class ratio, as counted":
-                      "percentile bootstrap of all "
-                      "rows (random class totals)"},
+        "bootstrap": {
+            "measures that depend on the class ratio, as counted": "percentile bootstrap of all "
+            "rows (random class totals)"
+        },
     },
     "fixed": {
-        "exact": {"f_beta, mcc, ic, epa, cost, net benefit as counted":
-                  "as elsewhere (fixed totals)"},
+        "exact": {
+            "f_beta, mcc, ic, epa, cost, net benefit as counted": "as elsewhere (fixed totals)"
+        }
     },
-}  # fmt: skip
+}
 _NOTES = {
     "unpaired": "counts do not show which rows models share, so tests are unpaired (conservative "
     "if the models agree on shared rows)",
@@ -113,21 +126,28 @@ def tuning_parameters(given: Sample, options: TuneOptions) -> dict[str, Any]:
     kind = interval if interval in ("bootstrap", "none") else "exact"
     methods = METHODS.get(kind, {}) | AS_COUNTED[options.totals].get(kind, {})
     found = {
-        "positive": given.positive, "negative": list(given.negative),
-        "interval": interval, "interval_methods": name_interval_methods(methods, interval),
-        "measures": list(options.measures), "beta": options.beta,
+        "positive": given.positive,
+        "negative": list(given.negative),
+        "interval": interval,
+        "interval_methods": name_interval_methods(methods, interval),
+        "measures": list(options.measures),
+        "beta": options.beta,
         "invariant": [name for name in options.measures if CATALOG[name].invariant],
         "targets": [{"prevalence": t.prevalence, "odds": t.odds} for t in options.populations],
-        "sweep": {"from": sweep[0].odds, "to": sweep[-1].odds, "points": len(sweep)} if sweep
+        "sweep": {"from": sweep[0].odds, "to": sweep[-1].odds, "points": len(sweep)}
+        if sweep
         else None,
         "compared_by": options.compared if len(given.slices[None].models) > 1 else None,
         "paired": bool(given.patterns),
-        "cost": stakes and asdict(stakes), "risk_threshold": stakes and stakes.probability,
+        "cost": stakes and asdict(stakes),
+        "risk_threshold": stakes and stakes.probability,
         "rows_per": ROWS,
-        **{name: None if (ends := getattr(options, name)) is None else list(ends)
-           for name in ("prevalence_range", "prevalence_beta")},
+        **{
+            name: None if (ends := getattr(options, name)) is None else list(ends)
+            for name in ("prevalence_range", "prevalence_beta")
+        },
         "draws": None if options.prevalence_beta is None else DRAWS,
-    }  # fmt: skip
+    }
     order = (
         "positive negative level interval totals interval_methods measure measures invariant beta "
         "targets sweep compared_by reference margin paired cost risk_threshold rows_per population "
@@ -150,23 +170,32 @@ def tuning_signature(given: Sample, options: TuneOptions, statistics: Sequence[s
         exact = float(left) / float(right) == one.ratio
         odds.append(one.odds if exact else f"{one.ratio!r}:1")
     found = {
-        "cmd": "tune-jpt", "pos": given.positive, "cut": format_thresholds(given.thresholds),
-        "miss": given.roles.missing, "weight": "yes" if given.roles.weight else None,
-        "by": ",".join(given.roles.by), "odds": ",".join(odds),
+        "cmd": "tune-jpt",
+        "pos": given.positive,
+        "cut": format_thresholds(given.thresholds),
+        "miss": given.roles.missing,
+        "weight": "yes" if given.roles.weight else None,
+        "by": ",".join(given.roles.by),
+        "odds": ",".join(odds),
         "sweep": f"{sweep[0].odds}..{sweep[-1].odds}/{len(sweep)}" if sweep else None,
         "range": options.prevalence_range and "..".join(map(repr, options.prevalence_range)),
         "prior": options.prevalence_beta and ",".join(map(repr, options.prevalence_beta)),
-        "measures": ",".join(options.measure), "beta": None if options.beta == 1 else options.beta,
+        "measures": ",".join(options.measure),
+        "beta": None if options.beta == 1 else options.beta,
         "by-measure": options.compared,
         "cost": stakes and ",".join(map(repr, asdict(stakes).values())),
-        "seed": options.seed, "ci": sure,
-    }  # fmt: skip
+        "seed": options.seed,
+        "ci": sure,
+    }
     return build_signature(
         "cmd pos cut miss weight by odds sweep range prior measures per by-measure ref "
         "margin beta cost seed totals ci",
-        found, options, given.roles, files=given.files,
+        found,
+        options,
+        given.roles,
+        files=given.files,
         statistics=sha256("".join(statistics).encode()).hexdigest(),
-    )  # fmt: skip
+    )
 
 
 def tune_result(given: Sample, options: TuneOptions) -> Document:
@@ -204,17 +233,24 @@ def tune_result(given: Sample, options: TuneOptions) -> Document:
         tables["sweep"] = swept
     settings = tuning_parameters(given, options)
     return Document(
-        command="tune-jpt", signature=tuning_signature(given, options, statistics),
-        inputs=given.files, parameters=settings,
-        summary=class_totals(given), tables=tables, answer=tune_answer(tables, settings),
+        command="tune-jpt",
+        signature=tuning_signature(given, options, statistics),
+        inputs=given.files,
+        parameters=settings,
+        summary=class_totals(given),
+        tables=tables,
+        answer=tune_answer(tables, settings),
         warnings=tuple(tuning_notes(given, options, tables, failed, unbounded)),
-    )  # fmt: skip
+    )
 
 
 def tuning_notes(
-    given: Sample, options: TuneOptions, tables: Mapping[str, Rows], failed: int,
+    given: Sample,
+    options: TuneOptions,
+    tables: Mapping[str, Rows],
+    failed: int,
     unbounded: Sequence[str],
-) -> Iterator[ResultNote]:  # fmt: skip
+) -> Iterator[ResultNote]:
     """Yield the notes, the most important first."""
     counts, chosen = given.slices[None], "thresholds" in tables
     several = len(counts.models) > 1
@@ -222,21 +258,28 @@ def tuning_notes(
     one_sided = " and ".join(
         CATALOG[name].title for name in options.threshold_measures if name in _ONE_SIDE
     )
-    known = {"failed": failed, "resamples": options.resamples, "unbounded": list_names(unbounded),
-             "one_sided": one_sided, "models": len(counts.models),
-             "compared": options.compared}  # fmt: skip
+    known = {
+        "failed": failed,
+        "resamples": options.resamples,
+        "unbounded": list_names(unbounded),
+        "one_sided": one_sided,
+        "models": len(counts.models),
+        "compared": options.compared,
+    }
     unpaired = several and given.sampled and not given.patterns and "winners" in tables
     first = {"unpaired": unpaired, "rates-only": not given.sampled}
     others = {
         "bootstrap-empty-cell": options.interval == "bootstrap" and not full,
-        "replicates-left-out": failed, "infinite-scores": unbounded, "chosen-threshold": chosen,
+        "replicates-left-out": failed,
+        "infinite-scores": unbounded,
+        "chosen-threshold": chosen,
         "not-compared": several and "winners" not in tables,
         "pairs-on-request": "winners" in tables and "crossovers" not in tables,
         "one-sided-measure": chosen and one_sided,
         "no-target": not (
             options.populations or options.prevalence_range or options.prevalence_beta
         ),
-    }  # fmt: skip
+    }
     yield from (ResultNote(code, _NOTES[code]) for code, yes in first.items() if yes)
     if given.sampled:
         yield from (*_missing_class_notes(given), *_small_class_notes(given))

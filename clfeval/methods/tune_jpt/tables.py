@@ -75,18 +75,25 @@ def expected_rows(tuner: TunedModels, rows: float) -> list[Row]:
     found = {
         cell: tuner.estimates(name, cells, times=total)
         for cell, name, total in (
-            ("tp", "sensitivity", p), ("fp", "fpr", n), ("fn", "fnr", p), ("tn", "specificity", n),
+            ("tp", "sensitivity", p),
+            ("fp", "fpr", n),
+            ("fn", "fnr", p),
+            ("tn", "specificity", n),
             ("flagged", "detection_prevalence", rows),
         )
-    }  # fmt: skip
+    }
     return rows_from_columns(
         {
-            **tuner.who(models), "population": kinds,
+            **tuner.who(models),
+            "population": kinds,
             "prevalence": [one.prevalence for one in populations],
-            "odds": [one.odds for one in populations], "rows": [rows] * len(places),
-            "positives": p.tolist(), "negatives": n.tolist(), **found,
+            "odds": [one.odds for one in populations],
+            "rows": [rows] * len(places),
+            "positives": p.tolist(),
+            "negatives": n.tolist(),
+            **found,
         }
-    )  # fmt: skip
+    )
 
 
 def range_rows(tuner: TunedModels, ends: tuple[float, float]) -> list[Row]:
@@ -212,9 +219,21 @@ def threshold_tables(
         return tables, [], []
 
     def chosen(whole: bool) -> list[Row]:
-        found = [one for i in known for one in _best_thresholds(given, options, i, {
-            label: one for label, one in counted.scores(i).items() if (label is None) is whole
-        }, swept=True)]  # fmt: skip
+        found = [
+            one
+            for i in known
+            for one in _best_thresholds(
+                given,
+                options,
+                i,
+                {
+                    label: one
+                    for label, one in counted.scores(i).items()
+                    if (label is None) is whole
+                },
+                swept=True,
+            )
+        ]
         place = {label: i for i, label in enumerate(given.slices)}
         found.sort(key=lambda one: place[one.label])
         return threshold_rows(found, given, options)
@@ -311,13 +330,22 @@ def threshold_rows(
             why = CATALOG[name].undefined_at_odds
             best = make_estimate(value, undefined=why, table=Confusion(tp, fp, p - tp, n - fp))
             before = float(measure_value(rule.best, table).ravel()[0])
-            rows.append({
-                "slice": one.label, "model": one.model, "measure": name, "population": kind,
-                "prevalence": there.prevalence, "odds": there.odds, "ratio": there.ratio,
-                **_threshold_cells(where, at), "value": best, "fixed_threshold": cut,
-                "fixed_value": make_estimate(before, undefined=why, table=table),
-                "corrected": judged if at >= 0 else best,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "slice": one.label,
+                    "model": one.model,
+                    "measure": name,
+                    "population": kind,
+                    "prevalence": there.prevalence,
+                    "odds": there.odds,
+                    "ratio": there.ratio,
+                    **_threshold_cells(where, at),
+                    "value": best,
+                    "fixed_threshold": cut,
+                    "fixed_value": make_estimate(before, undefined=why, table=table),
+                    "corrected": judged if at >= 0 else best,
+                }
+            )
     return rows
 
 
@@ -331,10 +359,13 @@ def _corrected_estimates(
     )
     tuner = TunedModels(given, options, (None,) * len(tables.models), tables)
     names = np.array([rule.name for one in found for rule in one.rules])
-    ratios = np.array([
-        np.nan if kind == "sample" else there.ratio for one in found
-        for kind, there in one.places * (len(one.rules) // len(one.places))
-    ])  # fmt: skip
+    ratios = np.array(
+        [
+            np.nan if kind == "sample" else there.ratio
+            for one in found
+            for kind, there in one.places * (len(one.rules) // len(one.places))
+        ]
+    )
     values: dict[int, Estimate] = {}
     for name in dict.fromkeys(names.tolist()):
         mine = np.flatnonzero(names == name)

@@ -16,72 +16,147 @@ BOOT, BY_D = "resamples", "ranked_by=desirability"
 AT_MOST_1: Json = {"properties": {"value": {"maximum": 1}}}
 VALUE: Json = {"properties": {"value": {"type": "number"}}}
 TABLES = (
-    Table("models", (
-        MODEL, *cols("mlcps_area", "mlcps"), Column("rank", "rank", best="min"),
-        *cols("mlcps_share", "normalised"), *cols("mlcps_area", "order_free lowest highest"),
-        *cols("mlcps_share", "mean"), Column("sd", "mlcps_share", "SD", best="min"),
-        *cols("flag", "pareto"), *cols("text?", "dominated_by"),
-        Column("desirability", "share", when=BY_D, more=VALUE),
-        Column("dealbreakers", "text*", when=BY_D),
-        Column("first", "bare", when=BOOT, more={
-            "description": "share of bootstrap samples in which it is first",
-            "properties": {"value": {"$ref": "#/$defs/part"}},
-        }),
-        Column("split_mean", "mlcps_split", "mean over splits", "+splits"),
-        Column("split_sd", "mlcps_split", "SD over splits", "+splits", best="min"),
-        Column("split_wins", "count", when="+splits"),
-    ), "", 1, {
-        "if": {"properties": {"pareto": {"const": True}}},
-        "then": {"properties": {"dominated_by": {"type": "null"}}},
-        "else": {"properties": {"dominated_by": {"type": "string"}}},
-    }),
-    Table("ranks", (
-        MODEL, *cols("rank", "mlcps order_free lowest highest mean"), Column("sd", "rank", "SD"),
-        Column("desirability", "rank", when=BY_D),
-        *cols("rank", "best_over_orders worst_over_orders"),
-        *cols("flag?", "order_dependent weight_dependent"),
-    ), "", 1),
-    Table("metrics", (
-        *cols("text", "metric"), Column("direction", "text", among=("max", "min")),
-        *cols("number?", "low high"), *cols("weight", "weight"),
-        *cols("number", "least average most"),
-        Column("winner_without", "text?", more={"description": "null: no polygon without it"}),
-        *cols("count?", "moved_without"), *cols("text?", "winner_doubled"),
-        *cols("count?", "moved_doubled"),
-    ), ""),
-    Table("profile", (
-        MODEL, *cols("text", "metric"), Column("value", "estimate", more=VALUE),
-        Column("d", "part", more={"description": "the ray before weighting"}),
-        Column("sd", "weight?", "SD", "?",
-               more={"description": "of the value over splits, as the table gives it"}),
-    ), ""),
-    Table("redundant", (
-        *cols("text", "first second"),
-        Column("why", "text", among=("identical", "same measure", "correlated", "opposite")),
-        Column("r", "correlation?"), *cols("text", "note"),
-    ), ""),
+    Table(
+        "models",
+        (
+            MODEL,
+            *cols("mlcps_area", "mlcps"),
+            Column("rank", "rank", best="min"),
+            *cols("mlcps_share", "normalised"),
+            *cols("mlcps_area", "order_free lowest highest"),
+            *cols("mlcps_share", "mean"),
+            Column("sd", "mlcps_share", "SD", best="min"),
+            *cols("flag", "pareto"),
+            *cols("text?", "dominated_by"),
+            Column("desirability", "share", when=BY_D, more=VALUE),
+            Column("dealbreakers", "text*", when=BY_D),
+            Column(
+                "first",
+                "bare",
+                when=BOOT,
+                more={
+                    "description": "share of bootstrap samples in which it is first",
+                    "properties": {"value": {"$ref": "#/$defs/part"}},
+                },
+            ),
+            Column("split_mean", "mlcps_split", "mean over splits", "+splits"),
+            Column("split_sd", "mlcps_split", "SD over splits", "+splits", best="min"),
+            Column("split_wins", "count", when="+splits"),
+        ),
+        "",
+        1,
+        {
+            "if": {"properties": {"pareto": {"const": True}}},
+            "then": {"properties": {"dominated_by": {"type": "null"}}},
+            "else": {"properties": {"dominated_by": {"type": "string"}}},
+        },
+    ),
+    Table(
+        "ranks",
+        (
+            MODEL,
+            *cols("rank", "mlcps order_free lowest highest mean"),
+            Column("sd", "rank", "SD"),
+            Column("desirability", "rank", when=BY_D),
+            *cols("rank", "best_over_orders worst_over_orders"),
+            *cols("flag?", "order_dependent weight_dependent"),
+        ),
+        "",
+        1,
+    ),
+    Table(
+        "metrics",
+        (
+            *cols("text", "metric"),
+            Column("direction", "text", among=("max", "min")),
+            *cols("number?", "low high"),
+            *cols("weight", "weight"),
+            *cols("number", "least average most"),
+            Column("winner_without", "text?", more={"description": "null: no polygon without it"}),
+            *cols("count?", "moved_without"),
+            *cols("text?", "winner_doubled"),
+            *cols("count?", "moved_doubled"),
+        ),
+        "",
+    ),
+    Table(
+        "profile",
+        (
+            MODEL,
+            *cols("text", "metric"),
+            Column("value", "estimate", more=VALUE),
+            Column("d", "part", more={"description": "the ray before weighting"}),
+            Column(
+                "sd",
+                "weight?",
+                "SD",
+                "?",
+                more={"description": "of the value over splits, as the table gives it"},
+            ),
+        ),
+        "",
+    ),
+    Table(
+        "redundant",
+        (
+            *cols("text", "first second"),
+            Column("why", "text", among=("identical", "same measure", "correlated", "opposite")),
+            Column("r", "correlation?"),
+            *cols("text", "note"),
+        ),
+        "",
+    ),
     Table("dominance", (MODEL, *cols("text+", "dominated_by"))),
-    Table("splits", (
-        Column("split", "text", more={"pattern": r"^split\d+$"}), MODEL,
-        *cols("mlcps_split", "mlcps"), *cols("mlcps_split", "normalised", more=AT_MOST_1),
-        *cols("rank", "rank"),
-    ), least=1),
+    Table(
+        "splits",
+        (
+            Column("split", "text", more={"pattern": r"^split\d+$"}),
+            MODEL,
+            *cols("mlcps_split", "mlcps"),
+            *cols("mlcps_split", "normalised", more=AT_MOST_1),
+            *cols("rank", "rank"),
+        ),
+        least=1,
+    ),
     Table("weights", (MODEL, *cols("mlcps_won", "share share_order_free")), "draws", 1),
-    Table("desirability", (
-        MODEL, *cols("text", "metric goal"), *cols("number", "value"),
-        *cols("mlcps_place", "d", more=AT_MOST_1), *cols("weight", "weight"),
-        *cols("flag", "dealbreaker"),
-    ), BY_D, 1),
-    Table("agreement", (
-        *cols("text", "measure"), Column("models", "count", more={"minimum": 2}),
-        Column("kendall", "mlcps_agreement", "Kendall's τ"),
-        Column("spearman", "mlcps_agreement", "Spearman's ρ"),
-        *cols("text*", "top_here top_there"), *cols("flag", "same_top"),
-    ), "compare", 1),
-    Table("compared", (MODEL, *cols("mlcps_place", "here there"),
-                       *cols("rank", "rank_here rank_there"), Column("moved", "whole?")),
-          "compare", 2),
-)  # fmt: skip
+    Table(
+        "desirability",
+        (
+            MODEL,
+            *cols("text", "metric goal"),
+            *cols("number", "value"),
+            *cols("mlcps_place", "d", more=AT_MOST_1),
+            *cols("weight", "weight"),
+            *cols("flag", "dealbreaker"),
+        ),
+        BY_D,
+        1,
+    ),
+    Table(
+        "agreement",
+        (
+            *cols("text", "measure"),
+            Column("models", "count", more={"minimum": 2}),
+            Column("kendall", "mlcps_agreement", "Kendall's τ"),
+            Column("spearman", "mlcps_agreement", "Spearman's ρ"),
+            *cols("text*", "top_here top_there"),
+            *cols("flag", "same_top"),
+        ),
+        "compare",
+        1,
+    ),
+    Table(
+        "compared",
+        (
+            MODEL,
+            *cols("mlcps_place", "here there"),
+            *cols("rank", "rank_here rank_there"),
+            Column("moved", "whole?"),
+        ),
+        "compare",
+        2,
+    ),
+)
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PROFILED, METRICS = 8, 40  # models and metrics of the profile
@@ -96,33 +171,38 @@ def page_charts(result: Document) -> Iterator[Chart]:
     if metrics:
         few, ways = best.few(PROFILED), result.parameters["directions"]
         yield Chart(
-            "profile", "Metrics scaled to 0 to 1 (1 is best)",
+            "profile",
+            "Metrics scaled to 0 to 1 (1 is best)",
             names=tuple("1 - " * (ways[name] == "min") + name for name in metrics),
             series=tuple(
                 Series(name, values=values[:METRICS])
                 for name, values in zip(few.names, _ray_values(few), strict=True)
             ),
             left=result.summary["models"] - len(few.rows),
-            key=(Note("--format csv --show profile"),), name="profile",
-        )  # fmt: skip
+            key=(Note("--format csv --show profile"),),
+            name="profile",
+        )
     if FEWEST <= len(metrics) <= MOST:
         few, weights = best.few(RADARS), result.parameters["weights"].values()
         longest = max(weights) or 1.0
         yield Chart(
-            "radar", "Radar charts of the best models (area: MLcps; dotted: perfect model)",
-            names=tuple(metrics), weights=tuple(weight / longest for weight in weights),
+            "radar",
+            "Radar charts of the best models (area: MLcps; dotted: perfect model)",
+            names=tuple(metrics),
+            weights=tuple(weight / longest for weight in weights),
             series=tuple(
                 Series(name, values=values, letter=letter, words=format_cell(row["mlcps"]))
                 for letter, name, row, values in zip(
-                    LETTERS, few.names, few.rows, _ray_values(few), strict=False)
+                    LETTERS, few.names, few.rows, _ray_values(few), strict=False
+                )
             ),
             name="radars",
-        )  # fmt: skip
+        )
     series = [
         Series(str(row["model"]), ((at,),), letter=letter)
         for letter, row in zip(LETTERS, best.rows, strict=False)
         if (at := row_point(row, "mlcps", "sd"))
-    ]  # fmt: skip
+    ]
     if len(series) > 1:  # dots beyond the letters
         table = result.tables["models"]
         more = len(table) - len(best.rows)
@@ -132,11 +212,14 @@ def page_charts(result: Document) -> Iterator[Chart]:
         sample = f", 1 in {step} shown" if step > 1 else ""
         series.append(Series("", (tuple(at for at in dots if at),), letter=DOT))
         yield Chart(
-            "points", "SD of the metrics by MLcps (best models at the lower right)",
-            Axis("MLcps"), Axis("SD"), tuple(series),
+            "points",
+            "SD of the metrics by MLcps (best models at the lower right)",
+            Axis("MLcps"),
+            Axis("SD"),
+            tuple(series),
             key=(Note(f"{DOT} {format_count(more, 'more model')}{sample}"),) if more else (),
             name="scatter",
-        )  # fmt: skip
+        )
 
 
 def _ray_values(best: BestModels) -> Iterator[tuple[float, ...]]:
@@ -161,11 +244,15 @@ def headline(result: Document) -> list[str]:
         read += f" (positive: {quote_if_ambiguous(str(positive))})" if positive is not None else ""
     lines = [f"MLcps of {names}: {format_count(summary['models'], 'model')}, {read}"]
     if weights := parameters["weights"].items():
-        weighted = [f"{quote_if_ambiguous(name)} (weight {w:g})" if w != 1
-                    else quote_if_ambiguous(name) for name, w in weights]  # fmt: skip
-        rescaled = [f"{quote_if_ambiguous(metric)} from {format_range(scale)}"
-                    for metric, scale in parameters["scales"].items()
-                    if scale is not None and list(scale) != [0, 1]]  # fmt: skip
+        weighted = [
+            f"{quote_if_ambiguous(name)} (weight {w:g})" if w != 1 else quote_if_ambiguous(name)
+            for name, w in weights
+        ]
+        rescaled = [
+            f"{quote_if_ambiguous(metric)} from {format_range(scale)}"
+            for metric, scale in parameters["scales"].items()
+            if scale is not None and list(scale) != [0, 1]
+        ]
         said = f"; rescaled: {_fit_names(rescaled)}" if rescaled else ""
         lines.append(f"Metrics in order: {_fit_names(weighted)}{said}")
         if {"accuracy", "error_rate", "tar", "tor"} & {
@@ -184,9 +271,13 @@ def _fit_names(names: Sequence[str]) -> str:
 
 
 _RANKED = {
-    "mlcps": "MLcps", "order_free": "the order-free score", "lowest": "the lowest score",
-    "highest": "the highest score", "mean": "the mean of the metrics", "desirability": "D",
-}  # fmt: skip
+    "mlcps": "MLcps",
+    "order_free": "the order-free score",
+    "lowest": "the lowest score",
+    "highest": "the highest score",
+    "mean": "the mean of the metrics",
+    "desirability": "D",
+}
 GLOSSARY: Mapping[str, str] = {
     **SHARED,
     **{f"ranks.{name}": f"rank by {words}, largest first" for name, words in _RANKED.items()},
@@ -261,18 +352,36 @@ GLOSSARY: Mapping[str, str] = {
     "moved": "rank in the other table - rank here",
 }
 HEADINGS: Mapping[str, str] = {
-    "first in bootstrap": "models.first", "splits won": "split_wins",
-    "mean MLcps": "split_mean", "Pareto front": "pareto", "dominated by": "dominated_by",
-    "depends on order": "order_dependent", "depends on weights": "weight_dependent",
+    "first in bootstrap": "models.first",
+    "splits won": "split_wins",
+    "mean MLcps": "split_mean",
+    "Pareto front": "pareto",
+    "dominated by": "dominated_by",
+    "depends on order": "order_dependent",
+    "depends on weights": "weight_dependent",
     "order-free share": "share_order_free",
     "d of …": "desirability.d",
-    "reason": "note", "minimum": "least", "maximum": "most",
-    "Kendall τ": "kendall", "Spearman ρ": "spearman", "score": "measure",
-    "first here": "top_here", "first there": "top_there", "rank change": "moved",
-    "first without it": "winner_without", "first at double weight": "winner_doubled",
-}  # fmt: skip
+    "reason": "note",
+    "minimum": "least",
+    "maximum": "most",
+    "Kendall τ": "kendall",
+    "Spearman ρ": "spearman",
+    "score": "measure",
+    "first here": "top_here",
+    "first there": "top_there",
+    "rank change": "moved",
+    "first without it": "winner_without",
+    "first at double weight": "winner_doubled",
+}
 PAGE = Page(
-    "mlcps", TABLES, headline, page_tables, page_charts, parts=("firm", "changes", "goals"),
-    plots=("profile", "radars", "scatter"), pictures=("ranks",), glossary=GLOSSARY,
+    "mlcps",
+    TABLES,
+    headline,
+    page_tables,
+    page_charts,
+    parts=("firm", "changes", "goals"),
+    plots=("profile", "radars", "scatter"),
+    pictures=("ranks",),
+    glossary=GLOSSARY,
     headings=HEADINGS,
-)  # fmt: skip
+)

@@ -18,9 +18,14 @@ from clfeval.records import dataclass
 BEST = 20  # models on a screen; files have all
 MAX_METRIC_ROWS = 60  # rows of tables of metrics
 SCORES = {
-    "mlcps": "MLcps", "order_free": "order-free", "lowest": "lowest", "highest": "highest",
-    "mean": "mean", "sd": "SD", "desirability": "D",
-}  # fmt: skip
+    "mlcps": "MLcps",
+    "order_free": "order-free",
+    "lowest": "lowest",
+    "highest": "highest",
+    "mean": "mean",
+    "sd": "SD",
+    "desirability": "D",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +72,14 @@ class BestModels:
         return [found[name] for name in self.names if name in found]
 
     def table(
-        self, name: str, title: str, columns: Mapping[str, Source],
-        rows: Sequence[Row] | None = None, /, **more: Any,
-    ) -> TableView:  # fmt: skip
+        self,
+        name: str,
+        title: str,
+        columns: Mapping[str, Source],
+        rows: Sequence[Row] | None = None,
+        /,
+        **more: Any,
+    ) -> TableView:
         """Return a table of the models' rows, or of other rows."""
         rows = self.rows if rows is None else rows
         # the number of models that are not among the best, whichever of these are shown
@@ -101,20 +111,37 @@ def requested_tables(best: BestModels, digits: int) -> Iterator[TableView]:
         }
         title = f"Share of first ranks under random weights ({parameters['draws']:,} weightings)"
         yield best.table(
-            "weights", title, columns, [row for (row,) in best.of_table("weights")], right=["bar"],
-            rank="asked", lead="share", legend=("share", "share_order_free"),
-        )  # fmt: skip
+            "weights",
+            title,
+            columns,
+            [row for (row,) in best.of_table("weights")],
+            right=["bar"],
+            rank="asked",
+            lead="share",
+            legend=("share", "share_order_free"),
+        )
     if tables.get("desirability"):
         yield _desirability_table(best, digits)
         columns = {"metric": "metric", "goal": "goal", "weight": _format_weight}
         goals = best.of_table("desirability")[0]
-        yield best.table("desirability", "Desirability goals", columns, goals, right=["weight"],
-                         total=None, name="goals")  # fmt: skip
+        yield best.table(
+            "desirability",
+            "Desirability goals",
+            columns,
+            goals,
+            right=["weight"],
+            total=None,
+            name="goals",
+        )
     if tables.get("compared"):
         columns = {
-            "model": "model", "here": "here", "there": "there", "rank here": "rank_here",
-            "rank there": "rank_there", "rank change": _format_rank_change,
-        }  # fmt: skip
+            "model": "model",
+            "here": "here",
+            "there": "there",
+            "rank here": "rank_here",
+            "rank there": "rank_there",
+            "rank change": _format_rank_change,
+        }
         title = f"Models in {parameters['compare']} by {SCORES[str(parameters['ranked_by'])]}"
         rows = best.found_in(tables["compared"])
         yield best.table("compared", title, columns, rows, rank="asked")
@@ -138,12 +165,17 @@ def _desirability_table(best: BestModels, digits: int) -> TableView:
     blocks = best.of_table("desirability")
     metrics = [str(row["metric"]) for row in blocks[0]]
     rows = [
-        {"model": str(row["model"]), "D": format_cell(row["desirability"], digits), **{
-            f"d of\n{one['metric']}": f"{BREAKER} " * bool(one["dealbreaker"])
-            + format_cell(one["d"], digits) for one in there
-        }}
+        {
+            "model": str(row["model"]),
+            "D": format_cell(row["desirability"], digits),
+            **{
+                f"d of\n{one['metric']}": f"{BREAKER} " * bool(one["dealbreaker"])
+                + format_cell(one["d"], digits)
+                for one in there
+            },
+        }
         for row, there in zip(best.rows, blocks, strict=True)
-    ]  # fmt: skip
+    ]
     right = ["D", *(f"d of\n{metric}" for metric in metrics[:MATRIX])]
     columns: dict[str, Source] = {head: head for head in ("model", *right)}
     notes, more = [], {}
@@ -152,8 +184,16 @@ def _desirability_table(best: BestModels, digits: int) -> TableView:
         notes, more = [f"{left}--format csv --show desirability"], {"total": 0}
     if any(BREAKER in cell for row in rows for cell in row.values()):
         notes.append(f"{BREAKER} unacceptable: d = 0 makes D = 0")
-    return best.table("desirability", "Desirability of each value, 0 to 1", columns, rows,
-                      note="; ".join(notes), right=right, rank="asked", **more)  # fmt: skip
+    return best.table(
+        "desirability",
+        "Desirability of each value, 0 to 1",
+        columns,
+        rows,
+        note="; ".join(notes),
+        right=right,
+        rank="asked",
+        **more,
+    )
 
 
 def _format_weight(row: Row) -> str:
@@ -190,23 +230,42 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
         columns = {
             "ray": lambda row: str(rays.index(row["metric"]) + 1),
             "metric": lambda row: f"{row['metric']} {ARROWS[str(row['direction'])]}",
-            "scale": lambda row: "unchanged" if row["low"] is None else format_range(
-                [row["low"], row["high"]]),
-            "weight": _format_weight, "minimum": "least", "average": "average", "maximum": "most",
-        }  # fmt: skip
-        yield best.table("metrics", "Metrics in the order of their rays", columns, metrics,
-                         right=["ray", "scale", "weight"], write=format_close)  # fmt: skip
+            "scale": lambda row: (
+                "unchanged" if row["low"] is None else format_range([row["low"], row["high"]])
+            ),
+            "weight": _format_weight,
+            "minimum": "least",
+            "average": "average",
+            "maximum": "most",
+        }
+        yield best.table(
+            "metrics",
+            "Metrics in the order of their rays",
+            columns,
+            metrics,
+            right=["ray", "scale", "weight"],
+            write=format_close,
+        )
     if redundant := tables.get("redundant"):
         columns = {"first": "first", "second": "second", "why": "why", "reason": "note"}
         yield best.table("redundant", "Redundant metrics", columns, redundant)
     yield from _influence_table(best)
     if dominated := tables.get("dominance"):
         columns = {"model": "model", "dominated by": lambda row: format_names(row["dominated_by"])}
-        yield best.table("dominance", "Dominated models (not on the Pareto front)", columns,
-                         best.found_in(dominated), total=len(dominated))  # fmt: skip
+        yield best.table(
+            "dominance",
+            "Dominated models (not on the Pareto front)",
+            columns,
+            best.found_in(dominated),
+            total=len(dominated),
+        )
     if "split_mean" in best.rows[0] and len(tables.get("splits", ())):
-        columns = {"model": "model", "mean MLcps ↑": "split_mean", "SD": "split_sd",
-                   "splits won": "split_wins"}  # fmt: skip
+        columns = {
+            "model": "model",
+            "mean MLcps ↑": "split_mean",
+            "SD": "split_sd",
+            "splits won": "split_wins",
+        }
         title = f"MLcps over {len(tables['splits']) // len(tables['models'])} splits"
         note = "each split: --format csv --show splits"
         yield best.table("models", title, columns, note=note, name="splits")
@@ -218,23 +277,31 @@ def _ranking_table(best: BestModels) -> TableView:
     score = "desirability" if by else "normalised"
     broken = any(row.get("dealbreakers") for row in best.rows)
     columns: dict[str, Source] = {
-        "model": "model", "rank": lambda row: format_cell(row["rank"]),
+        "model": "model",
+        "rank": lambda row: format_cell(row["rank"]),
         **({"D ↑": "desirability"} if by else {}),
         **({"metrics\nwith d = 0": _dealbreaker_count} if broken else {}),
-        "MLcps ↑": "mlcps", "normalised ↑": "normalised",
+        "MLcps ↑": "mlcps",
+        "normalised ↑": "normalised",
         **({"first in\nbootstrap": "first"} if "first" in first else {}),
         **({"splits\nwon": "split_wins"} if "split_wins" in first else {}),
-        "mean ↑": "mean", "Pareto\nfront": "pareto",
+        "mean ↑": "mean",
+        "Pareto\nfront": "pareto",
         "bar": lambda row: draw_bar(cell_value(row.get(score))),
-    }  # fmt: skip
+    }
     title, resamples = "Models by MLcps", best.result.parameters["resamples"]
     title = "Models by desirability (D)" if by else title
     note = f"bootstrap: {resamples:,} paired resamples of the rows" if resamples else ""
     return best.table(
-        "models", title, columns, right=["rank", "bar"], rank="main", note=note,
+        "models",
+        title,
+        columns,
+        right=["rank", "bar"],
+        rank="main",
+        note=note,
         lead="desirability" if by else "mlcps",
         legend=("mlcps", "desirability", "metrics with d = 0"),
-    )  # fmt: skip
+    )
 
 
 def _dealbreaker_count(row: Row) -> int:
@@ -245,8 +312,10 @@ def _dealbreaker_count(row: Row) -> int:
 def _stability_table(best: BestModels) -> TableView:
     """Return the table of each model in other orders of the metrics, its mean, the Pareto front."""
     polygon = best.result.parameters["orders"] is not None
-    ends = {row["model"]: dict.fromkeys((row["best_over_orders"], row["worst_over_orders"]))
-            for (row,) in best.of_table("ranks")}  # fmt: skip
+    ends = {
+        row["model"]: dict.fromkeys((row["best_over_orders"], row["worst_over_orders"]))
+        for (row,) in best.of_table("ranks")
+    }
     columns: dict[str, Source] = {"model": "model"}
     if polygon:
         columns |= {"order-free\n↑": "order_free", "lowest\n↑": "lowest", "highest\n↑": "highest"}
@@ -261,8 +330,15 @@ def _stability_table(best: BestModels) -> TableView:
     title = "Stability of MLcps" + " (the ranking is by D)" * best.by_desirability
     given = best.result.parameters["from"] == "metrics"
     note = "sampling error is not included: a table of metrics does not show it" if given else ""
-    return best.table("models", title, columns, right=["ranks"], name="firm", note=note,
-                      legend=("order_free", "ranks"))  # fmt: skip
+    return best.table(
+        "models",
+        title,
+        columns,
+        right=["ranks"],
+        name="firm",
+        note=note,
+        legend=("order_free", "ranks"),
+    )
 
 
 def _ranks_table(best: BestModels) -> TableView:
@@ -300,10 +376,12 @@ def _influence_table(best: BestModels) -> Iterator[TableView]:
         names = list(best.result.summary["best"])
     now = names[0] + f" (and {len(names) - 1} more)" * (len(names) > 1) if names else None
     rows = [
-        row for row in known
-        if row["moved_without"] or row["moved_doubled"]
+        row
+        for row in known
+        if row["moved_without"]
+        or row["moved_doubled"]
         or any(row[f"winner_{word}"] not in (None, now) for word in ("without", "doubled"))
-    ]  # fmt: skip
+    ]
     title = "Influence of single metrics on MLcps"
     if not rows:
         none = {"what": "no model changes its rank"}

@@ -36,121 +36,315 @@ OF_SCORES = (
     *cols("amount", "log_loss", when="?"),
     *cols("signed", "overconfidence", when=f"{_MULTICLASS}?"),
     *cols("share", "top_k_accuracy", when=f"{_MULTICLASS}?"),
-    *cols("estimate", "calibration_slope calibration_intercept calibration_in_the_large oe_ratio "
-          "net_benefit", when="+curves"),
-)  # fmt: skip
-HARD = (*cols("share", "sensitivity specificity precision npv", when=_TWO),
-        *cols("share", "balanced_accuracy"), *cols("signed", "mcc"), *cols("share", "f1"),
-        *cols("signed", "kappa"), *cols("share", "accuracy"),
-        *cols("signed", "kappa_quadratic", when=f"{_MULTICLASS}?"),
-        *cols("amount", "ordinal_mae", when=f"{_MULTICLASS}?"))  # fmt: skip
+    *cols(
+        "estimate",
+        "calibration_slope calibration_intercept calibration_in_the_large oe_ratio net_benefit",
+        when="+curves",
+    ),
+)
+HARD = (
+    *cols("share", "sensitivity specificity precision npv", when=_TWO),
+    *cols("share", "balanced_accuracy"),
+    *cols("signed", "mcc"),
+    *cols("share", "f1"),
+    *cols("signed", "kappa"),
+    *cols("share", "accuracy"),
+    *cols("signed", "kappa_quadratic", when=f"{_MULTICLASS}?"),
+    *cols("amount", "ordinal_mae", when=f"{_MULTICLASS}?"),
+)
 METRIC = cols("text", "measure")
 COUNTS = tuple(Column(one.name, "weight?", one.title) for one in CELLS)
 TABLES = (
-    Table("models", (
-        SLICE, MODEL, replace(THRESHOLD, when=_TWO),
-        *(replace(one, kind="weight?", when=_TWO) for one in CELLS), *OF_SCORES, *HARD,
-        Column("tied", "flag?"),
-    ), "", 1),
+    Table(
+        "models",
+        (
+            SLICE,
+            MODEL,
+            replace(THRESHOLD, when=_TWO),
+            *(replace(one, kind="weight?", when=_TWO) for one in CELLS),
+            *OF_SCORES,
+            *HARD,
+            Column("tied", "flag?"),
+        ),
+        "",
+        1,
+    ),
     replace(MEASURED, when="", least=1),
-    Table("confusion", (SLICE, MODEL, *cols("text", "truth predicted"), *cols("weight", "rows"),
-                        Column("share", "part?", "share of true class")), ""),
-    Table("calibration", (
-        SLICE, MODEL, *cols("count", "bin"), *cols("part", "from to"), *cols("weight", "rows"),
-        Column("mean_score", "part", "mean score"), *cols("share", "observed"),
-    )),
-    Table("calibration_curve", (
-        SLICE, MODEL, *cols("part", "from to"), *cols("weight", "rows"), *cols("part", "isotonic"),
-    )),
-    Table("calibration_tests", (
-        MODEL, *cols("text", "test"), *cols("number?", "statistic df"), *cols("p?", "p p_adjusted"),
-        *cols("text", "method"), *cols("weight", "contradicted"), *cols("count?", "groups_off"),
-        *cols("part?", "largest_gap"),
-    )),
-    Table("curves", (SLICE, MODEL, THRESHOLD, *cols("weight", "tp fp"),
-                     *cols("part?", "sensitivity fpr precision flagged"),
-                     *cols("weight?", "lift"))),
+    Table(
+        "confusion",
+        (
+            SLICE,
+            MODEL,
+            *cols("text", "truth predicted"),
+            *cols("weight", "rows"),
+            Column("share", "part?", "share of true class"),
+        ),
+        "",
+    ),
+    Table(
+        "calibration",
+        (
+            SLICE,
+            MODEL,
+            *cols("count", "bin"),
+            *cols("part", "from to"),
+            *cols("weight", "rows"),
+            Column("mean_score", "part", "mean score"),
+            *cols("share", "observed"),
+        ),
+    ),
+    Table(
+        "calibration_curve",
+        (
+            SLICE,
+            MODEL,
+            *cols("part", "from to"),
+            *cols("weight", "rows"),
+            *cols("part", "isotonic"),
+        ),
+    ),
+    Table(
+        "calibration_tests",
+        (
+            MODEL,
+            *cols("text", "test"),
+            *cols("number?", "statistic df"),
+            *cols("p?", "p p_adjusted"),
+            *cols("text", "method"),
+            *cols("weight", "contradicted"),
+            *cols("count?", "groups_off"),
+            *cols("part?", "largest_gap"),
+        ),
+    ),
+    Table(
+        "curves",
+        (
+            SLICE,
+            MODEL,
+            THRESHOLD,
+            *cols("weight", "tp fp"),
+            *cols("part?", "sensitivity fpr precision flagged"),
+            *cols("weight?", "lift"),
+        ),
+    ),
     Table("roc_band", (SLICE, MODEL, *cols("cut", "threshold"), *cols("share", "sensitivity fpr"))),
-    Table("thresholds", (
-        SLICE, MODEL, *cols("cut", "threshold"), *CELLS, *cols("part", "flagged"),
-        *cols("share", "sensitivity specificity precision npv f1"), *cols("signed", "mcc"),
-    )),
-    Table("decision", (SLICE, MODEL, *cols("part", "threshold"), *cols("estimate", "net_benefit"),
-                       Column("treat_all", "number", "treat all"),
-                       Column("gain", "estimate", "gain over treat-all and treat-none"),
-                       Column("helps", "flag?"))),
-    Table("cutoffs", (
-        SLICE, MODEL, *cols("text", "chosen_by"),
-        *cols("cut?", "threshold threshold_low threshold_high"),
-        Column("rule", "text", among=(None, *RULES)), *COUNTS, *cols("text", "measure"),
-        *cols("estimate", "value"), Column("corrected", "estimate", "value on new data"),
-        Column("limited", "estimate?", "constrained measure on new data"),
-        *cols("share", "sensitivity specificity precision npv flagged"),
-    ), "best_threshold?"),
-    Table("abstentions", (
-        SLICE, MODEL, *cols("text", "chosen_by"), *cols("cut?", "threshold low high"),
-        *cols("share", "coverage"), *COUNTS, *cols("share", "accuracy"),
-        Column("accuracy_of_all", "share", "accuracy of all"),
-        *cols("share", "sensitivity specificity precision npv"),
-        *cols("number?", "cost cost_of_all aurc"),
-    ), "abstain?"),
-    Table("risk", (SLICE, MODEL, *cols("number", "distance"), *cols("part", "coverage risk")),
-          "abstain?"),
+    Table(
+        "thresholds",
+        (
+            SLICE,
+            MODEL,
+            *cols("cut", "threshold"),
+            *CELLS,
+            *cols("part", "flagged"),
+            *cols("share", "sensitivity specificity precision npv f1"),
+            *cols("signed", "mcc"),
+        ),
+    ),
+    Table(
+        "decision",
+        (
+            SLICE,
+            MODEL,
+            *cols("part", "threshold"),
+            *cols("estimate", "net_benefit"),
+            Column("treat_all", "number", "treat all"),
+            Column("gain", "estimate", "gain over treat-all and treat-none"),
+            Column("helps", "flag?"),
+        ),
+    ),
+    Table(
+        "cutoffs",
+        (
+            SLICE,
+            MODEL,
+            *cols("text", "chosen_by"),
+            *cols("cut?", "threshold threshold_low threshold_high"),
+            Column("rule", "text", among=(None, *RULES)),
+            *COUNTS,
+            *cols("text", "measure"),
+            *cols("estimate", "value"),
+            Column("corrected", "estimate", "value on new data"),
+            Column("limited", "estimate?", "constrained measure on new data"),
+            *cols("share", "sensitivity specificity precision npv flagged"),
+        ),
+        "best_threshold?",
+    ),
+    Table(
+        "abstentions",
+        (
+            SLICE,
+            MODEL,
+            *cols("text", "chosen_by"),
+            *cols("cut?", "threshold low high"),
+            *cols("share", "coverage"),
+            *COUNTS,
+            *cols("share", "accuracy"),
+            Column("accuracy_of_all", "share", "accuracy of all"),
+            *cols("share", "sensitivity specificity precision npv"),
+            *cols("number?", "cost cost_of_all aurc"),
+        ),
+        "abstain?",
+    ),
+    Table(
+        "risk",
+        (SLICE, MODEL, *cols("number", "distance"), *cols("part", "coverage risk")),
+        "abstain?",
+    ),
     PREVALENCE_TABLE,
-    Table("best", (
-        *METRIC, MODEL, *cols("flag", "tied"), Column("p_first", "part", "P(first)"),
-        *cols("rank", "rank_low rank_high"),
-    )),
-    Table("winner", (*METRIC, MODEL, *cols("estimate", "value"), *cols("number", "optimism"),
-                     *cols("estimate", "corrected"))),
-    Table("mcnemar", (
-        MODEL, *cols("text", "reference"), Column("newly_right", "weight", "newly right"),
-        Column("newly_wrong", "weight", "newly wrong"), Column("p", "p?"), *cols("text", "method"),
-    ), "reference?"),
-    Table("together", (
-        *METRIC, *cols("count", "models"), Column("differ", "weight", "rows that differ"),
-        *cols("number?", "statistic"), Column("p", "p?"), *cols("text", "method"),
-    ), "reference?"),
-    Table("runs", (*METRIC, MODEL, *cols("text", "run"), *cols("estimate", "value"),
-                   Column("se", "number?", "standard error"))),
-    Table("run_spread", (
-        *METRIC, MODEL, *cols("count", "runs"), *cols("estimate", "mean"), *cols("number?", "sd"),
-        *cols("text", "method"),
-    )),
-    Table("slices", (
-        *cols("text", "slice"), MODEL, *cols("weight", "rows"),
-        Column("positives", "weight", when="?"),
-        *cols("estimate", "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
-              when="?"),
-        Column("q", "p?"), Column("worse", "text*"),
-    )),
-    Table("extremes", (
-        *METRIC, MODEL, *cols("text", "largest smallest"), *cols("estimate", "gap"),
-        *cols("count", "slices"),
-    )),
-    Table("heterogeneity", (
-        *cols("text", "by"), *METRIC, MODEL, *cols("count", "slices"),
-        *cols("estimate", "mean prediction"), *cols("number", "tau"), *cols("part?", "i2"),
-        *cols("number", "statistic"), Column("p", "p"),
-    )),
-    Table("baselines", (
-        *METRIC, MODEL, *cols("number?", "value"), *cols("number", "observed"), Column("p", "p?"),
-        *cols("text", "method"),
-    )),
-    Table("resolution", (
-        *METRIC, MODEL, *cols("text", "reference"), *cols("number", "detectable wanted"),
-        Column("rows_needed", "count", "rows needed"),
-    ), "reference?"),
-    Table("changes", (
-        MODEL, *cols("text", "reference file"), Column("id", "text", when="one"),
-        Column("row", "count", when="one"), *cols("text", "truth before after"),
-    ), "reference?"),
-    Table("distribution", (SLICE, MODEL, *cols("text", "class"), *cols("number", "from to"),
-                           *cols("weight", "rows"), *cols("part?", "share"))),
-)  # fmt: skip
+    Table(
+        "best",
+        (
+            *METRIC,
+            MODEL,
+            *cols("flag", "tied"),
+            Column("p_first", "part", "P(first)"),
+            *cols("rank", "rank_low rank_high"),
+        ),
+    ),
+    Table(
+        "winner",
+        (
+            *METRIC,
+            MODEL,
+            *cols("estimate", "value"),
+            *cols("number", "optimism"),
+            *cols("estimate", "corrected"),
+        ),
+    ),
+    Table(
+        "mcnemar",
+        (
+            MODEL,
+            *cols("text", "reference"),
+            Column("newly_right", "weight", "newly right"),
+            Column("newly_wrong", "weight", "newly wrong"),
+            Column("p", "p?"),
+            *cols("text", "method"),
+        ),
+        "reference?",
+    ),
+    Table(
+        "together",
+        (
+            *METRIC,
+            *cols("count", "models"),
+            Column("differ", "weight", "rows that differ"),
+            *cols("number?", "statistic"),
+            Column("p", "p?"),
+            *cols("text", "method"),
+        ),
+        "reference?",
+    ),
+    Table(
+        "runs",
+        (
+            *METRIC,
+            MODEL,
+            *cols("text", "run"),
+            *cols("estimate", "value"),
+            Column("se", "number?", "standard error"),
+        ),
+    ),
+    Table(
+        "run_spread",
+        (
+            *METRIC,
+            MODEL,
+            *cols("count", "runs"),
+            *cols("estimate", "mean"),
+            *cols("number?", "sd"),
+            *cols("text", "method"),
+        ),
+    ),
+    Table(
+        "slices",
+        (
+            *cols("text", "slice"),
+            MODEL,
+            *cols("weight", "rows"),
+            Column("positives", "weight", when="?"),
+            *cols(
+                "estimate",
+                "roc_auc oe_ratio sensitivity specificity accuracy overconfidence",
+                when="?",
+            ),
+            Column("q", "p?"),
+            Column("worse", "text*"),
+        ),
+    ),
+    Table(
+        "extremes",
+        (
+            *METRIC,
+            MODEL,
+            *cols("text", "largest smallest"),
+            *cols("estimate", "gap"),
+            *cols("count", "slices"),
+        ),
+    ),
+    Table(
+        "heterogeneity",
+        (
+            *cols("text", "by"),
+            *METRIC,
+            MODEL,
+            *cols("count", "slices"),
+            *cols("estimate", "mean prediction"),
+            *cols("number", "tau"),
+            *cols("part?", "i2"),
+            *cols("number", "statistic"),
+            Column("p", "p"),
+        ),
+    ),
+    Table(
+        "baselines",
+        (
+            *METRIC,
+            MODEL,
+            *cols("number?", "value"),
+            *cols("number", "observed"),
+            Column("p", "p?"),
+            *cols("text", "method"),
+        ),
+    ),
+    Table(
+        "resolution",
+        (
+            *METRIC,
+            MODEL,
+            *cols("text", "reference"),
+            *cols("number", "detectable wanted"),
+            Column("rows_needed", "count", "rows needed"),
+        ),
+        "reference?",
+    ),
+    Table(
+        "changes",
+        (
+            MODEL,
+            *cols("text", "reference file"),
+            Column("id", "text", when="one"),
+            Column("row", "count", when="one"),
+            *cols("text", "truth before after"),
+        ),
+        "reference?",
+    ),
+    Table(
+        "distribution",
+        (
+            SLICE,
+            MODEL,
+            *cols("text", "class"),
+            *cols("number", "from to"),
+            *cols("weight", "rows"),
+            *cols("part?", "share"),
+        ),
+    ),
+)
 GLOSSARY: Mapping[str, str] = {
     **PREVALENCE_MEANINGS,
-    **SHARED, **MEASURED_MEANINGS,
+    **SHARED,
+    **MEASURED_MEANINGS,
     "roc_auc": "probability that a random positive has a higher score than a random negative",
     "brier": "mean squared error of the probabilities; 0 is perfect",
     "overconfidence": "mean probability of the predicted class, minus accuracy; 0 is ideal",
@@ -206,19 +400,36 @@ GLOSSARY: Mapping[str, str] = {
     "top-2 accuracy": "share of rows whose true class is among the two most probable",
     "class predicted as another": "true class, predicted class, and rows of the true class",
     **MEANINGS,
-}  # fmt: skip
+}
 HEADINGS: Mapping[str, str] = {
-    "p, adjusted": "p_adjusted", "AUC": "roc_auc", "Brier": "brier", "slope": "calibration_slope",
-    "CITL": "calibration_in_the_large", "net benefit": "net_benefit",
-    "sens.": "sensitivity", "recall": "sensitivity", "spec.": "specificity", "PPV": "precision",
-    "balanced accuracy": "balanced_accuracy", "quadratic kappa": "kappa_quadratic",
-    "places off": "ordinal_mae", "overconf.": "overconfidence", "treat all": "treat_all",
-    "gain over treat-all and treat-none": "gain", "standard error": "se", "NPV": "npv",
-    "share of true class": "share", "TP": "tp", "FP": "fp", "FN": "fn", "TN": "tn",
+    "p, adjusted": "p_adjusted",
+    "AUC": "roc_auc",
+    "Brier": "brier",
+    "slope": "calibration_slope",
+    "CITL": "calibration_in_the_large",
+    "net benefit": "net_benefit",
+    "sens.": "sensitivity",
+    "recall": "sensitivity",
+    "spec.": "specificity",
+    "PPV": "precision",
+    "balanced accuracy": "balanced_accuracy",
+    "quadratic kappa": "kappa_quadratic",
+    "places off": "ordinal_mae",
+    "overconf.": "overconfidence",
+    "treat all": "treat_all",
+    "gain over treat-all and treat-none": "gain",
+    "standard error": "se",
+    "NPV": "npv",
+    "share of true class": "share",
+    "TP": "tp",
+    "FP": "fp",
+    "FN": "fn",
+    "TN": "tn",
     **PREVALENCE_HEADINGS,
-    "value on new data": "corrected", "constrained measure on new data": "limited",
+    "value on new data": "corrected",
+    "constrained measure on new data": "limited",
     "accuracy of all": "accuracy_of_all",
-}  # fmt: skip
+}
 
 
 def headline(result: Document) -> list[str]:
@@ -242,11 +453,21 @@ def other_commands_hint(result: Document) -> str:
 CURVES = (
     ("roc", "ROC curve: sensitivity by 1 - specificity", "fpr", "sensitivity", "1 - specificity"),
     ("pr", "Precision-recall curve", "sensitivity", "precision", "sensitivity"),
-    ("gain", "Cumulative gain: sensitivity by share of rows flagged", "flagged", "sensitivity",
-     "share of rows flagged"),
-    ("lift", "Lift: precision / prevalence by share of rows flagged", "flagged", "lift",
-     "share of rows flagged"),
-)  # fmt: skip
+    (
+        "gain",
+        "Cumulative gain: sensitivity by share of rows flagged",
+        "flagged",
+        "sensitivity",
+        "share of rows flagged",
+    ),
+    (
+        "lift",
+        "Lift: precision / prevalence by share of rows flagged",
+        "flagged",
+        "lift",
+        "share of rows flagged",
+    ),
+)
 MAX_CURVES = 26  # models; there are as many letters
 SHARE_RANGE = (0.0, 1.0)  # of a share
 REFERENCE_MARKER = ":"  # the marker of reference lines
@@ -273,12 +494,22 @@ def _all_charts(result: Document, names: Sequence[str]) -> Iterator[Chart]:
             ends = None if name == "lift" else SHARE_RANGE
             against = [_reference_line("chance", *chance[name])] if name in chance else []
             key = (Note("chance: precision equal to the prevalence"),) * (name == "pr" in chance)
-            yield Chart("lines", title, Axis(label, ends=SHARE_RANGE), Axis(ends=ends),
-                        (*series, *against), key=key, name=name)  # fmt: skip
+            yield Chart(
+                "lines",
+                title,
+                Axis(label, ends=SHARE_RANGE),
+                Axis(ends=ends),
+                (*series, *against),
+                key=key,
+                name=name,
+            )
     if "calibration" in result.tables:
         bins = _by_model(result.unsliced_rows("calibration"), names)
-        curves = [Series(name, (_points(bins[name], "mean_score", "observed"),))
-                  for name in names if name in bins]  # fmt: skip
+        curves = [
+            Series(name, (_points(bins[name], "mean_score", "observed"),))
+            for name in names
+            if name in bins
+        ]
         curves.append(_reference_line("calibrated", *SHARE_RANGE))
         title = "Calibration curve: observed share of positives by mean score, in deciles"
         axis = Axis("mean score", ends=SHARE_RANGE)
@@ -332,9 +563,15 @@ def _net_benefit_chart(result: Document, names: Sequence[str]) -> Chart:
 
 
 PAGE = Page(
-    "report", TABLES, headline, page_tables, page_charts, beyond=other_commands_hint,
+    "report",
+    TABLES,
+    headline,
+    page_tables,
+    page_charts,
+    beyond=other_commands_hint,
     parts=("probabilities", "errors", "classes", "confusions", "matrix", "gaps", "spread"),
     plots=("calibration", "roc", "pr", "gain", "lift", "benefit", "risk"),
     pictures=("forest", "differences", "pairs", "scores", "confusion", "slices"),
-    glossary=GLOSSARY, headings=HEADINGS,
-)  # fmt: skip
+    glossary=GLOSSARY,
+    headings=HEADINGS,
+)

@@ -27,8 +27,14 @@ from clfeval.pages.table_parts import sort_by_column
 PANELS = 4  # models with a panel of their own
 MEASURES = 4  # measures whose differences have a panel each
 SLICES = 15  # slices shown
-VERTICAL = {"benefit": "net benefit", "roc": "sensitivity", "pr": "precision", "lift": "lift",
-            "gain": "sensitivity", "risk": "error rate"}  # fmt: skip
+VERTICAL = {
+    "benefit": "net benefit",
+    "roc": "sensitivity",
+    "pr": "precision",
+    "lift": "lift",
+    "gain": "sensitivity",
+    "risk": "error rate",
+}
 FOLDED = ("pr", "gain", "lift", "risk")  # among other pictures, below the first ones
 
 
@@ -54,8 +60,11 @@ def pictures(result: Document) -> Iterator[Chart]:
 
 def differences(result: Document) -> Iterator[Chart]:
     """Yield differences to the reference with simultaneous intervals and margins, by measure."""
-    rows = [row for row in comparison_rows(result, "reference")
-            if as_estimate(row["difference_adjusted"]).value is not None]  # fmt: skip
+    rows = [
+        row
+        for row in comparison_rows(result, "reference")
+        if as_estimate(row["difference_adjusted"]).value is not None
+    ]
     given = str(result.parameters.get("reference"))
     measures = list(dict.fromkeys(str(row["measure"]) for row in rows))
     lead = intervals.deciding_measure(result)
@@ -67,8 +76,10 @@ def differences(result: Document) -> Iterator[Chart]:
             continue
         margin = result.parameters.get("margin", {}).get(measure)
         guides = [Guide("no difference", x=0.0)]
-        guides += [Guide(f"red: margin ±{margin:g}", x=x, limit=True)
-                   for x in ((-margin, margin) if margin else ())]  # fmt: skip
+        guides += [
+            Guide(f"red: margin ±{margin:g}", x=x, limit=True)
+            for x in ((-margin, margin) if margin else ())
+        ]
         series = []
         for row in here:
             name = f"{row['model']} − {row['reference']}" if several else str(row["model"])
@@ -79,10 +90,15 @@ def differences(result: Document) -> Iterator[Chart]:
         found = intervals.sentence(result, "compared", "significantly-worse", "equivalent")
         title = intervals.title_of(measure)
         yield Chart(
-            "intervals", f"Difference in {title} {to}, simultaneous intervals",
-            Axis(f"difference in {title}"), series=tuple(series), guides=tuple(guides),
-            name="differences", rank="main", finding=found or intervals.best_sentence(result),
-        )  # fmt: skip
+            "intervals",
+            f"Difference in {title} {to}, simultaneous intervals",
+            Axis(f"difference in {title}"),
+            series=tuple(series),
+            guides=tuple(guides),
+            name="differences",
+            rank="main",
+            finding=found or intervals.best_sentence(result),
+        )
 
 
 def _all_pairs(result: Document) -> Iterator[Chart]:
@@ -101,15 +117,23 @@ def _all_pairs(result: Document) -> Iterator[Chart]:
         cells[str(row["reference"]), str(row["model"])] = None if value is None else -value, sure
     compared = intervals.sentence(result, "compared")
     series = tuple(
-        Series(a, values=tuple(cells.get((a, b), (None, 0.0))[0] for b in names),
-               spans=tuple((cells.get((a, b), (None, 0.0))[1], None) for b in names))
+        Series(
+            a,
+            values=tuple(cells.get((a, b), (None, 0.0))[0] for b in names),
+            spans=tuple((cells.get((a, b), (None, 0.0))[1], None) for b in names),
+        )
         for a in names
-    )  # fmt: skip
+    )
     yield Chart(
-        "cells", f"Differences in {intervals.title_of(lead)}: row minus column", series=series,
-        names=tuple(names), x=Axis("shaded: significant, adjusted for all pairs"), name="pairs",
-        rank="main", finding=compared or intervals.best_sentence(result),
-    )  # fmt: skip
+        "cells",
+        f"Differences in {intervals.title_of(lead)}: row minus column",
+        series=series,
+        names=tuple(names),
+        x=Axis("shaded: significant, adjusted for all pairs"),
+        name="pairs",
+        rank="main",
+        finding=compared or intervals.best_sentence(result),
+    )
 
 
 def rows_of_model(result: Document, table: str, model: str) -> Sequence[Row]:
@@ -125,8 +149,9 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
             continue
         at = tuple((float(str(row["mean_score"])), cell_value(row["observed"])) for row in groups)
         limits = tuple((one.low, one.high) for one in (as_estimate(r["observed"]) for r in groups))
-        dots = Series(model, (tuple((x, y) for x, y in at if y is not None),), shape="dots",
-                      spans=limits)  # fmt: skip
+        dots = Series(
+            model, (tuple((x, y) for x, y in at if y is not None),), shape="dots", spans=limits
+        )
         steps = []
         for row in rows_of_model(result, "calibration_curve", model):
             height = float(str(row["isotonic"]))
@@ -137,21 +162,34 @@ def _calibration(result: Document, models: Sequence[str]) -> Iterator[Chart]:
         words = f"dots: groups of {size}"
         words += f", with {100 * level:g}% intervals" if level else ""
         more = (Series(model, (tuple(steps),)),) if steps else ()
-        about = [one.text for one in result.answer
-                 if one.code == "probabilities" and model in one.models]  # fmt: skip
-        off = sum(1 for (x, _), (low, high) in zip(at, limits, strict=True)
-                  if low is not None and high is not None and not low <= x <= high)  # fmt: skip
+        about = [
+            one.text for one in result.answer if one.code == "probabilities" and model in one.models
+        ]
+        off = sum(
+            1
+            for (x, _), (low, high) in zip(at, limits, strict=True)
+            if low is not None and high is not None and not low <= x <= high
+        )
         finding = f"{off} of {len(groups)} score groups of {quote_if_ambiguous(model)} have an "
         finding += "interval that excludes their mean score."
         ends = (SHARE_RANGE[:1] * 2, SHARE_RANGE[1:] * 2)
         diagonal = Series("below: scores too high", (ends,), letter=":")
         yield Chart(
-            "lines", f"Calibration of {model}", Axis("score", ends=SHARE_RANGE),
-            Axis("share of positives", ends=SHARE_RANGE), (diagonal,), name="calibration",
-            key=(Note(f"{words}; line: isotonic calibration"), Note("below: scores of positives "
-                 "(up) and negatives (down)")), rank="main", extra=(*more, dots),
-            below=_bars(result, model), finding=about[0] if about else finding,
-        )  # fmt: skip
+            "lines",
+            f"Calibration of {model}",
+            Axis("score", ends=SHARE_RANGE),
+            Axis("share of positives", ends=SHARE_RANGE),
+            (diagonal,),
+            name="calibration",
+            key=(
+                Note(f"{words}; line: isotonic calibration"),
+                Note("below: scores of positives (up) and negatives (down)"),
+            ),
+            rank="main",
+            extra=(*more, dots),
+            below=_bars(result, model),
+            finding=about[0] if about else finding,
+        )
 
 
 def _bars(result: Document, model: str) -> tuple[Series, ...]:
@@ -172,8 +210,9 @@ def _bars(result: Document, model: str) -> tuple[Series, ...]:
 def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart]:
     """Yield the scores of each leading model by class, with its threshold."""
     bars_of = {model: bars for model in models if (bars := _bars(result, model))}
-    most = max((abs(y) for bars in bars_of.values() for one in bars for _, y in one.parts[0]),
-               default=0.0)  # fmt: skip
+    most = max(
+        (abs(y) for bars in bars_of.values() for one in bars for _, y in one.parts[0]), default=0.0
+    )
     for model, bars in bars_of.items():
         shown = rows_of_model(result, "models", model)[0]
         cut = cell_value(shown.get("threshold"))
@@ -183,10 +222,17 @@ def _score_histograms(result: Document, models: Sequence[str]) -> Iterator[Chart
         finding += f"{_interval_text(result, shown.get('roc_auc'))} (ties count half)."
         ends = bars[0].spans[0][0] or 0.0, bars[0].spans[-1][1] or 0.0
         yield Chart(
-            "lines", f"Scores of {model} by class", Axis("score", ends=ends),
-            Axis("share of the class", ends=(-most, most)), name="scores", guides=guides,
-            extra=bars, rank="main", finding=finding, moving=("threshold", "", model),
-        )  # fmt: skip
+            "lines",
+            f"Scores of {model} by class",
+            Axis("score", ends=ends),
+            Axis("share of the class", ends=(-most, most)),
+            name="scores",
+            guides=guides,
+            extra=bars,
+            rank="main",
+            finding=finding,
+            moving=("threshold", "", model),
+        )
 
 
 def _with_details(result: Document, chart: Chart, best: str) -> Chart:
@@ -202,8 +248,10 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
         finding = f"The area under the curve of {who} is {_interval_text(result, row['roc_auc'])}."
     elif chart.name == "pr":
         moving = ("sensitivity", "ppv", "")
-        precision, hits = (intervals.interval_words(as_estimate(row.get(name)))
-                           for name in ("precision", "sensitivity"))  # fmt: skip
+        precision, hits = (
+            intervals.interval_words(as_estimate(row.get(name)))
+            for name in ("precision", "sensitivity")
+        )
         finding = f"At its threshold {who} has precision {precision}, sensitivity {hits}."
         finding = finding if row.get("threshold") is not None else f"{who} has no threshold."
     elif chart.name == "benefit":
@@ -219,8 +267,10 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
     elif chart.name == "risk":
         finding = intervals.sentence(result, "abstention")
     else:  # of a point of the curve near a tenth of the rows
-        shares = [[cell_value(one[key]) or 0.0 for key in ("flagged", "sensitivity")]
-                  for one in rows_of_model(result, "curves", best)]  # fmt: skip
+        shares = [
+            [cell_value(one[key]) or 0.0 for key in ("flagged", "sensitivity")]
+            for one in rows_of_model(result, "curves", best)
+        ]
         near = sorted((pair for pair in shares if pair[0]), key=lambda pair: abs(pair[0] - 0.1))
         for flagged, hits in (map(format_percent, pair) for pair in near[:1]):
             finding = (
@@ -230,9 +280,14 @@ def _with_details(result: Document, chart: Chart, best: str) -> Chart:
     dots = _in_force(result, *moving[:2]) if chart.name in ("roc", "pr") and moving else ()
     key = [Note(note, (best,))] * bool(shaded) + [Note("dots: thresholds in force")] * bool(dots)
     return replace(
-        chart, y=replace(chart.y, label=VERTICAL[chart.name]), extra=(*shaded, *dots),
-        finding=finding, key=(*chart.key, *key), square=chart.name == "roc", moving=moving,
-    )  # fmt: skip
+        chart,
+        y=replace(chart.y, label=VERTICAL[chart.name]),
+        extra=(*shaded, *dots),
+        finding=finding,
+        key=(*chart.key, *key),
+        square=chart.name == "roc",
+        moving=moving,
+    )
 
 
 def _interval_text(result: Document, cell: object) -> str:
@@ -292,14 +347,22 @@ def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
         at = "" if cut is None else f" at threshold {format_exact(cut)}"
         names = dict.fromkeys(str(row[key]) for key in ("truth", "predicted") for row in rows)
         classes = sorted(names, key=lambda one: positive is not None and one != positive)
-        cells = {(str(row["truth"]), str(row["predicted"])):
-                 [cell_value(row[key]) or 0.0 for key in ("rows", "share")]
-                 for row in rows}  # fmt: skip
+        cells = {
+            (str(row["truth"]), str(row["predicted"])): [
+                cell_value(row[key]) or 0.0 for key in ("rows", "share")
+            ]
+            for row in rows
+        }
         series = []
         for truth in classes:
             here = [cells.get((truth, one), [0.0, 0.0]) for one in classes]
-            series.append(Series(truth, values=tuple(rows for rows, _ in here),
-                                 spans=tuple((share, None) for _, share in here)))  # fmt: skip
+            series.append(
+                Series(
+                    truth,
+                    values=tuple(rows for rows, _ in here),
+                    spans=tuple((share, None) for _, share in here),
+                )
+            )
         wrong = {pair: cell for pair, cell in cells.items() if pair[0] != pair[1] and cell[0]}
         finding = f"{(who := quote_if_ambiguous(model))} predicts every row correctly."
         if wrong:
@@ -309,10 +372,15 @@ def _confusions(result: Document, models: Sequence[str]) -> Iterator[Chart]:
             finding += f"{format_count(count, 'row')} ({format_percent(share)}% of the class)."
         title = f"Confusion of {model}{at}: true class (rows), predicted class (columns)"
         yield Chart(
-            "cells", title, series=tuple(series),
-            names=tuple(classes), x=Axis("number of rows; shaded by the share of the true class"),
-            name="confusion", rank="main", finding=finding,
-        )  # fmt: skip
+            "cells",
+            title,
+            series=tuple(series),
+            names=tuple(classes),
+            x=Axis("number of rows; shaded by the share of the true class"),
+            name="confusion",
+            rank="main",
+            finding=finding,
+        )
 
 
 def _slices(result: Document) -> Iterator[Chart]:
@@ -330,8 +398,13 @@ def _slices(result: Document) -> Iterator[Chart]:
     def is_worse(row: Row) -> bool:
         return isinstance(row["worse"], list) and measure in row["worse"]
 
-    rows.sort(key=lambda row: (not is_worse(row), (value := cell_value(row[measure])) is None,
-                               sign * (value or 0.0)))  # fmt: skip
+    rows.sort(
+        key=lambda row: (
+            not is_worse(row),
+            (value := cell_value(row[measure])) is None,
+            sign * (value or 0.0),
+        )
+    )
     series = []
     for row in rows[:SLICES]:
         more = f", {format_count(cell_value(row['rows']) or 0, 'row')}{' ▼' * is_worse(row)}"
@@ -343,8 +416,13 @@ def _slices(result: Document) -> Iterator[Chart]:
     if all(row["q"] is None for row in rows):
         finding = "Slices are not tested."
     yield Chart(
-        "intervals", f"{title} of {model} by slice, worst first",
-        Axis("▼ significantly worse than outside the slice"), series=tuple(series),
-        guides=() if value is None else (Guide("all rows", x=value),), name="slices", rank="main",
-        left=len(rows) - len(series), finding=finding,
-    )  # fmt: skip
+        "intervals",
+        f"{title} of {model} by slice, worst first",
+        Axis("▼ significantly worse than outside the slice"),
+        series=tuple(series),
+        guides=() if value is None else (Guide("all rows", x=value),),
+        name="slices",
+        rank="main",
+        left=len(rows) - len(series),
+        finding=finding,
+    )

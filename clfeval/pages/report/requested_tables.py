@@ -34,11 +34,16 @@ FAIRNESS = (
     "(detection_prevalence)"
 )
 SLICE_HEADS = {
-    "oe_ratio": "O:E →1", "roc_auc": "AUC ↑", "sensitivity": "sens. ↑", "specificity": "spec. ↑",
-}  # fmt: skip
+    "oe_ratio": "O:E →1",
+    "roc_auc": "AUC ↑",
+    "sensitivity": "sens. ↑",
+    "specificity": "spec. ↑",
+}
 SHORT: Mapping[str, Source] = {
-    "difference": "difference_adjusted", "p, adjusted": "p_adjusted", "verdict": "verdict",
-}  # fmt: skip
+    "difference": "difference_adjusted",
+    "p, adjusted": "p_adjusted",
+    "verdict": "verdict",
+}
 
 
 def comparison_tables(result: Document) -> Iterator[TableView]:
@@ -66,22 +71,47 @@ def comparison_tables(result: Document) -> Iterator[TableView]:
             if row["p"] is not None:
                 note += f"; Cochran's Q (equal accuracy of {row['models']} models): p "
                 note += format_exact(float(str(row["p"])))
-        yield TableView("comparisons", f"{title} on the same rows", columns,
-                        sort_requested_first(result, rows), max(FEW, len(pairs)), note,
-                        rank="asked", lead="difference_adjusted", whole=True)  # fmt: skip
+        yield TableView(
+            "comparisons",
+            f"{title} on the same rows",
+            columns,
+            sort_requested_first(result, rows),
+            max(FEW, len(pairs)),
+            note,
+            rank="asked",
+            lead="difference_adjusted",
+            whole=True,
+        )
     constant = "(constant): predicts the prevalence; (majority): predicts the majority class"
     majority = any(row["model"] == "(majority)" for row in result.tables.get("baselines", ()))
     yield from existing_tables(
         result,
-        TableView("mcnemar", "McNemar tests: rows that one of two models predicts correctly",
-                  "model reference newly_right newly_wrong p?", rank="asked"),
-        TableView("baselines", "Baselines: permuted truth and constant models",
-                  "measure model value observed p?", note=constant * majority, rank="asked"),
-        TableView("resolution", "Sample size to detect a difference (power 0.8)",
-                  "measure model reference wanted rows_needed detectable", rank="asked"),
-        TableView("changes", "Changed predictions",
-                  "model reference id? row? truth before after", rank="asked"),
-    )  # fmt: skip
+        TableView(
+            "mcnemar",
+            "McNemar tests: rows that one of two models predicts correctly",
+            "model reference newly_right newly_wrong p?",
+            rank="asked",
+        ),
+        TableView(
+            "baselines",
+            "Baselines: permuted truth and constant models",
+            "measure model value observed p?",
+            note=constant * majority,
+            rank="asked",
+        ),
+        TableView(
+            "resolution",
+            "Sample size to detect a difference (power 0.8)",
+            "measure model reference wanted rows_needed detectable",
+            rank="asked",
+        ),
+        TableView(
+            "changes",
+            "Changed predictions",
+            "model reference id? row? truth before after",
+            rank="asked",
+        ),
+    )
 
 
 def sort_requested_first(result: Document, rows: Sequence[Row]) -> list[Row]:
@@ -114,9 +144,18 @@ def run_tables(result: Document) -> Iterator[TableView]:
         note = "intervals and p: adjusted for all comparisons of a measure"
         if any(row["p"] is None for row in rows) and any(row["p"] is not None for row in rows):
             note += "; runs of the same rows have them only for the leading measure and --measure"
-        yield TableView("comparisons", title, columns, sort_requested_first(result, rows), FEW,
-                        note, rank="asked", lead="difference_adjusted", whole=True,
-                        name="runs_compared")  # fmt: skip
+        yield TableView(
+            "comparisons",
+            title,
+            columns,
+            sort_requested_first(result, rows),
+            FEW,
+            note,
+            rank="asked",
+            lead="difference_adjusted",
+            whole=True,
+            name="runs_compared",
+        )
 
 
 def slice_tables(result: Document) -> Iterator[TableView]:
@@ -139,41 +178,86 @@ def slice_tables(result: Document) -> Iterator[TableView]:
         columns["positives"] = "positives"
     columns |= {
         SLICE_HEADS.get(name, column_heading(name)): partial(_format_marked, name=name)
-        for name in rows[0] if isinstance(rows[0][name], Estimate)
-    }  # fmt: skip
-    yield TableView("slices", f"Slices of {quote_if_ambiguous(best)}",
-                    {**columns, "q": "q"}, rows, FEW,
-                    note, rank="asked", whole=True, places=())  # fmt: skip
+        for name in rows[0]
+        if isinstance(rows[0][name], Estimate)
+    }
+    yield TableView(
+        "slices",
+        f"Slices of {quote_if_ambiguous(best)}",
+        {**columns, "q": "q"},
+        rows,
+        FEW,
+        note,
+        rank="asked",
+        whole=True,
+        places=(),
+    )
     if inside := comparison_rows(result, "reference", inside=True):
         to = describe_reference(str(inside[0]["reference"]), str(result.parameters["reference"]))
         of = {str(row["measure"]) for row in inside}
         also: dict[str, Source] = {"measure": "measure"} if len(of) > 1 else {}
         by = "" if also else f", by {column_heading(*of)}"
-        yield TableView("comparisons", f"Differences from {to} in each slice{by}",
-                    {"slice": "slice", **also, "model": "model", **SHORT}, inside, FEW,
-                    "intervals: unadjusted; p: adjusted (Benjamini-Hochberg)",
-                    rank="asked", lead="difference_adjusted", whole=True,
-                    name="within")  # fmt: skip
+        yield TableView(
+            "comparisons",
+            f"Differences from {to} in each slice{by}",
+            {"slice": "slice", **also, "model": "model", **SHORT},
+            inside,
+            FEW,
+            "intervals: unadjusted; p: adjusted (Benjamini-Hochberg)",
+            rank="asked",
+            lead="difference_adjusted",
+            whole=True,
+            name="within",
+        )
     gaps = [row for row in comparison_rows(result, "slice", inside=True) if row["model"] == best]
-    yield from existing_tables(result, TableView(
-        "comparisons", f"Slices of {quote_if_ambiguous(best)}: inside compared with outside",
-        {"measure": "measure", "slice": "slice", "in slice": "new", "outside": "old",
-         "difference": "difference", "q": "p_adjusted", "verdict": "verdict"},
-        gaps, 60, FAIRNESS, name="gaps",
-    ))  # fmt: skip
+    yield from existing_tables(
+        result,
+        TableView(
+            "comparisons",
+            f"Slices of {quote_if_ambiguous(best)}: inside compared with outside",
+            {
+                "measure": "measure",
+                "slice": "slice",
+                "in slice": "new",
+                "outside": "old",
+                "difference": "difference",
+                "q": "p_adjusted",
+                "verdict": "verdict",
+            },
+            gaps,
+            60,
+            FAIRNESS,
+            name="gaps",
+        ),
+    )
     apart = result.tables.get("heterogeneity", ())
     facet: dict[str, Source] = {"by": "by"} if len({row["by"] for row in apart}) > 1 else {}
-    yield from existing_tables(result, TableView(
-        "extremes", "Largest differences between slices",
-        "measure model largest smallest gap slices",
-    ), TableView(
-        "heterogeneity", "Heterogeneity between slices",
-        {**facet, "measure": "measure", "model": "model", "mean": "mean",
-         "prediction\ninterval": lambda row: format_interval(as_estimate(row["prediction"])),
-         "I²": "i2", "slices": "slices", "p": "p"}, lead="mean", rank="asked",
-        note="prediction interval: of a new slice; AUC of 0 or 1 and values without error "
-        "left out",
-    ))  # fmt: skip
+    yield from existing_tables(
+        result,
+        TableView(
+            "extremes",
+            "Largest differences between slices",
+            "measure model largest smallest gap slices",
+        ),
+        TableView(
+            "heterogeneity",
+            "Heterogeneity between slices",
+            {
+                **facet,
+                "measure": "measure",
+                "model": "model",
+                "mean": "mean",
+                "prediction\ninterval": lambda row: format_interval(as_estimate(row["prediction"])),
+                "I²": "i2",
+                "slices": "slices",
+                "p": "p",
+            },
+            lead="mean",
+            rank="asked",
+            note="prediction interval: of a new slice; AUC of 0 or 1 and values without error "
+            "left out",
+        ),
+    )
 
 
 def _format_marked(row: Row, *, name: str) -> str:
@@ -187,29 +271,46 @@ def best_model_tables(result: Document) -> Iterator[TableView]:
     """Yield tables of the models tied with the best by each measure, and corrected best values."""
     yield from existing_tables(
         result,
-        TableView("best", "Models tied with the best, with confidence intervals of ranks",
-                  "measure model tied p_first rank_low rank_high"),
-        TableView("winner", "Value of the best model, corrected for selection bias",
-                  "measure model value optimism corrected"),
-        TableView("together", "Cochran's Q test of equal accuracy",
-                  "measure models differ statistic? p? method"),
-    )  # fmt: skip
+        TableView(
+            "best",
+            "Models tied with the best, with confidence intervals of ranks",
+            "measure model tied p_first rank_low rank_high",
+        ),
+        TableView(
+            "winner",
+            "Value of the best model, corrected for selection bias",
+            "measure model value optimism corrected",
+        ),
+        TableView(
+            "together",
+            "Cochran's Q test of equal accuracy",
+            "measure models differ statistic? p? method",
+        ),
+    )
 
 
 RULES = ("score >= t", "never positive", "always positive")
 CUTOFF_RATES: Mapping[str, Source] = {
-    "sens.": "sensitivity", "spec.": "specificity", "PPV": "precision", "NPV": "npv",
-}  # fmt: skip
+    "sens.": "sensitivity",
+    "spec.": "specificity",
+    "PPV": "precision",
+    "NPV": "npv",
+}
 
 
 def threshold_tables(result: Document) -> Iterator[TableView]:
     """Yield tables of chosen thresholds, of abstention zones, and of the risk-coverage curve."""
     if rows := order_by_rule(result, result.unsliced_rows("cutoffs"), "roc_auc"):
         columns: dict[str, Source] = {
-            **_model_column(rows), "chosen by": _format_rule, "threshold": _format_threshold,
-            "goal:\nnew data": "corrected", "goal:\nsame rows": "value", **CUTOFF_RATES,
-            "flagged": "flagged", "bootstrap": _bootstrap_interval,
-        }  # fmt: skip
+            **_model_column(rows),
+            "chosen by": _format_rule,
+            "threshold": _format_threshold,
+            "goal:\nnew data": "corrected",
+            "goal:\nsame rows": "value",
+            **CUTOFF_RATES,
+            "flagged": "flagged",
+            "bootstrap": _bootstrap_interval,
+        }
         title, rules = "Thresholds chosen on these rows", {_format_rule(row) for row in rows}
         if len(rules) == 1:
             title += f": {min(rules)}"
@@ -220,33 +321,62 @@ def threshold_tables(result: Document) -> Iterator[TableView]:
         whys = dict.fromkeys(as_estimate(row["corrected"]).reason for row in rows)
         said = [REASONS.get(why, why) for why in whys if why is not None and why not in INFINITE]
         yield TableView(
-            "cutoffs", title, columns, rows, MAX_ROWS, "; –: ".join((note, *said)), rank="asked",
-            lead="corrected", right=("threshold",), places=(),
+            "cutoffs",
+            title,
+            columns,
+            rows,
+            MAX_ROWS,
+            "; –: ".join((note, *said)),
+            rank="asked",
+            lead="corrected",
+            right=("threshold",),
+            places=(),
             legend=("goal: same rows", "bootstrap"),
-        )  # fmt: skip
+        )
     if rows := order_by_rule(result, result.unsliced_rows("abstentions"), "roc_auc"):
         costs = {text for row in rows if (text := str(row["chosen_by"])).startswith("cost")}
         columns = {
-            **_model_column(rows), "zone": lambda row: "cost" if len(costs) == 1 and str(
-                row["chosen_by"]) in costs else _format_rule(row),
-            "abstains at": _format_zone, "coverage": "coverage", "accuracy": "accuracy",
-            "all rows": "accuracy_of_all", **CUTOFF_RATES,
+            **_model_column(rows),
+            "zone": lambda row: (
+                "cost" if len(costs) == 1 and str(row["chosen_by"]) in costs else _format_rule(row)
+            ),
+            "abstains at": _format_zone,
+            "coverage": "coverage",
+            "accuracy": "accuracy",
+            "all rows": "accuracy_of_all",
+            **CUTOFF_RATES,
             **({"cost": "cost", "cost of all": "cost_of_all"} if costs else {}),
-        }  # fmt: skip
+        }
         note = "all rows: accuracy without abstention"
         if len(costs) == 1:
             note += f"; cost: {min(costs).partition(':')[2].replace(',', ', ')}"
-        yield TableView("abstentions", "Abstention near the threshold", columns, rows, MAX_ROWS,
-                        note, rank="asked", lead="accuracy", places=())  # fmt: skip
+        yield TableView(
+            "abstentions",
+            "Abstention near the threshold",
+            columns,
+            rows,
+            MAX_ROWS,
+            note,
+            rank="asked",
+            lead="accuracy",
+            places=(),
+        )
     rows = [*result.unsliced_rows("risk")]
     first: dict[tuple[Cell, int], Row] = {}  # of each model in every twentieth of the coverage
     for row in rows:
         step = int(20 * (cell_value(row["coverage"]) or 0.0) + 1e-9)
         first.setdefault((row["model"], step), row)
-    yield from existing_tables(result, TableView(
-        "risk", "Risk-coverage curve: error rate among rows with a prediction",
-        "model coverage risk distance", [*first.values()], 4 * MAX_ROWS, total=len(rows),
-    ))  # fmt: skip
+    yield from existing_tables(
+        result,
+        TableView(
+            "risk",
+            "Risk-coverage curve: error rate among rows with a prediction",
+            "model coverage risk distance",
+            [*first.values()],
+            4 * MAX_ROWS,
+            total=len(rows),
+        ),
+    )
 
 
 def order_by_rule(result: Document, rows: Sequence[Row], measure: str) -> list[Row]:
@@ -364,15 +494,23 @@ MEANINGS: Mapping[str, str] = {
     "if the constraint is on the negatives",
     "cutoffs.value": "value at the threshold on the same rows, which is optimistic",
     "limited": "constrained measure expected on new data, corrected for optimism",
-    **{f"cutoffs.{name}": f"{words}, expected on new data" for name, words in (
-        *RATE_MEANINGS.items(), ("flagged", "share of rows predicted positive"))},
+    **{
+        f"cutoffs.{name}": f"{words}, expected on new data"
+        for name, words in (*RATE_MEANINGS.items(), ("flagged", "share of rows predicted positive"))
+    },
     "abstentions.chosen_by": "share of rows without a prediction, or costs of the error types",
     "abstentions.threshold": "the threshold if every row has a prediction",
     "low": "lower bound of the abstention zone",
     "high": "upper bound of the abstention zone: scores at or above it are predicted positive",
     "coverage": "share of rows with a prediction, those farthest from the threshold",
-    **{f"abstentions.{name}": f"{words}, among rows with a prediction" for name, words in (
-        *COUNT_MEANINGS.items(), ("accuracy", "accuracy"), *RATE_MEANINGS.items())},
+    **{
+        f"abstentions.{name}": f"{words}, among rows with a prediction"
+        for name, words in (
+            *COUNT_MEANINGS.items(),
+            ("accuracy", "accuracy"),
+            *RATE_MEANINGS.items(),
+        )
+    },
     "accuracy_of_all": "accuracy if every row has a prediction",
     "cost": "mean cost per row, abstentions included",
     "cost_of_all": "mean cost per row without abstention, at `threshold`",
@@ -387,4 +525,4 @@ MEANINGS: Mapping[str, str] = {
     "more than abstention (Chow)",
     "abstains at": "scores without a prediction: from the first number to below the second",
     "all rows": "accuracy if every row has a prediction",
-}  # fmt: skip
+}

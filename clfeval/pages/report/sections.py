@@ -30,18 +30,32 @@ THRESHOLD_HINT = " (change it with --threshold T)"
 BLOCKS = "·▁▂▃▄▅▆▇█"
 CALIBRATED = "slope < 1: probabilities too extreme; CITL > 0: too low on average"
 PROBABLE: Mapping[str, Source] = {
-    "model": "model", "AUC ↑": "roc_auc", "Brier ↓": "brier", "slope\n→ 1": "calibration_slope",
-    "CITL\n→ 0": "calibration_in_the_large", "net\nbenefit ↑": "net_benefit",
-}  # fmt: skip
+    "model": "model",
+    "AUC ↑": "roc_auc",
+    "Brier ↓": "brier",
+    "slope\n→ 1": "calibration_slope",
+    "CITL\n→ 0": "calibration_in_the_large",
+    "net\nbenefit ↑": "net_benefit",
+}
 RATES: Mapping[str, Source] = {
-    "model": "model", "sens. ↑": "sensitivity", "spec. ↑": "specificity", "PPV ↑": "precision",
-    "NPV ↑": "npv", "MCC ↑": "mcc",
-}  # fmt: skip
+    "model": "model",
+    "sens. ↑": "sensitivity",
+    "spec. ↑": "specificity",
+    "PPV ↑": "precision",
+    "NPV ↑": "npv",
+    "MCC ↑": "mcc",
+}
 OF_LABELS: Mapping[str, Source] = {
-    "model": "model", "balanced\naccuracy ↑": "balanced_accuracy", "sens. ↑": "sensitivity",
-    "spec. ↑": "specificity", "PPV ↑": "precision", "NPV ↑": "npv", "MCC ↑": "mcc", "F1 ↑": "f1",
+    "model": "model",
+    "balanced\naccuracy ↑": "balanced_accuracy",
+    "sens. ↑": "sensitivity",
+    "spec. ↑": "specificity",
+    "PPV ↑": "precision",
+    "NPV ↑": "npv",
+    "MCC ↑": "mcc",
+    "F1 ↑": "f1",
     "kappa ↑": "kappa",
-}  # fmt: skip
+}
 
 
 def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
@@ -65,18 +79,34 @@ def page_tables(result: Document, _digits: int) -> Iterator[TableView]:
     else:
         rows = sort_by_column(models, "balanced_accuracy")
         yield TableView(
-            "models", "Models by balanced accuracy", OF_LABELS, rows[:MAX_ROWS],
-            total=len(rows), rank="main", lead="balanced_accuracy",
-            more="--format csv", places=best_and_tied_signs(rows[:MAX_ROWS]),
-        )  # fmt: skip
+            "models",
+            "Models by balanced accuracy",
+            OF_LABELS,
+            rows[:MAX_ROWS],
+            total=len(rows),
+            rank="main",
+            lead="balanced_accuracy",
+            more="--format csv",
+            places=best_and_tied_signs(rows[:MAX_ROWS]),
+        )
         counts: dict[str, Source] = {
             "model": "model",
             **{cell.name.upper(): cell.name for cell in CELLS},
         }
         note = majority_class_note([result.summary.get("prevalence")])
-        yield TableView("models", "Confusion matrices", counts, rows[:MAX_ROWS], total=len(rows),
-                        rank="main", note=note, more="--format csv", name="errors", whole=True,
-                        places=())  # fmt: skip
+        yield TableView(
+            "models",
+            "Confusion matrices",
+            counts,
+            rows[:MAX_ROWS],
+            total=len(rows),
+            rank="main",
+            note=note,
+            more="--format csv",
+            name="errors",
+            whole=True,
+            places=(),
+        )
     yield from requested_tables.slice_tables(result)
     yield from _detail_tables(result)
 
@@ -97,18 +127,33 @@ def _of_scores(result: Document, rows: Sequence[Row]) -> Iterator[TableView]:
         columns = {"model": "model", "AUC ↑": "roc_auc"}
         note = "scores are outside 0 to 1: no Brier score, calibration or net benefit"
     yield TableView(
-        "models", "Models by ROC AUC", columns, rows[:MAX_ROWS],
-        total=len(rows), rank="main", lead="roc_auc", more="--format csv",
-        name="probabilities", places=best_and_tied_signs(rows[:MAX_ROWS]), words=words,
+        "models",
+        "Models by ROC AUC",
+        columns,
+        rows[:MAX_ROWS],
+        total=len(rows),
+        rank="main",
+        lead="roc_auc",
+        more="--format csv",
+        name="probabilities",
+        places=best_and_tied_signs(rows[:MAX_ROWS]),
+        words=words,
         note=note,
-    )  # fmt: skip
+    )
     if any(row["tp"] is not None for row in rows):  # else no threshold is known
         other = THRESHOLD_HINT if at == threshold_note(rows) and not result.again else ""
         yield TableView(
-            "models", f"Classification{at}{other}", errors, rows[:MAX_ROWS],
-            total=len(rows), rank="main", name="errors", more="--format csv", lead="model",
+            "models",
+            f"Classification{at}{other}",
+            errors,
+            rows[:MAX_ROWS],
+            total=len(rows),
+            rank="main",
+            name="errors",
+            more="--format csv",
+            lead="model",
             places=(),
-        )  # fmt: skip
+        )
     drawn = {str(row["model"]) for row in result.unsliced_rows("distribution")}
     first = next((str(row["model"]) for row in rows if row["model"] in drawn), None)
     if first is not None:  # of models with labels there are no scores
@@ -128,33 +173,63 @@ def _score_distribution(result: Document, model: str) -> TableView:
         lines.append({"class": name, "scores": f"{low} {blocks} {high}"})
     columns: dict[str, Source] = {"": "class", " ": "scores"}
     return TableView(
-        "distribution", f"Score distribution by class ({quote_if_ambiguous(model)})",
-        columns, lines, rank="main", more="", whole=True,
-    )  # fmt: skip
+        "distribution",
+        f"Score distribution by class ({quote_if_ambiguous(model)})",
+        columns,
+        lines,
+        rank="main",
+        more="",
+        whole=True,
+    )
 
 
 def _detail_tables(result: Document) -> Iterator[TableView]:
     yield from measure_tables(result, requested_rows(result), name="asked")
     yield from requested_tables.best_model_tables(result)
-    yield TableView("measures", "All measures", "model measure value bound? method",
-                    result.unsliced_rows("measures"), MAX_ROWS * 4)  # fmt: skip
+    yield TableView(
+        "measures",
+        "All measures",
+        "model measure value bound? method",
+        result.unsliced_rows("measures"),
+        MAX_ROWS * 4,
+    )
     if confusion := result.unsliced_rows("confusion"):
         yield TableView(
             "confusion", "Confusion counts", "model truth predicted rows share", confusion, MAX_ROWS
         )
     for name, title, columns, most in (
-        ("calibration", "Calibration by score group",
-         "model bin from to rows mean_score observed", 2 * MAX_ROWS),
+        (
+            "calibration",
+            "Calibration by score group",
+            "model bin from to rows mean_score observed",
+            2 * MAX_ROWS,
+        ),
         (*CALIBRATION_TESTS, 2 * MAX_ROWS),
-        ("thresholds", "Results by threshold",
-         "model threshold flagged sensitivity specificity precision npv", 2 * MAX_ROWS),
-        ("decision", "Decision curve: net benefit by threshold probability",
-         "model threshold net_benefit gain helps?", 2 * MAX_ROWS),
-        ("curves", "Curve points", "model threshold sensitivity fpr precision flagged lift",
-         MAX_ROWS),
-        ("distribution", "Score distribution by class", "model class from to rows share",
-         2 * MAX_ROWS),
-    ):  # fmt: skip
+        (
+            "thresholds",
+            "Results by threshold",
+            "model threshold flagged sensitivity specificity precision npv",
+            2 * MAX_ROWS,
+        ),
+        (
+            "decision",
+            "Decision curve: net benefit by threshold probability",
+            "model threshold net_benefit gain helps?",
+            2 * MAX_ROWS,
+        ),
+        (
+            "curves",
+            "Curve points",
+            "model threshold sensitivity fpr precision flagged lift",
+            MAX_ROWS,
+        ),
+        (
+            "distribution",
+            "Score distribution by class",
+            "model class from to rows share",
+            2 * MAX_ROWS,
+        ),
+    ):
         if name in result.tables:
             rows = result.unsliced_rows(name)
             if name == "decision":  # every fifth hundredth; all models have the same
@@ -163,8 +238,16 @@ def _detail_tables(result: Document) -> Iterator[TableView]:
                 rows = list(islice((row for row in rows if row["threshold"] in kept), most))
             note = HELPS * (name == "decision")
             total = len(result.unsliced_rows(name))
-            yield TableView(name, title, columns, rows, most, note, total=total,
-                        name="spread" if name == "distribution" else name)  # fmt: skip
+            yield TableView(
+                name,
+                title,
+                columns,
+                rows,
+                most,
+                note,
+                total=total,
+                name="spread" if name == "distribution" else name,
+            )
 
 
 HELPS = "helps: significantly above treat-all and treat-none, adjusted for all thresholds"
@@ -175,25 +258,41 @@ MATRIX = 20  # classes of which people read a matrix
 BALANCED = "balanced_accuracy"
 CONFUSED = "class predicted as another"
 MULTICLASS_LABELS: Mapping[str, Source] = {
-    "model": "model", "balanced\naccuracy ↑": BALANCED, "accuracy\n↑": "accuracy",
-    "macro\nF1 ↑": "f1", "kappa\n↑": "kappa", "MCC\n↑": "mcc",
-}  # fmt: skip
+    "model": "model",
+    "balanced\naccuracy ↑": BALANCED,
+    "accuracy\n↑": "accuracy",
+    "macro\nF1 ↑": "f1",
+    "kappa\n↑": "kappa",
+    "MCC\n↑": "mcc",
+}
 MULTICLASS_PROBABILITIES: Mapping[str, Source] = {
-    "model": "model", "AUC\n↑": "roc_auc", "log loss\n↓": "log_loss",
-    "overconf.\n→ 0": "overconfidence", "balanced\naccuracy ↑": BALANCED,
-    "accuracy\n↑": "accuracy", "macro\nF1 ↑": "f1", "MCC\n↑": "mcc", "kappa\n↑": "kappa",
-    "Brier\n↓": "brier", "top-2\naccuracy ↑": "top_k_accuracy",
-}  # fmt: skip
+    "model": "model",
+    "AUC\n↑": "roc_auc",
+    "log loss\n↓": "log_loss",
+    "overconf.\n→ 0": "overconfidence",
+    "balanced\naccuracy ↑": BALANCED,
+    "accuracy\n↑": "accuracy",
+    "macro\nF1 ↑": "f1",
+    "MCC\n↑": "mcc",
+    "kappa\n↑": "kappa",
+    "Brier\n↓": "brier",
+    "top-2\naccuracy ↑": "top_k_accuracy",
+}
 ORDERED_CLASSES: Mapping[str, Source] = {
     "quadratic\nkappa ↑": "kappa_quadratic",
     "places\noff ↓": "ordinal_mae",
 }
-LED = {"roc_auc": "ROC AUC", BALANCED: "balanced accuracy", "accuracy": "accuracy",
-       "kappa_quadratic": "quadratic kappa"}  # fmt: skip
+LED = {
+    "roc_auc": "ROC AUC",
+    BALANCED: "balanced accuracy",
+    "accuracy": "accuracy",
+    "kappa_quadratic": "quadratic kappa",
+}
 CALIBRATION_TESTS = (
-    "calibration_tests", "Calibration tests",
+    "calibration_tests",
+    "Calibration tests",
     "model test statistic df p p_adjusted method contradicted groups_off? largest_gap?",
-)  # fmt: skip
+)
 MULTICLASS_WORDS = {
     "roc_auc": "mean ROC AUC of all pairs of classes (Hand and Till)",
     BALANCED: "mean recall of the classes",
@@ -221,23 +320,35 @@ def class_tables(result: Document) -> Iterator[TableView]:
         sizes[name] = sizes.get(name, 0.0) + (cell_value(row["rows"]) or 0.0)
     share = max(sizes.values(), default=0.0) / (sum(sizes.values()) or 1.0)
     yield TableView(
-        "models", f"Models by {LED[lead]}", columns, rows[:MAX_ROWS],
-        total=len(rows), rank="main", lead=lead, more="--format csv",
+        "models",
+        f"Models by {LED[lead]}",
+        columns,
+        rows[:MAX_ROWS],
+        total=len(rows),
+        rank="main",
+        lead=lead,
+        more="--format csv",
         places=best_and_tied_signs(rows[:MAX_ROWS]),
         note=f"always predicting the majority class: accuracy {share:.3f}" if share else "",
         words={name: text for name, text in MULTICLASS_WORDS.items() if name in columns.values()},
-    )  # fmt: skip
+    )
     if confusion:  # of rows that runs repeat there is none
         yield from _each_class(result, best, sizes)
         yield from _confusions_table(mine, best)
         yield from _matrix_table(result, mine, best)
     if "calibration_tests" in result.tables:
         yield TableView(*CALIBRATION_TESTS, legend=("p_adjusted",))
-    yield TableView("measures", "All measures", "model measure estimator class? value method",
-                    result.unsliced_rows("measures"), MAX_ROWS * 4)  # fmt: skip
+    yield TableView(
+        "measures",
+        "All measures",
+        "model measure estimator class? value method",
+        result.unsliced_rows("measures"),
+        MAX_ROWS * 4,
+    )
     if confusion:
-        yield TableView("confusion", "Confusion counts", "model truth predicted rows share",
-                        confusion, MAX_ROWS)  # fmt: skip
+        yield TableView(
+            "confusion", "Confusion counts", "model truth predicted rows share", confusion, MAX_ROWS
+        )
 
 
 def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Iterator[TableView]:
@@ -255,18 +366,31 @@ def _each_class(result: Document, model: str, sizes: Mapping[str, float]) -> Ite
     if len(rows) > CLASSES:
         few = sorted(rows, key=lambda r: inf if (x := cell_value(r["f1"])) is None else x)[:CLASSES]
     columns: dict[str, Source] = {
-        "class": "class", "recall ↑": "sensitivity", "precision ↑": "precision", "F1 ↑": "f1",
+        "class": "class",
+        "recall ↑": "sensitivity",
+        "precision ↑": "precision",
+        "F1 ↑": "f1",
         "rows": "rows",
-    }  # fmt: skip
+    }
     title = f"Per-class results of {quote_if_ambiguous(model)}"
     first = f"{title}, lowest F1 first" if few is not rows else title
     yield TableView(
-        "measures", first, columns, few, rank="main", total=len(rows), name="worst classes",
-        more="--show classes", lead="class", places=(), right=("rows",),
-    )  # fmt: skip
+        "measures",
+        first,
+        columns,
+        few,
+        rank="main",
+        total=len(rows),
+        name="worst classes",
+        more="--show classes",
+        lead="class",
+        places=(),
+        right=("rows",),
+    )
     if few is not rows:
-        yield TableView("measures", f"{title}, all classes", columns, rows, 500,
-                    name="classes", right=("rows",))  # fmt: skip
+        yield TableView(
+            "measures", f"{title}, all classes", columns, rows, 500, name="classes", right=("rows",)
+        )
 
 
 def _confusions_table(mine: Sequence[Row], model: str) -> Iterator[TableView]:
@@ -295,8 +419,18 @@ def _confusions_table(mine: Sequence[Row], model: str) -> Iterator[TableView]:
         columns = {CONFUSED: "first", " ": "second"}
     left = len(wrong) - sum(bool(text) for row in lines for text in row.values())
     note = f"{left:,} not shown; for all, add --show confusion" if left else ""
-    yield TableView("confusion", title, columns, lines, rank="main", name="confusions", note=note,
-                    more="", whole=True, places=())  # fmt: skip
+    yield TableView(
+        "confusion",
+        title,
+        columns,
+        lines,
+        rank="main",
+        name="confusions",
+        note=note,
+        more="",
+        whole=True,
+        places=(),
+    )
 
 
 def _matrix_table(result: Document, mine: Sequence[Row], model: str) -> Iterator[TableView]:
@@ -306,13 +440,20 @@ def _matrix_table(result: Document, mine: Sequence[Row], model: str) -> Iterator
         return
     cells = {(row["truth"], row["predicted"]): format_exact(row["rows"]) for row in mine}
     rows: list[Row] = [
-        {"truth": printable(truth), **{f"said {k}": cells.get((truth, said), "·")
-                                   for k, said in enumerate(names)}}
+        {
+            "truth": printable(truth),
+            **{f"said {k}": cells.get((truth, said), "·") for k, said in enumerate(names)},
+        }
         for truth in names
-    ]  # fmt: skip
+    ]
     columns: dict[str, Source] = {"truth": "truth"}
     columns |= {printable(name) + " " * k: f"said {k}" for k, name in enumerate(names)}
     yield TableView(
-        "confusion", f"Confusion matrix of {quote_if_ambiguous(model)}: rows are true classes",
-        columns, rows, name="matrix", right=tuple(columns)[1:], whole=True,
-    )  # fmt: skip
+        "confusion",
+        f"Confusion matrix of {quote_if_ambiguous(model)}: rows are true classes",
+        columns,
+        rows,
+        name="matrix",
+        right=tuple(columns)[1:],
+        whole=True,
+    )

@@ -57,51 +57,110 @@ SAMPLE: Json = {
     "else": {"properties": {"prevalence": {"type": "number"}, "odds": {"type": "string"}}},
 }
 TABLES = (
-    Table("models", (
-        *WHO, POPULATION_KIND, *cols("prevalence?", "prevalence"), *cols("odds?", "odds"),
-        *cols("weight", "rows"),
-        *(Column(cell.name, "weight?", cell.title, best=cell.best) for cell in CELLS),
-        Column("threshold", "cut?"), *MEASURES,
-    ), "", 1, SAMPLE),
-    Table("expected", (
-        *WHO, POPULATION_KIND, *POPULATION_COLUMNS, *cols("positive", "rows"),
-        *cols("weight", "positives negatives"), *cols("amount", "tp fp fn tn flagged"),
-    )),
+    Table(
+        "models",
+        (
+            *WHO,
+            POPULATION_KIND,
+            *cols("prevalence?", "prevalence"),
+            *cols("odds?", "odds"),
+            *cols("weight", "rows"),
+            *(Column(cell.name, "weight?", cell.title, best=cell.best) for cell in CELLS),
+            Column("threshold", "cut?"),
+            *MEASURES,
+        ),
+        "",
+        1,
+        SAMPLE,
+    ),
+    Table(
+        "expected",
+        (
+            *WHO,
+            POPULATION_KIND,
+            *POPULATION_COLUMNS,
+            *cols("positive", "rows"),
+            *cols("weight", "positives negatives"),
+            *cols("amount", "tp fp fn tn flagged"),
+        ),
+    ),
     Table("sweep", (*WHO, *HERE, *MEASURES), least=2),
-    Table("crossovers", (
-        SLICE, MEASURE, *cols("text", "first second"), *cols("crossing", "crossing"),
-        *cols("odds?", "odds"), *cols("text?", "leads_below leads_above"), *cols("text", "verdict"),
-    )),
-    Table("winners", (
-        SLICE, MEASURE, Column("population", "text", among=("sample", "target", "sweep")), *HERE,
-        *cols("text?", "leader"), *cols("estimate", "value"), *cols("text?", "winner"),
-        *cols("text*", "tied"), Column("verdict", "text", among=(None, *VERDICTS), when="margin"),
-        Column("least_lead", "number?", when="margin"),
-        *cols("text*", "equivalent possibly_better", when="margin"),
-    )),
-    Table("thresholds", (
-        *WHO, MEASURE, Column("population", "text", among=POPULATIONS), *HERE,
-        Column("threshold", "cut?", more={"description": "null: above every score"}),
-        Column("rule", "text", among=(None, *RULES)), *cols("part?", "sensitivity specificity"),
-        *cols("estimate", "value"),
-        Column("fixed_threshold", "cut?", more={"description": "null: the largest class"}),
-        Column("fixed_value", "estimate", "value at the fixed threshold"),
-        Column("corrected", "estimate", "corrected value"),
-    )),
+    Table(
+        "crossovers",
+        (
+            SLICE,
+            MEASURE,
+            *cols("text", "first second"),
+            *cols("crossing", "crossing"),
+            *cols("odds?", "odds"),
+            *cols("text?", "leads_below leads_above"),
+            *cols("text", "verdict"),
+        ),
+    ),
+    Table(
+        "winners",
+        (
+            SLICE,
+            MEASURE,
+            Column("population", "text", among=("sample", "target", "sweep")),
+            *HERE,
+            *cols("text?", "leader"),
+            *cols("estimate", "value"),
+            *cols("text?", "winner"),
+            *cols("text*", "tied"),
+            Column("verdict", "text", among=(None, *VERDICTS), when="margin"),
+            Column("least_lead", "number?", when="margin"),
+            *cols("text*", "equivalent possibly_better", when="margin"),
+        ),
+    ),
+    Table(
+        "thresholds",
+        (
+            *WHO,
+            MEASURE,
+            Column("population", "text", among=POPULATIONS),
+            *HERE,
+            Column("threshold", "cut?", more={"description": "null: above every score"}),
+            Column("rule", "text", among=(None, *RULES)),
+            *cols("part?", "sensitivity specificity"),
+            *cols("estimate", "value"),
+            Column("fixed_threshold", "cut?", more={"description": "null: the largest class"}),
+            Column("fixed_value", "estimate", "value at the fixed threshold"),
+            Column("corrected", "estimate", "corrected value"),
+        ),
+    ),
     PREVALENCE_TABLE,
-    Table("cutoffs", (
-        MODEL, MEASURE, *cols("odds", "odds"), *cols("cut?", "threshold"),
-        Column("rule", "text", among=RULES),
-    )),
-    Table("ranges", (
-        *WHO, MEASURE, *cols("estimate", "lowest"), *cols("prevalence", "lowest_at"),
-        *cols("estimate", "highest"), *cols("prevalence", "highest_at"),
-    )),
-    Table("simulated", (
-        *WHO, MEASURE, *cols("number?", "mean median low high"),
-        Column("failed", "count", more={"description": "simulations in which it is undefined"}),
-    )),
-)  # fmt: skip
+    Table(
+        "cutoffs",
+        (
+            MODEL,
+            MEASURE,
+            *cols("odds", "odds"),
+            *cols("cut?", "threshold"),
+            Column("rule", "text", among=RULES),
+        ),
+    ),
+    Table(
+        "ranges",
+        (
+            *WHO,
+            MEASURE,
+            *cols("estimate", "lowest"),
+            *cols("prevalence", "lowest_at"),
+            *cols("estimate", "highest"),
+            *cols("prevalence", "highest_at"),
+        ),
+    ),
+    Table(
+        "simulated",
+        (
+            *WHO,
+            MEASURE,
+            *cols("number?", "mean median low high"),
+            Column("failed", "count", more={"description": "simulations in which it is undefined"}),
+        ),
+    ),
+)
 CROSSINGS = 4  # with a mark each
 FEW = 3  # measures with a plot each
 FACTOR = 100  # a measure without upper end that varies more has a log axis
@@ -114,8 +173,10 @@ def page_charts(result: Document) -> Iterator[Chart]:
         values = [cell_value(row[name]) for row in rows]
         known = [value for value in values if value is not None]
         log = CATALOG[name].high == inf and min(known) > 0 and max(known) >= FACTOR * min(known)
-        points = [(_log10_ratio(row), value and log10(value) if log else value)
-                  for row, value in zip(rows, values, strict=True)]  # fmt: skip
+        points = [
+            (_log10_ratio(row), value and log10(value) if log else value)
+            for row, value in zip(rows, values, strict=True)
+        ]
         curves = _group_curves(rows, points, order)
         marks, key = _crossings(result, name, curves)
         key += [Note("gaps: infinite or undefined values")] if len(known) < len(values) else []
@@ -156,9 +217,15 @@ def _charted_measures(result: Document, rows: Sequence[Row]) -> list[str]:
 
 
 def _odds_chart(
-    title: str, result: Document, rows: Sequence[Row], curves: tuple[Series, ...],
-    marks: Sequence[Mark], key: Sequence[Note], *, log: bool = False,
-) -> Chart:  # fmt: skip
+    title: str,
+    result: Document,
+    rows: Sequence[Row],
+    curves: tuple[Series, ...],
+    marks: Sequence[Mark],
+    key: Sequence[Note],
+    *,
+    log: bool = False,
+) -> Chart:
     """Return a chart of curves over odds, with marks of the targets and of a shared sample."""
     odds = {_log10_ratio(row): format_odds(row) for row in rows}
     low, high = min(odds), max(odds)
@@ -174,9 +241,15 @@ def _odds_chart(
         words.append(Note(f"{letter} {kind} {at}{'' if inside else ', outside the plot'}"))
     axis = Axis("positives:negatives", "odds", (low, high), (odds[low], odds[high]))
     return Chart(
-        "lines", title, axis, Axis(scale="log" if log else "linear"), curves,
-        (*places, *marks), (*dict.fromkeys(words), *key), name="curves",
-    )  # fmt: skip
+        "lines",
+        title,
+        axis,
+        Axis(scale="log" if log else "linear"),
+        curves,
+        (*places, *marks),
+        (*dict.fromkeys(words), *key),
+        name="curves",
+    )
 
 
 def _crossings(
@@ -185,8 +258,11 @@ def _crossings(
     """Return numbered marks of crossings of curves, and notes; of many those of leading models."""
     named = curves if len(curves) <= MOST_NAMED else curves[:FEW_NAMED_CURVES]
     drawn = {curve.name: curve for curve in named}
-    found = [row for row in result.unsliced_rows("crossovers")
-             if row["measure"] == name and cell_value(row["crossing"]) is not None]  # fmt: skip
+    found = [
+        row
+        for row in result.unsliced_rows("crossovers")
+        if row["measure"] == name and cell_value(row["crossing"]) is not None
+    ]
     contests = result.tables.get("winners", ())
     ahead = {str(row["leader"]) for row in contests if row["slice"] is None}
     told = drawn.keys() if len(found) <= CROSSINGS else drawn.keys() & ahead
@@ -281,10 +357,14 @@ def page_tables(result: Document, digits: int) -> Iterator[TableView]:
 GLOSSARY: Mapping[str, str] = {
     **PREVALENCE_MEANINGS,
     **SHARED,
-    **{f"models.{name}": f"{words} among the number in `rows`"
-       for name, words in COUNT_MEANINGS.items()},
-    **{f"expected.{name}": f"expected {words} in the population"
-       for name, words in COUNT_MEANINGS.items()},
+    **{
+        f"models.{name}": f"{words} among the number in `rows`"
+        for name, words in COUNT_MEANINGS.items()
+    },
+    **{
+        f"expected.{name}": f"expected {words} in the population"
+        for name, words in COUNT_MEANINGS.items()
+    },
     "rows": "total of the 2 x 2 table: counted rows, else 1,000",
     "expected.rows": "size of the population, given by --population",
     "positives": "positives in that population",
@@ -339,25 +419,42 @@ GLOSSARY: Mapping[str, str] = {
     "high": "upper quantile of the simulations, at the level",
     "failed": "simulations in which the measure is undefined",
     "models.alarms_per_case": PREVALENCE_MEANINGS["alarms_per_case"],
-}  # fmt: skip
+}
 HEADINGS: Mapping[str, str] = {
-    "sens.": "sensitivity", "spec.": "specificity", "sens. at best": "thresholds.sensitivity",
+    "sens.": "sensitivity",
+    "spec.": "specificity",
+    "sens. at best": "thresholds.sensitivity",
     "spec. at best": "thresholds.specificity",
-    "positives: negatives": "odds", "positives:negatives": "odds",
-    "positives: negatives (prevalence)": "odds", "prevalences": "prevalence",
-    "prevalence of crossing": "crossing", "leading model": "crossovers.verdict",
-    "best model": "leader", "tied with the best": "tied",
-    "best threshold": "thresholds.threshold", "best value": "thresholds.value",
-    "value at fixed": "fixed_value", "lower": "low", "upper": "high", "undefined": "failed",
+    "positives: negatives": "odds",
+    "positives:negatives": "odds",
+    "positives: negatives (prevalence)": "odds",
+    "prevalences": "prevalence",
+    "prevalence of crossing": "crossing",
+    "leading model": "crossovers.verdict",
+    "best model": "leader",
+    "tied with the best": "tied",
+    "best threshold": "thresholds.threshold",
+    "best value": "thresholds.value",
+    "value at fixed": "fixed_value",
+    "lower": "low",
+    "upper": "high",
+    "undefined": "failed",
     **PREVALENCE_HEADINGS,
-}  # fmt: skip
+}
 PAGE = Page(
-    "tune-jpt", TABLES, headline, page_tables, page_charts,
-    parts=("slices", "cells", "moving", "odds", "cost", "unmoved"), plots=("curves", "cuts"),
+    "tune-jpt",
+    TABLES,
+    headline,
+    page_tables,
+    page_charts,
+    parts=("slices", "cells", "moving", "odds", "cost", "unmoved"),
+    plots=("curves", "cuts"),
     aside={
-        "epa-one-sided": ("odds",), "advice": ("moving", "odds", "unmoved"),
+        "epa-one-sided": ("odds",),
+        "advice": ("moving", "odds", "unmoved"),
         "chosen-threshold": ("thresholds", "cutoffs"),
         "one-sided-measure": ("thresholds", "cutoffs"),
     },
-    glossary=GLOSSARY, headings=HEADINGS,
-)  # fmt: skip
+    glossary=GLOSSARY,
+    headings=HEADINGS,
+)

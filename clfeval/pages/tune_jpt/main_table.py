@@ -107,9 +107,13 @@ class TableContext:
         return {heads.get(n, f"{self.title(n)} {CATALOG[n].arrow}"): n for n in there}
 
     def table(
-        self, table: str, title: str, columns: Mapping[str, Source],
-        rows: Sequence[Row] | None = None, **more: Any,
-    ) -> TableView:  # fmt: skip
+        self,
+        table: str,
+        title: str,
+        columns: Mapping[str, Source],
+        rows: Sequence[Row] | None = None,
+        **more: Any,
+    ) -> TableView:
         """Return a view of rows of a table, with more digits where they are close to 0 or 1."""
         return TableView(table, title, columns, rows, **{"write": formatting.format_close, **more})
 
@@ -152,10 +156,17 @@ def has_sample(result: Document) -> bool:
 def describe_costs(result: Document) -> str:
     """Return the costs of errors and the benefits of correct predictions as text."""
     cost: Mapping[str, Any] = result.parameters.get("cost") or {}
-    words = {"fp": "a false positive costs", "fn": "a false negative costs",
-             "tp": "a true positive brings", "tn": "a true negative brings"}  # fmt: skip
-    return ", ".join(f"{text} {cost[key]:g}" for key, text in words.items()
-                     if cost.get(key) or (key in cost and key in ("fp", "fn")))  # fmt: skip
+    words = {
+        "fp": "a false positive costs",
+        "fn": "a false negative costs",
+        "tp": "a true positive brings",
+        "tn": "a true negative brings",
+    }
+    return ", ".join(
+        f"{text} {cost[key]:g}"
+        for key, text in words.items()
+        if cost.get(key) or (key in cost and key in ("fp", "fn"))
+    )
 
 
 FEWEST = 3  # of each target
@@ -172,8 +183,10 @@ def main_table(look: TableContext) -> TableView:
     """Return the main table: one line per model and target, the best first."""
     rows, lead = comparable_rows(look.result.tables["models"]), look.sort_measure
     ordered = sorted(rows, key=lambda row: _best_first_key(row, lead))
-    groups = [[row for row in ordered if row["odds"] == odds]
-              for odds in dict.fromkeys(row["odds"] for row in rows)]  # fmt: skip
+    groups = [
+        [row for row in ordered if row["odds"] == odds]
+        for odds in dict.fromkeys(row["odds"] for row in rows)
+    ]
     several, most = len(groups) > 1, max(FEWEST, MAX_ROWS // len(groups))
     listed = [row for group in groups for row in group[:most]]
     cuts = list(dict.fromkeys(row["threshold"] for row in rows))
@@ -198,10 +211,19 @@ def main_table(look: TableContext) -> TableView:
     by = "accuracy (TAR)" if lead == "tar" else look.title(lead) if lead else ""
     title = f"Models by {by} {at}{cut}" if by and not only else f"Model{'s' * (not only)} {at}{cut}"
     return look.table(
-        "models", title, columns, listed, most=None, total=len(rows), more="--format csv",
-        rank="main", lead=lead, legend=EXPLAINED, words=words,
+        "models",
+        title,
+        columns,
+        listed,
+        most=None,
+        total=len(rows),
+        more="--format csv",
+        rank="main",
+        lead=lead,
+        legend=EXPLAINED,
+        words=words,
         places=[_best_or_tied_sign(look, row, groups) for row in listed] if several else None,
-    )  # fmt: skip
+    )
 
 
 def _alarms_per_case(row: Row) -> Estimate:
@@ -248,9 +270,17 @@ def slice_table(look: TableContext, main: TableView) -> Iterator[TableView]:
     else:
         columns |= look.measures([lead, *MAIN], **HEADS)
     yield look.table(
-        table, title, columns, rows, most=MAX_ROWS, more=f"--format csv --show {table}",
-        rank="asked", name="slices", lead=lead, right=("tied with\nthe best",),
-    )  # fmt: skip
+        table,
+        title,
+        columns,
+        rows,
+        most=MAX_ROWS,
+        more=f"--format csv --show {table}",
+        rank="asked",
+        name="slices",
+        lead=lead,
+        right=("tied with\nthe best",),
+    )
 
 
 def _tied_count(row: Row) -> str:

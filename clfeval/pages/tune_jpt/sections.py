@@ -45,11 +45,15 @@ def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
     odds = sorted((n for n in others if CATALOG[n].high == inf), key=LATER.__contains__)
     yield _cells_table(look, digits)
     for name, title, names, note in (
-        ("moving", "Measures that depend on the class ratio",
-         [name for name in others if name not in odds], ""),
+        (
+            "moving",
+            "Measures that depend on the class ratio",
+            [name for name in others if name not in odds],
+            "",
+        ),
         ("odds", "Odds that depend on the class ratio", odds, ""),
         ("cost", "Cost and benefit per row", staked, describe_costs(look.result)),
-    ):  # fmt: skip
+    ):
         if names:
             columns = {**look.who(), PLACE: format_population, **look.measures(names)}
             yield look.table(
@@ -60,8 +64,11 @@ def detail_tables(look: TableContext, digits: int) -> Iterator[TableView]:
         for row in look.result.tables["models"]:
             first.setdefault((row["slice"], row["model"]), row)
         cut = any(row["threshold"] is not None for row in look.result.tables["models"])
-        columns = {**look.who(), **({"threshold": "threshold"} if cut else {}),
-                   **look.measures(fixed)}  # fmt: skip
+        columns = {
+            **look.who(),
+            **({"threshold": "threshold"} if cut else {}),
+            **look.measures(fixed),
+        }
         title = "Measures that do not depend on the class ratio"
         yield look.table(
             "models", title, columns, [*first.values()], name="unmoved", legend=EXPLAINED_COLUMNS
@@ -91,12 +98,27 @@ def expected_count_tables(look: TableContext, names: Sequence[str]) -> Iterator[
     for rows, rank in ((first, "asked"), (rest, "detail")):
         if rows:
             several = len({format_population(row) for row in rows}) > 1
-            columns = {**look.who(), **({PLACE: format_population} if several else {}),
-                       "TP": "tp", "FN": "fn", "FP": "fp", "TN": "tn",
-                       "flagged": "flagged"}  # fmt: skip
+            columns = {
+                **look.who(),
+                **({PLACE: format_population} if several else {}),
+                "TP": "tp",
+                "FN": "fn",
+                "FP": "fp",
+                "TN": "tn",
+                "flagged": "flagged",
+            }
             at = "" if several else f", {look.where(rows[0])}"
-            yield look.table("expected", title + at, columns, rows, note=note,
-                             write=format_amount, rank=rank, lead="tp", most=MAX_ROWS)  # fmt: skip
+            yield look.table(
+                "expected",
+                title + at,
+                columns,
+                rows,
+                note=note,
+                write=format_amount,
+                rank=rank,
+                lead="tp",
+                most=MAX_ROWS,
+            )
 
 
 def _spaced_ratios(rows: Sequence[Row]) -> tuple[int, set[float]]:
@@ -117,9 +139,12 @@ def _cells_table(look: TableContext, digits: int) -> TableView:
     per = look.result.parameters["rows_per"]
     cells: dict[str, Source] = {cell.name.upper(): partial(count, name=cell.name) for cell in CELLS}
     columns: dict[str, Source] = {
-        **look.who(), "population": "population", AT_ODDS: format_odds, "prevalence": "prevalence",
+        **look.who(),
+        "population": "population",
+        AT_ODDS: format_odds,
+        "prevalence": "prevalence",
         **cells,
-    }  # fmt: skip
+    }
     title = f"Confusion matrix per {per:,.10g} rows" + " (sample: counts)" * has_sample(look.result)
     return look.table("models", title, columns, right=tuple(cells), name="cells")
 
@@ -133,17 +158,25 @@ def _crossover_table(look: TableContext) -> Iterator[TableView]:
     at, limits = "prevalence\nof crossing", f"{look.result.parameters['level'] * 100:g}% CI"
     columns: dict[str, Source] = {
         **look.who(model=False),
-        "models": lambda row: f"{quote_if_ambiguous(str(row['first']))} and "
-                              f"{quote_if_ambiguous(str(row['second']))}",
-        **look.measure_column, "leading model": "verdict",
+        "models": lambda row: (
+            f"{quote_if_ambiguous(str(row['first']))} and {quote_if_ambiguous(str(row['second']))}"
+        ),
+        **look.measure_column,
+        "leading model": "verdict",
         at: lambda row: format_prevalence(cell_value(row["crossing"])),
-    }  # fmt: skip
+    }
     if any(ends):
         columns[limits] = lambda row: format_crossing_interval(row["crossing"])
     notes = [SIMULTANEOUS_NOTE.format(" and pairs")] * look.has_intervals
     notes += [f"{OPEN}: beyond the range of class ratios"] * any(OPEN in text for text in ends)
-    yield look.table("crossovers", "Crossings of pairs of models", columns, rows,
-                     note="; ".join(notes), right=(at, limits))  # fmt: skip
+    yield look.table(
+        "crossovers",
+        "Crossings of pairs of models",
+        columns,
+        rows,
+        note="; ".join(notes),
+        right=(at, limits),
+    )
 
 
 def format_crossing_interval(cell: Cell) -> str:
@@ -187,8 +220,12 @@ def _winner_tables(look: TableContext) -> Iterator[TableView]:
         yield look.table("winners", "Best model by population", columns, here, note=note)
     runs = merge_neighbours([row for row in rows if row["population"] == "sweep"], ahead)
     if runs:
-        columns = {**named, "positives:negatives": "odds", "prevalences": "prevalence",
-                   "best model": best}  # fmt: skip
+        columns = {
+            **named,
+            "positives:negatives": "odds",
+            "prevalences": "prevalence",
+            "best model": best,
+        }
         note = SIMULTANEOUS_NOTE.format("") if judged else "" if here else note
         yield look.table("winners", "Best model by class ratio", columns, runs, note=note)
 
@@ -202,8 +239,10 @@ def merge_neighbours(rows: Sequence[Row], ahead: Callable[[Row], list[str]]) -> 
             same = list(run)
             first, last = same[0], same[-1]
             kinds = {"odds": format_class_ratio, "prevalence": format_prevalence}
-            ends = {name: dict.fromkeys(write(row[name]) for row in (first, last))
-                    for name, write in kinds.items()}  # fmt: skip
+            ends = {
+                name: dict.fromkeys(write(row[name]) for row in (first, last))
+                for name, write in kinds.items()
+            }
             out.append({**first, **{name: " to ".join(two) for name, two in ends.items()}})
     return out
 
@@ -212,14 +251,21 @@ def _threshold_tables(look: TableContext) -> Iterator[TableView]:
     if here := look.result.unsliced_rows("thresholds"):
         right = ("best\nthreshold", "fixed\nthreshold")
         columns: dict[str, Source] = {
-            **look.who(), **look.measure_column, PLACE: format_population,
-            right[0]: format_best_threshold, "best\nvalue": "value",
+            **look.who(),
+            **look.measure_column,
+            PLACE: format_population,
+            right[0]: format_best_threshold,
+            "best\nvalue": "value",
             "sens. at\nbest": "sensitivity",
             "spec. at\nbest": "specificity",
-            right[1]: lambda row: "largest class" if row["fixed_threshold"] is None else (
-                format_exact(row["fixed_threshold"])),
-            "value at\nfixed": "fixed_value", "corrected": "corrected",
-        }  # fmt: skip
+            right[1]: lambda row: (
+                "largest class"
+                if row["fixed_threshold"] is None
+                else (format_exact(row["fixed_threshold"]))
+            ),
+            "value at\nfixed": "fixed_value",
+            "corrected": "corrected",
+        }
         title = "Best thresholds"
         yield look.table("thresholds", title, columns, here, legend=("corrected",), right=right)
     rows = look.swept("thresholds")
@@ -246,9 +292,14 @@ def _threshold_tables(look: TableContext) -> Iterator[TableView]:
     title = f"Best threshold by class ratio: {len(kept)} of {ratios}"
     lines = deferred_rows(len({who[i] for i in places}), made)
     yield look.table(
-        "thresholds", title, {**look.who(), PLACE: format_population, **best}, lines,
-        note=note, right=tuple(best), name="cutoffs",
-    )  # fmt: skip
+        "thresholds",
+        title,
+        {**look.who(), PLACE: format_population, **best},
+        lines,
+        note=note,
+        right=tuple(best),
+        name="cutoffs",
+    )
 
 
 def format_best_threshold(row: Row) -> Cell:
@@ -288,9 +339,15 @@ def _simulated_table(look: TableContext, rows: Sequence[Row], others: str, rank:
     parameters = look.result.parameters
     a, b = parameters["prevalence_beta"]
     share = f"{parameters['level'] * 100:g}%"
-    columns = {**look.who(), **look.measure_column, "mean": "mean", "median": "median",
-               f"{share}\nlower": "low", f"{share}\nupper": "high",
-               "undefined": "failed"}  # fmt: skip
+    columns = {
+        **look.who(),
+        **look.measure_column,
+        "mean": "mean",
+        "median": "median",
+        f"{share}\nlower": "low",
+        f"{share}\nupper": "high",
+        "undefined": "failed",
+    }
     mean = f"mean {format_exact(a / (a + b))}, class ratio {a:g}:{b:g}"
     title = f"Measures with prevalence from Beta({a:g}, {b:g}): {mean}{others}"
     note = "sensitivity and specificity vary too, by their Jeffreys posteriors"

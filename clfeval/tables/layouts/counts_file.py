@@ -21,12 +21,26 @@ SCHEMA = 1
 # fields of `Input` that do not select or read rows
 APPLY = ("positive", "dry_run", "input_format", "several", "ranks", "scores")
 FILE = "file"  # slices of --by: a file each
-ALIKE = {"positive": "positive class", "models": "models", "thresholds": "thresholds",
-         "facets": "slices", "edges": "edges of slices", "min_cell": "--min-cell"}  # fmt: skip
+ALIKE = {
+    "positive": "positive class",
+    "models": "models",
+    "thresholds": "thresholds",
+    "facets": "slices",
+    "edges": "edges of slices",
+    "min_cell": "--min-cell",
+}
 NEEDED = (
-    "schema", "scores", "classes", "rows", "dropped", "uncut", "parts", "by", "missing",
+    "schema",
+    "scores",
+    "classes",
+    "rows",
+    "dropped",
+    "uncut",
+    "parts",
+    "by",
+    "missing",
     "threshold",
-)  # fmt: skip
+)
 COLUMNS = {"block", "model", "truth", "pattern", "key", "n", "m1", "m2", "lo", "hi"}
 COUNTS_FILE = Layout("counts", "", lambda *_: None, lambda *_: [], lambda *_: [])
 
@@ -126,8 +140,13 @@ def counts_as_table(
     models = tuple(ModelColumns(name, kind, (name,)) for name, kind in names)
     facets = ((FILE,),) if by_file else tuple(map(tuple, about["facets"]))
     columns = Columns("truth", models=models, facets=facets)
-    roles = replace(roles, by=(FILE,) if by_file else tuple(about["by"]), missing=about["missing"],
-                    positive=about["positive"], threshold=dict(about["threshold"]))  # fmt: skip
+    roles = replace(
+        roles,
+        by=(FILE,) if by_file else tuple(about["by"]),
+        missing=about["missing"],
+        positive=about["positive"],
+        threshold=dict(about["threshold"]),
+    )
     return Predictions(files, COUNTS_FILE, columns, {}, roles)
 
 
@@ -147,7 +166,13 @@ def _format_values(value: Any) -> str:
     if isinstance(value, Mapping):
         return list_names([f"{name}={cut}" for name, cut in value.items()])
     if isinstance(value, list):
-        parts = [f"{one['name']} ({one['kind']}s)" if isinstance(one, dict) else
-                 "*".join(one) if isinstance(one, list) else str(one) for one in value]  # fmt: skip
+        parts = [
+            f"{one['name']} ({one['kind']}s)"
+            if isinstance(one, dict)
+            else "*".join(one)
+            if isinstance(one, list)
+            else str(one)
+            for one in value
+        ]
         return list_names(parts) or "none"
     return f"'{value}'" if value else "none"

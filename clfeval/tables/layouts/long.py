@@ -55,8 +55,12 @@ def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Colum
     )
     answer = find_column([name for name in columns if name != roles.truth], ColumnNames.PREDICTION)
     if model and truth and answer not in (None, truth):
-        answer = _prediction_column(file, {name: peeks[name] for name in columns if name != truth},
-                             frozenset(known_labels(peeks[truth].texts, roles)), roles)  # fmt: skip
+        answer = _prediction_column(
+            file,
+            {name: peeks[name] for name in columns if name != truth},
+            frozenset(known_labels(peeks[truth].texts, roles)),
+            roles,
+        )
     if not (model and answer and truth) or truth == answer:
         return None
     row_id = roles.id or find_column(columns, ColumnNames.ID)
@@ -149,9 +153,10 @@ def widen(frame: Frame, columns: Columns) -> Frame:
         *[nw.col(f"c{i}").sum() for i in range(len(names))],
         *[nw.col(f"k{i}").min().alias(f"l{i}") for i in range(len(constants))],
         *[nw.col(f"k{i}").max().alias(f"h{i}") for i in range(len(constants))],
-        *[nw.col(f"g{i}").sum() for i in range(len(constants))], nw.col("nobody").sum(),
+        *[nw.col(f"g{i}").sum() for i in range(len(constants))],
+        nw.col("nobody").sum(),
         nw.len().alias("rows"),
-    )  # fmt: skip
+    )
     return gathered.select(
         nw.col("r0").alias(KEY),
         *[nw.col(f"p{i}").alias(one.columns[0]) for i, one in enumerate(columns.models)],
@@ -210,9 +215,13 @@ def row_checks(
 
 
 LAYOUT = Layout(
-    name="long", needs="id, model, prediction, truth", recognise=recognise, rows=scan_rows,
-    checks=row_checks, models=list_models,
-)  # fmt: skip
+    name="long",
+    needs="id, model, prediction, truth",
+    recognise=recognise,
+    rows=scan_rows,
+    checks=row_checks,
+    models=list_models,
+)
 
 
 @dataclass(frozen=True, slots=True)

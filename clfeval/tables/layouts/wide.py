@@ -90,9 +90,12 @@ def models_of_columns(
 
 
 def refuse_confidence(
-    file: str, models: Sequence[ModelColumns], peeks: Mapping[str, ColumnPeek],
-    classes: Collection[str], roles: Input,
-) -> None:  # fmt: skip
+    file: str,
+    models: Sequence[ModelColumns],
+    peeks: Mapping[str, ColumnPeek],
+    classes: Collection[str],
+    roles: Input,
+) -> None:
     """Raise for single scores next to labels of 3+ classes: confidences of the predicted class."""
     scores = [model.columns[0] for model in models if model.kind == "score"]
     asked = roles.several and not (roles.positive or roles.kind or roles.model)
@@ -207,9 +210,10 @@ def columns_by_class(
             like = [
                 (other, other[len(before) : len(other) - len(after)])
                 for other, folded in left.items()
-                if folded.startswith(ends[0]) and folded.endswith(ends[1])
+                if folded.startswith(ends[0])
+                and folded.endswith(ends[1])
                 and len(other) > len(before) + len(after)
-            ]  # fmt: skip
+            ]
             sets = [pairs, like] if len(like) > len(pairs) else [pairs]
             whole = next((one for one in sets if _add_up(one, free, classes)), None)
             if whole is None and apart and len(pairs) > 2:
@@ -338,11 +342,17 @@ def row_checks(
 
 
 LAYOUT = Layout(
-    name="wide", needs="truth and one for each model", recognise=recognise, rows=scan_rows,
+    name="wide",
+    needs="truth and one for each model",
+    recognise=recognise,
+    rows=scan_rows,
     checks=row_checks,
-)  # fmt: skip
+)
 
 PROBABILITIES = replace(
-    LAYOUT, name="probabilities", needs="rf:cat, .pred_cat or prob_cat for truth's classes",
-    recognise=partial(recognise, probabilities=True), asked=("wide",),
-)  # fmt: skip
+    LAYOUT,
+    name="probabilities",
+    needs="rf:cat, .pred_cat or prob_cat for truth's classes",
+    recognise=partial(recognise, probabilities=True),
+    asked=("wide",),
+)

@@ -25,9 +25,14 @@ Status = NDArray[np.uint8]
 # kinds of cells
 NUMBER, MISSING, TEXT, INFINITE, UNDEFINED, SPELLED, PERCENT = range(7)
 CODES = (
-    "", "missing-value", "bad-number", "infinite-value", "missing-value", "bad-number",
+    "",
+    "missing-value",
     "bad-number",
-)  # fmt: skip
+    "infinite-value",
+    "missing-value",
+    "bad-number",
+    "bad-number",
+)
 # a number with another decimal sign, or with a thousands separator
 _OTHER_DECIMAL = {
     ".": re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?|\d{1,3}(?:,\d{3})+(?:\.\d+)?"),

@@ -37,9 +37,13 @@ from clfeval.tables.metric.grid import (
 
 
 def sheet_by_rows(
-    grid: Grid, models: Sequence[str | None], columns: Mapping[str, int], layout: MetricLayout,
-    named: int | None, keep: Sequence[int] | None = None,
-) -> Sheet:  # fmt: skip
+    grid: Grid,
+    models: Sequence[str | None],
+    columns: Mapping[str, int],
+    layout: MetricLayout,
+    named: int | None,
+    keep: Sequence[int] | None = None,
+) -> Sheet:
     """Build the sheet of a table with one row per model; keep: its records, by default all.
 
     `named` is the column of the names, None if they are built from parameters; `columns` maps
@@ -302,9 +306,13 @@ def _long(grid: Grid, said: Input, wanted: Sequence[str], columns: LongColumns) 
 
 
 def _sheet_of_cells(
-    grid: Grid, wanted: Sequence[str], columns: LongColumns, keep: NDArray[np.intp],
-    models: Sequence[str | None], metrics: Sequence[str | None],
-) -> Sheet:  # fmt: skip
+    grid: Grid,
+    wanted: Sequence[str],
+    columns: LongColumns,
+    keep: NDArray[np.intp],
+    models: Sequence[str | None],
+    metrics: Sequence[str | None],
+) -> Sheet:
     every, i = _encode_names(models)
     others, code = _encode_names(metrics)
     status = grid.numbers(columns.value, columns.reason).status[keep]

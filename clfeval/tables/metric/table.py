@@ -183,10 +183,14 @@ class MetricTable:
 
 
 def read_metrics(
-    table: Any, said: Input, *, wanted: Sequence[str] = (), transpose: bool = False,
+    table: Any,
+    said: Input,
+    *,
+    wanted: Sequence[str] = (),
+    transpose: bool = False,
     check: Callable[[str, Sheet], None] = lambda *_: None,
     unfit: Callable[[str], bool] = lambda _: False,
-) -> MetricTable:  # fmt: skip
+) -> MetricTable:
     """Read one path, or a data frame (never changed), as a metric table.
 
     Values (k, n) in the order of the table, or of `wanted`: names or globs of metrics. The id is
@@ -232,14 +236,28 @@ def read_metrics(
             by_split = None
             notes.append("splits left out, as values are missing")
     return MetricTable(
-        name=grid.name, display=grid.display, sha256=grid.sha256, layout=sheet.layout,
-        models=tuple(map(str, sheet.models)), metrics=tuple(sheet.metrics), values=values,
-        splits=() if by_split is None else tuple(sheet.splits), by_split=by_split, sds=sds,
-        dropped=models - len(sheet.models), ignored=tuple(sheet.ignored),
-        named_by=_named_by(grid, sheet), notes=tuple(notes), places=sheet.places, records=grid.rows,
-        columns=grid.columns, left_out=(*left_out, *also), unfit=tuple(gone), roles=sheet.roles,
+        name=grid.name,
+        display=grid.display,
+        sha256=grid.sha256,
+        layout=sheet.layout,
+        models=tuple(map(str, sheet.models)),
+        metrics=tuple(sheet.metrics),
+        values=values,
+        splits=() if by_split is None else tuple(sheet.splits),
+        by_split=by_split,
+        sds=sds,
+        dropped=models - len(sheet.models),
+        ignored=tuple(sheet.ignored),
+        named_by=_named_by(grid, sheet),
+        notes=tuple(notes),
+        places=sheet.places,
+        records=grid.rows,
+        columns=grid.columns,
+        left_out=(*left_out, *also),
+        unfit=tuple(gone),
+        roles=sheet.roles,
         percent=tuple(sheet.metrics[j] for j in np.flatnonzero(shares).tolist()),
-    )  # fmt: skip
+    )
 
 
 def _chosen_part(grid: Grid, sheet: Sheet, gone: Sequence[str], patterns: Sequence[str]) -> Sheet:

@@ -172,8 +172,11 @@ def model_scene(result: Document, population: Diamond) -> Scene:
     for name, row in best.items():
         at = point_in_population(population, row["best_phi"], row["best_delta"])
         dots += [Dot(markers.get(name, REST), at, "[]")] if at else []
-    run_dots = [Dot(markers.get(str(row["model"]), REST), at) for row in runs
-                if (at := point_in_population(population, row["phi"], row["delta"]))]  # fmt: skip
+    run_dots = [
+        Dot(markers.get(str(row["model"]), REST), at)
+        for row in runs
+        if (at := point_in_population(population, row["phi"], row["delta"]))
+    ]
     regions = () if runs or best or len(rows) > REGIONS else _region_corners(rows, population)
     first, lost = next(iter(markers.values()), MARKERS[0]), len(runs) - len(run_dots)
     heads: tuple[str, ...] = population.symbols
@@ -188,16 +191,20 @@ def model_scene(result: Document, population: Diamond) -> Scene:
         names = " and ".join(
             f"{markers[name]}{TIE}{shorten_name(printable(name), NAME)}" for name in drawn
         )
-        notes.append(f"curves and thresholds only of {names}: largest Gini"
-                     f"{', the reference' * (len(drawn) > 1)}")  # fmt: skip
+        notes.append(
+            f"curves and thresholds only of {names}: largest Gini"
+            f"{', the reference' * (len(drawn) > 1)}"
+        )
     if lost:
         notes.append(f"{lost} run{'s' * (lost > 1)} not shown: φ or δ is undefined")
     scene = Scene(
-        population, (*run_dots, *dots),
-        () if runs else _curve_points(result, drawn, markers, population), regions,
+        population,
+        (*run_dots, *dots),
+        () if runs else _curve_points(result, drawn, markers, population),
+        regions,
         isometric_contours(result, population, DOTTED[1:] if regions else DOTTED),
         notes=tuple(notes),
-    )  # fmt: skip
+    )
     return add_key(scene, "model", heads, placed)
 
 
@@ -296,8 +303,11 @@ def density_scenes(result: Document, shown: Sequence[Diamond]) -> Iterator[Scene
         numbers = {i: tuple(map(format_cell, at)) for i, at in there.items()}
         entries = tuple(KeyEntry(char, name, (*numbers[i], why)) for char, name, why, i in named)
         yield Scene(
-            population, tuple(Dot(char, there[i]) for char, _, _, i in named),
+            population,
+            tuple(Dot(char, there[i]) for char, _, _, i in named),
             lines=isometric_contours(result, population, SHADED),
             density=tuple(map(population.move, points)),
-            headings=("feature", *population.symbols, ""), entries=entries, notes=tuple(notes),
-        )  # fmt: skip
+            headings=("feature", *population.symbols, ""),
+            entries=entries,
+            notes=tuple(notes),
+        )

@@ -30,8 +30,9 @@ def draw_curves(chart: Chart, colors: svg.Colors, width: float, height: float) -
     behind = [one for one in chart.extra if one.shape != "area"]
     points = [*chain.from_iterable(chain.from_iterable(one.parts) for one in (*drawn, *behind))]
     heights = [y for _, y in points] + [one.y for one in chart.guides if one.y is not None]
-    heights += [y for one in behind if one.shape == "dots" for y in chain(*one.spans)
-                if y is not None]  # fmt: skip
+    heights += [
+        y for one in behind if one.shape == "dots" for y in chain(*one.spans) if y is not None
+    ]
     greys = (len(curves) - len(named)) * bool(colors.numbers and chart.kind == "lines")
     texts = [f"grey: {format_count(greys, 'other model')}"] * bool(greys)
     texts += [note.text.format(*note.names) for note in chart.key]
@@ -73,8 +74,10 @@ def draw_curves(chart: Chart, colors: svg.Colors, width: float, height: float) -
         ends = " ".join(map(svg.pixel, (across.start, across.end, up.start, up.end)))
         values = f"{across.low!r} {across.high!r} {up.low!r} {up.high!r}"
         x, y, model = (escape(printable(text)) for text in chart.moving)
-        yield (f'<g class="moving" data-x="{x}" data-y="{y}" data-model="{model}" '
-               f'data-pixels="{ends}" data-values="{values}"></g>')  # fmt: skip
+        yield (
+            f'<g class="moving" data-x="{x}" data-y="{y}" data-model="{model}" '
+            f'data-pixels="{ends}" data-values="{values}"></g>'
+        )
     for i, text in enumerate(notes):
         yield svg.label(6, height - 13 * (len(notes) - i) + 8, text, "small dim")
 
@@ -97,9 +100,13 @@ def _frame(
 
 
 def _shape(
-    one: Series, colors: svg.Colors, across: svg.PixelScale, up: svg.PixelScale, *,
+    one: Series,
+    colors: svg.Colors,
+    across: svg.PixelScale,
+    up: svg.PixelScale,
+    *,
     dots: bool = False,
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[str]:
     """Yield the elements of one series."""
     n = colors.color_of(one.name)
     if dots or one.shape == "dots":
@@ -117,12 +124,15 @@ def _shape(
         yield from _name_of_bars(one, across, up)
     elif one.shape == "ellipse":
         (a, low), (b, high) = ((across.place(x), up.place(y)) for x, y in one.parts[0])
-        yield (f'<ellipse cx="{svg.pixel((a + b) / 2)}" cy="{svg.pixel((low + high) / 2)}" '
-               f'rx="{svg.pixel((b - a) / 2)}" ry="{svg.pixel((low - high) / 2)}" '
-               f'class="area f{n}"/>')  # fmt: skip
+        yield (
+            f'<ellipse cx="{svg.pixel((a + b) / 2)}" cy="{svg.pixel((low + high) / 2)}" '
+            f'rx="{svg.pixel((b - a) / 2)}" ry="{svg.pixel((low - high) / 2)}" '
+            f'class="area f{n}"/>'
+        )
     elif one.shape == "area":
-        yield svg.path((svg.curve_pixels(part, across, up) for part in one.parts), f"area f{n}",
-                   closed=True)  # fmt: skip
+        yield svg.path(
+            (svg.curve_pixels(part, across, up) for part in one.parts), f"area f{n}", closed=True
+        )
     else:
         parts = (svg.curve_pixels(part, across, up) for part in one.parts if part)
         yield svg.path(parts, f"line s{n} d{n}" if n else "thin s0")
@@ -196,9 +206,14 @@ def _marks(chart: Chart, across: svg.PixelScale, up: svg.PixelScale) -> Iterator
 
 
 def _labels(
-    named: Sequence[Series], colors: svg.Colors, across: svg.PixelScale, up: svg.PixelScale,
-    marks: Sequence[Point], *, dots: bool,
-) -> Iterator[str]:  # fmt: skip
+    named: Sequence[Series],
+    colors: svg.Colors,
+    across: svg.PixelScale,
+    up: svg.PixelScale,
+    marks: Sequence[Point],
+    *,
+    dots: bool,
+) -> Iterator[str]:
     """Yield the names of curves beside their ends or, where these meet, letters on the curves."""
     if not named:
         return
@@ -232,9 +247,12 @@ def _labels(
                 yield svg.label(x, here + 4, chr(ord("A") + i), "small m")
         else:
             yield svg.line(across.end, ends[i], left + 12, y, f"thin s{n}")
-        yield svg.label(left + 26 if number else left + 14, y + 4,
-                    svg.shorten(f"{one.letter} {one.name}".strip() if dots else one.name, WIDEST),
-                    title=one.name)  # fmt: skip
+        yield svg.label(
+            left + 26 if number else left + 14,
+            y + 4,
+            svg.shorten(f"{one.letter} {one.name}".strip() if dots else one.name, WIDEST),
+            title=one.name,
+        )
 
 
 def _letter_places(
@@ -259,8 +277,10 @@ def _points_along(curve: Floats, across: svg.PixelScale) -> Floats:
     along = np.concatenate([[0.0], np.cumsum(steps)])
     at = np.array(PLACES) * along[-1]
     points = np.column_stack([np.interp(at, along, curve[:, i]) for i in range(2)])
-    inside = points[abs(points[:, 0] - (across.start + across.end) / 2)
-                    < (across.end - across.start) / 2 - BADGE]  # fmt: skip
+    inside = points[
+        abs(points[:, 0] - (across.start + across.end) / 2)
+        < (across.end - across.start) / 2 - BADGE
+    ]
     return inside if len(inside) else curve[-1:]
 
 

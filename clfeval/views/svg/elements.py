@@ -65,16 +65,16 @@ def axis_ticks(axis: Axis, scale: PixelScale) -> list[tuple[float, str]]:
     if len(axis.names) > 2 or (any(axis.names) and axis.scale != "odds"):  # categories
         return [(scale.place(i), shorten(name, room / 3)) for i, name in enumerate(axis.names, 1)]
     if axis.scale == "odds":
-        at, texts = odds_ticks((scale.low, scale.high), axis.names,
-                               int(room / FONT / LETTER))  # fmt: skip
+        at, texts = odds_ticks((scale.low, scale.high), axis.names, int(room / FONT / LETTER))
     else:
         steps = TENTHS if room > 150 else 3
         at, texts = height_ticks(scale.low, scale.high, log=axis.scale == "log", steps=steps)
         places = max((len(text.partition(".")[2]) for text in texts), default=0)
         if axis.scale == "linear":  # as many decimals for all
             texts = [f"{one:,.{places}f}" for one in at]
-    return [(scale.place(one), text.replace("-", MINUS))
-            for one, text in zip(at, texts, strict=True)]  # fmt: skip
+    return [
+        (scale.place(one), text.replace("-", MINUS)) for one, text in zip(at, texts, strict=True)
+    ]
 
 
 def axis_labels(axis: Axis, scale: PixelScale, foot: float, top: float, y: float) -> Iterator[str]:
@@ -199,10 +199,14 @@ LIGHT = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#222
 DARK = ("#56b4e9", "#ff8c42", "#2fc59b", "#e3a2c7", "#e69f00", "#8fd0f5", "#f2f2f2", "#f0e442")
 DASHES = ("none", "7 3", "2 2", "9 3 2 3", "12 4", "1 3", "9 2 2 2 2 2", "4 1")
 TONES = {  # names of tones, and their colours on light and on dark ground
-    "ink": ("#1b1e23", "#e8eaed"), "dim": ("#59616b", "#a9b2bd"), "grid": ("#e3e6ea", "#31363d"),
-    "rest": ("#a3abb5", "#66707b"), "band": ("#eef1f4", "#23282f"), "bad": ("#b3261e", "#ff8a80"),
+    "ink": ("#1b1e23", "#e8eaed"),
+    "dim": ("#59616b", "#a9b2bd"),
+    "grid": ("#e3e6ea", "#31363d"),
+    "rest": ("#a3abb5", "#66707b"),
+    "band": ("#eef1f4", "#23282f"),
+    "bad": ("#b3261e", "#ff8a80"),
     "ground": ("#ffffff", "#16181c"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,13 +240,19 @@ def color_rules(tones: int, scope: str = "") -> str:
     colors: Sequence[str] = (LIGHT, DARK)[tones]
     shade = {name: both[tones] for name, both in TONES.items()}
     rules = {
-        "text": f"fill:{shade['ink']}", ".dim": f"fill:{shade['dim']}",
-        ".grid": f"stroke:{shade['grid']}", ".axis": f"stroke:{shade['dim']}",
-        ".band": f"fill:{shade['band']}", ".ground": f"fill:{shade['ground']}",
-        ".limit": f"stroke:{shade['bad']}", ".over": f"stroke:{shade['ground']}",
-        ".positive": f"fill:{shade['dim']}", ".negative": f"fill:{shade['rest']}",
-        ".s0": f"stroke:{shade['rest']}", ".f0": f"fill:{shade['rest']}",
-    }  # fmt: skip
+        "text": f"fill:{shade['ink']}",
+        ".dim": f"fill:{shade['dim']}",
+        ".grid": f"stroke:{shade['grid']}",
+        ".axis": f"stroke:{shade['dim']}",
+        ".band": f"fill:{shade['band']}",
+        ".ground": f"fill:{shade['ground']}",
+        ".limit": f"stroke:{shade['bad']}",
+        ".over": f"stroke:{shade['ground']}",
+        ".positive": f"fill:{shade['dim']}",
+        ".negative": f"fill:{shade['rest']}",
+        ".s0": f"stroke:{shade['rest']}",
+        ".f0": f"fill:{shade['rest']}",
+    }
     for i, color in enumerate(colors, start=1):
         rules |= {f".s{i}": f"stroke:{color}", f".f{i}": f"fill:{color}"}
     return "".join(f"{scope} {name}{{{rule}}}" for name, rule in rules.items())

@@ -23,18 +23,29 @@ SIZE = (480, 360)  # pixels of a panel
 ACROSS = 2  # panels in a line of a file
 XMLNS = 'xmlns="http://www.w3.org/2000/svg" '
 CAPTION = 14  # pixels of one of its lines
-NEEDS = {"slices": "add --by", "risk": "add --abstain", "pairs": "add --reference all-pairs",
-         "differences": "add --reference"}  # fmt: skip
+NEEDS = {
+    "slices": "add --by",
+    "risk": "add --abstain",
+    "pairs": "add --reference all-pairs",
+    "differences": "add --reference",
+}
 DRAW: Mapping[str, Callable[[Chart, svg.Colors, float, float], Iterator[str]]] = {
-    "lines": draw_curves, "points": draw_curves, "intervals": rows.draw_rows,
-    "bars": rows.draw_rows, "cells": rows.draw_matrix, "profile": rows.draw_matrix,
+    "lines": draw_curves,
+    "points": draw_curves,
+    "intervals": rows.draw_rows,
+    "bars": rows.draw_rows,
+    "cells": rows.draw_matrix,
+    "profile": rows.draw_matrix,
     "radar": rows.draw_radars,
-}  # fmt: skip
+}
 # the heights that follow from the number of rows, where none is asked for
 HEIGHTS: Mapping[str, Callable[[Chart], float]] = {
-    "intervals": rows.rows_height, "bars": rows.rows_height, "cells": rows.matrix_height,
-    "profile": rows.matrix_height, "radar": rows.radars_height,
-}  # fmt: skip
+    "intervals": rows.rows_height,
+    "bars": rows.rows_height,
+    "cells": rows.matrix_height,
+    "profile": rows.matrix_height,
+    "radar": rows.radars_height,
+}
 Panel = tuple[str, float, float]  # elements of SVG, and their width and height in pixels
 
 
@@ -56,9 +67,15 @@ def caption_lines(caption: str, width: float) -> list[str]:
 
 
 def svg_element(
-    panels: Sequence[Panel], title: str, finding: str, *, style: str = "",
-    caption: str = "", across: int = ACROSS, alone: bool = False,
-) -> str:  # fmt: skip
+    panels: Sequence[Panel],
+    title: str,
+    finding: str,
+    *,
+    style: str = "",
+    caption: str = "",
+    across: int = ACROSS,
+    alone: bool = False,
+) -> str:
     """Return an SVG element of panels side by side and below each other; alone: in a file."""
     lines = [panels[i : i + across] for i in range(0, len(panels), across)]
     width = max(sum(wide for _, wide, _ in here) for here in lines)
@@ -96,9 +113,13 @@ def pictures_by_name(result: Document) -> dict[str, tuple[Document, list[Chart]]
 
 
 def picture_of(
-    result: Document, name: str | None = None, *, size: tuple[int, int] | None = None,
-    caption: str | None = None, scope: str = "",
-) -> str:  # fmt: skip
+    result: Document,
+    name: str | None = None,
+    *,
+    size: tuple[int, int] | None = None,
+    caption: str | None = None,
+    scope: str = "",
+) -> str:
     """Return one picture as an SVG document that needs no other file; by default the first.
 
     size: width and height in pixels of the whole picture; pictures of rows are as high as these
@@ -123,8 +144,9 @@ def picture_of(
     panels = [draw_panel(chart, colors, (width / columns, height / lines)) for chart in shown]
     style = f"<style>{svg.shape_rules(scope)}{svg.color_rules(0, scope)}</style>"
     finding = " ".join(dict.fromkeys(chart.finding for chart in shown))
-    return svg_element(panels, shown[0].title, finding, style=style, caption=text, across=columns,
-                       alone=not scope)  # fmt: skip
+    return svg_element(
+        panels, shown[0].title, finding, style=style, caption=text, across=columns, alone=not scope
+    )
 
 
 def as_svg(result: Document, *, picture: str, options: Mapping[str, Any]) -> str:

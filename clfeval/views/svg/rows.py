@@ -34,12 +34,15 @@ def draw_rows(chart: Chart, colors: svg.Colors, width: float, _height: float) ->
     """Yield a line for each series: its name, a value with its interval or a bar, its words."""
     shown = chart.series[:MOST_ROWS]
     names = [printable(one.name) for one in shown]
-    words = [one.words or ("–" if one.values[0] is None else f"{one.values[0]:,.10g}")
-             for one in shown]  # fmt: skip
+    words = [
+        one.words or ("–" if one.values[0] is None else f"{one.values[0]:,.10g}") for one in shown
+    ]
     small, bars = svg.FONT - 2, chart.kind == "bars"
     bold = BOLD if any(one.sign == "best" for one in shown) else 1.0
-    widest = [bold * max((svg.text_width(text, size) for text in texts), default=0.0)
-              for texts, size in ((names, svg.FONT), (words, small))]  # fmt: skip
+    widest = [
+        bold * max((svg.text_width(text, size) for text in texts), default=0.0)
+        for texts, size in ((names, svg.FONT), (words, small))
+    ]
     left = 10 + min(widest[0], 0.36 * width, max(width - 30 - PLOT - widest[1], 0.2 * width))
     beside = 10 + min(widest[1], max(width - PLOT - 20 - left, 0.2 * width))
     cut = shorten_names_apart(names, int((left - 10) / svg.LETTER / svg.FONT / bold) + 1)
@@ -59,8 +62,15 @@ def draw_rows(chart: Chart, colors: svg.Colors, width: float, _height: float) ->
     taken, below = list[tuple[float, float]](), list[str]()
     for guide in chart.guides:
         x, wide = across.place(guide.x or 0.0), svg.text_width(guide.text, small) / 2
-        lines = [(14.0 + ROW * i, 14.0 + ROW * (i + 1)) for i, one in enumerate(shown)
-                 if one.name in guide.rows] if guide.rows else [(12.0, bottom)]  # fmt: skip
+        lines = (
+            [
+                (14.0 + ROW * i, 14.0 + ROW * (i + 1))
+                for i, one in enumerate(shown)
+                if one.name in guide.rows
+            ]
+            if guide.rows
+            else [(12.0, bottom)]
+        )
         kind = "ref limit" if guide.limit else "ref axis"
         yield from (svg.line(x, top, x, end, kind) for top, end in lines)
         if all(abs(x - at) > wide + half + 6 for at, half in taken):
@@ -84,8 +94,11 @@ def draw_rows(chart: Chart, colors: svg.Colors, width: float, _height: float) ->
             ends_at = [across.low if low is None else low, across.high if high is None else high]
             a, b = map(across.place, ends_at)
             yield svg.line(a, y, b, y, f"line s{n}")
-            yield "".join(svg.line(at, y - 4, at, y + 4, f"line s{n}") for at, end in
-                          ((a, low), (b, high)) if end is not None)  # fmt: skip
+            yield "".join(
+                svg.line(at, y - 4, at, y + 4, f"line s{n}")
+                for at, end in ((a, low), (b, high))
+                if end is not None
+            )
         yield svg.circle(x, y, 4, f"f{n}")
     if left_out := len(chart.series) - len(shown) + chart.left:
         below.append(f"{format_count(left_out, 'more row')} not shown")

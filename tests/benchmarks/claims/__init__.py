@@ -84,10 +84,17 @@ def run(cell: Cell, tables: int, seed: int, folder: Path, examples: int = 0) -> 
                 shown.append((i, name, _texts(results)))
     took, used = perf_counter() - start, process_time() - began
     lines = [
-        Line(name, cell.name, n, happened[name] / n, *cell.promises.get(name, Promise())[:2],
-             width=said[name] / n, slack=cell.promises.get(name, Promise()).slack)
+        Line(
+            name,
+            cell.name,
+            n,
+            happened[name] / n,
+            *cell.promises.get(name, Promise())[:2],
+            width=said[name] / n,
+            slack=cell.promises.get(name, Promise()).slack,
+        )
         for name, n in sorted(of.items(), key=lambda one: one[0].endswith(" rows"))
-    ]  # fmt: skip
+    ]
     return Outcome(lines, took / tables, used / tables, shown)
 
 

@@ -45,11 +45,13 @@ def cells() -> list[Cell]:
     """Return a cell for each count of models and form of scores, with and without a reference."""
     return [
         Cell(
-            f"equal/{models}/{form}/{'reference' if reference else 'alone'}", tables,
-            partial(judge, models, form, reference), _promised(form, reference),
+            f"equal/{models}/{form}/{'reference' if reference else 'alone'}",
+            tables,
+            partial(judge, models, form, reference),
+            _promised(form, reference),
         )
         for models, (form, tables), reference in product(COUNTS, FORMS.items(), (False, True))
-    ]  # fmt: skip
+    ]
 
 
 def _promised(form: str, reference: bool) -> dict[str, Promise]:

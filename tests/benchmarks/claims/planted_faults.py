@@ -46,11 +46,16 @@ WORSE = {
 # what a fault leaves as it is; every other measure of the first screen truly changes
 UNAFFECTED = {
     "shift": {"roc_auc", "average_precision", "calibration_slope", "prevalence"},
-    "prevalence": {"roc_auc", "balanced_accuracy", "sensitivity", "specificity",
-                   "calibration_slope"},
+    "prevalence": {
+        "roc_auc",
+        "balanced_accuracy",
+        "sensitivity",
+        "specificity",
+        "calibration_slope",
+    },
     "sensitivity": {"specificity", "prevalence"},
     "labels": {"mean_score"},
-}  # fmt: skip
+}
 OF_ONE_MODEL = ("shift", "sensitivity")  # faults that the second model does not have
 GROUPS, OFF = 10, {4: 0.70, 5: 0.30}  # tenths by score, and what came in two of them
 DIFFERS = {"less specific": "specificity", "more sensitive": "sensitivity"}
@@ -81,9 +86,7 @@ def _cell(name: str, rows: int, judge: partial[Judged]) -> Cell:
 def in_a_site(fault: str, rows: int, rng: np.random.Generator, number: int, folder: Path) -> Judged:
     """Judge a table of four sites, of which one has the fault of the leading model."""
     faulty = SITES[rng.integers(len(SITES))]
-    table = join([
-        sample(rng, rows, fault=fault if site == faulty else None) for site in SITES
-    ])  # fmt: skip
+    table = join([sample(rng, rows, fault=fault if site == faulty else None) for site in SITES])
     site = np.repeat(SITES, rows).tolist()
     result = report_of(table.frame(MODELS, site=site), by="site")
     named = slices_named(result)

@@ -56,9 +56,11 @@ def join(parts: Sequence[Sample]) -> Sample:
 
 
 def sample(
-    rng: np.random.Generator, rows: int, apart: Sequence[float] = (LEADER, SECOND),
+    rng: np.random.Generator,
+    rows: int,
+    apart: Sequence[float] = (LEADER, SECOND),
     fault: str | None = None,
-) -> Sample:  # fmt: skip
+) -> Sample:
     """Draw rows, with a fault of the first model, of the labels or of the prevalence."""
     truth = rng.random(rows) < (DRIFTED if fault == "prevalence" else PREVALENCE)
     latent = latents(rng, truth, apart)

@@ -96,10 +96,12 @@ def astray(result: Result) -> list[Answer]:
     found = []
     for answer in answers(result, SIDES):
         of = [
-            as_estimate(row["difference"]) for row in result.tables.get("comparisons", ())
-            if row["against"] == SIDES[answer.code] and row["measure"] == answer.measure
+            as_estimate(row["difference"])
+            for row in result.tables.get("comparisons", ())
+            if row["against"] == SIDES[answer.code]
+            and row["measure"] == answer.measure
             and row["model"] in answer.models
-        ]  # fmt: skip
+        ]
         if answer.value is not None and not any(
             (one.value, one.low, one.high) == (answer.value, answer.low, answer.high) for one in of
         ):
@@ -212,14 +214,18 @@ def pairs(result: Result) -> list[Pair]:
     """Return how models compare on all rows, of the table `comparisons`."""
     return [
         Pair(
-            str(row["measure"]), str(row["model"]), str(row["reference"]), _number(row.get("p")),
-            _number(row.get("p_adjusted")), _excludes(row.get("difference")),
+            str(row["measure"]),
+            str(row["model"]),
+            str(row["reference"]),
+            _number(row.get("p")),
+            _number(row.get("p_adjusted")),
+            _excludes(row.get("difference")),
             _excludes(row.get("difference_adjusted", row.get("adjusted"))),
             None if row["verdict"] is None else str(row["verdict"]),
         )
         for row in result.tables.get("comparisons", ())
         if row.get("slice") is None and row.get("against") not in OTHER_SIDES
-    ]  # fmt: skip
+    ]
 
 
 def _number(cell: Cell) -> float | None:

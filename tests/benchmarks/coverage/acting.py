@@ -23,16 +23,25 @@ LEVEL, SIZES, PREVALENCES = 0.95, (50, 200, 1000), (0.05, 0.2, 0.5)
 def lines(replicates: int) -> list[Line]:
     """Return how often any risk is named at which acting would help, of both kinds of models."""
     return [
-        Line(f"acting said to help, {drawn.__name__}", f"n {rows}, prevalence {prevalence:g}",
-             replicates, claims(drawn, rows, prevalence, replicates)[0], most=1 - LEVEL)
-        for drawn in (idle, undone) for rows in SIZES for prevalence in PREVALENCES
-    ]  # fmt: skip
+        Line(
+            f"acting said to help, {drawn.__name__}",
+            f"n {rows}, prevalence {prevalence:g}",
+            replicates,
+            claims(drawn, rows, prevalence, replicates)[0],
+            most=1 - LEVEL,
+        )
+        for drawn in (idle, undone)
+        for rows in SIZES
+        for prevalence in PREVALENCES
+    ]
 
 
 def claims(
-    drawn: Callable[[np.random.Generator, int, float], tuple[Floats, Bools]], rows: int,
-    prevalence: float, replicates: int,
-) -> tuple[float, float]:  # fmt: skip
+    drawn: Callable[[np.random.Generator, int, float], tuple[Floats, Bools]],
+    rows: int,
+    prevalence: float,
+    replicates: int,
+) -> tuple[float, float]:
     """Return the share of tables in which acting is said to help; by each risk's own limits."""
     rng = np.random.default_rng([14, rows, round(100 * prevalence)])
     told = alone = 0

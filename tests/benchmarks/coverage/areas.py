@@ -14,9 +14,13 @@ LEVEL, LEAST = 0.95, 0.92
 SIZES = (60, 150, 300)
 # prevalence, distance of the normal scores, standard deviation of the positives (negatives 1)
 SETTINGS = (
-    (0.15, 2.9, 1.0), (0.5, 3.93, 1.0), (0.3, 2.0, 1.0), (0.3, 0.8, 1.0), (0.15, 4.5, 2.0),
+    (0.15, 2.9, 1.0),
+    (0.5, 3.93, 1.0),
+    (0.3, 2.0, 1.0),
+    (0.3, 0.8, 1.0),
+    (0.15, 4.5, 2.0),
     (0.85, 2.25, 0.5),
-)  # fmt: skip
+)
 
 
 def lines(replicates: int) -> list[Line]:

@@ -64,21 +64,30 @@ def _false(name: str, prevalence: float, replicates: int, draw: Draw) -> Iterato
             assert told.tables["calibration_tests"] == adjust_calibration_tests(tests)
     for k, times in named.items():
         setting = f"{name}, prevalence {prevalence:g}, {k} models"
-        yield Line("calibrated, called miscalibrated", setting, replicates, times / replicates,
-                   most=1 - LEVEL)  # fmt: skip
+        yield Line(
+            "calibrated, called miscalibrated",
+            setting,
+            replicates,
+            times / replicates,
+            most=1 - LEVEL,
+        )
 
 
 def _tests(p: Arrays, truth: Arrays, weights: Arrays, owners: Arrays) -> list[Row]:
     unit = 1 if weights is None else UNIT
     rows = ScoredRows(tuple(range(len(p))), tuple(p), truth, weights, {}, owners, unit)
     tables = [rows.ranked(j)[0] for j in range(len(p))]
-    return [test for j, one in enumerate(tables)
-            for test in calibration_test_rows(f"m{j}", one, LEVEL, SEED)]  # fmt: skip
+    return [
+        test
+        for j, one in enumerate(tables)
+        for test in calibration_test_rows(f"m{j}", one, LEVEL, SEED)
+    ]
 
 
 def _miscalibrated(tests: list[Row]) -> bool:
-    return any((cell_value(test["p_adjusted"]) or 0) < 1 - LEVEL or test["contradicted"]
-               for test in tests)  # fmt: skip
+    return any(
+        (cell_value(test["p_adjusted"]) or 0) < 1 - LEVEL or test["contradicted"] for test in tests
+    )
 
 
 def _noise(rng: np.random.Generator, rows: int) -> Arrays:

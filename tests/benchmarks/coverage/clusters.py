@@ -49,9 +49,14 @@ class Rows:
 
 
 def simulated(
-    replicates: int, size: int, icc: float, kind: str, rates: tuple[float, float, float],
-    models: int = 1, rng: np.random.Generator | None = None,
-) -> Rows:  # fmt: skip
+    replicates: int,
+    size: int,
+    icc: float,
+    kind: str,
+    rates: tuple[float, float, float],
+    models: int = 1,
+    rng: np.random.Generator | None = None,
+) -> Rows:
     """Draw tables in which two rows of a patient are alike with the correlation `icc`.
 
     Each row takes its own uniform number, or with probability sqrt(icc) that of its patient.
@@ -78,9 +83,14 @@ def sums(k: Floats, n: Floats) -> tuple[Floats, ...]:
 
 
 def held(
-    interval: str, setting: str, low: Floats, high: Floats, truth: float, *,
+    interval: str,
+    setting: str,
+    low: Floats,
+    high: Floats,
+    truth: float,
+    *,
     least: float | None = LEAST,
-) -> Line:  # fmt: skip
+) -> Line:
     """Return the share of the intervals that hold the truth; undefined ones are left out."""
     return Line.of(interval, setting, np.stack([low, high], axis=1), truth, least)
 
@@ -124,17 +134,25 @@ def measures(name: str, rows: Rows, rates: tuple[float, float, float]) -> Iterat
     plain = ConfusionCounts(models, tp, fp, p - tp, n - fp, p, n)
     table = {None: prevalence, 0.01: 0.01}
     for measure, at in (
-        ("delta", None), ("phi", None), ("mcc", 0.5), ("accuracy", None), ("f1", None),
-        ("mcc", None), ("precision", None), ("precision", 0.01), ("npv", 0.01),
-    ):  # fmt: skip
+        ("delta", None),
+        ("phi", None),
+        ("mcc", 0.5),
+        ("accuracy", None),
+        ("f1", None),
+        ("mcc", None),
+        ("precision", None),
+        ("precision", 0.01),
+        ("npv", 0.01),
+    ):
         few = SLOWER if measure in SLOW else 1
         some = slice(0, len(tp) // few)
         true = Confusion.from_prevalence(sens, 1 - spec, table.get(at, at))
         value = float(CATALOG[measure].function(true))
         shown = measure if at is None else f"{measure} at {at:g}"
         for counts, more, least in (
-            (replace(plain, sums=sums), "", LEAST), (plain, ", rows independent", None),
-        ):  # fmt: skip
+            (replace(plain, sums=sums), "", LEAST),
+            (plain, ", rows independent", None),
+        ):
             here = Cells.at_prevalence(counts, at).where(some)
             low, high = measure_limits(measure, here, level=0.95)
             yield held(shown + more, name, low, high, value, least=least)
@@ -166,8 +184,9 @@ def shares(name: str, rows: Rows, rates: tuple[float, float, float]) -> Iterator
     tp, _, p, _ = np.moveaxis(rows.cells(), 2, 0)
     found = sums(tp, p)
     by = count_divisor(*design_effect(*found), level=0.95)
-    yield held("sensitivity", name, *clopper_pearson(found[0] / by, found[1] / by, level=0.95),
-               rates[1])  # fmt: skip
+    yield held(
+        "sensitivity", name, *clopper_pearson(found[0] / by, found[1] / by, level=0.95), rates[1]
+    )
     plain = clopper_pearson(*found[:2], level=0.95)
     yield held("sensitivity, rows independent", name, *plain, rates[1], least=None)
 

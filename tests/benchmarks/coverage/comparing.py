@@ -44,15 +44,29 @@ from tests.benchmarks.coverage import Line
 from tests.benchmarks.coverage.reporting import LEVEL, MEMBERS, SURE, _probabilities, _true
 
 BEST_APART, FAR_APART, LESS = 1.3, 3.3, 0.3
-DIFFERING = ("roc_auc", "average_precision", "brier", "net_benefit", "mcc", "f1", "precision",
-             "sensitivity", "accuracy")  # fmt: skip
+DIFFERING = (
+    "roc_auc",
+    "average_precision",
+    "brier",
+    "net_benefit",
+    "mcc",
+    "f1",
+    "precision",
+    "sensitivity",
+    "accuracy",
+)
 LEADING = ("roc_auc", "brier", "mcc", "sensitivity")
 SCORED = ("roc_auc", "average_precision", "brier", "net_benefit")
 KEPT, UNIT = 0.2, 1e6  # of the negatives, where rows have weights
 MODELS, MOST, FEW_DRAWS = (2, 5, 10, 30), 30, 2000
 SIZES = ((50, ""), (200, ""), (1000, ""), (200, "clusters"), (500, "clusters"), (200, "weights"))
-LEADERS = ((200, "", 0.3), (1000, "", 0.3), (1000, "", 0.05), (400, "clusters", 0.3),
-           (400, "weights", 0.1))  # fmt: skip
+LEADERS = (
+    (200, "", 0.3),
+    (1000, "", 0.3),
+    (1000, "", 0.05),
+    (400, "clusters", 0.3),
+    (400, "weights", 0.1),
+)
 Arrays = Any
 
 
@@ -90,8 +104,10 @@ class _Setting:
         return tuple(np.linspace(self.best, least, self.k).tolist())
 
     def __str__(self) -> str:
-        kinds = {"clusters": f"{self.rows // MEMBERS} clusters",
-                 "weights": f"{self.rows} weighted rows"}  # fmt: skip
+        kinds = {
+            "clusters": f"{self.rows // MEMBERS} clusters",
+            "weights": f"{self.rows} weighted rows",
+        }
         told = kinds.get(self.kind, f"{self.rows} rows")
         equal = "equal" if self.equal else "unequal"
         far = f", {self.best:g} apart" * (self.best != BEST_APART)
@@ -100,8 +116,15 @@ class _Setting:
 
     def tables(self, replicates: int) -> Iterator[_Table]:
         """Yield tables that have rows of both classes."""
-        seed = [23, self.k, self.rows, len(self.kind), round(100 * self.prevalence),
-                round(10 * self.alike), self.equal]  # fmt: skip
+        seed = [
+            23,
+            self.k,
+            self.rows,
+            len(self.kind),
+            round(100 * self.prevalence),
+            round(10 * self.alike),
+            self.equal,
+        ]
         rng, left = np.random.default_rng(seed), replicates
         while left:
             if (table := self._drawn(rng)) is not None:
@@ -144,15 +167,21 @@ class _Table:
         if owner is not None:
             self.owners = list(map(str, owner))
         self.every = ScoredRows(
-            models=(*range(len(p)),), scores=tuple(p), truth=truth, weights=weights, slices={},
-            owners=owner, unit=self.unit,
-        )  # fmt: skip
+            models=(*range(len(p)),),
+            scores=tuple(p),
+            truth=truth,
+            weights=weights,
+            slices={},
+            owners=owner,
+            unit=self.unit,
+        )
         self.patterns = self.voted(self.models, (p >= cut).T)
         self.ranked = [self.every.ranked(j) for j in range(len(p))]
 
     def voted(self, models: Sequence[str], votes: Arrays) -> PatternCounts:
-        return PatternCounts.from_votes(models, self.every.truth, votes, self.n, self.unit,
-                                owners=self.owners)  # fmt: skip
+        return PatternCounts.from_votes(
+            models, self.every.truth, votes, self.n, self.unit, owners=self.owners
+        )
 
     def estimates(self, one: RequestedMeasure) -> PairedEstimates | None:
         """Return the models by a measure."""
@@ -163,8 +192,9 @@ class _Table:
             if (found := row_score_influence(one, self.cut, whole, place, every.truth)) is not None:
                 moved[model] = found
         sizes = effective_class_sizes(self.patterns, 2)
-        return score_estimates(every.weights, every.owners, one, moved, sizes,
-                               sampling=every.weighed)  # fmt: skip
+        return score_estimates(
+            every.weights, every.owners, one, moved, sizes, sampling=every.weighed
+        )
 
     def alone(self, place: int, name: str) -> Any:
         """Return what limits of one model are found from."""
@@ -195,8 +225,10 @@ def _differing(one: _Setting, replicates: int) -> Iterator[Line]:
             yield Line.of(f"difference of {asked}", str(one), ends, least - best, 0.93)
         claims = {"better or worse": lambda verdict: verdict in (BETTER, WORSE)}
         if not one.equal:
-            claims = {"equivalent": lambda verdict: verdict == EQUIVALENT,
-                      "not worse": lambda verdict: verdict not in (UNDECIDED, WORSE)}  # fmt: skip
+            claims = {
+                "equivalent": lambda verdict: verdict == EQUIVALENT,
+                "not worse": lambda verdict: verdict not in (UNDECIDED, WORSE),
+            }
         for claim, said in claims.items():
             false = float(np.mean([said(verdict) for *_, verdict in told]))
             yield Line(f"{asked} {claim} (false)", str(one), replicates, false, most=0.05)
@@ -259,8 +291,13 @@ def _families(one: _Setting, replicates: int) -> Iterator[Line]:
             ]
             sure = [(e.low, e.high) for e in ends if e.low is not None and e.high is not None]
             share = float(np.mean([low <= true <= high for low, high in sure]))
-            yield Line(f"the winner's {asked.name}, {told}", str(one), len(sure), share,
-                       0.9 if moved else None)  # fmt: skip
+            yield Line(
+                f"the winner's {asked.name}, {told}",
+                str(one),
+                len(sure),
+                share,
+                0.9 if moved else None,
+            )
 
 
 def _claims(

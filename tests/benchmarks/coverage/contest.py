@@ -30,20 +30,26 @@ AT_ONCE = 50  # tables put into one contest
 FEATURES = 60
 # prevalence, sensitivities and specificities of two models, correlation of their errors
 TRUE = {
-    "unlike": (0.3, (0.8, 0.75), (0.85, 0.9), 0.6), "alike": (0.3, (0.8, 0.8), (0.9, 0.9), 0.97),
+    "unlike": (0.3, (0.8, 0.75), (0.85, 0.9), 0.6),
+    "alike": (0.3, (0.8, 0.8), (0.9, 0.9), 0.97),
     "one without a miss": (0.3, (1.0, 0.9), (0.85, 0.9), 0.6),
     "one without a false positive": (0.3, (0.7, 0.8), (1.0, 0.97), 0.6),
     "one without an error": (0.3, (1.0, 0.95), (1.0, 0.97), 0.6),
     "both without a miss": (0.3, (1.0, 1.0), (0.9, 0.9), 0.6),
     "rare positives": (0.1, (0.8, 0.7), (0.9, 0.95), 0.6),
-}  # fmt: skip
+}
 OF_A_PATIENT, ICC = 5, 0.5
 
 
 def lines(replicates: int) -> list[Line]:
     """Return every line, each of so many tables."""
-    return [*_differences(replicates), *_significant(replicates), *_against(replicates),
-            *_chosen(replicates), *_noise(replicates)]  # fmt: skip
+    return [
+        *_differences(replicates),
+        *_significant(replicates),
+        *_against(replicates),
+        *_chosen(replicates),
+        *_noise(replicates),
+    ]
 
 
 def _votes(rng: np.random.Generator, n: int, apart: Sequence[float], rho: float) -> Bools:
@@ -206,11 +212,20 @@ def _noise(replicates: int) -> Iterator[Line]:
 
 def _ranked(x: Floats, truth: Bools, cut: str) -> RankedFeatures:
     p = int(truth.sum())
-    return RankedFeatures.from_counts(FeatureCounts.from_features(
-        (f"x{i}", f"x{i}", "numeric", split_feature(ScoreCounts.from_rows(row, truth, None), cut),  # type: ignore[arg-type]
-         p, len(truth) - p, 0)
-        for i, row in enumerate(x)
-    ))  # fmt: skip
+    return RankedFeatures.from_counts(
+        FeatureCounts.from_features(
+            (
+                f"x{i}",
+                f"x{i}",
+                "numeric",
+                split_feature(ScoreCounts.from_rows(row, truth, None), cut),  # type: ignore[arg-type]
+                p,
+                len(truth) - p,
+                0,
+            )
+            for i, row in enumerate(x)
+        )
+    )
 
 
 if __name__ == "__main__":

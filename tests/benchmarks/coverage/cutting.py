@@ -154,9 +154,10 @@ def _of_rule(
             return float(one.measure.function(table))
 
     here = confusions_at(counts, np.array([np.inf if cut is None else cut]))
-    judged = [(rule.best, row["corrected"], ""),
-              (rule.best, estimate_measures([rule.best], here, SURE)[0],
-                                              ", flattering")]  # fmt: skip
+    judged = [
+        (rule.best, row["corrected"], ""),
+        (rule.best, estimate_measures([rule.best], here, SURE)[0], ", flattering"),
+    ]
     if rule.within is not None:
         judged.append((rule.within, row["limited"], ""))
     for one, cell, more in judged:
@@ -167,8 +168,9 @@ def _of_rule(
 
 def _answered(row: Row, prevalence: float) -> float:
     """Return the accuracy, in the population, of the rows outside of a zone."""
-    low, high = (np.inf if row[end] is None else _place(row[end], prevalence)
-                 for end in ("low", "high"))  # fmt: skip
+    low, high = (
+        np.inf if row[end] is None else _place(row[end], prevalence) for end in ("low", "high")
+    )
     tp, fn = prevalence * norm.sf(high - APART), prevalence * norm.cdf(low - APART)
     fp, tn = (1 - prevalence) * norm.sf(high), (1 - prevalence) * norm.cdf(low)
     return float((tp + tn) / (tp + fn + fp + tn))

@@ -92,33 +92,48 @@ def _ranking(setting: str, metrics: str, n: int, replicates: int) -> list[Line]:
     return [
         *said,
         Line("MLcps: intervals of no width", where, every, found.still / every, most=0.0),
-        Line("MLcps: a wrong model first in over 95 %", where, many, found.false_first / many,
-             most=0.05),
+        Line(
+            "MLcps: a wrong model first in over 95 %",
+            where,
+            many,
+            found.false_first / many,
+            most=0.05,
+        ),
         Line("MLcps: a wrong model told apart", where, many, found.false_apart / many, most=0.05),
-    ]  # fmt: skip
+    ]
 
 
 def _one(
-    joint: JointCounts, names: tuple[str, ...], truth: Floats, whole: Floats, best: set[int],
-    seed: int, found: Tally,
-) -> None:  # fmt: skip
+    joint: JointCounts,
+    names: tuple[str, ...],
+    truth: Floats,
+    whole: Floats,
+    best: set[int],
+    seed: int,
+    found: Tally,
+) -> None:
     """Add one table; one of which a measure is undefined would be refused."""
     values = make_evaluator(joint, names)(joint.n[None])[0]
     if not np.isfinite(values).all():
         return
     found.tables += 1
     why = sparse_data_reasons(joint, votes=True, ranks="roc_auc" in names)
-    made = drawn(joint, lambda rows: make_evaluator(rows, names), resamples=RESAMPLES, seed=seed,
-                 why=why)  # fmt: skip
+    made = drawn(
+        joint, lambda rows: make_evaluator(rows, names), resamples=RESAMPLES, seed=seed, why=why
+    )
     scores, score = polygon_area(made), polygon_area(values)
     low, high, _ = percentile_limits(scores, level=LEVEL)
     low, high = np.minimum(low, score), np.maximum(high, score)
     found.scores.append((low <= whole) & (whole <= high))
     found.widths.append(high - low)
-    ends = [np.where(np.isnan(one), other, one) for one, other in zip(
-        closed_form_limits(joint, names, level=LEVEL), percentile_limits(made, level=LEVEL)[:2],
-        strict=True
-    )]  # fmt: skip
+    ends = [
+        np.where(np.isnan(one), other, one)
+        for one, other in zip(
+            closed_form_limits(joint, names, level=LEVEL),
+            percentile_limits(made, level=LEVEL)[:2],
+            strict=True,
+        )
+    ]
     least, most = np.minimum(ends[0], values), np.maximum(ends[1], values)
     found.singles.append((least <= truth + 1e-12) & (truth - 1e-12 <= most))
     found.still += int((low == high).sum() + (least == most).sum())
@@ -143,7 +158,7 @@ def _drawn(
     scores = means + np.sqrt(ALIKE) * common + np.sqrt(1 - ALIKE) * own
     return JointCounts.from_rows(
         tuple("abcdefghijkl"[:k]), truth, scores >= 0, scores, np.ones(n, np.int64)
-    )  # fmt: skip
+    )
 
 
 def _true(
@@ -186,6 +201,11 @@ def _sets(n: int, size: int | None, effort: float | None, replicates: int) -> li
     where = f"8 equal models; n {n}"
     return [
         Line(f"mars {what}: recall too high by", where, len(found), abs(np.mean(found).item())),
-        Line(f"mars {what}: cross-fitted off by", where, len(found), abs(np.mean(honest).item()),
-             most=0.02),
-    ]  # fmt: skip
+        Line(
+            f"mars {what}: cross-fitted off by",
+            where,
+            len(found),
+            abs(np.mean(honest).item()),
+            most=0.02,
+        ),
+    ]

@@ -36,10 +36,20 @@ from tests.benchmarks.coverage import Line
 
 LEVEL, LEAST = 0.95, 0.92
 SCORED = (
-    "roc_auc", "brier", "log_loss", "brier_skill", "log_loss_skill", "calibration_slope",
-    "calibration_intercept", "calibration_in_the_large", "oe_ratio", "average_precision", "pr_auc",
-    "net_benefit_standardised", "interventions_avoided",
-)  # fmt: skip
+    "roc_auc",
+    "brier",
+    "log_loss",
+    "brier_skill",
+    "log_loss_skill",
+    "calibration_slope",
+    "calibration_intercept",
+    "calibration_in_the_large",
+    "oe_ratio",
+    "average_precision",
+    "pr_auc",
+    "net_benefit_standardised",
+    "interventions_avoided",
+)
 HARD = ("mcc", "f1", "sensitivity", "specificity", "precision", "accuracy")
 SIZES, CLUSTERS, MEMBERS = (50, 200, 1000), (20, 50, 100), 10
 APART, PREVALENCES = 1.3, (0.5, 0.05)
@@ -65,9 +75,15 @@ def lines(replicates: int) -> list[Line]:
 
 
 def measures(
-    more: str, rows: int, prevalence: float, made: Sequence[tuple[Arrays, Arrays, Arrays, Owning]],
-    unit: float = 1, least: float | None = LEAST, apart: float = APART, t: float | None = None,
-) -> Iterator[Line]:  # fmt: skip
+    more: str,
+    rows: int,
+    prevalence: float,
+    made: Sequence[tuple[Arrays, Arrays, Arrays, Owning]],
+    unit: float = 1,
+    least: float | None = LEAST,
+    apart: float = APART,
+    t: float | None = None,
+) -> Iterator[Line]:
     """Yield the coverage of scores and of votes; tables are p, weights of positives, of negatives.
 
     Of each row its owner, or the square of its weight: as of `counts.weights.Owners`. t: of net

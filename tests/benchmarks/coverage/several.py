@@ -29,9 +29,14 @@ from tests.benchmarks.coverage.weights import SIZES, UNIT, _chance
 APART, EXTREME, MANY = 1.8, 1.25, 1_000_000
 PREVALENCES = {3: (0.6, 0.3, 0.1), 10: (0.1,) * 10}
 WANTED = {
-    "balanced_accuracy": CLASSES, "accuracy": CLASSES, "kappa": CLASSES, "mcc": CLASSES,
-    "f1": "macro", "roc_auc": CLASSES, "log_loss": CLASSES,
-}  # fmt: skip
+    "balanced_accuracy": CLASSES,
+    "accuracy": CLASSES,
+    "kappa": CLASSES,
+    "mcc": CLASSES,
+    "f1": "macro",
+    "roc_auc": CLASSES,
+    "log_loss": CLASSES,
+}
 DRAWN = {"": 1.0, "score": 2.3, "class": 3.0}  # rows drawn for one that is kept
 Arrays = Any
 

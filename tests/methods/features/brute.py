@@ -59,8 +59,11 @@ def absent(cell: Cell) -> bool:
 
 def tally(truth: Sequence[bool], votes: Votes, *, cut: Any = None, rule: Any = None) -> Placed:
     """Add up votes by class; a vote of None is a missing value."""
-    known = [(is_positive, vote) for is_positive, vote in zip(truth, votes, strict=True)
-             if vote is not None]  # fmt: skip
+    known = [
+        (is_positive, vote)
+        for is_positive, vote in zip(truth, votes, strict=True)
+        if vote is not None
+    ]
     return Placed(
         tp=sum((vote for is_positive, vote in known if is_positive), Fraction(0)),
         fp=sum((vote for is_positive, vote in known if not is_positive), Fraction(0)),

@@ -13,8 +13,21 @@ from tests.shell import at_shell
 from tests.tables.door import Door
 
 Row = dict[str, Any]
-PLACE = ("rows", "missing", "support", "tp", "fp", "fn", "tn", "sensitivity", "fpr", "phi",
-         "delta", "role", "implications")  # fmt: skip
+PLACE = (
+    "rows",
+    "missing",
+    "support",
+    "tp",
+    "fp",
+    "fn",
+    "tn",
+    "sensitivity",
+    "fpr",
+    "phi",
+    "delta",
+    "role",
+    "implications",
+)
 
 
 def features(table: Any, **options: Any) -> Result:
@@ -60,5 +73,7 @@ def table_text(result: Result) -> str:
 
 FEATURES = Door(partial(at_shell(clfeval.phidelta), features=True))
 refusal, data_message, usage_message = (
-    FEATURES.refusal, FEATURES.data_message, FEATURES.usage_message
-)  # fmt: skip
+    FEATURES.refusal,
+    FEATURES.data_message,
+    FEATURES.usage_message,
+)

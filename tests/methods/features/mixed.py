@@ -27,9 +27,13 @@ def lines(draw: st.DrawFn, *, missing: bool = False, size: tuple[int, int] = (0,
 
     def line(truth: st.SearchStrategy[int]) -> st.SearchStrategy[Line]:
         return st.tuples(
-            truth, perhaps(st.integers(0, 1)), perhaps(st.booleans()),
-            perhaps(st.sampled_from(NUMBERS)), perhaps(st.sampled_from(TEXTS)), st.integers(1, 4),
-        )  # fmt: skip
+            truth,
+            perhaps(st.integers(0, 1)),
+            perhaps(st.booleans()),
+            perhaps(st.sampled_from(NUMBERS)),
+            perhaps(st.sampled_from(TEXTS)),
+            st.integers(1, 4),
+        )
 
     both = [draw(line(st.just(1))), draw(line(st.just(0)))]
     more = draw(st.lists(line(st.integers(0, 1)), min_size=size[0], max_size=size[1]))

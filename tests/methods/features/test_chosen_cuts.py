@@ -99,9 +99,10 @@ def test_the_sentence_says_that_the_cut_was_chosen() -> None:
     assert one.code == "strongest-feature"
     check_text(one.text)
     assert (one.value, one.low, one.high) == (
-        as_estimate(row["corrected_delta"]).value, as_estimate(row["corrected_delta"]).low,
+        as_estimate(row["corrected_delta"]).value,
+        as_estimate(row["corrected_delta"]).low,
         as_estimate(row["corrected_delta"]).high,
-    )  # fmt: skip
+    )
     check_text(features(noise(3, 200, 1, far=1.5)).answer[0].text)
 
 

@@ -21,15 +21,15 @@ from tests.thoroughness import thinned
 DICE = random.Random(11)
 NAMES = [f"f{j}" for j in range(9)] + ["always", "never seen but once"]
 TRUTH = [int(i % 3 == 0) for i in range(60)]
-BITS = [[int(DICE.random() < (j + 1) / 10) for j in range(9)] + [1, int(i == 7)]
-        for i in range(60)]  # fmt: skip
+BITS = [[int(DICE.random() < (j + 1) / 10) for j in range(9)] + [1, int(i == 7)] for i in range(60)]
 WIDE = pl.DataFrame(
     [[i, t, *bits] for i, (t, bits) in enumerate(zip(TRUTH, BITS, strict=True))],
     schema=["id", "truth", *NAMES],
     orient="row",
 )
-PAIRS = [(i, name) for i, bits in enumerate(BITS) for name, bit in zip(NAMES, bits, strict=True)
-         if bit]  # fmt: skip
+PAIRS = [
+    (i, name) for i, bits in enumerate(BITS) for name, bit in zip(NAMES, bits, strict=True) if bit
+]
 SPARSE = pl.DataFrame(PAIRS, schema=["row", "feature"], orient="row")
 OWNERS = WIDE.select(pl.col("id").alias("row"), "truth")
 WITH_CLASS = SPARSE.join(OWNERS, on="row")

@@ -12,19 +12,30 @@ from clfeval.api.result import Result
 from tests.methods.features.door import features
 from tests.test_schema import wrong_with
 
-FRAME = pl.DataFrame({
-    "truth": [1, 1, 0, 0], "same": [1, 1, 1, 1], "number": [0.5, 1.0, 2.0, None],
-    "word": ["a", "b", None, "a"], "nothing": [None] * 4, "n": [2, 1, 1, 3],
-    "share": [0.5, 1.0, 2.0, 3.0],
-})  # fmt: skip
+FRAME = pl.DataFrame(
+    {
+        "truth": [1, 1, 0, 0],
+        "same": [1, 1, 1, 1],
+        "number": [0.5, 1.0, 2.0, None],
+        "word": ["a", "b", None, "a"],
+        "nothing": [None] * 4,
+        "n": [2, 1, 1, 3],
+        "share": [0.5, 1.0, 2.0, 3.0],
+    }
+)
 ENTRIES = pl.DataFrame({"row": [1, 2, 3], "feature": ["a", "a", "b"], "value": [1, 2, 3]})
 OWNERS = pl.DataFrame({"row": [1, 2, 3, 4], "truth": ["x", "y", "y", "x"]})
 ASKED: dict[str, dict[str, Any]] = {
-    "plain": {}, "soft": {"cut": "soft"}, "best": {"cut": "best"}, "number": {"cut": 1},
-    "selected": {"select": 2}, "nothing selected": {"select": "all", "phi_max": 1e-9},
-    "weights": {"weight": "n"}, "fractions": {"weight": "share", "interval": "none"},
+    "plain": {},
+    "soft": {"cut": "soft"},
+    "best": {"cut": "best"},
+    "number": {"cut": 1},
+    "selected": {"select": 2},
+    "nothing selected": {"select": "all", "phi_max": 1e-9},
+    "weights": {"weight": "n"},
+    "fractions": {"weight": "share", "interval": "none"},
     "plane": {"isometrics": {"precision": [0.5]}, "prevalence": [0.1, "1:100"]},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -55,17 +66,28 @@ def test_the_signature_knows_the_data_but_not_their_order() -> None:
 def test_the_signature_knows_the_settings() -> None:
     signatures = {
         features(FRAME, missing="drop", **options).signature.partition("|data")[0]
-        for options in ({}, {"cut": "best"}, {"cut": 1}, {"level": 0.9}, {"select": "all"},
-                        {"select": 1}, {"positive": 0}, {"interval": "none"})
-    }  # fmt: skip
+        for options in (
+            {},
+            {"cut": "best"},
+            {"cut": 1},
+            {"level": 0.9},
+            {"select": "all"},
+            {"select": 1},
+            {"positive": 0},
+            {"interval": "none"},
+        )
+    }
     assert len(signatures) == 8
 
 
 def test_the_summary_counts() -> None:
     summary = features(FRAME, missing="drop", select="all").summary
     assert {name: summary[name] for name in ("rows", "positives", "negatives", "prevalence")} == {
-        "rows": 4, "positives": 2, "negatives": 2, "prevalence": 0.5,
-    }  # fmt: skip
+        "rows": 4,
+        "positives": 2,
+        "negatives": 2,
+        "prevalence": 0.5,
+    }
     # same, number, n, share, word=a, word=b, nothing
     assert (summary["features"], summary["constant"]) == (7, 1)
     assert summary["selected"] == len(

@@ -40,10 +40,18 @@ def test_without_intervals() -> None:
         assert (row[name].low, row[name].high, row[name].reason) == (None, None, None)
 
 
-CONSTANT = pl.DataFrame({
-    "truth": [1, 1, 0], "ones": [1, 1, 1], "zeros": [0, 0, 0], "yes": [True] * 3,
-    "no": [False] * 3, "seven": [7, 7, 7], "half": [0.5] * 3, "word": ["x"] * 3,
-})  # fmt: skip
+CONSTANT = pl.DataFrame(
+    {
+        "truth": [1, 1, 0],
+        "ones": [1, 1, 1],
+        "zeros": [0, 0, 0],
+        "yes": [True] * 3,
+        "no": [False] * 3,
+        "seven": [7, 7, 7],
+        "half": [0.5] * 3,
+        "word": ["x"] * 3,
+    }
+)
 
 
 @pytest.mark.parametrize("cut", [None, "median", "mean", "best", "soft", 0.5])
@@ -72,14 +80,16 @@ def test_a_feature_that_varies_but_not_at_this_cut_is_constant_there() -> None:
 
 
 def test_the_order_is_by_delta_then_phi_then_name() -> None:
-    table = pl.DataFrame({
-        "truth": [1, 1, 1, 1, 0, 0, 0, 0],
-        "late": [1, 1, 0, 0, 0, 0, 0, 0],  # delta 2/4, phi -2/4
-        "b": [1, 1, 1, 0, 1, 0, 0, 0],  # delta 2/4, phi 0
-        "a": [0, 0, 0, 1, 0, 1, 1, 1],  # delta -2/4, phi 0
-        "first": [1, 1, 1, 0, 0, 0, 0, 0],  # delta 3/4
-        "none": [1, 0, 0, 0, 1, 0, 0, 0],  # delta 0
-    })  # fmt: skip
+    table = pl.DataFrame(
+        {
+            "truth": [1, 1, 1, 1, 0, 0, 0, 0],
+            "late": [1, 1, 0, 0, 0, 0, 0, 0],  # delta 2/4, phi -2/4
+            "b": [1, 1, 1, 0, 1, 0, 0, 0],  # delta 2/4, phi 0
+            "a": [0, 0, 0, 1, 0, 1, 1, 1],  # delta -2/4, phi 0
+            "first": [1, 1, 1, 0, 0, 0, 0, 0],  # delta 3/4
+            "none": [1, 0, 0, 0, 1, 0, 0, 0],  # delta 0
+        }
+    )
     assert list(rows_of(table)) == ["first", "a", "b", "late", "none"]
 
 

@@ -56,8 +56,11 @@ def test_the_order_of_rows_changes_no_byte(table: list[Line], cut: Any, data: An
 
 
 @MANY
-@given(values=st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.7, 1e9, -1e-9]), min_size=4, max_size=9),
-       cut=ONLY, data=st.data())  # fmt: skip
+@given(
+    values=st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.7, 1e9, -1e-9]), min_size=4, max_size=9),
+    cut=ONLY,
+    data=st.data(),
+)
 def test_nor_does_it_with_sums_that_round(values: list[float], cut: Any, data: Any) -> None:
     table = [(i % 2, value) for i, value in enumerate(values)]
     other = data.draw(st.permutations(table))

@@ -80,9 +80,10 @@ def test_without_a_place_there_is_no_role() -> None:
     assert feature_role(lost, found) is None
 
 
-@pytest.mark.parametrize(("low", "high", "name"), [
-    (0.0, 0.9, None), (1e-9, 0.9, "covariant"), (-0.1, 0.9, None), (None, None, "covariant"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("low", "high", "name"),
+    [(0.0, 0.9, None), (1e-9, 0.9, "covariant"), (-0.1, 0.9, None), (None, None, "covariant")],
+)
 def test_an_interval_that_touches_0_covers_it(
     low: float | None, high: float | None, name: str | None
 ) -> None:

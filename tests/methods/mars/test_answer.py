@@ -75,12 +75,15 @@ CROWD = {f"{one}l": 1 for one in "abcdefghijk"}
         (("abcdefghijkl", CROWD), {SPARED: "abcdefghijk"}, {11}),
         (("ab", {"": 4}, {"a": 1, "": 3}), {"detects-none": ""}, {4}),
         # a says positive to all 10 rows; b finds 5 of 8, c 3
-        (("abc", {"abc": 3, "ab": 2, "a": 3}, {"a": 2}),
-         {MOST: "b", SPARED: "c", "flags-everything": "a"}, {5}),
+        (
+            ("abc", {"abc": 3, "ab": 2, "a": 3}, {"a": 2}),
+            {MOST: "b", SPARED: "c", "flags-everything": "a"},
+            {5},
+        ),
         (("ab", {"ab": 3, "a": 2}, {"a": 1, "": 1}), {MOST: "a"}, {5}),  # a leaves one row out
         (("ab", {"ab": 3}, {"ab": 2}), {MOST: "a"}, {3}),  # where all call everything
     ],
-)  # fmt: skip
+)
 def test_who_finds_most_and_which_models_are_needed(
     given: Any, codes: dict[str, str], numbers: set[float]
 ) -> None:
@@ -189,10 +192,13 @@ def test_sums_of_weights_that_differ_by_rounding_are_equal() -> None:
     # .1 + .2 is a hair above .3 in binary: a and b find as much, and b calls less
     frame = pl.DataFrame(
         {
-            "truth": [1, 1, 1, 0, 0], "w": [0.1, 0.2, 0.3, 0.5, 1.0], "a": [1, 1, 0, 1, 0],
-            "b": [0, 0, 1, 0, 0], "c": [0, 0, 0, 0, 1],
+            "truth": [1, 1, 1, 0, 0],
+            "w": [0.1, 0.2, 0.3, 0.5, 1.0],
+            "a": [1, 1, 0, 1, 0],
+            "b": [0, 0, 1, 0, 0],
+            "c": [0, 0, 0, 0, 1],
         }
-    )  # fmt: skip
+    )
     result = clfeval.mars(frame, weight="w", interval="none")
     assert (result.answer[0].models, result.answer[0].value) == (("b",), pytest.approx(0.5))
     shown = [line.split()[:2] for line in as_text(result).splitlines()]

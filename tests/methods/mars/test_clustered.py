@@ -60,14 +60,16 @@ def test_every_measure_of_a_model() -> None:
         "precision": limits(frame, lambda r: r["truth"] == 1, lambda r: r["a"] == 1),
         "recall": limits(frame, lambda r: r["a"] == 1, lambda r: r["truth"] == 1),
         "shine_through": limits(
-            frame, lambda r: r["a"] and not others(r, "a"),
+            frame,
+            lambda r: r["a"] and not others(r, "a"),
             lambda r: bool(r["truth"] and (r["a"] or others(r, "a"))),
         ),
         "occlusion": limits(
-            frame, lambda r: not r["a"] and r["b"] and r["c"],
+            frame,
+            lambda r: not r["a"] and r["b"] and r["c"],
             lambda r: bool(r["truth"] and (r["a"] or others(r, "a"))),
         ),
-    }  # fmt: skip
+    }
     for name, both in expected.items():
         assert ends(row[name]) == pytest.approx(both, rel=1e-9), name
 
@@ -82,9 +84,10 @@ def test_subsets_the_other_target_and_groups() -> None:
 
     assert ends(pair["yield"]) == pytest.approx(limits(frame, lambda r: not r["truth"], says))
     alone = limits(
-        frame, lambda r: says(r) and bool(r["c"]),
+        frame,
+        lambda r: says(r) and bool(r["c"]),
         lambda r: not r["truth"] and not (r["a"] and r["b"] and r["c"]),
-    )  # fmt: skip
+    )
     assert ends(pair["shine_through"]) == pytest.approx(alone)
     grouped = mars(frame, cluster="patient", group={"ab": ("a", "b")})
     recall = limits(frame, lambda r: bool(r["a"] or r["b"]), lambda r: bool(r["truth"]))
@@ -126,8 +129,10 @@ def test_p_values_flip_patients() -> None:
         step = {("a",): 1, ("b",): -1}.get(tuple(alone), 0)
         more[one["patient"]] = more.get(one["patient"], 0) + step
     d = [x for x in more.values() if x]
-    every = [abs(sum(s * x for s, x in zip(signs, d, strict=True))) >= abs(sum(d))
-             for signs in product((1, -1), repeat=len(d))]  # fmt: skip
+    every = [
+        abs(sum(s * x for s, x in zip(signs, d, strict=True))) >= abs(sum(d))
+        for signs in product((1, -1), repeat=len(d))
+    ]
     assert row["p_value"] == pytest.approx(np.mean(every))
 
 

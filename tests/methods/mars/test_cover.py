@@ -27,9 +27,11 @@ from tests.thoroughness import examples
 TARGETS = st.sampled_from(["positive", "negative"])
 # greedy takes the big model c first; the best pair is a and b, 5 + 5 rows
 TRAP = [
-    Row(1, (1, 0, 1), 3), Row(1, (0, 1, 1), 3),  # c finds 6
-    Row(1, (1, 0, 0), 2), Row(1, (0, 1, 0), 2),  # a finds 3 + 2, b finds 3 + 2
-]  # fmt: skip
+    Row(1, (1, 0, 1), 3),
+    Row(1, (0, 1, 1), 3),  # c finds 6
+    Row(1, (1, 0, 0), 2),
+    Row(1, (0, 1, 0), 2),  # a finds 3 + 2, b finds 3 + 2
+]
 
 
 def greedily(choose: Callable[..., Any], *given: Any) -> Any:
@@ -115,9 +117,14 @@ def greedy_by_hand(rows: list[Row], target: str, size: int) -> list[int]:
     found = []
     for _ in range(size):
         rest = [j for j in range(len(rows[0].votes)) if j not in chosen]
-        best = max(rest, key=lambda j: (
-            ref.covered(rows, (*chosen, j), target), -ref.effort(rows, (*chosen, j), target), -j,
-        ))  # fmt: skip
+        best = max(
+            rest,
+            key=lambda j: (
+                ref.covered(rows, (*chosen, j), target),
+                -ref.effort(rows, (*chosen, j), target),
+                -j,
+            ),
+        )
         chosen = (*chosen, best)
         found.append(ref.covered(rows, chosen, target))
     return found
@@ -182,8 +189,10 @@ def test_beyond_twenty_models_and_ten_million_subsets_models_are_chosen_greedily
     )
     choices = best_subsets(counts, 3)
     assert [(choice.method, covered_by(choice)) for choice in choices] == [
-        (GREEDY, 2), (GREEDY, 4), (GREEDY, 6),
-    ]  # fmt: skip
+        (GREEDY, 2),
+        (GREEDY, 4),
+        (GREEDY, 6),
+    ]
     within = best_within_effort(counts, 7)
     assert within is not None
     assert covered_by(within) == 7  # three apart and one next to another: 2 + 2 + 3
@@ -199,9 +208,12 @@ def crowd(big: int) -> list[Row]:
 @pytest.mark.parametrize("part", ["big - 1", "big + 2", "2*big + 2", "2*big + 3", "2*big + 4"])
 def test_the_effort_limit_holds_to_the_row_for_large_counts(big: int, part: str) -> None:
     limit = {
-        "big - 1": big - 1, "big + 2": big + 2,
-        "2*big + 2": 2 * big + 2, "2*big + 3": 2 * big + 3, "2*big + 4": 2 * big + 4,
-    }[part]  # fmt: skip
+        "big - 1": big - 1,
+        "big + 2": big + 2,
+        "2*big + 2": 2 * big + 2,
+        "2*big + 3": 2 * big + 3,
+        "2*big + 4": 2 * big + 4,
+    }[part]
     rows = crowd(big)
     choice = best_within_effort(counts_of(rows).targets("positive"), limit)
     assert choice is None or ref.effort(rows, members_of(choice)) <= limit

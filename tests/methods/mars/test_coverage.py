@@ -60,11 +60,18 @@ def every(rows: list[Row], target: str) -> SubsetScores:
 @pytest.mark.parametrize(
     ("models", "etp", "efn_all", "efn_any"),
     [
-        ([0], 2, 1, 3), ([1], 0, 0, 4), ([2], 0, 0, 5), ([3], 1, 0, 2),
-        ([0, 1], 2, 0, 1), ([0, 2], 2, 1, 2), ([0, 3], 4, 0, 0),
-        ([1, 2], 0, 1, 4), ([1, 3], 2, 0, 2), ([2, 3], 1, 0, 2),
+        ([0], 2, 1, 3),
+        ([1], 0, 0, 4),
+        ([2], 0, 0, 5),
+        ([3], 1, 0, 2),
+        ([0, 1], 2, 0, 1),
+        ([0, 2], 2, 1, 2),
+        ([0, 3], 4, 0, 0),
+        ([1, 2], 0, 1, 4),
+        ([1, 3], 2, 0, 2),
+        ([2, 3], 1, 0, 2),
     ],
-)  # fmt: skip
+)
 def test_paper_singles_and_pairs(models: list[int], etp: int, efn_all: int, efn_any: int) -> None:
     counts = counts_of(PAPER).targets("positive")
     scores = score_subsets(counts, members_matrix([models], 4))

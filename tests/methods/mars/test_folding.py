@@ -37,8 +37,11 @@ def drawn(n: int, k: int, seed: int, positives: float = 0.4) -> TargetCounts:
 
 
 def expanded(patterns: np.ndarray, n: np.ndarray) -> Rows:
-    return [tuple(row) for row, many in zip(patterns.tolist(), n.tolist(), strict=True)
-            for _ in range(many)]  # fmt: skip
+    return [
+        tuple(row)
+        for row, many in zip(patterns.tolist(), n.tolist(), strict=True)
+        for _ in range(many)
+    ]
 
 
 def tally(members: tuple[int, ...], rows: Rows) -> int:
@@ -83,8 +86,10 @@ def test_the_same_row_by_row(
         hits = called = 0
         for some, others in zip(folds[::2], folds[1::2], strict=True):
             for held, alarms in zip(some, others[::-1], strict=True):
-                rest = (expanded(counts.hits, counts.hit_n - held),
-                        expanded(counts.alarms, counts.alarm_n - alarms))  # fmt: skip
+                rest = (
+                    expanded(counts.hits, counts.hit_n - held),
+                    expanded(counts.alarms, counts.alarm_n - alarms),
+                )
                 part = sum(map(len, rest)) / 40
                 size, most = (i + 1, 99) if effort is None else (None, effort * part)
                 members = chosen(4, *rest, size, most)

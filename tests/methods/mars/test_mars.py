@@ -61,9 +61,14 @@ def check_share(cell: Any, k: int, n: int) -> None:
 def test_table_of_models(layout: tuple[Path, dict[str, Any]]) -> None:
     result = run(layout)
     assert result.summary == {
-        "rows": 10, "positives": 6, "negatives": 4, "found": 6, "missed_by_all": 0,
-        "rule": "all", "target": "positive",
-    }  # fmt: skip
+        "rows": 10,
+        "positives": 6,
+        "negatives": 4,
+        "found": 6,
+        "missed_by_all": 0,
+        "rule": "all",
+        "target": "positive",
+    }
     table = {row["model"]: row for row in result.tables["models"]}
     assert list(table) == ["C1", "C2", "C3", "C4"]
     #        tp fp fn tn  etp efn
@@ -89,9 +94,13 @@ def test_pairs(layout: tuple[Path, dict[str, Any]], rule: str) -> None:
     pairs = by_models(run(layout, occlusion=rule).tables["pairs"])
     #                       ETP, EFN all, EFN any
     expected = {
-        ("C1", "C2"): (2, 0, 1), ("C1", "C3"): (2, 1, 2), ("C1", "C4"): (4, 0, 0),
-        ("C2", "C3"): (0, 1, 4), ("C2", "C4"): (2, 0, 2), ("C3", "C4"): (1, 0, 2),
-    }  # fmt: skip
+        ("C1", "C2"): (2, 0, 1),
+        ("C1", "C3"): (2, 1, 2),
+        ("C1", "C4"): (4, 0, 0),
+        ("C2", "C3"): (0, 1, 4),
+        ("C2", "C4"): (2, 0, 2),
+        ("C3", "C4"): (1, 0, 2),
+    }
     # "Occlusion of C3,4 is one third" holds only under any: left over from version 1 of the paper
     assert list(pairs) == list(expected)
     for pair, (etp, efn_all, efn_any) in expected.items():

@@ -36,8 +36,11 @@ def test_subsets_best_and_effort_of_the_example(paper: Path) -> None:
     chosen = [["C4"], ["C1", "C4"], ["C1", "C2", "C4"], ["C1", "C2", "C3", "C4"]]
     assert [row["models"] for row in best] == chosen
     assert [(row["size"], row["covered"], row["gain"]) for row in best] == [
-        (1, 4, 4), (2, 6, 2), (3, 6, 0), (4, 6, 0),
-    ]  # fmt: skip
+        (1, 4, 4),
+        (2, 6, 2),
+        (3, 6, 0),
+        (4, 6, 0),
+    ]
     # with at most 6 claims: C4 (5 claims, 4 found); C3 and C4 claim 2 3 4 5 7 9 10
     (within,) = result.tables["max_effort"]
     assert (within["models"], within["covered"], within["effort"]) == (["C4"], 4, 5)
@@ -47,10 +50,12 @@ def test_subsets_best_and_effort_of_the_example(paper: Path) -> None:
 def test_slices_are_their_own_tables() -> None:
     frame = pl.DataFrame(
         {
-            "site": ["x", "x", "y", "y", "y"], "truth": [1, 1, 1, 1, 0],
-            "a": [1, 0, 1, 0, 1], "b": [0, 0, 1, 1, 0],
+            "site": ["x", "x", "y", "y", "y"],
+            "truth": [1, 1, 1, 1, 0],
+            "a": [1, 0, 1, 0, 1],
+            "b": [0, 0, 1, 1, 0],
         }
-    )  # fmt: skip
+    )
     options: dict[str, Any] = {"subsets": "all", "kind": "label"}
     whole = clfeval.mars(frame, by="site", **options)
     assert [row["slice"] for row in whole.tables["slices"]] == ["site=x", "site=y"]
@@ -118,9 +123,17 @@ def test_every_table_of_the_result_against_brute_force(
 ) -> None:
     k = len(rows[0].votes)
     result = clfeval.mars(
-        frame_of(rows), weight="n", kind="label", classes=["0", "1"], positive="1",
-        target=target, occlusion=rule, subsets="all", best=k, interval="none",
-    )  # fmt: skip
+        frame_of(rows),
+        weight="n",
+        kind="label",
+        classes=["0", "1"],
+        positive="1",
+        target=target,
+        occlusion=rule,
+        subsets="all",
+        best=k,
+        interval="none",
+    )
     hit, miss = ("tp", "fn") if target == "positive" else ("tn", "fp")
     ttp = ref.ttp(rows, target)
     assert (result.summary["found"], result.summary["rows"]) == (ttp, sum(row.n for row in rows))

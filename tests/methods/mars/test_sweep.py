@@ -158,10 +158,12 @@ def test_groups_find_what_any_member_finds(rows: list[ScoredRow], target: str, t
 def test_slices_are_swept_at_the_cuts_of_the_whole() -> None:
     frame = pl.DataFrame(
         {
-            "truth": [1, 1, 1, 0], "site": ["x", "x", "y", "y"],
-            "a": [0.9, 0.2, 0.4, 0.1], "b": [0.3, 0.6, 0.4, 0.8],
+            "truth": [1, 1, 1, 0],
+            "site": ["x", "x", "y", "y"],
+            "a": [0.9, 0.2, 0.4, 0.1],
+            "b": [0.3, 0.6, 0.4, 0.8],
         }
-    )  # fmt: skip
+    )
     listed = clfeval.mars(frame, by="site", sweep="threshold", kind="score").tables["sweep"]
     cuts = [0.2, 0.3, 0.4, 0.6, 0.9]
     for label in (None, "site=x", "site=y"):
@@ -179,10 +181,13 @@ def test_fractional_weights_leave_no_rounding_residue() -> None:
     weights = [0.1 * (i + 1) for i in range(12)]
     frame = pl.DataFrame(
         {
-            "truth": [1] * 13, "a": [0.2] * 12 + [0.9], "b": [0.3] * 12 + [0.8],
-            "site": ["x"] * 12 + ["y"], "w": [*weights, 0.5],
+            "truth": [1] * 13,
+            "a": [0.2] * 12 + [0.9],
+            "b": [0.3] * 12 + [0.8],
+            "site": ["x"] * 12 + ["y"],
+            "w": [*weights, 0.5],
         }
-    )  # fmt: skip
+    )
     table = clfeval.mars(
         frame, weight="w", by="site", sweep="threshold", kind="score", interval="none"
     ).tables["sweep"]

@@ -59,8 +59,10 @@ def extremes(rays: Rays) -> tuple[Any, Any]:
                 known = longer.get(key)
                 longer[key] = (min(low, known[0]), max(high, known[1])) if known else (low, high)
         paths = longer
-    ends = [(least + rays[i] * rays[last], most + rays[i] * rays[last])
-            for (_, i), (least, most) in paths.items()]  # fmt: skip
+    ends = [
+        (least + rays[i] * rays[last], most + rays[i] * rays[last])
+        for (_, i), (least, most) in paths.items()
+    ]
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 

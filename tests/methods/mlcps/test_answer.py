@@ -80,9 +80,7 @@ def test_who_is_first_may_be_off_the_front_and_may_have_any_name() -> None:
         ranked(SAME, ("x", "y", "z")),
     ]
     firsts = [said(result)["first"] for result in results]
-    assert [one.models for one in firsts] == [
-        ("rf", "svm"), ("svm",), ("a, b",), ("a", "b", "c"),
-    ]  # fmt: skip
+    assert [one.models for one in firsts] == [("rf", "svm"), ("svm",), ("a, b",), ("a", "b", "c")]
     check_text(one.text for one in firsts)
     # ½ sin 120° * 3 * .25 = .325, of 1.299 a quarter, above nobody
     assert numbers_in(firsts[-1].text) == [0.325, 0.25]
@@ -111,11 +109,15 @@ def test_nobody_may_be_first() -> None:
 def predictions(truth: list[int], **wrong: int) -> pl.DataFrame:
     """Make models that are wrong in so many first rows of each class."""
     half = len(truth) // 2
-    return pl.DataFrame({
-        "truth": truth,
-        **{name: [1 - y if i % half < n else y for i, y in enumerate(truth)]
-           for name, n in wrong.items()},
-    })  # fmt: skip
+    return pl.DataFrame(
+        {
+            "truth": truth,
+            **{
+                name: [1 - y if i % half < n else y for i, y in enumerate(truth)]
+                for name, n in wrong.items()
+            },
+        }
+    )
 
 
 def of(table: pl.DataFrame, **options: object) -> Result:
@@ -145,7 +147,7 @@ def test_metrics_alone_do_not_tell_chance() -> None:
         ({"a": 0, "b": 0}, None, ("a", "b")),
         ({"a": 1, "b": 1, "c": 1}, None, ("a", "b", "c")),
     ],
-)  # fmt: skip
+)
 def test_who_is_worse_in_nearly_all_resamples(
     wrong: dict[str, int], code: str | None, models: tuple[str, ...]
 ) -> None:
@@ -234,8 +236,10 @@ def test_splits_are_counted_of_all_that_tie() -> None:
     first = {0: ("rf",), 1: ("rf", "svm"), 2: ("svm",)}
     # of 5 splits 3 have one of both first; one later, 2 have, and others are first in 3
     for later, code, wins in ((0, "firm", 3), (1, "fragile", 5 - 2)):
-        rows = [{**row, "rank": 1 if row["model"] in first.get(i // 3 + later, ("x",)) else 2}
-                for i, row in enumerate(both.tables["splits"])]  # fmt: skip
+        rows = [
+            {**row, "rank": 1 if row["model"] in first.get(i // 3 + later, ("x",)) else 2}
+            for i, row in enumerate(both.tables["splits"])
+        ]
         found = said(answered(replace(both, tables={**both.tables, "splits": rows})))
         assert numbers_in(found[code].text) == [wins, 5]
 

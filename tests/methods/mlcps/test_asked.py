@@ -28,9 +28,13 @@ from tests.shell import at_shell
 from tests.texts import check_text
 
 ASKED = (
-    "f_beta:beta=2", "ppv_at:prevalence=0.01", "expected_cost:fn=10,fp=1", "partial_auc:fpr=0..0.3",
-    "lift@k:k=0.2", "net_benefit@t:t=0.2",
-)  # fmt: skip
+    "f_beta:beta=2",
+    "ppv_at:prevalence=0.01",
+    "expected_cost:fn=10,fp=1",
+    "partial_auc:fpr=0..0.3",
+    "lift@k:k=0.2",
+    "net_benefit@t:t=0.2",
+)
 
 
 def predicted(frame: Any, *names: str, **options: Any) -> Any:
@@ -71,8 +75,11 @@ def test_rows_drawn_again_are_measured_as_if_they_stood_there() -> None:
 
 def test_names_have_their_parameters_and_sets_what_lies_within_0_and_1() -> None:
     assert parse_measure_names(["f_meas:beta=2", "net_benefit:t=.1", "auc", "default"]) == (
-        "f_beta:beta=2", "net_benefit@t:t=0.1", "roc_auc", *DEFAULT,
-    )  # fmt: skip
+        "f_beta:beta=2",
+        "net_benefit@t:t=0.1",
+        "roc_auc",
+        *DEFAULT,
+    )
     assert parse_measure_names(["ranking"]) == ("roc_auc", "average_precision", "ks", "pr_auc")
     hard = parse_measure_names(["hard"])
     assert {"accuracy", "sensitivity", "f1"} <= {*hard}
@@ -91,11 +98,17 @@ def test_names_have_their_parameters_and_sets_what_lies_within_0_and_1() -> None
 @pytest.mark.parametrize(
     ("name", "offered"),
     [
-        ("f2", "'f_beta:beta=2'"), ("auprc", "--metric average_precision"), ("phi", ""),
-        ("calibration_slope", ""), ("net_benefit", "net_benefit@t:t=0.1"), ("nri", "net_benefit"),
-        ("expected_cost", "fn"), ("ordinal", ""), ("f_beta:beta=two", "--metric"),
+        ("f2", "'f_beta:beta=2'"),
+        ("auprc", "--metric average_precision"),
+        ("phi", ""),
+        ("calibration_slope", ""),
+        ("net_benefit", "net_benefit@t:t=0.1"),
+        ("nri", "net_benefit"),
+        ("expected_cost", "fn"),
+        ("ordinal", ""),
+        ("f_beta:beta=two", "--metric"),
     ],
-)  # fmt: skip
+)
 def test_measures_that_are_not_computed_are_refused(name: str, offered: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_measure_names([name])
@@ -118,15 +131,17 @@ def test_what_has_no_upper_end_is_refused_and_the_remedy_works() -> None:
     done = piped(text, "mlcps", "-", "--from", "predictions", *asked)
     assert done.code == 0, done.err
     result = clfeval.Result.from_json(done.out)
-    (cost,) = (row for row in result.tables["metrics"]
-               if row["metric"] == "expected_cost:fn=10,fp=1")  # fmt: skip
+    (cost,) = (
+        row for row in result.tables["metrics"] if row["metric"] == "expected_cost:fn=10,fp=1"
+    )
     assert cost["direction"] == "min"
 
 
 def test_a_column_with_parameters_in_its_name_has_the_direction_of_the_measure() -> None:
     """As a report writes it, whose table goes on to mlcps."""
-    table = pl.DataFrame({"model": ["x", "y"], "f1": [0.5, 0.6], "roc_auc": [0.7, 0.8],
-                          "ece:bins=5": [0.1, 0.2]})  # fmt: skip
+    table = pl.DataFrame(
+        {"model": ["x", "y"], "f1": [0.5, 0.6], "roc_auc": [0.7, 0.8], "ece:bins=5": [0.1, 0.2]}
+    )
     notes = {note.code: note.message for note in clfeval.mlcps(table).warnings}
     assert "ece:bins=5" in notes["flipped"]
     assert "assumed-direction" not in notes

@@ -183,15 +183,19 @@ def test_one_common_model_or_none_is_refused(common: str) -> None:
 def test_metrics_that_say_the_same() -> None:
     f1 = [0.5, 0.8, 0.6, 0.9]
     columns = {
-        "f1": f1, "jaccard": [0.4, 0.7, 0.3, 0.6],  # one formula in two forms, whatever the numbers
-        "same": f1, "line": [0.2 + v / 2 for v in f1],
+        "f1": f1,
+        "jaccard": [0.4, 0.7, 0.3, 0.6],  # one formula in two forms, whatever the numbers
+        "same": f1,
+        "line": [0.2 + v / 2 for v in f1],
         "other": [0.8, 0.9, 0.1, 0.3],
-    }  # fmt: skip
+    }
     rows = clfeval.mlcps(pl.DataFrame({"model": [*"abcd"], **columns})).tables["redundant"]
     assert {(row["first"], row["second"]): row["why"] for row in rows} == {
-        ("f1", "jaccard"): "same measure", ("f1", "same"): "identical",
-        ("f1", "line"): "correlated", ("same", "line"): "correlated",
-    }  # fmt: skip
+        ("f1", "jaccard"): "same measure",
+        ("f1", "same"): "identical",
+        ("f1", "line"): "correlated",
+        ("same", "line"): "correlated",
+    }
     for row in rows:
         pair = (columns[str(row["first"])], columns[str(row["second"])])
         assert row["r"] == pytest.approx(ref.pearson(*pair))

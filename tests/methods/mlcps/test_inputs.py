@@ -14,9 +14,13 @@ from tests.texts import check_text
 
 FIXTURES = Path(__file__).parent.parent.parent.parent / "fixtures"
 FRAME = pd.DataFrame(
-    {"model": ["rf", "svm", "lr"], "f1": [0.8, 0.7, 0.6], "recall": [0.9, 0.8, 0.75],
-     "precision": [0.72, 0.7, 0.9]}
-)  # fmt: skip
+    {
+        "model": ["rf", "svm", "lr"],
+        "f1": [0.8, 0.7, 0.6],
+        "recall": [0.9, 0.8, 0.75],
+        "precision": [0.72, 0.7, 0.9],
+    }
+)
 
 
 def scores(result: clfeval.Result) -> dict[str, float]:

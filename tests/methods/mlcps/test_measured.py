@@ -53,25 +53,39 @@ def of_scikit_learn(t: Any, s: Any, w: Any) -> dict[str, float]:
     auc = sk.roc_auc_score(t, s, **options)
     accuracy = sk.accuracy_score(t, v, **options)
     return {
-        "accuracy": accuracy, "error_rate": sk.zero_one_loss(t, v, **options),
+        "accuracy": accuracy,
+        "error_rate": sk.zero_one_loss(t, v, **options),
         "balanced_accuracy": sk.balanced_accuracy_score(t, v, **options),
-        "sensitivity": sensitivity, "recall": sensitivity, "specificity": specificity,
-        "precision": precision, "npv": npv, "fpr": 1 - specificity, "fnr": 1 - sensitivity,
-        "fdr": 1 - precision, "for": 1 - npv, "f1": sk.f1_score(t, v, **options),
+        "sensitivity": sensitivity,
+        "recall": sensitivity,
+        "specificity": specificity,
+        "precision": precision,
+        "npv": npv,
+        "fpr": 1 - specificity,
+        "fnr": 1 - sensitivity,
+        "fdr": 1 - precision,
+        "for": 1 - npv,
+        "f1": sk.f1_score(t, v, **options),
         "jaccard": sk.jaccard_score(t, v, **options),
-        "j_index": sensitivity + specificity - 1, "mcc": sk.matthews_corrcoef(t, v, **options),
+        "j_index": sensitivity + specificity - 1,
+        "mcc": sk.matthews_corrcoef(t, v, **options),
         "kappa": sk.cohen_kappa_score(t, v, **options),
         "g_mean": math.sqrt(sensitivity * specificity),
         "fowlkes_mallows": math.sqrt(precision * sensitivity),
-        "markedness": precision + npv - 1, "lr_pos": positive, "lr_neg": negative,
-        "dor": positive / negative, "dp": math.sqrt(3) / math.pi * math.log(positive / negative),
+        "markedness": precision + npv - 1,
+        "lr_pos": positive,
+        "lr_neg": negative,
+        "dor": positive / negative,
+        "dp": math.sqrt(3) / math.pi * math.log(positive / negative),
         "tor": accuracy / (1 - accuracy),
         "mutual_information": sk.mutual_info_score(t.repeat(w), v.repeat(w)) / math.log(2),
-        "roc_auc": auc, "gini": 2 * auc - 1,
+        "roc_auc": auc,
+        "gini": 2 * auc - 1,
         "average_precision": sk.average_precision_score(t, s, **options),
         "ks": np.abs(tpr - fpr).max(),
-        "brier": sk.brier_score_loss(t, s, **options), "log_loss": sk.log_loss(t, s, **options),
-    }  # fmt: skip
+        "brier": sk.brier_score_loss(t, s, **options),
+        "log_loss": sk.log_loss(t, s, **options),
+    }
 
 
 def test_scikit_learn() -> None:
@@ -124,23 +138,47 @@ def test_class_probabilities_are_measured_as_the_positives_scores() -> None:
 
 
 UNDEFINED = {  # TP, FP, FN, TN and the reason why measures are undefined
-    (0, 0, 2, 3): {"precision": "no_positive_prediction", "npv": None, "mcc": "zero_margin",
-                   "f1": None, "lr_pos": "no_positive_prediction", "kappa": None,
-                   "markedness": "no_positive_prediction", "fdr": "no_positive_prediction",
-                   "fowlkes_mallows": "no_positive_prediction", "dor": "zero_margin"},
-    (2, 3, 0, 0): {"npv": "no_negative_prediction", "for": "no_negative_prediction",
-                   "lr_neg": "no_negative_prediction", "precision": None},
-    (0, 0, 0, 5): {"sensitivity": "no_positive_truth", "recall": "no_positive_truth",
-                   "fnr": "no_positive_truth", "f1": "nothing_positive",
-                   "jaccard": "nothing_positive",
-                   "kappa": "expected_agreement_one", "j_index": "no_positive_truth",
-                   "balanced_accuracy": "no_positive_truth", "g_mean": "no_positive_truth",
-                   "accuracy": None, "specificity": None, "mutual_information": "single_class"},
-    (5, 0, 0, 0): {"specificity": "no_negative_truth", "fpr": "no_negative_truth",
-                   "kappa": "expected_agreement_one", "ic": "no_negative_truth"},
+    (0, 0, 2, 3): {
+        "precision": "no_positive_prediction",
+        "npv": None,
+        "mcc": "zero_margin",
+        "f1": None,
+        "lr_pos": "no_positive_prediction",
+        "kappa": None,
+        "markedness": "no_positive_prediction",
+        "fdr": "no_positive_prediction",
+        "fowlkes_mallows": "no_positive_prediction",
+        "dor": "zero_margin",
+    },
+    (2, 3, 0, 0): {
+        "npv": "no_negative_prediction",
+        "for": "no_negative_prediction",
+        "lr_neg": "no_negative_prediction",
+        "precision": None,
+    },
+    (0, 0, 0, 5): {
+        "sensitivity": "no_positive_truth",
+        "recall": "no_positive_truth",
+        "fnr": "no_positive_truth",
+        "f1": "nothing_positive",
+        "jaccard": "nothing_positive",
+        "kappa": "expected_agreement_one",
+        "j_index": "no_positive_truth",
+        "balanced_accuracy": "no_positive_truth",
+        "g_mean": "no_positive_truth",
+        "accuracy": None,
+        "specificity": None,
+        "mutual_information": "single_class",
+    },
+    (5, 0, 0, 0): {
+        "specificity": "no_negative_truth",
+        "fpr": "no_negative_truth",
+        "kappa": "expected_agreement_one",
+        "ic": "no_negative_truth",
+    },
     (2, 0, 1, 3): {"lr_pos": "infinite", "dor": "infinite", "ppv_odds": "infinite", "lr_neg": None},
     (0, 2, 1, 3): {"dp": "minus_infinite", "dor": None},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("cells", UNDEFINED)
@@ -195,20 +233,25 @@ def test_scores_that_are_no_probabilities() -> None:
     with pytest.raises(DataError) as caught:
         measures(frame, "brier", "roc_auc", "log_loss", **options)
     assert [(p.code, p.column) for p in caught.value.problems] == [
-        ("bad-probability", "c"), ("bad-probability", "d"),
-    ]  # fmt: skip
+        ("bad-probability", "c"),
+        ("bad-probability", "d"),
+    ]
     found = measures(frame, "roc_auc", **options)
     assert found.values[1:] == pytest.approx(found.values[0, 0])
 
 
 def test_names() -> None:
-    assert parse_measure_names(["recall", "Sensitivity", "youden", "ROC AUC", "auc",
-                                "bal_accuracy"]) == (
-        "recall", "sensitivity", "j_index", "roc_auc", "balanced_accuracy",
-    )  # fmt: skip
+    assert parse_measure_names(
+        ["recall", "Sensitivity", "youden", "ROC AUC", "auc", "bal_accuracy"]
+    ) == ("recall", "sensitivity", "j_index", "roc_auc", "balanced_accuracy")
     assert parse_measure_names(["ppv", "acc", "delta", "gain_capture", "mcc_normalised", "ap"]) == (
-        "ppv", "accuracy", "delta", "gini", "mcc_u", "average_precision",
-    )  # fmt: skip
+        "ppv",
+        "accuracy",
+        "delta",
+        "gini",
+        "mcc_u",
+        "average_precision",
+    )
     assert parse_measure_names(MEASURED) == MEASURED
     assert parse_measure_names([]) == ()
 

@@ -20,9 +20,16 @@ from tests.texts import check_text
 pytestmark = pytest.mark.filterwarnings("error")
 
 NAMES = (
-    "sensitivity", "precision", "f1", "mcc", "roc_auc", "average_precision", "ks", "brier",
+    "sensitivity",
+    "precision",
+    "f1",
+    "mcc",
+    "roc_auc",
+    "average_precision",
+    "ks",
+    "brier",
     "log_loss",
-)  # fmt: skip
+)
 
 
 def replicates(table: Any, *names: str, **options: Any) -> NDArray[np.float64]:

@@ -67,9 +67,11 @@ WAYS: dict[str, tuple[str, Callable[[pd.DataFrame], str], dict[str, Any]]] = {
     "records": ("t.json", lambda f: f.to_json(orient="records"), {}),
     "by model": ("t.json", lambda f: f.set_index("model").to_json(orient="index"), {}),
     "with notes": (
-        "t.csv", lambda f: text(f.assign(note="ok", date="2026-01-01"), index=False).getvalue(), {},
+        "t.csv",
+        lambda f: text(f.assign(note="ok", date="2026-01-01"), index=False).getvalue(),
+        {},
     ),
-}  # fmt: skip
+}
 
 
 def read(result: Result) -> dict[tuple[str, str], float]:

@@ -23,9 +23,13 @@ TABLE = pl.DataFrame(
     }
 )
 GONE = {
-    "brier_skill", "log_loss", "calibration_slope", "calibration_intercept",
-    "calibration_in_the_large", "net_benefit",
-}  # fmt: skip
+    "brier_skill",
+    "log_loss",
+    "calibration_slope",
+    "calibration_intercept",
+    "calibration_in_the_large",
+    "net_benefit",
+}
 
 
 Table = Path | pl.DataFrame

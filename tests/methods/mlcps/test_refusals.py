@@ -37,15 +37,18 @@ def said(error: DataError, folder: Path) -> list[str]:
 REFUSED: dict[str, tuple[str, list[str], str]] = {
     "negative": (
         "f1,mcc,auc\na,.8,.1,.9\nb,.7,-.2,.8\nc,.6,-.3,.8\n",
-        ["metrics.csv:3: column 'mcc': [negative-metric]"], "--rescale mcc=-1:1",
+        ["metrics.csv:3: column 'mcc': [negative-metric]"],
+        "--rescale mcc=-1:1",
     ),
     "a loss turned round": (
         "f1,neg_log_loss,auc\na,.8,-.5,.9\nb,.7,-1.2,.8\n",
-        ["metrics.csv:2: column 'neg_log_loss': [negative-metric]"], "--rescale neg_log_loss=-2:0",
+        ["metrics.csv:2: column 'neg_log_loss': [negative-metric]"],
+        "--rescale neg_log_loss=-2:0",
     ),
     "percentages beside shares": (
         "acc,f1,auc\na,87.5,.8,.9\nb,70,.7,.8\n",
-        ["metrics.csv:2: column 'acc': [above-one]"], "--rescale acc=0:100",
+        ["metrics.csv:2: column 'acc': [above-one]"],
+        "--rescale acc=0:100",
     ),
     "percentages alone": (
         "acc,f1,auc\na,87.5,80,90\nb,70,70,80\n",
@@ -54,26 +57,37 @@ REFUSED: dict[str, tuple[str, list[str], str]] = {
     ),
     "unbounded": (
         "f1,dor,auc\na,.8,13.5,.9\nb,.7,200,.8\n",
-        ["metrics.csv:2: column 'dor': [above-one]"], "--rescale dor=0:X",
+        ["metrics.csv:2: column 'dor': [above-one]"],
+        "--rescale dor=0:X",
     ),
     "hardly above one": (
         "f1,mcc,auc\na,1.0000001,.1,.9\nb,.7,.2,.8\n",
-        ["metrics.csv:2: column 'f1': [above-one]"], "",
+        ["metrics.csv:2: column 'f1': [above-one]"],
+        "",
     ),
     "unknown": (
         "f1,gain,auc\na,.9,20,.9\nb,.7,30,.8\n",
-        ["metrics.csv:2: column 'gain': [above-one]"], "--rescale gain=0:100",
+        ["metrics.csv:2: column 'gain': [above-one]"],
+        "--rescale gain=0:100",
     ),
     "a loss": (
         "f1,log_loss,auc\na,.8,.25,.9\nb,.7,.5,.8\n",
-        ["metrics.csv:2: column 'log_loss': [unbounded-metric]"], "--rescale log_loss=0:X",
+        ["metrics.csv:2: column 'log_loss': [unbounded-metric]"],
+        "--rescale log_loss=0:X",
     ),
     "several": (
         "f1,mcc,loss\na,80,-.2,.2\nb,70,.1,.1\n",
-        [f"metrics.csv:2: column '{name}': [{code}]" for name, code in
-         (("f1", "above-one"), ("mcc", "negative-metric"), ("loss", "unknown-direction"))], "",
+        [
+            f"metrics.csv:2: column '{name}': [{code}]"
+            for name, code in (
+                ("f1", "above-one"),
+                ("mcc", "negative-metric"),
+                ("loss", "unknown-direction"),
+            )
+        ],
+        "",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -170,10 +184,12 @@ def test_weights_of_zero_may_leave_too_few(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("metric_weight", {"f_1": 2}), ("direction", {"f_1": "min"}), ("rescale", {"f_1": (0, 2)}),
+        ("metric_weight", {"f_1": 2}),
+        ("direction", {"f_1": "min"}),
+        ("rescale", {"f_1": (0, 2)}),
         ("desirability", {"f_1": {"goal": "maximize", "low": 0, "high": 1}}),
     ],
-)  # fmt: skip
+)
 def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path) -> None:
     path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     with pytest.raises(UsageError) as caught:
@@ -185,17 +201,30 @@ def test_options_that_name_no_metric(option: str, value: object, tmp_path: Path)
 @pytest.mark.parametrize(
     "options",
     [
-        {"metric_weight": {"f1": -1}}, {"metric_weight": {"f1": float("nan")}},
+        {"metric_weight": {"f1": -1}},
+        {"metric_weight": {"f1": float("nan")}},
         {"metric_weight": {"f1": 1e9}},
-        {"metric_weight": {"f1": "2"}}, {"zero_weight": "keep"}, {"direction": {"f1": "up"}},
-        {"rescale": {"f1": (1, 0)}}, {"rescale": {"f1": (1, 1)}}, {"rescale": {"f1": 2}},
-        {"rescale": {"f1": (0, float("inf"))}}, {"level": 95}, {"draws": 5,
-        "weight_sensitivity": True}, {"seed": -1}, {"seed": 0.5}, {"resamples": 1000},
-        {"truth": "x"}, {"threshold": 0.4}, {"weight": "n"}, {"layout": "counts"},
-        {"source": "scores"}, {"interval": "influence"},
+        {"metric_weight": {"f1": "2"}},
+        {"zero_weight": "keep"},
+        {"direction": {"f1": "up"}},
+        {"rescale": {"f1": (1, 0)}},
+        {"rescale": {"f1": (1, 1)}},
+        {"rescale": {"f1": 2}},
+        {"rescale": {"f1": (0, float("inf"))}},
+        {"level": 95},
+        {"draws": 5, "weight_sensitivity": True},
+        {"seed": -1},
+        {"seed": 0.5},
+        {"resamples": 1000},
+        {"truth": "x"},
+        {"threshold": 0.4},
+        {"weight": "n"},
+        {"layout": "counts"},
+        {"source": "scores"},
+        {"interval": "influence"},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_options_no_computation_accepts(options: dict[str, object], tmp_path: Path) -> None:
     path = table(tmp_path, "model,f1,auc,mcc\na,.8,.9,.5\n")
     flag = {"source": "--from"}.get(name := next(iter(options)), f"--{name.replace('_', '-')}")
@@ -209,9 +238,14 @@ def codes(result: Result) -> list[str]:
 
 def test_warnings_name_what_is_assumed_or_turned() -> None:
     frame = pl.DataFrame(
-        {"model": ["a", "b", "c"], "f1": [0.8, 0.7, 0.9], "brier": [0.1, 0.3, 0.2],
-         "mcc": [0.3, 0.1, 0.2], "gain": [0.2, 0.2, 0.1]}
-    )  # fmt: skip
+        {
+            "model": ["a", "b", "c"],
+            "f1": [0.8, 0.7, 0.9],
+            "brier": [0.1, 0.3, 0.2],
+            "mcc": [0.3, 0.1, 0.2],
+            "gain": [0.2, 0.2, 0.1],
+        }
+    )
     result = clfeval.mlcps(frame)
     assert {"flipped", "assumed-direction", "other-scale"} <= set(codes(result))
     said = {warning.code: warning.message for warning in result.warnings}

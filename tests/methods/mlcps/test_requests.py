@@ -17,9 +17,14 @@ from tests.texts import numbers_in
 
 FIXTURES = Path(__file__).parent.parent.parent.parent / "fixtures"
 FRAME = pl.DataFrame(
-    {"model": ["a", "b", "c"], "f1": [0.8, 0.7, 0.6], "recall": [0.6, 0.7, 0.8],
-     "precision": [0.5, 0.9, 0.7], "auc": [0.9, 0.6, 0.8]}
-)  # fmt: skip
+    {
+        "model": ["a", "b", "c"],
+        "f1": [0.8, 0.7, 0.6],
+        "recall": [0.6, 0.7, 0.8],
+        "precision": [0.5, 0.9, 0.7],
+        "auc": [0.9, 0.6, 0.8],
+    }
+)
 
 
 def settings(result: Result) -> str:
@@ -29,15 +34,21 @@ def settings(result: Result) -> str:
 @pytest.mark.parametrize(
     "options",
     [
-        {"metric_weight": {"f1": 0}}, {"metric_weight": {"f1": 2}},
+        {"metric_weight": {"f1": 0}},
+        {"metric_weight": {"f1": 2}},
         {"metric": ["f1", "recall", "auc"]},
-        {"direction": {"f1": "min"}}, {"rescale": {"f1": (0, 2)}}, {"weight_sensitivity": True},
-        {"metric_weight": {"f1": 0}, "zero_weight": "ray"}, {"desirability": {"f1": "maximize"}},
-        {"desirability": {"f1": {"goal": "maximize", "gamma": 2}}}, {"compare": FRAME},
-        {"weight_sensitivity": True, "seed": 1}, {"weight_sensitivity": True, "level": 0.9},
+        {"direction": {"f1": "min"}},
+        {"rescale": {"f1": (0, 2)}},
+        {"weight_sensitivity": True},
+        {"metric_weight": {"f1": 0}, "zero_weight": "ray"},
+        {"desirability": {"f1": "maximize"}},
+        {"desirability": {"f1": {"goal": "maximize", "gamma": 2}}},
+        {"compare": FRAME},
+        {"weight_sensitivity": True, "seed": 1},
+        {"weight_sensitivity": True, "level": 0.9},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_changes_a_number_is_signed(options: dict[str, Any]) -> None:
     assert settings(clfeval.mlcps(FRAME, **options)) != settings(clfeval.mlcps(FRAME))
 
@@ -71,9 +82,13 @@ def test_other_names_of_a_measure_mean_its_column(tmp_path: Path) -> None:
 
 def test_weights_of_predictions_by_the_name_that_was_asked_for() -> None:
     result = clfeval.mlcps(
-        FIXTURES / "breast-cancer" / "labels.csv", source="predictions", positive="malignant",
-        metric=["acc", "f1", "mcc"], metric_weight={"acc": 2}, interval="none",
-    )  # fmt: skip
+        FIXTURES / "breast-cancer" / "labels.csv",
+        source="predictions",
+        positive="malignant",
+        metric=["acc", "f1", "mcc"],
+        metric_weight={"acc": 2},
+        interval="none",
+    )
     assert result.parameters["weights"] == {"accuracy": 2, "f1": 1, "mcc": 1}
 
 
@@ -108,9 +123,12 @@ def test_a_measure_of_weight_zero_may_be_undefined(tmp_path: Path) -> None:
 
 def test_of_many_classes_one_is_held_against_the_rest() -> None:
     result = clfeval.mlcps(
-        FIXTURES / "digits" / "labels.csv", source="predictions", positive="8", interval="none",
+        FIXTURES / "digits" / "labels.csv",
+        source="predictions",
+        positive="8",
+        interval="none",
         metric=["accuracy", "f1", "mcc"],
-    )  # fmt: skip
+    )
     (said,) = [w.message for w in result.warnings if w.code == "merged-classes"]
     assert {8, 9} <= {*numbers_in(said)}
 
@@ -118,13 +136,20 @@ def test_of_many_classes_one_is_held_against_the_rest() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"weight": 2.0}, {"desirability": 1}, {"direction": ["f1"]}, {"rescale": ["f1"]},
-        {"id": 3}, {"metric": [1]}, {"metric": 5}, {"metric_weight": {"f1": 10**400}},
-        {"level": 10**400}, {"transpose": True, "layout": "long"},
+        {"weight": 2.0},
+        {"desirability": 1},
+        {"direction": ["f1"]},
+        {"rescale": ["f1"]},
+        {"id": 3},
+        {"metric": [1]},
+        {"metric": 5},
+        {"metric_weight": {"f1": 10**400}},
+        {"level": 10**400},
+        {"transpose": True, "layout": "long"},
         {"resamples": 500, "source": "predictions", "interval": "none"},
     ],
     ids=lambda options: str(options)[:40],
-)  # fmt: skip
+)
 def test_odd_arguments_are_refused_by_the_name_of_the_option(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=f"^--{next(iter(options)).replace('_', '-')} "):
         at_shell(clfeval.mlcps)(FRAME, **options)

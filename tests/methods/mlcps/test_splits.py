@@ -107,9 +107,12 @@ def test_a_search_of_scikit_learn_from_pandas_and_its_csv(tmp_path: Path) -> Non
 
     x, y = make_classification(120, random_state=0, flip_y=0.2)
     search = GridSearchCV(
-        LogisticRegression(), {"C": [0.01, 0.1, 10]}, cv=3, refit=False,
+        LogisticRegression(),
+        {"C": [0.01, 0.1, 10]},
+        cv=3,
+        refit=False,
         scoring=["f1", "roc_auc", "balanced_accuracy", "precision"],
-    ).fit(x, y)  # fmt: skip
+    ).fit(x, y)
     cv = pd.DataFrame(search.cv_results_)
     cv.to_csv(tmp_path / "cv.csv", index=False)
     names = ["f1", "roc_auc", "balanced_accuracy", "precision"]

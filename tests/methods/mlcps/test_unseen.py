@@ -38,8 +38,11 @@ def ranked(table: pl.DataFrame, *metrics: str, **options: Any) -> Result:
 
 
 def estimates(result: Result, model: str) -> dict[str, Any]:
-    return {str(row["metric"]): row["value"] for row in result.tables["profile"]
-            if row["model"] == model}  # fmt: skip
+    return {
+        str(row["metric"]): row["value"]
+        for row in result.tables["profile"]
+        if row["model"] == model
+    }
 
 
 FEW = labels(9, 51, none=(0, 0), one=(1, 2), two=(2, 3))
@@ -68,9 +71,12 @@ def test_single_metrics_have_exact_limits() -> None:
     assert found["sensitivity"].high == 1
     assert found["specificity"].low == pytest.approx(0.025 ** (1 / 51))
     for name, k, n in (
-        ("sensitivity", 8, 9), ("specificity", 49, 51), ("precision", 8, 10), ("npv", 49, 50),
+        ("sensitivity", 8, 9),
+        ("specificity", 49, 51),
+        ("precision", 8, 10),
+        ("npv", 49, 50),
         ("accuracy", 57, 60),
-    ):  # fmt: skip
+    ):
         one = estimates(result, "one")[name]
         assert one.value == pytest.approx(k / n)
         limits = proportion_confint(k, n, alpha=0.05, method="beta")
@@ -79,8 +85,12 @@ def test_single_metrics_have_exact_limits() -> None:
 
 def test_measures_of_the_two_rates_alone_have_the_limits_of_phidelta() -> None:
     table = labels(40, 60, a=(4, 9), b=(7, 3))
-    found = estimates(ranked(table, "j_index", "balanced_accuracy", "f1", rescale={
-        "j_index": (-1, 1)}, level=0.9), "a")  # fmt: skip
+    found = estimates(
+        ranked(
+            table, "j_index", "balanced_accuracy", "f1", rescale={"j_index": (-1, 1)}, level=0.9
+        ),
+        "a",
+    )
     delta: Any = clfeval.phidelta(table, level=0.9).tables["models"][0]["delta"]
     both = (delta.low, delta.high)
     assert (found["j_index"].low, found["j_index"].high) == pytest.approx(both)
@@ -104,8 +114,12 @@ AREA: dict[str, Any] = {"kind": "score", "any_range": True}
 def test_areas_have_the_limits_that_curves_have() -> None:
     """Those of the draws with one row of a class alone, which has no variance."""
     names = ("roc_auc", "gini", "sensitivity")
-    for table, closed in ((scores(50, 70, 1), True), (scores(12, 70, 1), True),
-                          (scores(50, 70, 3), True), (scores(1, 70, 1), False)):  # fmt: skip
+    for table, closed in (
+        (scores(50, 70, 1), True),
+        (scores(12, 70, 1), True),
+        (scores(50, 70, 3), True),
+        (scores(1, 70, 1), False),
+    ):
         given = measures(table, *names, resamples=200, **AREA)
         assert given.limits is not None
         truth, one = table["truth"].to_numpy() == 1, table["a"].to_numpy()

@@ -99,40 +99,83 @@ MAXIMIZE = "f1: {goal: maximize, "  # 21 columns
 TARGET = "f1: {goal: target, low: 0, target: 1, high: 2, "  # 47 columns
 WRONG = {
     "goals": [
-        ("f1: maximum", 1), ("f1: {low: 0, goal: max}", 14), ("f1: up", 1), ("f1: {goal: 3}", 6),
-        ("f1: {goal: [box]}", 6), ("f1: {goal: }", 6), ("f1: {low: 0}", 1),
-        ("f1: {gaol: box}", 6), ("f1: 0.5", 1), ("f1:", 1), ("f1: [maximize]", 1),
-        ("f1: true", 1), ("{f1:maximize}", 2), ("f1: >\n  " + "very " * 30, 1), ("{}", 1),
-        ("maximize", 1), ("- f1: maximize", 1), ("f1: {goal: maximize, weight: 0}", 1),
+        ("f1: maximum", 1),
+        ("f1: {low: 0, goal: max}", 14),
+        ("f1: up", 1),
+        ("f1: {goal: 3}", 6),
+        ("f1: {goal: [box]}", 6),
+        ("f1: {goal: }", 6),
+        ("f1: {low: 0}", 1),
+        ("f1: {gaol: box}", 6),
+        ("f1: 0.5", 1),
+        ("f1:", 1),
+        ("f1: [maximize]", 1),
+        ("f1: true", 1),
+        ("{f1:maximize}", 2),
+        ("f1: >\n  " + "very " * 30, 1),
+        ("{}", 1),
+        ("maximize", 1),
+        ("- f1: maximize", 1),
+        ("f1: {goal: maximize, weight: 0}", 1),
     ],
     "keys": [
-        ("ours: maximize", 1), ("ours: {goal: minimize, low: 0}", 1), ("lr_pos: maximize", 1),
-        ("net_benefit: maximize", 1), ("f1: target", 1),
-        ("f1: {goal: target, target: 1, low: 0}", 1), ("f1: box", 1), ("f1: custom", 1),
-        (MAXIMIZE + "gama: 2}", 22), ("f1: {goal: box, low: 0, gamma: 2}", 25),
-        (MAXIMIZE + "low:0.5}", 22), ("{f1: maximize, f1: box}", 16),
+        ("ours: maximize", 1),
+        ("ours: {goal: minimize, low: 0}", 1),
+        ("lr_pos: maximize", 1),
+        ("net_benefit: maximize", 1),
+        ("f1: target", 1),
+        ("f1: {goal: target, target: 1, low: 0}", 1),
+        ("f1: box", 1),
+        ("f1: custom", 1),
+        (MAXIMIZE + "gama: 2}", 22),
+        ("f1: {goal: box, low: 0, gamma: 2}", 25),
+        (MAXIMIZE + "low:0.5}", 22),
+        ("{f1: maximize, f1: box}", 16),
     ],
     "numbers": [
-        *((MAXIMIZE + end, 22) for end in (
-            "low: yes}", "low: true}", "low: }", "low: [0]}", "low: {}}", "low: 80%}",
-            "low: '0.8'}", "low: 1_000}", "high: .inf}", "low: .nan}", "high: 1" + "0" * 350 + "}",
-            "gamma: 0}", "gamma: -2}", "gamma: [1, 2]}", "weight: -1}", "weight: high}",
-        )),
-        ("f1: {goal: custom, points: 5}", 20), ("f1: {goal: custom, points: [[0, 1], 3]}", 37),
+        *(
+            (MAXIMIZE + end, 22)
+            for end in (
+                "low: yes}",
+                "low: true}",
+                "low: }",
+                "low: [0]}",
+                "low: {}}",
+                "low: 80%}",
+                "low: '0.8'}",
+                "low: 1_000}",
+                "high: .inf}",
+                "low: .nan}",
+                "high: 1" + "0" * 350 + "}",
+                "gamma: 0}",
+                "gamma: -2}",
+                "gamma: [1, 2]}",
+                "weight: -1}",
+                "weight: high}",
+            )
+        ),
+        ("f1: {goal: custom, points: 5}", 20),
+        ("f1: {goal: custom, points: [[0, 1], 3]}", 37),
         ("f1: {goal: custom, points: [[0, 1, 2]]}", 29),
         ("f1: {goal: custom, points: [[a, 1]]}", 30),
     ],
     "relations": [
-        (MAXIMIZE + "low: 1, high: 1}", 1), (MAXIMIZE + "low: 80}", 1),
+        (MAXIMIZE + "low: 1, high: 1}", 1),
+        (MAXIMIZE + "low: 80}", 1),
         ("f1: {goal: minimize, low: 0.1, high: 0}", 1),
-        ("f1: {goal: target, low: 0, target: 2, high: 1}", 1), (TARGET + "gamma: [1]}", 48),
-        (TARGET + "gamma: [1, 0]}", 59), (TARGET + "gamma: 0}", 48), (TARGET + "gamma_low: 0}", 48),
-        (TARGET + "gamma: 1, gamma_low: 2}", 48), ("f1: {goal: box, low: 1, above: 1}", 1),
-        ("f1: {goal: box, above: 2, high: 1}", 1), ("f1: {goal: custom, points: [[0, 1]]}", 1),
+        ("f1: {goal: target, low: 0, target: 2, high: 1}", 1),
+        (TARGET + "gamma: [1]}", 48),
+        (TARGET + "gamma: [1, 0]}", 59),
+        (TARGET + "gamma: 0}", 48),
+        (TARGET + "gamma_low: 0}", 48),
+        (TARGET + "gamma: 1, gamma_low: 2}", 48),
+        ("f1: {goal: box, low: 1, above: 1}", 1),
+        ("f1: {goal: box, above: 2, high: 1}", 1),
+        ("f1: {goal: custom, points: [[0, 1]]}", 1),
         ("f1: {goal: custom, points: [[1, 1], [1, 0]]}", 1),
         ("f1: {goal: custom, points: [[0, 1], [1, 2]]}", 1),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", WRONG)
@@ -149,8 +192,13 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     with pytest.raises(UsageError) as caught:
         read_goals("w.yaml")
     assert [str(problem.file) for problem in caught.value.problems] == [
-        "w.yaml:1:1", "w.yaml:2:52", "w.yaml:2:23", "w.yaml:2:31", "w.yaml:2:40", "w.yaml:3:1",
-    ]  # fmt: skip
+        "w.yaml:1:1",
+        "w.yaml:2:52",
+        "w.yaml:2:23",
+        "w.yaml:2:31",
+        "w.yaml:2:40",
+        "w.yaml:3:1",
+    ]
 
 
 NO_WISHES: list[object] = [

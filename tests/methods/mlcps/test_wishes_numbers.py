@@ -62,11 +62,18 @@ def test_the_example_of_the_chapter(tmp_path: Path) -> None:
         assert ref.column([rows[model]], "desirability") == [pytest.approx(wanted, rel=1e-12)]
     assert expected["edge"] == pytest.approx(sqrt(0.4))
     assert {name: row["rank"] for name, row in rows.items()} == {
-        "best": 1, "small": 2, "edge": 3, "large": 4, "vague": 4, "wrong": 4
-    }  # fmt: skip
+        "best": 1,
+        "small": 2,
+        "edge": 3,
+        "large": 4,
+        "vague": 4,
+        "wrong": 4,
+    }
     assert {name: row["dealbreakers"] for name, row in rows.items() if row["dealbreakers"]} == {
-        "large": ["predictors"], "vague": ["specificity"], "wrong": ["brier"]
-    }  # fmt: skip
+        "large": ["predictors"],
+        "vague": ["specificity"],
+        "wrong": ["brier"],
+    }
     assert result.summary["best"] == ["best"]
     assert result.parameters["ranked_by"] == "desirability"
     # the polygon has the three that have a scale: large is first by it, as it is by each of them
@@ -96,8 +103,11 @@ def test_maximize_and_minimize(gamma: float) -> None:
 
 def test_weights_of_the_geometric_mean() -> None:
     values = {"f1": [0.25, 0.9, 0.0], "recall": [0.5, 0.1, 1.0], "npv": [0.8, 0.8, 0.8]}
-    wishes = {"f1": {"goal": "maximize", "weight": 2}, "recall": "maximize",
-              "npv": {"goal": "maximize", "weight": 0.5}}  # fmt: skip
+    wishes = {
+        "f1": {"goal": "maximize", "weight": 2},
+        "recall": "maximize",
+        "npv": {"goal": "maximize", "weight": 0.5},
+    }
     rows = ranked(values, wishes).tables["models"]
     found = ref.column(rows, "desirability")
     # (.25^2 .5 sqrt(.8)) ^ (1 / 3.5)

@@ -19,10 +19,25 @@ Line = dict[str, Any]  # a row of a result table
 
 POSITION = ("sensitivity", "specificity", "phi", "delta")
 UNBIASED = (
-    "accuracy_u", "error_u", "precision_u", "npv_u", "f1_u", "mcc_u", "mutual_information_u",
-)  # fmt: skip
-BIASED = ("accuracy", "error_rate", "precision", "npv", "f1", "mcc", "mutual_information",
-          "phi_b", "delta_b")  # fmt: skip
+    "accuracy_u",
+    "error_u",
+    "precision_u",
+    "npv_u",
+    "f1_u",
+    "mcc_u",
+    "mutual_information_u",
+)
+BIASED = (
+    "accuracy",
+    "error_rate",
+    "precision",
+    "npv",
+    "f1",
+    "mcc",
+    "mutual_information",
+    "phi_b",
+    "delta_b",
+)
 EVERY = (*POSITION, *UNBIASED, *BIASED)
 
 

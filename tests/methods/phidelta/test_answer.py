@@ -73,22 +73,32 @@ Models = dict[str, tuple[int, int]]
         ({"z": (60, 40), "a": (90, 20), "b": (80, 10)}, {BEST: ["a", "b"], WORSE: ["a"]}),
         ({"z": (89, 20), "a": (90, 20), "b": (80, 10)}, {BEST: ["a", "b"], ALIKE: ["z"]}),
         # both have δ .1; the interval of a is that of rates near 1, that of b covers 0
-        ({"z": (40, 60), "a": (100, 90), "b": (55, 45)},
-         {BEST: ["a", "b"], "like-chance": ["b"], "better-inverted": ["z"],
-          "biased-positive": ["a"]}),
+        (
+            {"z": (40, 60), "a": (100, 90), "b": (55, 45)},
+            {
+                BEST: ["a", "b"],
+                "like-chance": ["b"],
+                "better-inverted": ["z"],
+                "biased-positive": ["a"],
+            },
+        ),
         ({"far": (60, 40), "best": (90, 20), "near": (89, 21)}, {BEST: ["best"], ALIKE: ["near"]}),
         ({"best": (90, 20), **NEAR}, {BEST: ["best"], ALIKE: [*NEAR]}),
-        ({"best": (90, 20), "bad": (50, 40), **NEAR},
-         {BEST: ["best"], ALIKE: [*NEAR], "like-chance": ["bad"]}),
+        (
+            {"best": (90, 20), "bad": (50, 40), **NEAR},
+            {BEST: ["best"], ALIKE: [*NEAR], "like-chance": ["bad"]},
+        ),
         ({"good": (90, 20), "poor": (52, 50)}, {BEST: ["good"], "like-chance": ["poor"]}),
         ({"good": (90, 20), "wrong": (20, 90)}, {BEST: ["good"], "better-inverted": ["wrong"]}),
         ({"wrong": (20, 90)}, {BEST: ["wrong"], "better-inverted": ["wrong"]}),
-        ({"eager": (95, 60), "shy": (40, 5), "even": (90, 10)},
-         {BEST: ["even"], "biased-positive": ["eager"], "biased-negative": ["shy"]}),
+        (
+            {"eager": (95, 60), "shy": (40, 5), "even": (90, 10)},
+            {BEST: ["even"], "biased-positive": ["eager"], "biased-negative": ["shy"]},
+        ),
         ({"k-NN, k=5": (90, 20), "a + b": (89, 20)}, {BEST: ["k-NN, k=5"], ALIKE: ["a + b"]}),
     ],
     ids=lambda case: " ".join(case)[:40],
-)  # fmt: skip
+)
 def test_who_is_best_and_how_the_others_compare(
     models: Models, codes: dict[str, list[str]]
 ) -> None:
@@ -129,8 +139,9 @@ def test_without_a_class_nobody_is_the_best(rows: list[int]) -> None:
 def test_untested_models_are_answered_as_untested() -> None:
     frame = table(a=(90, 20), b=(60, 40))
     parts = frame.with_columns(w=pl.lit(0.5))
-    counts = pl.DataFrame({"model": ["a", "b"], "tp": [90, 60], "fp": [20, 40], "fn": [10, 40],
-                           "tn": [80, 60]})  # fmt: skip
+    counts = pl.DataFrame(
+        {"model": ["a", "b"], "tp": [90, 60], "fp": [20, 40], "fn": [10, 40], "tn": [80, 60]}
+    )
     for result in (
         phidelta(frame, interval="none"),
         phidelta(parts, weight="w", interval="none"),
@@ -157,8 +168,11 @@ def test_compared_with_the_reference() -> None:
 
 def test_sentences_agree_where_an_interval_by_itself_excludes_0() -> None:
     result = clfeval.phidelta(LABELS, positive="malignant", reference="tree")
-    (bayes,) = (row for row in result.tables["comparisons"]
-                if (row["model"], row["measure"]) == ("naive_bayes", "delta"))  # fmt: skip
+    (bayes,) = (
+        row
+        for row in result.tables["comparisons"]
+        if (row["model"], row["measure"]) == ("naive_bayes", "delta")
+    )
     assert (as_estimate(bayes["difference"]).high or 0.0) < 0
     assert (bayes["verdict"], float(str(bayes["p_adjusted"])) > 0.05) == ("undecided", True)
     check_text(said(result)["compared"].text)
@@ -188,8 +202,9 @@ def test_how_many_positive_answers_are_right_where_that_is_asked_for(
 
 def test_who_separates_best_over_all_thresholds() -> None:
     # of 2 x 2 pairs a puts all in order, b three of them: Gini 1 and 2 * 3/4 - 1
-    frame = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [0.9, 0.8, 0.6, 0.2],
-                          "b": [0.9, 0.3, 0.6, 0.2]})  # fmt: skip
+    frame = pl.DataFrame(
+        {"truth": [1, 1, 0, 0], "a": [0.9, 0.8, 0.6, 0.2], "b": [0.9, 0.3, 0.6, 0.2]}
+    )
     for scores in (frame, frame.with_columns(b="a"), frame.drop("b")):
         one = said(phidelta(scores, curve=True, interval="none"))["best-curve"]
         assert 1 in numbers_in(one.text)
@@ -209,9 +224,17 @@ def test_twenty_thousand_models_are_answered_at_once() -> None:
     names = tuple(f"m{i}" for i in range(20_000))
     patterns = PatternCounts.from_votes(names, truth, votes, np.ones(50, np.int64))
     delta = votes[truth].mean(axis=0) - votes[~truth].mean(axis=0)
-    rows = [{"slice": None, "model": name, "delta": Estimate(float(d), d - 0.5, d + 0.5),
-             "phi": Estimate(0.0), "sensitivity": Estimate(0.5), "specificity": Estimate(0.5)}
-            for name, d in zip(names, delta.tolist(), strict=True)]  # fmt: skip
+    rows = [
+        {
+            "slice": None,
+            "model": name,
+            "delta": Estimate(float(d), d - 0.5, d + 0.5),
+            "phi": Estimate(0.0),
+            "sensitivity": Estimate(0.5),
+            "specificity": Estimate(0.5),
+        }
+        for name, d in zip(names, delta.tolist(), strict=True)
+    ]
     answer = classifier_answer({"models": rows}, patterns, 0.95)
     assert isinstance(answer[0], Answer)
     best = max(delta.tolist())

@@ -30,8 +30,10 @@ def compare(table: Any, reference: str, **options: Any) -> dict[tuple[str, str],
 def drawn(rows: int, seed: int = 1) -> pl.DataFrame:
     dice = np.random.default_rng(seed)
     truth = (dice.random(rows) < 0.4).astype(int)
-    hits = {name: np.where(dice.random(rows) < rate, truth, 1 - truth)
-            for name, rate in {"a": 0.85, "b": 0.8, "c": 0.6}.items()}  # fmt: skip
+    hits = {
+        name: np.where(dice.random(rows) < rate, truth, 1 - truth)
+        for name, rate in {"a": 0.85, "b": 0.8, "c": 0.6}.items()
+    }
     return pl.DataFrame({"truth": truth, **hits})
 
 
@@ -51,13 +53,21 @@ def test_the_interval_is_that_of_influence_values_and_half_a_row_in_each_class(s
         for metric, sign in (("delta", -1), ("phi", 1)):
             votes = {who: frame[who].to_numpy() for who in ("a", name)}
             rate = {who: (v[truth].mean(), v[~truth].mean()) for who, v in votes.items()}
-            f = {who: np.where(truth, (v - rate[who][0]) * n / positives,
-                               sign * (v - rate[who][1]) * n / negatives)
-                 for who, v in votes.items()}  # fmt: skip
+            f = {
+                who: np.where(
+                    truth,
+                    (v - rate[who][0]) * n / positives,
+                    sign * (v - rate[who][1]) * n / negatives,
+                )
+                for who, v in votes.items()
+            }
             d = f[name] - f["a"]
             steps = [(n + 2) / (size + 1) for size in (positives, negatives)]
-            flips = sum(step**2 for step, mine in zip(steps, (truth, ~truth), strict=True)
-                        if (votes["a"] != votes[name])[mine].any())  # fmt: skip
+            flips = sum(
+                step**2
+                for step, mine in zip(steps, (truth, ~truth), strict=True)
+                if (votes["a"] != votes[name])[mine].any()
+            )
             se = math.sqrt((d @ d + flips) * n / (n - 1)) / n
             kurtosis = n * (d**4).sum() / (d @ d) ** 2
             df = min(2 * n / (kurtosis - 1), min(positives, negatives) - 1)
@@ -97,8 +107,12 @@ def test_p_values_of_several_models_are_adjusted_together_and_sentences_follow_t
     ref = np.zeros(400, int)
     ref[:180] = 1
     columns: dict[str, Any] = {"truth": truth, "ref": ref}
-    for name, (more, less) in {"best": (20, 0), "more": (13, 3), "same": (6, 6),
-                               "less": (4, 12)}.items():  # fmt: skip
+    for name, (more, less) in {
+        "best": (20, 0),
+        "more": (13, 3),
+        "same": (6, 6),
+        "less": (4, 12),
+    }.items():
         votes = ref.copy()
         votes[180 : 180 + more] = 1
         votes[:less] = 0
@@ -117,13 +131,19 @@ def test_p_values_of_several_models_are_adjusted_together_and_sentences_follow_t
         assert (row["verdict"] == "equivalent") == inside
     verdicts = {name: row["verdict"] for name, row in found.items()}
     assert verdicts == {
-        "best": "better", "more": "not worse", "same": "equivalent", "less": "undecided",
-    }  # fmt: skip
+        "best": "better",
+        "more": "not worse",
+        "same": "equivalent",
+        "less": "undecided",
+    }
     check_text(one.text for one in result.answer if one.code == "compared")
     assert result.parameters["margin"] == {"delta": 0.07}
     assert "|margin:delta=0.07|" in result.signature
-    (alone,) = (row for (metric, _), row in compare(frame.select("truth", "ref", "more"), "ref")
-                .items() if metric == "delta")  # fmt: skip
+    (alone,) = (
+        row
+        for (metric, _), row in compare(frame.select("truth", "ref", "more"), "ref").items()
+        if metric == "delta"
+    )
     assert alone["p"] == alone["p_adjusted"] == pytest.approx(found["more"]["p"])
     assert alone["difference"] == alone["difference_adjusted"]
 

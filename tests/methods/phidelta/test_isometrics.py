@@ -109,8 +109,12 @@ def test_mutual_information_has_a_line_on_either_side_of_the_phi_axis(prevalence
     """
     values = [share * h(prevalence) for share in (0.02, 0.3, 0.6, 0.8, 0.9, 0.97)]
     found = lines({"mutual_information": values}, prevalence)
-    missing = [v / h(prevalence) for v in values for b in (0, 1)
-               if ("mutual_information", v, b) not in found]  # fmt: skip
+    missing = [
+        v / h(prevalence)
+        for v in values
+        for b in (0, 1)
+        if ("mutual_information", v, b) not in found
+    ]
     assert not missing
     for value in values:
         up, down = (found["mutual_information", value, branch] for branch in (0, 1))

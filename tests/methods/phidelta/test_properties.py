@@ -110,8 +110,10 @@ def test_every_interval_holds_its_value_and_stays_in_the_measure_s_range() -> No
                 if cell.low is not None and cell.high is not None:
                     seen += 1
                     assert measure.low <= cell.low <= cell.value <= cell.high <= measure.high, (
-                        row["model"], column, cell,
-                    )  # fmt: skip
+                        row["model"],
+                        column,
+                        cell,
+                    )
     assert seen > 225 * (len(EVERY) - 4)
 
 

@@ -77,9 +77,16 @@ def test_the_lean_of_an_informative_model() -> None:
         "positive": [(0.11, 0.3)],
         "negative": [(-0.3, -0.11)],
         "balanced": [(-0.09, 0.09)],
-        "unsaid": [(0.05, 0.2), (-0.2, -0.05), (-0.2, 0.2), (0.1, 0.3), (0.0, 0.1), (-0.1, 0.0),
-                   (-0.3, -0.1)],
-    }  # fmt: skip
+        "unsaid": [
+            (0.05, 0.2),
+            (-0.2, -0.05),
+            (-0.2, 0.2),
+            (0.1, 0.3),
+            (0.0, 0.1),
+            (-0.1, 0.0),
+            (-0.3, -0.1),
+        ],
+    }
     found = [{words(around(0.3, 0.4), around(*ends)) for ends in phi} for phi in leans.values()]
     assert [len(readings) for readings in found] == [1, 1, 1, 1]
     assert len(set.union(*found)) == 4
@@ -104,10 +111,15 @@ def test_readings_of_tables() -> None:
     """1000 of each class: limits lie within about .04 of the value."""
     readings = []
     for cells in (
-        Cells(960, 30, 40, 970), Cells(800, 200, 200, 800), Cells(900, 400, 100, 600),
-        Cells(600, 100, 400, 900), Cells(500, 500, 500, 500), Cells(100, 800, 900, 200),
-        Cells(1000, 1000, 0, 0), Cells(0, 0, 1000, 1000),
-    ):  # fmt: skip
+        Cells(960, 30, 40, 970),
+        Cells(800, 200, 200, 800),
+        Cells(900, 400, 100, 600),
+        Cells(600, 100, 400, 900),
+        Cells(500, 500, 500, 500),
+        Cells(100, 800, 900, 200),
+        Cells(1000, 1000, 0, 0),
+        Cells(0, 0, 1000, 1000),
+    ):
         row, exchanged = one(cells), one(cells.exchanged())["reading"]
         readings.append(str(row["reading"]))
         assert row["reading_withheld"] is None

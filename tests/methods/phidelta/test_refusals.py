@@ -56,7 +56,7 @@ CASES: dict[str, tuple[Any, dict[str, Any], str, str]] = {
     "unknown interval": (LABELS, {"interval": "wald"}, "bad-option", "wilson"),
     "selection": (LABELS, {"select": 5}, "bad-option", "--features"),
     "cut": (LABELS, {"cut": "best"}, "bad-option", "--features"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)

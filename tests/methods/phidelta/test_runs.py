@@ -213,8 +213,11 @@ def test_the_answer_names_the_largest_mean_and_who_is_biased() -> None:
     assert {3, 0.55, 0.05} <= {*numbers_in(said["best"].text)}
     # phi of b is .9 + .65 + .05 i - 1: mean .6, its limits above a tenth
     assert said["biased-positive"].models == ("b",)
-    tied = {(model, str(i)): Cells(9 - (i + j) % 2, 4, 1 + (i + j) % 2, 16)
-            for j, model in enumerate("ab") for i in range(2)}  # fmt: skip
+    tied = {
+        (model, str(i)): Cells(9 - (i + j) % 2, 4, 1 + (i + j) % 2, 16)
+        for j, model in enumerate("ab")
+        for i in range(2)
+    }
     assert counted(tied).answer[0].models == ("a", "b")
     alone = counted({("m", "1"): Cells(5, 0, 5, 0), ("m", "2"): Cells(6, 0, 4, 0)})
     check_text(one.answer[0].text for one in (folds(runs), counted(tied), alone))

@@ -142,8 +142,12 @@ def test_populations_know_the_same_reasons(cells: Cells) -> None:
     result = clfeval.phidelta(counts_frame({"m": cells}), prevalence=0.1)
     row, plain = whole(result, "populations")["m"], one(cells)
     found = reasons(row)
-    for column, twin in (("precision", "precision_u"), ("npv", "npv_u"), ("phi_b", "phi"),
-                         ("accuracy", "accuracy_u")):  # fmt: skip
+    for column, twin in (
+        ("precision", "precision_u"),
+        ("npv", "npv_u"),
+        ("phi_b", "phi"),
+        ("accuracy", "accuracy_u"),
+    ):
         assert found.get(column) == reasons(plain).get(twin), column
 
 

@@ -32,6 +32,9 @@ POOR = """
 
 def patients() -> pl.DataFrame:
     """Return the table: truth 1 for a poor outcome."""
-    rows = [(truth, *map(float, one.split(","))) for truth, part in ((0, GOOD), (1, POOR))
-            for one in part.split()]  # fmt: skip
+    rows = [
+        (truth, *map(float, one.split(",")))
+        for truth, part in ((0, GOOD), (1, POOR))
+        for one in part.split()
+    ]
     return pl.DataFrame(rows, schema=["truth", "wfns", "s100b", "ndka"], orient="row")

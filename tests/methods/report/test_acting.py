@@ -17,8 +17,10 @@ from tests.thoroughness import thinned
 T, ROWS, PATIENTS = 0.3, 240, 40
 ODDS = T / (1 - T)
 MEASURES = (
-    f"net_benefit@t:t={T}", f"net_benefit_standardised:t={T}", f"interventions_avoided:t={T}",
-)  # fmt: skip
+    f"net_benefit@t:t={T}",
+    f"net_benefit_standardised:t={T}",
+    f"interventions_avoided:t={T}",
+)
 RNG = np.random.default_rng(8)
 OWNER = np.repeat(np.arange(PATIENTS), ROWS // PATIENTS)
 LOGIT = RNG.standard_normal(ROWS) + RNG.standard_normal(PATIENTS)[OWNER] - 0.7
@@ -43,8 +45,10 @@ def asked(interval: str, **options: Any) -> dict[str, tuple[Estimate, float, str
     result = clfeval.report(
         table, positive="1", threshold=T, interval=interval, measure=MEASURES, **options
     )
-    return {str(row["measure"]): (row["value"], row["se"], str(row["method"]))  # type: ignore[misc]
-            for row in result.tables["measures"]}  # fmt: skip
+    return {
+        str(row["measure"]): (row["value"], row["se"], str(row["method"]))  # type: ignore[misc]
+        for row in result.tables["measures"]
+    }
 
 
 @pytest.mark.parametrize("clustered", thinned([False, True], [True]))
@@ -61,7 +65,8 @@ def test_limits_are_the_quantiles_of_what_is_drawn_again(clustered: bool) -> Non
         value, _, method = found[name]
         near = 4 * np.sqrt(2) * 0.0423 * values.std()  # sqrt(.025 .975 / 4000) / density at -1.96
         assert (value.low, value.high) == pytest.approx(
-            tuple(np.quantile(values, [0.025, 0.975])), abs=near), name  # fmt: skip
+            tuple(np.quantile(values, [0.025, 0.975])), abs=near
+        ), name
         assert method == "bootstrap"
     assert found["net_benefit"] == found[MEASURES[0]]
 

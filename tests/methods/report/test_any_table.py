@@ -34,14 +34,19 @@ def tables(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
     kinds = draw(st.lists(st.sampled_from(["ties", "ends", "same", "fine"]), max_size=3))
     for i, kind in enumerate(kinds):
         columns[f"s{i}"] = {
-            "ties": np.round(rng.random(rows), 1), "ends": rng.integers(0, 2, rows) * 1.0,
-            "same": np.full(rows, 0.5), "fine": rng.random(rows),
-        }[kind]  # fmt: skip
+            "ties": np.round(rng.random(rows), 1),
+            "ends": rng.integers(0, 2, rows) * 1.0,
+            "same": np.full(rows, 0.5),
+            "fine": rng.random(rows),
+        }[kind]
     models = [name for name in columns if name != "truth"]
     more: dict[str, Any] = {
-        "model": models, "positive": "1", "classes": ["0", "1"],
-        "interval": draw(st.sampled_from(HOW)), "resamples": 100,
-    }  # fmt: skip
+        "model": models,
+        "positive": "1",
+        "classes": ["0", "1"],
+        "interval": draw(st.sampled_from(HOW)),
+        "resamples": 100,
+    }
     if kinds:
         more["kind"] = None
         more["measure"] = draw(st.sampled_from([(), ("all",), ("ks", "net_benefit@t:t=0.3")]))

@@ -53,8 +53,12 @@ def test_sets_hold_their_families() -> None:
     assert {"gini", "ks", "average_precision", "pr_auc", "auprg"} == every["ranking"]
     assert {"brier_sum", "spiegelhalter_z", "aurc"} <= every["probability"]
     assert every["ordinal"] == {
-        "kappa_linear", "kappa_quadratic", "ordinal_mae", "ordinal_mse", "rps",
-    }  # fmt: skip
+        "kappa_linear",
+        "kappa_quadratic",
+        "ordinal_mae",
+        "ordinal_mse",
+        "rps",
+    }
     assert every["hard"] | every["ranking"] | every["probability"] == every["all"]
 
 
@@ -68,11 +72,24 @@ def test_a_name_says_its_parameters() -> None:
 
 
 OUT_OF_RANGE = (
-    "net_benefit@t:t=1", "net_benefit:t=0", "precision@k:k=0", "lift@k:k=inf", "f_beta:beta=-1",
-    "f_beta:beta=nan", "ece:bins=0", "ece:bins=2.5", "ece:bins=inf", "ppv_at:prevalence=0",
-    "ppv_at", "expected_cost:fp=1", "expected_cost:fp=-1,fn=1", "partial_auc:fpr=.3..0.2",
-    "partial_auc:fpr=2", "f_beta:gamma=1", "f_beta:beta=two",
-)  # fmt: skip
+    "net_benefit@t:t=1",
+    "net_benefit:t=0",
+    "precision@k:k=0",
+    "lift@k:k=inf",
+    "f_beta:beta=-1",
+    "f_beta:beta=nan",
+    "ece:bins=0",
+    "ece:bins=2.5",
+    "ece:bins=inf",
+    "ppv_at:prevalence=0",
+    "ppv_at",
+    "expected_cost:fp=1",
+    "expected_cost:fp=-1,fn=1",
+    "partial_auc:fpr=.3..0.2",
+    "partial_auc:fpr=2",
+    "f_beta:gamma=1",
+    "f_beta:beta=two",
+)
 
 
 def test_a_parameter_out_of_its_range_is_refused_before_anything_is_counted() -> None:
@@ -91,10 +108,12 @@ def test_a_parameter_out_of_its_range_is_refused_before_anything_is_counted() ->
 @pytest.mark.parametrize(
     ("name", "instead"),
     [
-        ("nri", "net_benefit"), ("IDI", "log_loss"), ("C-index", "roc_auc"),
+        ("nri", "net_benefit"),
+        ("IDI", "log_loss"),
+        ("C-index", "roc_auc"),
         ("integrated discrimination improvement", "net_benefit"),
     ],
-)  # fmt: skip
+)
 def test_what_misleads_is_refused_by_name_with_what_replaces_it(name: str, instead: str) -> None:
     done = piped(SCORED.encode(), "report", "-", "--measure", name)
     assert (done.code, done.out) == (2, "")
@@ -147,8 +166,22 @@ def test_measures_in_the_order_of_classes_need_that_order() -> None:
         assert last == f"try: clfeval report - --measure {name} {every}"
         words = shlex.split(last.removeprefix("try: clfeval "))
         assert piped(three.encode(), *words).code == 0
-    done = piped(SCORED.encode(), "report", "-", "--measure", "kappa_quadratic", "--classes", "0",
-                 "--classes", "1", "-f", "csv", "--show", "measures", "--quiet")  # fmt: skip
+    done = piped(
+        SCORED.encode(),
+        "report",
+        "-",
+        "--measure",
+        "kappa_quadratic",
+        "--classes",
+        "0",
+        "--classes",
+        "1",
+        "-f",
+        "csv",
+        "--show",
+        "measures",
+        "--quiet",
+    )
     rows = {line.split(",")[2]: line.split(",")[5:] for line in done.out.splitlines()}
     assert rows["kappa_quadratic"][:3] == rows["kappa"][:3]  # of two classes they are one
 

@@ -124,9 +124,10 @@ def test_several_classes_by_every_order_of_truth() -> None:
     found = rows(clfeval.report(pl.DataFrame({"truth": truth, "m": said}), dummies=True))
     orders = sorted(set(permutations(truth)))
     for metric, measure in (
-        ("accuracy", sk.accuracy_score), ("mcc", sk.matthews_corrcoef),
+        ("accuracy", sk.accuracy_score),
+        ("mcc", sk.matthews_corrcoef),
         ("balanced_accuracy", sk.balanced_accuracy_score),
-    ):  # fmt: skip
+    ):
         every = np.array([measure(one, said) for one in orders])
         row = found[metric, "m"]
         assert row["value"] == pytest.approx(every.mean(), abs=1e-9)

@@ -68,10 +68,18 @@ def test_where_there_is_no_slope_the_answer_says_why() -> None:
     truth = np.tile([True, False], 30)
     ties = np.where(truth, 0.99, 0.01)
     ties[:4] = 0.5
-    texts = [said(p, truth) for p in (
-        np.where(truth, 0.99, 0.01), np.where(truth, 0.8, 0.2), np.where(truth, 0.1, 0.9), ties,
-        truth * 1.0, np.full(60, 0.5), np.full(60, 0.02),
-    )]  # fmt: skip
+    texts = [
+        said(p, truth)
+        for p in (
+            np.where(truth, 0.99, 0.01),
+            np.where(truth, 0.8, 0.2),
+            np.where(truth, 0.1, 0.9),
+            ties,
+            truth * 1.0,
+            np.full(60, 0.5),
+            np.full(60, 0.02),
+        )
+    ]
     assert len({*texts}) == len(texts)
 
 
@@ -96,9 +104,7 @@ def of_three(sure: float, right: float, rows: int) -> Any:
     answer = np.arange(rows) % 3
     hits = np.arange(rows) * 37 % 100 < 100 * right  # of each hundred so many
     truth = np.where(hits, answer, (answer + 1) % 3)
-    shares = {
-        f"prob_{k}": np.where(answer == k, sure, (1 - sure) / 2) for k in range(3)
-    }  # fmt: skip
+    shares = {f"prob_{k}": np.where(answer == k, sure, (1 - sure) / 2) for k in range(3)}
     result = clfeval.report(pl.DataFrame({"truth": truth.astype(str), **shares}))
     return next(one for one in result.answer if one.code == "probabilities")
 
@@ -127,7 +133,9 @@ def test_too_sure_here_and_not_sure_enough_there_do_not_cancel() -> None:
     check_text(text)
     line, groups = result.tables["calibration_tests"]
     right = truth == answer
-    z = [(right[rows // 1000 == k] - sure[rows // 1000 == k]).sum() ** 2 / (1000 * v)
-         for k, v in enumerate((0.09, 0.24))]  # fmt: skip
+    z = [
+        (right[rows // 1000 == k] - sure[rows // 1000 == k]).sum() ** 2 / (1000 * v)
+        for k, v in enumerate((0.09, 0.24))
+    ]
     assert groups["statistic"] == pytest.approx(sum(z))  # of two scores both tests are one
     assert line["statistic"] == pytest.approx(sum(z))

@@ -93,9 +93,10 @@ def cells(rows: Sequence[tuple[float, int, float]], cut: float) -> Cells:
 
 
 def chosen(
-    rows: Sequence[tuple[float, int, float]], value: Callable[..., float | None],
+    rows: Sequence[tuple[float, int, float]],
+    value: Callable[..., float | None],
     cuts: Sequence[float],
-) -> float | None:  # fmt: skip
+) -> float | None:
     """Try every cut, the highest first: the best value, then the largest J."""
     best: tuple[float, float] | None = None
     at = None
@@ -113,10 +114,13 @@ def chosen(
 
 
 def report(rows: Sequence[tuple[float, int, float]], *rules: str, **options: Any) -> Result:
-    frame = pl.DataFrame({
-        "truth": [row[1] for row in rows], "m": [float(row[0]) for row in rows],
-        "n": [int(row[2]) for row in rows],
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "truth": [row[1] for row in rows],
+            "m": [float(row[0]) for row in rows],
+            "n": [int(row[2]) for row in rows],
+        }
+    )
     return clfeval.report(
         frame, positive="1", weight="n", kind="score", best_threshold=rules, **options
     )
@@ -184,8 +188,12 @@ def test_optimism_is_what_draws_lose_on_all_rows(rule: str) -> None:
     for block in resample_rows(n, counts.clusters, DRAWS, rng):
         for drawn in block.tolist():
             pos, neg = drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]
-            again = [(s, y, float(n)) for y, part in ((1, pos), (0, neg))
-                     for s, n in zip(counts.scores.tolist(), part, strict=True) if n]  # fmt: skip
+            again = [
+                (s, y, float(n))
+                for y, part in ((1, pos), (0, neg))
+                for s, n in zip(counts.scores.tolist(), part, strict=True)
+                if n
+            ]
             at = chosen(again, value, cuts) if _both(again) else None
             if at is None:
                 continue
@@ -292,20 +300,18 @@ NONE = [(0.5, 0, 4), (0.6, 0, 4)]
         (FLAT, "ppv>=.8", (None, "limit_unmet")),
         (FLAT, "sens>=.9", ("always positive", None)),
         (NONE, "j_index", (None, "no_positive_truth")),
-        ([(0.9, 1, 1), (0.8, 0, 3), (0.7, 1, 5), (0.1, 0, 9)], "ppv>=.99",
-         ("score >= t", None)),
+        ([(0.9, 1, 1), (0.8, 0, 3), (0.7, 1, 5), (0.1, 0, 9)], "ppv>=.99", ("score >= t", None)),
         ([(0.1, 0, 3), (math.inf, 1, 4)], "mcc", (None, "infinite_scores")),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_known_has_a_reason(rows: Any, rule: str, wanted: Any) -> None:
     assert reasons(report(rows, rule)) == [wanted]
 
 
 def test_slices_choose_for_themselves_and_labels_have_no_threshold() -> None:
-    frame = pl.DataFrame({
-        "truth": [0, 1] * 30, "m": [i / 60 for i in range(60)],
-        "site": ["a"] * 30 + ["b"] * 30,
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {"truth": [0, 1] * 30, "m": [i / 60 for i in range(60)], "site": ["a"] * 30 + ["b"] * 30}
+    )
     found = clfeval.report(frame, positive="1", by="site", best_threshold=["mcc", "j"])
     kept = [(row["slice"], row["model"], row["chosen_by"]) for row in found.tables["cutoffs"]]
     assert kept == [
@@ -313,9 +319,10 @@ def test_slices_choose_for_themselves_and_labels_have_no_threshold() -> None:
     ]
     with pytest.raises(UsageError) as caught:
         clfeval.report(
-            frame.select("truth", said=pl.Series([0, 1, 1] * 20)), positive="1",
+            frame.select("truth", said=pl.Series([0, 1, 1] * 20)),
+            positive="1",
             best_threshold="mcc",
-        )  # fmt: skip
+        )
     check_text(str(caught.value))
 
 
@@ -331,13 +338,22 @@ def test_several_classes_need_a_positive_one() -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("sens", "'sens>=.9'"), ("fpr", "'sens>=.9'"), ("sens>.9", "'sens>=.9'"),
-        ("sens=.9", "'sens>=.9'"), ("sens<=.9", "'sens>=.9'"), ("fpr>=.1", "'fpr<=.1'"),
-        ("ppv>=2", ""), ("ppv>=x", "'ppv>=.9'"), ("roc_auc", "j_index"), ("hard", "j_index"),
-        ("phi", "j_index"), ("cost", "fp=1,fn=1"), ("net_benefit", "net_benefit:t=0.1"),
+        ("sens", "'sens>=.9'"),
+        ("fpr", "'sens>=.9'"),
+        ("sens>.9", "'sens>=.9'"),
+        ("sens=.9", "'sens>=.9'"),
+        ("sens<=.9", "'sens>=.9'"),
+        ("fpr>=.1", "'fpr<=.1'"),
+        ("ppv>=2", ""),
+        ("ppv>=x", "'ppv>=.9'"),
+        ("roc_auc", "j_index"),
+        ("hard", "j_index"),
+        ("phi", "j_index"),
+        ("cost", "fp=1,fn=1"),
+        ("net_benefit", "net_benefit:t=0.1"),
         ("nothing_like_it", ""),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_rule_is_refused_with_one_that_is(text: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_rules([text])
@@ -356,8 +372,19 @@ def test_a_rule_asked_for_twice_is_one_whatever_it_is_called() -> None:
 @pytest.mark.parametrize("rows", [True, False])
 def test_rows_that_change_sides_do_so_wherever_they_are(tp: float, fp: float, rows: bool) -> None:
     """Every way to let each row stay or go, with its chance: the mean of the products."""
-    kinds = [("tp", 0), ("tp", 0), ("fn", 0), ("tp", 1), ("tn", 1), ("fp", 1), ("fn", 2), ("fp", 2),
-             ("fp", 0), ("tn", 2), ("tp", 2)]  # fmt: skip
+    kinds = [
+        ("tp", 0),
+        ("tp", 0),
+        ("fn", 0),
+        ("tp", 1),
+        ("tn", 1),
+        ("fp", 1),
+        ("fn", 2),
+        ("fp", 2),
+        ("fp", 0),
+        ("tn", 2),
+        ("tp", 2),
+    ]
     cluster = np.arange(len(kinds)) if rows else np.array([c for _, c in kinds])
     cell = np.array([kind for kind, _ in kinds])
     truth, says = np.isin(cell, ["tp", "fn"]), np.isin(cell, ["tp", "fp"])

@@ -45,12 +45,22 @@ def ends(row: Row) -> tuple[float | None, float | None]:
 def test_table_15_1() -> None:
     found = book("hard", "ppv_at:prevalence=.555", "npv_at:prevalence=.555", level=0.9)
     expected = {
-        "accuracy": 0.7848371, "kappa": 0.5679028, "mcc": 0.5689680, "sensitivity": 0.7769848,
-        "specificity": 0.7944606, "precision": 0.8224740, "npv": 0.7440273, "f1": 0.7990826,
-        "lr_pos": 3.7802241, "lr_neg": 0.2807127, "dor": 13.4665248, "delta": 0.5714455,
-        "mcc_u": 0.5715328, "ppv_at:prevalence=0.555": 0.8250115,
+        "accuracy": 0.7848371,
+        "kappa": 0.5679028,
+        "mcc": 0.5689680,
+        "sensitivity": 0.7769848,
+        "specificity": 0.7944606,
+        "precision": 0.8224740,
+        "npv": 0.7440273,
+        "f1": 0.7990826,
+        "lr_pos": 3.7802241,
+        "lr_neg": 0.2807127,
+        "dor": 13.4665248,
+        "delta": 0.5714455,
+        "mcc_u": 0.5715328,
+        "ppv_at:prevalence=0.555": 0.8250115,
         "npv_at:prevalence=0.555": 0.7406846,
-    }  # fmt: skip
+    }
     for name, value in expected.items():
         assert number(found[name]) == pytest.approx(value, abs=6e-8), name
     assert found["kappa"]["se"] == pytest.approx(0.0105354058, abs=1e-10)
@@ -62,22 +72,32 @@ def test_table_15_1() -> None:
 def test_table_15_5() -> None:
     names = [*"23456", "X"]
     at = [(i, j) for i in range(6) for j in range(6) if DICE[i, j]]
-    frame = pl.DataFrame({
-        "truth": [names[i] for i, _ in at], "m": [names[j] for _, j in at],
-        "n": [int(DICE[i, j]) for i, j in at],
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "truth": [names[i] for i, _ in at],
+            "m": [names[j] for _, j in at],
+            "n": [int(DICE[i, j]) for i, j in at],
+        }
+    )
     result = clfeval.report(frame, weight="n", classes=names, measure="ordinal")
-    found = {row["measure"]: row["value"] for row in result.tables["measures"]
-             if row["estimator"] == "multiclass"}  # fmt: skip
+    found = {
+        row["measure"]: row["value"]
+        for row in result.tables["measures"]
+        if row["estimator"] == "multiclass"
+    }
     one_off, two_off, m = 2 + 7 + 2 + 2 + 3, 4 + 3, 118
     assert found["balanced_accuracy"] == Estimate(None, reason="class_absent")  # nothing is X
     for name, value in {
-        "accuracy": 0.8050847, "kappa": 0.7220971, "kappa_linear": 0.7501412,
-        "kappa_quadratic": 0.7912176, "mcc": 0.7238054, "accuracy_within_1": (m - two_off) / m,
+        "accuracy": 0.8050847,
+        "kappa": 0.7220971,
+        "kappa_linear": 0.7501412,
+        "kappa_quadratic": 0.7912176,
+        "mcc": 0.7238054,
+        "accuracy_within_1": (m - two_off) / m,
         "ordinal_mae": (one_off + 2 * two_off) / m,
         "ordinal_mse": (one_off + 4 * two_off) / m,  # .3728814
         "ordinal_rmse": math.sqrt((one_off + 4 * two_off) / m),
-    }.items():  # fmt: skip
+    }.items():
         one: Any = found[name]
         assert one.value == pytest.approx(value, abs=6e-8), name
 
@@ -85,27 +105,45 @@ def test_table_15_5() -> None:
 # dcurves 1.1.7 on its table df_binary: 750 people, 105 with cancer; how many of each have a
 # probability from the threshold up, and what it prints as net benefit
 AT = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30, 0.35)
-MARKER = ((0.0, 9, 325), (0.05, 9, 127), (0.1, 5, 65), (0.15, 7, 30), (0.2, 3, 26), (0.25, 10, 23),
-          (0.3, 5, 13), (0.35, 57, 36))  # fmt: skip
+MARKER = (
+    (0.0, 9, 325),
+    (0.05, 9, 127),
+    (0.1, 5, 65),
+    (0.15, 7, 30),
+    (0.2, 3, 26),
+    (0.25, 10, 23),
+    (0.3, 5, 13),
+    (0.35, 57, 36),
+)
 PRINTED = (0.1055439, 0.0874074, 0.0792157, 0.0673333, 0.0640000, 0.0546667, 0.0501538)
 ALL = (0.0947368, 0.0444444, -0.0117647, -0.0750000, -0.1466667, -0.2285714, -0.3230769)
 
 
 def test_net_benefits_that_dcurves_prints() -> None:
-    frame = pl.DataFrame({
-        "truth": [y for _ in MARKER for y in (1, 0)], "m": [s for s, _, _ in MARKER for _ in "yn"],
-        "n": [n for _, sick, well in MARKER for n in (sick, well)],
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "truth": [y for _ in MARKER for y in (1, 0)],
+            "m": [s for s, _, _ in MARKER for _ in "yn"],
+            "n": [n for _, sick, well in MARKER for n in (sick, well)],
+        }
+    )
     result = clfeval.report(frame, weight="n", measure=[f"net_benefit@t:t={t}" for t in AT])
-    found = [number(row) for row in result.tables["measures"]
-             if str(row["measure"]).startswith("net_benefit@t")]  # fmt: skip
+    found = [
+        number(row)
+        for row in result.tables["measures"]
+        if str(row["measure"]).startswith("net_benefit@t")
+    ]
     assert found == pytest.approx(PRINTED, abs=6e-8)
     everyone = {row["threshold"]: row["treat_all"] for row in result.tables["decision"]}
     assert [everyone[t] for t in AT] == pytest.approx(ALL, abs=6e-8)
     (history,) = (
-        row for row in clfeval.report(
-            cells(24, 91, 81, 554).with_columns(m=pl.col("m") * 1.0), weight="n", kind="score",
+        row
+        for row in clfeval.report(
+            cells(24, 91, 81, 554).with_columns(m=pl.col("m") * 1.0),
+            weight="n",
+            kind="score",
             measure="net_benefit@t:t=.1",
-        ).tables["measures"] if row["measure"] == "net_benefit@t:t=0.1"
-    )  # fmt: skip
+        ).tables["measures"]
+        if row["measure"] == "net_benefit@t:t=0.1"
+    )
     assert number(history) == pytest.approx(0.0185185, abs=6e-8)

@@ -86,10 +86,11 @@ OF_LABELS: dict[str, tuple[str, Oracle]] = {
     "ordinal_mae": ("sklearn mean_absolute_error", lambda r: sk.mean_absolute_error(r.y, r.v)),
     "ordinal_mse": ("sklearn mean_squared_error", lambda r: sk.mean_squared_error(r.y, r.v)),
     "ordinal_rmse": (
-        "sklearn root_mean_squared_error", lambda r: sk.root_mean_squared_error(r.y, r.v),
+        "sklearn root_mean_squared_error",
+        lambda r: sk.root_mean_squared_error(r.y, r.v),
     ),
     "accuracy_within_1": ("numpy", lambda r: (np.abs(r.y - r.v) < 2).mean()),
-}  # fmt: skip
+}
 AVERAGED: dict[str, tuple[str, Callable[[Rows, str | None], Any]]] = {
     "sensitivity": ("sklearn recall_score", averaged(sk.recall_score)),
     "precision": ("sklearn precision_score", averaged(sk.precision_score)),
@@ -176,8 +177,11 @@ def test_probabilities(c: int) -> None:
         for by in ("macro", "weighted"):
             peer = sk.roc_auc_score(rows.y, rows.p, multi_class="ovr", average=by)
             same(found["roc_auc_ovr", by, None], peer, by)
-        same(found["balanced_accuracy", "multiclass", None],
-             sk.balanced_accuracy_score(rows.y, rows.v), "balanced accuracy")  # fmt: skip
+        same(
+            found["balanced_accuracy", "multiclass", None],
+            sk.balanced_accuracy_score(rows.y, rows.v),
+            "balanced accuracy",
+        )
     one: Any = found["top_k_accuracy:k=3", "multiclass", None]["value"]
     hits, m = round(top(rows, 3) * len(rows.y)), len(rows.y)
     assert one.low == pytest.approx(beta.ppf(0.025, hits, m - hits + 1), abs=1e-9)
@@ -189,8 +193,11 @@ def test_the_errors_of_kappas_are_those_of_statsmodels(c: int) -> None:
     rows = random_rows(c, scored=True)
     found = said(rows, measure="ordinal")
     table, m = sk.confusion_matrix(rows.y, rows.v, labels=range(c)), len(rows.y)
-    for name, weights in (("kappa", None), ("kappa_linear", "linear"),
-                          ("kappa_quadratic", "quadratic")):  # fmt: skip
+    for name, weights in (
+        ("kappa", None),
+        ("kappa_linear", "linear"),
+        ("kappa_quadratic", "quadratic"),
+    ):
         expected = cohens_kappa(table, wt=weights).std_kappa * np.sqrt(m / (m - 1))
         assert found[name, "multiclass", None]["se"] == pytest.approx(expected, rel=1e-9), name
 

@@ -54,9 +54,9 @@ def test_the_covariance_of_areas_is_that_of_the_jackknife() -> None:
     values, covariance = found.values, found.known.covariance
     assert values == pytest.approx([area(truth, p) for p in every], abs=1e-12)
     m = len(truth)
-    left = np.array([
-        [area(np.delete(truth, i), np.delete(p, i, axis=0)) for i in range(m)] for p in every
-    ])  # fmt: skip
+    left = np.array(
+        [[area(np.delete(truth, i), np.delete(p, i, axis=0)) for i in range(m)] for p in every]
+    )
     apart = left - left.mean(axis=1, keepdims=True)
     jackknife = (m - 1) / m * apart @ apart.T
     assert covariance == pytest.approx(jackknife, rel=0.08)

@@ -59,9 +59,10 @@ def value(result: Result, metric: str, estimator: str = "multiclass", **where: A
 def row(result: Result, metric: str, estimator: str = "multiclass", **where: Any) -> Row:
     wanted = {"measure": metric, "estimator": estimator, "slice": None, "class": None, **where}
     (found,) = (
-        one for one in result.tables["measures"]
+        one
+        for one in result.tables["measures"]
         if all(one[key] == expected for key, expected in wanted.items())
-    )  # fmt: skip
+    )
     return found
 
 

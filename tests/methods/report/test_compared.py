@@ -116,13 +116,15 @@ def test_labels_that_change_are_those_of_a_join_and_mcnemar_tests_them() -> None
     """Differences of rates are of discordant rows: b less c of n; mcnemar has b, c and mid-p."""
     data = table(200)
     found = clfeval.report(data, positive="1", reference="m0")
-    each = data.select("truth", **{
-        name: (pl.col(name) >= 0.5).cast(pl.Int64) == pl.col("truth") for name in ("m0", "m1")
-    })  # fmt: skip
+    each = data.select(
+        "truth",
+        **{name: (pl.col(name) >= 0.5).cast(pl.Int64) == pl.col("truth") for name in ("m0", "m1")},
+    )
     for metric, some in (
-        ("sensitivity", each.filter(truth=1)), ("specificity", each.filter(truth=0)),
+        ("sensitivity", each.filter(truth=1)),
+        ("specificity", each.filter(truth=0)),
         ("accuracy", each),
-    ):  # fmt: skip
+    ):
         b = some.filter(pl.col("m1") & ~pl.col("m0")).height
         c = some.filter(~pl.col("m1") & pl.col("m0")).height
         assert apart(rows(found, metric)["m1"]).value == pytest.approx((b - c) / some.height)
@@ -147,14 +149,16 @@ def test_the_error_is_that_of_rows_drawn_again(metric: str) -> None:
         for one in said:
             tp, fp = (one & y)[at].sum(), (one & ~y)[at].sum()
             fn, tn = (~one & y)[at].sum(), (~one & ~y)[at].sum()
-            values.append({
-                "mcc": (tp * tn - fp * fn) / np.sqrt(
-                    float((tp + fp) * (tp + fn)) * float((tn + fp) * (tn + fn))
-                ),
-                "f1": 2 * tp / (2 * tp + fp + fn), "precision": tp / (tp + fp),
-                "net_benefit": (tp - fp) / len(y),
-                "balanced_accuracy": (tp / (tp + fn) + tn / (tn + fp)) / 2,
-            }[metric])  # fmt: skip
+            values.append(
+                {
+                    "mcc": (tp * tn - fp * fn)
+                    / np.sqrt(float((tp + fp) * (tp + fn)) * float((tn + fp) * (tn + fn))),
+                    "f1": 2 * tp / (2 * tp + fp + fn),
+                    "precision": tp / (tp + fp),
+                    "net_benefit": (tp - fp) / len(y),
+                    "balanced_accuracy": (tp / (tp + fn) + tn / (tn + fp)) / 2,
+                }[metric]
+            )
         drawn.append(values[0] - values[1])
     assert row["se"] == pytest.approx(np.std(drawn), rel=0.06)
 
@@ -180,8 +184,7 @@ def test_a_row_that_changes_sides_moves_the_mcc_by_its_slope() -> None:
 
     def mcc(cells: Any) -> float:
         tp, fp, fn, tn = cells
-        return float((tp * tn - fp * fn)
-                     / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))  # fmt: skip
+        return float((tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))
 
     each, flips = [], 0.0
     for name in ("m1", "m0"):
@@ -189,9 +192,12 @@ def test_a_row_that_changes_sides_moves_the_mcc_by_its_slope() -> None:
         which = np.array([said & y, said & ~y, ~said & y, ~said & ~y])
         cells = which.sum(axis=1)
         f, g = (
-            [some.sum() * (mcc(some + one) - mcc(some - one)) / 2 / step
-             for one in step * np.eye(4)] for some in (cells, cells + 0.5)
-        )  # fmt: skip
+            [
+                some.sum() * (mcc(some + one) - mcc(some - one)) / 2 / step
+                for one in step * np.eye(4)
+            ]
+            for some in (cells, cells + 0.5)
+        )
         each.append(f @ which)
         flips += (g[0] - g[2]) ** 2 + (g[1] - g[3]) ** 2
     d = each[0] - each[1]
@@ -204,8 +210,13 @@ def test_rare_positives_in_few_clusters_leave_few_degrees_of_freedom() -> None:
     for at, many in enumerate((5, 3, 2, 2)):
         truth[at, :many] = 1
     rng, y = np.random.default_rng(3), truth.ravel()
-    data = pl.DataFrame({"truth": y, "patient": np.repeat(np.arange(20), 10),
-                         **{f"m{i}": rng.random(200) / 2 + y / 4 for i in range(2)}})  # fmt: skip
+    data = pl.DataFrame(
+        {
+            "truth": y,
+            "patient": np.repeat(np.arange(20), 10),
+            **{f"m{i}": rng.random(200) / 2 + y / 4 for i in range(2)},
+        }
+    )
     row = rows(clfeval.report(data, positive="1", reference="m0", cluster="patient"), "brier")["m1"]
     half = ((apart(row).high or 0) - (apart(row).low or 0)) / 2
     assert half / row["se"] >= stats.t.ppf(0.975, 144 / 42 - 1) * (1 - 1e-9)
@@ -215,27 +226,42 @@ def test_a_model_more_moves_no_other_models_own_numbers() -> None:
     """Byte by byte; only who is tied, the winner and what holds together may change."""
     data, joint = table(150, 4), {"tied", "p_adjusted", "difference_adjusted", "verdict"}
     few, more = (
-        json.loads(clfeval.report(data.select("truth", *names), positive="1", reference="m0",
-                                  measure=["ks", "log_loss"]).to_json())["tables"]
+        json.loads(
+            clfeval.report(
+                data.select("truth", *names),
+                positive="1",
+                reference="m0",
+                measure=["ks", "log_loss"],
+            ).to_json()
+        )["tables"]
         for names in (["m0", "m1", "m2"], ["m0", "m1", "m2", "m3"])
-    )  # fmt: skip
+    )
     assert few.keys() == more.keys()
     for name in few.keys() - {"best", "winner", "comparisons", "together"}:
-        kept = [[{key: value for key, value in one.items() if key not in joint}
-                 for one in tables[name] if one.get("model") != "m3"]
-                for tables in (few, more)]  # fmt: skip
+        kept = [
+            [
+                {key: value for key, value in one.items() if key not in joint}
+                for one in tables[name]
+                if one.get("model") != "m3"
+            ]
+            for tables in (few, more)
+        ]
         assert kept[0] == kept[1], name
         assert kept[0], name
-    for one, same in zip(few["comparisons"], (
-        row for row in more["comparisons"] if row["model"] != "m3"
-    ), strict=True):  # fmt: skip
+    for one, same in zip(
+        few["comparisons"],
+        (row for row in more["comparisons"] if row["model"] != "m3"),
+        strict=True,
+    ):
         ends = [
             [each["difference"][end] for end in ("value", "low", "high")] for each in (one, same)
         ]
         assert ends[0] == pytest.approx(ends[1], rel=1e-9)
         assert one["p"] == pytest.approx(same["p"], rel=1e-9)
-    changed = [[one["p_adjusted"] for one in tables["comparisons"] if one["model"] == "m1"]
-               for tables in (few, more)]  # fmt: skip
+    changed = [
+        [one["p_adjusted"] for one in tables["comparisons"] if one["model"] == "m1"]
+        for tables in (few, more)
+    ]
     assert all(a <= b * (1 + 1e-9) for a, b in zip(*changed, strict=True))
 
 
@@ -262,13 +288,18 @@ def test_the_best_of_these_rows_is_compared_as_one_of_all_pairs() -> None:
     data = table(150, 5)
     every = clfeval.report(data, positive="1", reference="all-pairs").tables["comparisons"]
     best = rows(clfeval.report(data, positive="1", reference="best"), "roc_auc")
-    areas = {str(row["model"]): row["roc_auc"].value  # type: ignore[union-attr]
-             for row in clfeval.report(data, positive="1").tables["models"]}  # fmt: skip
+    areas = {
+        str(row["model"]): row["roc_auc"].value  # type: ignore[union-attr]
+        for row in clfeval.report(data, positive="1").tables["models"]
+    }
     first = max(areas, key=areas.__getitem__)
     assert {row["reference"] for row in best.values()} == {first}
     for name, row in best.items():
-        (same,) = [one for one in every if one["measure"] == "roc_auc"
-                   and {one["model"], one["reference"]} == {name, first}]  # fmt: skip
+        (same,) = [
+            one
+            for one in every
+            if one["measure"] == "roc_auc" and {one["model"], one["reference"]} == {name, first}
+        ]
         assert row["p_adjusted"] == same["p_adjusted"]
         assert abs(apart(row).value or 0) == pytest.approx(abs(apart(same).value or 0))
         assert (apart(row).value or 0) <= 0
@@ -298,8 +329,9 @@ def together(data: pl.DataFrame, **options: Any) -> dict[str, Any]:
 
 def test_all_models_together_are_tested_by_cochrans_q() -> None:
     data = table(200, 4)
-    right = np.array([(data[f"m{i}"].to_numpy() >= 0.5) == (data["truth"] == 1).to_numpy()
-                      for i in range(4)])  # fmt: skip
+    right = np.array(
+        [(data[f"m{i}"].to_numpy() >= 0.5) == (data["truth"] == 1).to_numpy() for i in range(4)]
+    )
     expected, differ = cochrans_q(right.T.astype(int)), (right.any(0) & ~right.all(0)).sum()
     row = together(data)
     assert (row["statistic"], row["p"]) == pytest.approx((expected.statistic, expected.pvalue))
@@ -370,17 +402,28 @@ def test_of_a_rule_that_flags_more_rows_the_threshold_of_as_many_is_named() -> N
     check_text(text)
 
 
-@pytest.mark.parametrize(("classes", "order"), [
-    ("012", "012"), ("1234", "1234"), (("severe", "none", "mild"), ("none", "mild", "severe")),
-    (("II", "I", "III"), ("I", "II", "III")), (("mid", "medium", "low"), None),
-    ("013", None), ("abc", None), ("01234567", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("classes", "order"),
+    [
+        ("012", "012"),
+        ("1234", "1234"),
+        (("severe", "none", "mild"), ("none", "mild", "severe")),
+        (("II", "I", "III"), ("I", "II", "III")),
+        (("mid", "medium", "low"), None),
+        ("013", None),
+        ("abc", None),
+        ("01234567", None),
+    ],
+)
 def test_labels_that_are_numbered_or_graded_may_be_in_order(
     classes: Sequence[str], order: Sequence[str] | None
 ) -> None:
     table = pl.DataFrame({"truth": [*classes] * 20, "m": [*classes, *classes[::-1]] * 10})
-    said = [one.text for one in at_shell(clfeval.report)(table).answer
-            if one.code == "unordered-classes"]  # fmt: skip
+    said = [
+        one.text
+        for one in at_shell(clfeval.report)(table).answer
+        if one.code == "unordered-classes"
+    ]
     assert len(said) == (order is not None)
     if order is not None:
         assert " ".join(f"--classes {one}" for one in order) in said[0]
@@ -394,8 +437,9 @@ def test_a_reference_of_labels_beside_scores_is_compared() -> None:
     truth = dice.random(300) < 0.4
     scores = {f"m{i}": np.clip(0.3 * truth + dice.random(300) * 0.7, 0, 1) for i in range(2)}
     rule = np.where(dice.random(300) < 0.9, truth, ~truth)
-    table = pl.DataFrame({"truth": np.where(truth, "yes", "no"), **scores,
-                          "rule": np.where(rule, "yes", "no")})  # fmt: skip
+    table = pl.DataFrame(
+        {"truth": np.where(truth, "yes", "no"), **scores, "rule": np.where(rule, "yes", "no")}
+    )
     result = clfeval.report(table, positive="yes", reference="rule")
     compared = {(row["model"], row["measure"]) for row in result.tables["comparisons"]}
     assert {("m0", "balanced_accuracy"), ("m1", "net_benefit")} <= compared

@@ -93,8 +93,12 @@ def test_a_threshold_counts_rows_at_or_above_it() -> None:
     rows = threshold_rows(None, "m", counted(x, truth), np.array([0.7, 0.3, 2.0]), 0.95, Design())
     for row, cut in zip(rows, (0.7, 0.3, 2.0), strict=True):
         said = x >= cut
-        cells = [int((said & truth).sum()), int((said & ~truth).sum()),
-                 int((~said & truth).sum()), int((~said & ~truth).sum())]  # fmt: skip
+        cells = [
+            int((said & truth).sum()),
+            int((said & ~truth).sum()),
+            int((~said & truth).sum()),
+            int((~said & ~truth).sum()),
+        ]
         assert [row[name] for name in ("tp", "fp", "fn", "tn")] == cells
         low, high = clopper_pearson(cells[0], cells[0] + cells[2], level=0.95)
         found: Any = row["sensitivity"]
@@ -230,10 +234,13 @@ def test_clusters_are_what_is_independent(sizes: list[int]) -> None:
     m = len(counts.scores)
     place = np.searchsorted(counts.scores, x) + np.where(truth, 0, m)
     clustered = ScoreCounts(
-        counts.scores, counts.positives, counts.negatives,
-        clusters=ClusterCounts.from_entries([str(one) for one in owner], place,
-                                            np.ones(60, np.int64)),
-    )  # fmt: skip
+        counts.scores,
+        counts.positives,
+        counts.negatives,
+        clusters=ClusterCounts.from_entries(
+            [str(one) for one in owner], place, np.ones(60, np.int64)
+        ),
+    )
     value, error = net_benefit(clustered, 0.3, 0.95)
     each = np.where(x >= 0.3, np.where(truth, 1.0, -0.3 / 0.7), 0.0)
     sums = np.bincount(owner, each - each.mean())

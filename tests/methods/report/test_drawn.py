@@ -41,9 +41,9 @@ def test_limits_are_the_quantiles_of_drawn_rows() -> None:
 
 def test_what_is_not_smooth_is_drawn_unasked_and_lost_draws_are_counted() -> None:
     """One row of k3: e^-1 of the draws are without it, and have no balanced accuracy."""
-    table = pl.DataFrame({
-        "truth": ["k1", "k2"] * 30 + ["k3"], "m": ["k1", "k2", "k1", "k1"] * 15 + ["k3"],
-    })  # fmt: skip
+    table = pl.DataFrame(
+        {"truth": ["k1", "k2"] * 30 + ["k3"], "m": ["k1", "k2", "k1", "k1"] * 15 + ["k3"]}
+    )
     result = clfeval.report(table, interval="bootstrap", resamples=1000)
     method = str(row(result, "balanced_accuracy")["method"])
     lost, of = sorted(numbers_in(method))

@@ -37,18 +37,35 @@ TABLES = {  # truth and scores
     "no probabilities": ([1, 0] * 20, np.linspace(-5, 1e9, 40).tolist()),
 }
 EVERY = (
-    "all", "partial_auc", "precision@k", "recall@k:k=2", "lift@k", "ece", "mce", "ece_debiased",
-    "hosmer_lemeshow", "net_benefit:t=.2", "net_benefit_standardised", "interventions_avoided",
-    "selective_accuracy", "f_beta:beta=2", "f_odds", "ppv_at:prevalence=.1", "npv_at:prevalence=.1",
+    "all",
+    "partial_auc",
+    "precision@k",
+    "recall@k:k=2",
+    "lift@k",
+    "ece",
+    "mce",
+    "ece_debiased",
+    "hosmer_lemeshow",
+    "net_benefit:t=.2",
+    "net_benefit_standardised",
+    "interventions_avoided",
+    "selective_accuracy",
+    "f_beta:beta=2",
+    "f_odds",
+    "ppv_at:prevalence=.1",
+    "npv_at:prevalence=.1",
     "expected_cost:fp=1,fn=3",
-)  # fmt: skip
+)
 WAYS = ("exact", "bootstrap", "none", "wilson", "jeffreys", "agresti-coull")
 
 
 def grid(names: Iterable[str]) -> list[Any]:
     """Return each table with each kind of limits: in the gate with the exact ones and another."""
-    every = [(name, how, (i + j) % len(WAYS) == 0 or how == "exact")
-             for i, name in enumerate(names) for j, how in enumerate(WAYS)]  # fmt: skip
+    every = [
+        (name, how, (i + j) % len(WAYS) == 0 or how == "exact")
+        for i, name in enumerate(names)
+        for j, how in enumerate(WAYS)
+    ]
     return thinned([one[:2] for one in every], [one[:2] for one in every if one[2]])
 
 
@@ -62,8 +79,9 @@ def _strict() -> Iterator[None]:
 def report(name: str, how: str = "exact") -> Result:
     truth, scores = TABLES[name]
     frame = pl.DataFrame({"truth": truth, "m": scores})
-    return clfeval.report(frame, positive="1", threshold=0.5, measure=EVERY, interval=how,
-                          resamples=200)  # fmt: skip
+    return clfeval.report(
+        frame, positive="1", threshold=0.5, measure=EVERY, interval=how, resamples=200
+    )
 
 
 @pytest.mark.parametrize(("name", "how"), grid(TABLES))
@@ -105,10 +123,12 @@ def test_of_a_perfect_classifier_shares_and_the_area_have_limits_below_1(how: st
 
 
 CLASSES = {  # truth, and the class each row is sure of
-    "perfect": ("abc" * 20, "abc" * 20), "certain": ("abc" * 20, "abcabb" * 10),
-    "one said": ("abc" * 20, "a" * 60), "a row a class": ("abc", "bca"),
+    "perfect": ("abc" * 20, "abc" * 20),
+    "certain": ("abc" * 20, "abcabb" * 10),
+    "one said": ("abc" * 20, "a" * 60),
+    "a row a class": ("abc", "bca"),
     "all equal": ("abc" * 20, "?" * 60),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("name", "how"), grid(CLASSES))
@@ -116,14 +136,22 @@ def test_many_classes_too(name: str, how: str) -> None:
     truth, said = CLASSES[name]
     sure = {f"m:{k}": [1 / 3 if one == "?" else float(one == k) for one in said] for k in "abc"}
     frame = pl.DataFrame({"truth": [*truth], **sure})
-    result = clfeval.report(frame, classes=["a", "b", "c"], measure=("all", "ordinal", "ece"),
-                            interval=how, resamples=200)  # fmt: skip
+    result = clfeval.report(
+        frame,
+        classes=["a", "b", "c"],
+        measure=("all", "ordinal", "ece"),
+        interval=how,
+        resamples=200,
+    )
     assert str(result)
     for row in result.tables["measures"]:
         in_range(row)
     if name == "perfect" and how != "none":
-        shown = {row["measure"]: row["value"] for row in result.tables["measures"]
-                 if row["estimator"] == "multiclass"}  # fmt: skip
+        shown = {
+            row["measure"]: row["value"]
+            for row in result.tables["measures"]
+            if row["estimator"] == "multiclass"
+        }
         for metric in ("roc_auc", "accuracy", "balanced_accuracy", "mcc", "kappa"):
             one = shown[metric]
             assert isinstance(one, Estimate)
@@ -134,8 +162,10 @@ def test_many_classes_too(name: str, how: str) -> None:
 def test_no_warning_reaches_the_shell() -> None:
     """The scores of a class of digits crowd 0 and 1, and part it in one model."""
     python = shlex.quote(sys.executable)
-    done = shell(f"{python} -W error -m clfeval report fixtures/digits/probabilities.csv "
-                 "--positive 3 --quiet --measure all")  # fmt: skip
+    done = shell(
+        f"{python} -W error -m clfeval report fixtures/digits/probabilities.csv "
+        "--positive 3 --quiet --measure all"
+    )
     assert (done.code, done.err) == (0, "")
 
 

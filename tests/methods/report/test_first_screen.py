@@ -98,8 +98,14 @@ def test_ranking_backwards_and_the_impossible_are_noted() -> None:
     z = rng.normal(size=400)
     truth = rng.random(400) < chance(2 * z)
     wrong = np.where(truth & (np.cumsum(truth) <= 3), 0.0, chance(2 * z))  # three hits
-    table = pl.DataFrame({"truth": truth.astype(int), "good": chance(2 * z),
-                          "turned": chance(-1.9 * z), "never": wrong})  # fmt: skip
+    table = pl.DataFrame(
+        {
+            "truth": truth.astype(int),
+            "good": chance(2 * z),
+            "turned": chance(-1.9 * z),
+            "never": wrong,
+        }
+    )
     notes = {one.code: one.message for one in clfeval.report(table).warnings}
     assert "turned" in notes["backwards"]
     assert "never" in notes["impossible"]
@@ -122,8 +128,12 @@ def test_what_is_asked_of_many_classes_is_shown_with_its_caveat() -> None:
     lines = screen(result)
     first = next(i for i, line in enumerate(lines) if line.split()[1:3] == ["jaccard", "macro"])
     shown = [line.split()[1:3] for line in lines[first - 1 : first + 3]]
-    assert shown == [["accuracy", "multiclass"], ["jaccard", "macro"], ["jaccard", "weighted"],
-                     ["jaccard", "micro"]]  # fmt: skip
+    assert shown == [
+        ["accuracy", "multiclass"],
+        ["jaccard", "macro"],
+        ["jaccard", "weighted"],
+        ["jaccard", "micro"],
+    ]
     assert "caveat" in [one.code for one in result.warnings]
     assert not any("jaccard" in line for line in screen(clfeval.report(table)))
 
@@ -132,8 +142,9 @@ def test_labels_beside_scores_are_named_where_they_are_the_same() -> None:
     rng = np.random.default_rng(5)
     truth = rng.random(60) < 0.5
     labels = (rng.random(60) < 0.5).astype(int)
-    table = pl.DataFrame({"truth": truth.astype(int), "s": np.round(rng.random(60), 3),
-                          "a": labels, "b": labels})  # fmt: skip
+    table = pl.DataFrame(
+        {"truth": truth.astype(int), "s": np.round(rng.random(60), 3), "a": labels, "b": labels}
+    )
     answer = clfeval.report(table, model=["s", "a", "b"]).answer
     (same,) = [one for one in answer if one.code == "same-predictions"]
     check_text(same.text)

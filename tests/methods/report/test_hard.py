@@ -36,8 +36,9 @@ def of(cells: tuple[int, int, int, int]) -> Confusion:
 
 
 def counts(*tables: tuple[int, int, int, int]) -> ConfusionCounts:
-    return ConfusionCounts.from_cells([f"m{i}" for i in range(len(tables))],
-                                    [(tp, fp, fn, tn) for tp, fp, fn, tn in tables])  # fmt: skip
+    return ConfusionCounts.from_cells(
+        [f"m{i}" for i in range(len(tables))], [(tp, fp, fn, tn) for tp, fp, fn, tn in tables]
+    )
 
 
 def named(name: str) -> RequestedMeasure:

@@ -82,8 +82,9 @@ def line(rows: Rows) -> Any:
 
 
 def shifted(rows: Rows) -> float:
-    model = sm.GLM(rows.y.astype(float), np.ones(len(rows.y)), sm.families.Binomial(),
-                   offset=rows.logit)  # fmt: skip
+    model = sm.GLM(
+        rows.y.astype(float), np.ones(len(rows.y)), sm.families.Binomial(), offset=rows.logit
+    )
     return float(model.fit(tol=1e-14, maxiter=100).params[0])
 
 
@@ -100,11 +101,13 @@ OF_SCORES: dict[str, tuple[str, Oracle]] = {
     "roc_auc": ("sklearn roc_auc_score", lambda r: sk.roc_auc_score(r.y, r.p)),
     "gini": ("sklearn roc_auc_score", lambda r: 2 * sk.roc_auc_score(r.y, r.p) - 1),
     "average_precision": (
-        "sklearn average_precision_score", lambda r: sk.average_precision_score(r.y, r.p),
+        "sklearn average_precision_score",
+        lambda r: sk.average_precision_score(r.y, r.p),
     ),
     "pr_auc": ("sklearn precision_recall_curve, auc", pr_area),
     "partial_auc": (
-        "sklearn roc_auc_score(max_fpr)", lambda r: sk.roc_auc_score(r.y, r.p, max_fpr=0.1),
+        "sklearn roc_auc_score(max_fpr)",
+        lambda r: sk.roc_auc_score(r.y, r.p, max_fpr=0.1),
     ),
     "ks": ("scipy ks_2samp", apart),
     "brier": ("sklearn brier_score_loss", lambda r: sk.brier_score_loss(r.y, r.p)),
@@ -112,7 +115,8 @@ OF_SCORES: dict[str, tuple[str, Oracle]] = {
     "brier_skill": ("sklearn d2_brier_score", lambda r: sk.d2_brier_score(r.y, r.p)),
     "log_loss": ("sklearn log_loss", lambda r: sk.log_loss(r.y, clipped(r))),
     "log_loss_skill": (
-        "sklearn d2_log_loss_score", lambda r: sk.d2_log_loss_score(r.y, clipped(r)),
+        "sklearn d2_log_loss_score",
+        lambda r: sk.d2_log_loss_score(r.y, clipped(r)),
     ),
     "calibration_slope": ("statsmodels Logit", lambda r: line(r).params[1]),
     "calibration_intercept": ("statsmodels Logit", lambda r: line(r).params[0]),
@@ -120,10 +124,12 @@ OF_SCORES: dict[str, tuple[str, Oracle]] = {
     "oe_ratio": ("numpy", lambda r: r.y.sum() / r.p.sum()),
     "spiegelhalter_z": (
         "numpy",
-        lambda r: ((r.y - r.p) * (1 - 2 * r.p)).sum()
-        / math.sqrt(((1 - 2 * r.p) ** 2 * r.p * (1 - r.p)).sum()),
+        lambda r: (
+            ((r.y - r.p) * (1 - 2 * r.p)).sum()
+            / math.sqrt(((1 - 2 * r.p) ** 2 * r.p * (1 - r.p)).sum())
+        ),
     ),
-}  # fmt: skip
+}
 OF_VOTES: dict[str, tuple[str, Oracle]] = {
     "sensitivity": ("sklearn recall_score", lambda r: sk.recall_score(r.y, r.v)),
     "specificity": ("sklearn recall_score", lambda r: sk.recall_score(~r.y, ~r.v)),
@@ -134,7 +140,8 @@ OF_VOTES: dict[str, tuple[str, Oracle]] = {
     "accuracy": ("sklearn accuracy_score", lambda r: sk.accuracy_score(r.y, r.v)),
     "error_rate": ("sklearn zero_one_loss", lambda r: sk.zero_one_loss(r.y, r.v)),
     "balanced_accuracy": (
-        "sklearn balanced_accuracy_score", lambda r: sk.balanced_accuracy_score(r.y, r.v),
+        "sklearn balanced_accuracy_score",
+        lambda r: sk.balanced_accuracy_score(r.y, r.v),
     ),
     "mcc": ("sklearn matthews_corrcoef", lambda r: sk.matthews_corrcoef(r.y, r.v)),
     "f1": ("sklearn f1_score", lambda r: sk.f1_score(r.y, r.v)),
@@ -146,20 +153,20 @@ OF_VOTES: dict[str, tuple[str, Oracle]] = {
     ),
     "kappa": ("sklearn cohen_kappa_score", lambda r: sk.cohen_kappa_score(r.y, r.v)),
     "lr_pos": (
-        "sklearn class_likelihood_ratios", lambda r: sk.class_likelihood_ratios(r.y, r.v)[0],
+        "sklearn class_likelihood_ratios",
+        lambda r: sk.class_likelihood_ratios(r.y, r.v)[0],
     ),
     "lr_neg": (
-        "sklearn class_likelihood_ratios", lambda r: sk.class_likelihood_ratios(r.y, r.v)[1],
+        "sklearn class_likelihood_ratios",
+        lambda r: sk.class_likelihood_ratios(r.y, r.v)[1],
     ),
     "dor": ("statsmodels Table2x2", lambda r: table(r).oddsratio),
     "mutual_information": (
         "sklearn mutual_info_score, in bits",
         lambda r: sk.mutual_info_score(r.y, r.v) / math.log(2),
     ),
-    "net_benefit": (
-        "numpy", lambda r: (r.y[r.v].sum() - (~r.y[r.v]).sum()) / len(r.y),
-    ),
-}  # fmt: skip
+    "net_benefit": ("numpy", lambda r: (r.y[r.v].sum() - (~r.y[r.v]).sum()) / len(r.y)),
+}
 
 
 def table(rows: Rows) -> Table2x2:
@@ -197,8 +204,15 @@ def test_a_class_without_rows(one: int) -> None:
     }
     for name, value in expected.items():
         assert found[name]["value"].value == pytest.approx(value, rel=1e-12), name
-    both = ("roc_auc", "ks", "brier_skill", "calibration_slope", "calibration_in_the_large",
-            "balanced_accuracy", "mcc" if one else "sensitivity")  # fmt: skip
+    both = (
+        "roc_auc",
+        "ks",
+        "brier_skill",
+        "calibration_slope",
+        "calibration_in_the_large",
+        "balanced_accuracy",
+        "mcc" if one else "sensitivity",
+    )
     assert [found[name]["value"].value for name in both] == [None] * len(both)
 
 
@@ -240,8 +254,10 @@ def test_limits_of_the_two_by_two_table(seed: int) -> None:
     low, high = proportion_confint(tp, tp + fp + fn, method="beta")  # of Jaccard's index J
     f1 = interval(found, "f1")
     assert f1 == pytest.approx((2 * low / (1 + low), 2 * high / (1 + high)), abs=1e-9)
-    parts = [(k / n, *proportion_confint(k, n, method="wilson"))
-             for k, n in ((tp, tp + fn), (tn, fp + tn))]  # fmt: skip
+    parts = [
+        (k / n, *proportion_confint(k, n, method="wilson"))
+        for k, n in ((tp, tp + fn), (tn, fp + tn))
+    ]
     mean = (parts[0][0] + parts[1][0]) / 2
     down, up = (math.hypot(*(one[end] - one[0] for one in parts)) / 2 for end in (1, 2))
     balanced = interval(found, "balanced_accuracy")
@@ -360,8 +376,15 @@ def test_limits_by_bootstrap() -> None:
     for _ in range(4000):
         at = rng.integers(0, len(rows.y), len(rows.y))
         y, p = rows.y[at], rows.p[at]
-        draws.append(np.abs(np.subtract(*(
-            np.searchsorted(np.sort(p[y == one]), GRID) / (y == one).sum() for one in (True, False)
-        ))).max())  # fmt: skip
+        draws.append(
+            np.abs(
+                np.subtract(
+                    *(
+                        np.searchsorted(np.sort(p[y == one]), GRID) / (y == one).sum()
+                        for one in (True, False)
+                    )
+                )
+            ).max()
+        )
     low, high = interval(said(rows, measure="ks", resamples=4000), "ks")
     assert (low, high) == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])), abs=0.01)

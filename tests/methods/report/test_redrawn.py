@@ -130,8 +130,9 @@ def test_resamples_are_as_many_as_asked_for_or_said(monkeypatch: pytest.MonkeyPa
 
 def test_draws_without_a_class_are_counted() -> None:
     """Two of 20 rows are positive: (18 / 20)^20 = 12 % of the draws have none."""
-    data = pl.DataFrame({"truth": [1] * 2 + [0] * 18, "m0": np.arange(20) / 40,
-                         "m1": np.arange(20) * 7 % 20 / 40})  # fmt: skip
+    data = pl.DataFrame(
+        {"truth": [1] * 2 + [0] * 18, "m0": np.arange(20) / 40, "m1": np.arange(20) * 7 % 20 / 40}
+    )
     row = rows(clfeval.report(data, **OPTIONS), "ks")["m1"]
     many, of = sorted(numbers_in(str(row["method"])))
     assert of == 2000

@@ -15,51 +15,65 @@ from tests.texts import check_text, problem_places
 # table, words, where the problems are
 CASES: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
     "beyond 0..1": (
-        "truth,m:a,m:b\na,.5,.5\nb,1.2,-.2\n", ("--positive", "a"),
+        "truth,m:a,m:b\na,.5,.5\nb,1.2,-.2\n",
+        ("--positive", "a"),
         ["p.csv:3: column 'm:a': [bad-probability]"],
     ),
     "sums": (
-        "truth,m:a,m:b\na,.5,.5\nb,.2,.2\n", ("--positive", "a"),
+        "truth,m:a,m:b\na,.5,.5\nb,.2,.2\n",
+        ("--positive", "a"),
         ["p.csv:3: column 'm:a': [bad-sum]"],
     ),
     "other classes": (
-        "truth,m:a,m:c\na,.5,.5\nb,.2,.8\n", ("--positive", "a"),
+        "truth,m:a,m:c\na,.5,.5\nb,.2,.8\n",
+        ("--positive", "a"),
         ["p.csv:1: column 'm:c': [class-column]"],
     ),
     "beyond 0..1, of many classes": (
-        "truth,m:a,m:b,m:c\na,.5,.5,0\nb,.2,1.3,.5\nc,0,0,1\n", (),
+        "truth,m:a,m:b,m:c\na,.5,.5,0\nb,.2,1.3,.5\nc,0,0,1\n",
+        (),
         ["p.csv:3: column 'm:b': [bad-probability]"],
     ),
     "a row of nothing": (
-        "truth,m:a,m:b,m:c\na,.5,.5,0\nb,0,0,0\nc,0,0,1\n", ("--renormalize",),
+        "truth,m:a,m:b,m:c\na,.5,.5,0\nb,0,0,0\nc,0,0,1\n",
+        ("--renormalize",),
         ["p.csv:3: column 'm:a': [bad-sum]"],
     ),
     "classes of another name": (
-        "truth,m:x,m:y,m:c\na,.5,.5,0\nb,.2,.2,.6\nc,0,0,1\n", (),
+        "truth,m:x,m:y,m:c\na,.5,.5,0\nb,.2,.2,.6\nc,0,0,1\n",
+        (),
         [f"p.csv:1: column 'm:{name}': [class-column]" for name in "xy"],
     ),
     "no class of these names": (
-        "truth,.pred_x,.pred_y,.pred_z\na,.5,.5,0\nb,.2,.2,.6\nc,0,0,1\n", (),
+        "truth,.pred_x,.pred_y,.pred_z\na,.5,.5,0\nb,.2,.2,.6\nc,0,0,1\n",
+        (),
         [f"p.csv:1: column '.pred_{name}': [class-column]" for name in "xyz"],
     ),
     "several labels in a cell": (
-        "truth,m\na,a\na; b,a\nb,b\n", ("--positive", "a"),
+        "truth,m\na,a\na; b,a\nb,b\n",
+        ("--positive", "a"),
         ["p.csv:3: column 'truth': [multi-label]"],
     ),
     "several labels in a cell, one of them in answers alone": (
-        "truth,m\na;b,a\na,a\nc,b\n", ("--positive", "a"),
+        "truth,m\na;b,a\na,a\nc,b\n",
+        ("--positive", "a"),
         ["p.csv:2: column 'truth': [multi-label]"],
     ),
     "several labels in cells of answers": (
-        "truth,m\na,a;b\nb,b\na,a\n", ("--positive", "a"),
+        "truth,m\na,a;b\nb,b\na,a\n",
+        ("--positive", "a"),
         ["p.csv:2: column 'm': [multi-label]"],
     ),
     "several labels in every cell": (
-        "truth,m\na|b,a|b\nb|c,b|c\na|c,c|b\n", (), ["p.csv:2: column 'truth': [multi-label]"],
+        "truth,m\na|b,a|b\nb|c,b|c\na|c,c|b\n",
+        (),
+        ["p.csv:2: column 'truth': [multi-label]"],
     ),
     **{
         f"a column for each label, {names}": (
-            f"{names}\n1,0,1,0\n0,1,1,1\n", (), [f"p.csv:1: column '{second}': [multi-label]"],
+            f"{names}\n1,0,1,0\n0,1,1,1\n",
+            (),
+            [f"p.csv:1: column '{second}': [multi-label]"],
         )
         for names, second in {
             "truth_a,truth_b,pred_a,pred_b": "truth_b",
@@ -68,7 +82,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
             "sun,rain,m_sun,m_rain": "rain",
         }.items()
     },
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)

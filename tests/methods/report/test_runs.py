@@ -37,23 +37,33 @@ def folds(*sizes: int, models: int = 2) -> pl.DataFrame:
 def seeds(runs: int = 6, rows: int = 80) -> pl.DataFrame:
     """The same rows in every run."""
     rng, base = np.random.default_rng(5), drawn(rows, 1)
-    noise = [{name: np.clip(base[name] + rng.normal(0, 0.08, rows), 0, 1) for name in ("m0", "m1")}
-             for _ in range(runs)]  # fmt: skip
-    return pl.concat([
-        pl.DataFrame({"id": np.arange(rows), "seed": i, "truth": base["truth"], **one})
-        for i, one in enumerate(noise)
-    ])  # fmt: skip
+    noise = [
+        {name: np.clip(base[name] + rng.normal(0, 0.08, rows), 0, 1) for name in ("m0", "m1")}
+        for _ in range(runs)
+    ]
+    return pl.concat(
+        [
+            pl.DataFrame({"id": np.arange(rows), "seed": i, "truth": base["truth"], **one})
+            for i, one in enumerate(noise)
+        ]
+    )
 
 
 def spread(result: Result, metric: str, model: str = "m0") -> Any:
-    (row,) = [one for one in result.tables["run_spread"]
-              if (one["measure"], one["model"]) == (metric, model)]  # fmt: skip
+    (row,) = [
+        one
+        for one in result.tables["run_spread"]
+        if (one["measure"], one["model"]) == (metric, model)
+    ]
     return row
 
 
 def against(result: Result, metric: str, model: str = "m1") -> Any:
-    (row,) = [one for one in result.tables["comparisons"]
-              if (one["measure"], one["model"]) == (metric, model)]  # fmt: skip
+    (row,) = [
+        one
+        for one in result.tables["comparisons"]
+        if (one["measure"], one["model"]) == (metric, model)
+    ]
     return row
 
 
@@ -63,10 +73,11 @@ def by_run(data: pl.DataFrame, run: str, of: Any, model: str = "m0") -> Any:
 
 
 OF: dict[str, Any] = {
-    "roc_auc": sk.roc_auc_score, "brier": sk.brier_score_loss,
+    "roc_auc": sk.roc_auc_score,
+    "brier": sk.brier_score_loss,
     "accuracy": lambda y, x: sk.accuracy_score(y, x >= 0.5),
     "mcc": lambda y, x: sk.matthews_corrcoef(y, x >= 0.5),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("metric", OF)
@@ -113,8 +124,10 @@ def test_seeds_add_the_error_of_rows_to_that_between_runs() -> None:
     """t S / sqrt(6), and how far on average the limits of one seed alone reach: both squared."""
     data = seeds()
     result = clfeval.report(data, run="seed", reference="m0")
-    alone = [clfeval.report(part, ignore="seed", reference="m0", margin={"roc_auc": 0.01})
-             for part in data.partition_by("seed", maintain_order=True)]  # fmt: skip
+    alone = [
+        clfeval.report(part, ignore="seed", reference="m0", margin={"roc_auc": 0.01})
+        for part in data.partition_by("seed", maintain_order=True)
+    ]
     for metric in ("brier", "roc_auc"):
         values, row = by_run(data, "seed", OF[metric]), spread(result, metric)
         each = [one.tables["models"][0][metric] for one in alone]
@@ -123,8 +136,10 @@ def test_seeds_add_the_error_of_rows_to_that_between_runs() -> None:
             assert end == pytest.approx(values.mean() - off, rel=1e-9)
     check_text(row["method"])
     found, d = against(result, "roc_auc"), by_run(data, "seed", OF["roc_auc"], "m1") - values
-    pairs = [next(row["difference"] for row in one.tables["comparisons"]
-                  if row["measure"] == "roc_auc") for one in alone]  # fmt: skip
+    pairs = [
+        next(row["difference"] for row in one.tables["comparisons"] if row["measure"] == "roc_auc")
+        for one in alone
+    ]
     ends = found["difference"].low, found["difference"].high
     expected = [d.mean() - reaching(d, pairs, 0), d.mean() + reaching(d, pairs, 1)]
     assert ends == pytest.approx(expected, rel=1e-9)
@@ -169,9 +184,10 @@ def test_equal_models_are_both_the_largest_and_what_is_not_known_is_counted() ->
 
 def test_one_truth_an_id() -> None:
     data = seeds().with_columns(
-        truth=pl.when((pl.col("id") == 3) & (pl.col("seed") == 1)).then(1 - pl.col("truth"))
+        truth=pl.when((pl.col("id") == 3) & (pl.col("seed") == 1))
+        .then(1 - pl.col("truth"))
         .otherwise(pl.col("truth"))
-    )  # fmt: skip
+    )
     with pytest.raises(DataError) as caught:
         clfeval.report(data, run="seed")
     assert caught.value.problems[0].column == "id"
@@ -198,8 +214,9 @@ def test_runs_that_share_most_rows_are_no_folds_and_those_that_share_few_are() -
 def test_the_first_screen_has_means_and_no_pooled_rows() -> None:
     """A row in six runs is one row; what counts rows together is left out."""
     result = clfeval.report(seeds(), run="seed")
-    (whole,) = [row for row in result.tables["models"]
-                if row["slice"] is None and row["model"] == "m0"]  # fmt: skip
+    (whole,) = [
+        row for row in result.tables["models"] if row["slice"] is None and row["model"] == "m0"
+    ]
     assert whole["roc_auc"] == spread(result, "roc_auc")["mean"]
     cells = [float(str(whole[name])) for name in ("tp", "fp", "fn", "tn")]
     assert sum(cells) == pytest.approx(80)
@@ -256,10 +273,14 @@ def test_equal_models_never_differ_and_equal_runs_have_the_limits_of_their_rows(
 def test_of_several_classes_and_of_labels() -> None:
     rng = np.random.default_rng(4)
     truth = rng.choice(["a", "b", "c"], 150)
-    data = pl.DataFrame({
-        "id": np.arange(150), "fold": np.arange(150) % 3, "truth": truth,
-        **{f"m{i}": np.where(rng.random(150) < 0.6 + i / 10, truth, "a") for i in range(3)},
-    })  # fmt: skip
+    data = pl.DataFrame(
+        {
+            "id": np.arange(150),
+            "fold": np.arange(150) % 3,
+            "truth": truth,
+            **{f"m{i}": np.where(rng.random(150) < 0.6 + i / 10, truth, "a") for i in range(3)},
+        }
+    )
     result = clfeval.report(data, run="fold", reference="all-pairs")
     values = [
         sk.balanced_accuracy_score(part["truth"], part["m0"]) for part in data.partition_by("fold")
@@ -269,8 +290,13 @@ def test_of_several_classes_and_of_labels() -> None:
     assert 3 in numbers_in(result.answer[1].text)
     check_text(result.answer[1].text)
     assert str(result)
-    two = clfeval.report(data.filter(pl.col("truth") != "c"), run="fold", positive="a",
-                         classes=["a", "b", "c"], kind="label")  # fmt: skip
+    two = clfeval.report(
+        data.filter(pl.col("truth") != "c"),
+        run="fold",
+        positive="a",
+        classes=["a", "b", "c"],
+        kind="label",
+    )
     assert two.answer[0].measure == "balanced_accuracy"
     assert str(two)
 
@@ -278,10 +304,14 @@ def test_of_several_classes_and_of_labels() -> None:
 def test_what_is_about_rows_together_is_refused() -> None:
     data = folds(40, 40)
     options: list[dict[str, Any]] = [
-        {"by": "fold"}, {"methods": "mars"}, {"dummies": True}, {"reference": "best"},
+        {"by": "fold"},
+        {"methods": "mars"},
+        {"dummies": True},
+        {"reference": "best"},
         {"reference": "nobody"},
-        {"reference": "m0", "margin": {"roc_auc": 0.1}}, {"reference": "m0", "list_changes": 1},
-    ]  # fmt: skip
+        {"reference": "m0", "margin": {"roc_auc": 0.1}},
+        {"reference": "m0", "list_changes": 1},
+    ]
     for more in options:
         with pytest.raises(UsageError):
             clfeval.report(data, run="fold", **more)

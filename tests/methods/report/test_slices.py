@@ -45,10 +45,12 @@ def numbers(row: Any) -> list[float | None]:
 
 def ends(result: Result, metric: str, model: str) -> tuple[float, float, float]:
     found = next(
-        r["value"] for r in result.tables["measures"]
-        if (r["measure"], r["model"]) == (metric, model) and r["slice"] is None
+        r["value"]
+        for r in result.tables["measures"]
+        if (r["measure"], r["model"]) == (metric, model)
+        and r["slice"] is None
         and r["estimator"] in ("binary", "multiclass", "macro")
-    )  # fmt: skip
+    )
     assert isinstance(found, Estimate)
     assert None not in (found.value, found.low, found.high)
     return found.value, found.low, found.high  # type: ignore[return-value]
@@ -90,10 +92,16 @@ def test_a_change_is_that_of_two_reports(weights: str | None) -> None:
 
 def test_newcombe_has_this_difference_of_shares() -> None:
     """Newcombe 1998, example (a): 56 of 70 less 48 of 80 is .2, method 10: .0524 to .3339."""
-    counts = pl.DataFrame({
-        "model": ["m", "m"], "site": ["x", "y"], "tp": [56, 48], "fn": [14, 32], "fp": [10, 10],
-        "tn": [90, 90],
-    })  # fmt: skip
+    counts = pl.DataFrame(
+        {
+            "model": ["m", "m"],
+            "site": ["x", "y"],
+            "tp": [56, 48],
+            "fn": [14, 32],
+            "fp": [10, 10],
+            "tn": [90, 90],
+        }
+    )
     found = clfeval.report(counts, by=["site"], interval="wilson")
     rows = changes(found, "sensitivity", "m")
     assert numbers(rows["site=x"]) == pytest.approx([0.2, 0.0524, 0.3339], abs=5e-5)
@@ -112,9 +120,12 @@ def test_several_classes_have_the_changes_of_two_reports() -> None:
     site = [f"s{one % 3}" for one in range(360)]
     for frame, model, metrics in (
         (pl.DataFrame({"truth": truth, "m": said, "site": site}), "m", ("accuracy", "mcc")),
-        (pl.DataFrame({"truth": truth, **shares, "site": site}), "prob",
-         ("accuracy", "roc_auc", "overconfidence")),
-    ):  # fmt: skip
+        (
+            pl.DataFrame({"truth": truth, **shares, "site": site}),
+            "prob",
+            ("accuracy", "roc_auc", "overconfidence"),
+        ),
+    ):
         found = clfeval.report(frame, by=["site"], measure=["mcc"])
         one, other = parts(frame, "s1", measure=["mcc"])
         for metric in metrics:
@@ -134,8 +145,10 @@ def test_clusters_in_both_parts_go_together() -> None:
     site = np.where(rng.random(600) < 0.4, "x", "y")
     frame = pl.DataFrame({"truth": truth, "m": p, "site": site, "patient": who})
     options: dict[str, Any] = {
-        "positive": "1", "cluster": "patient", "measure": ["accuracy", "brier"],
-    }  # fmt: skip
+        "positive": "1",
+        "cluster": "patient",
+        "measure": ["accuracy", "brier"],
+    }
     found = clfeval.report(frame, by=["site"], **options)
     one, other = parts(frame, "x", **options)
     says = (p >= 0.5).astype(int)
@@ -213,16 +226,23 @@ def test_slices_need_rows_by_measure() -> None:
     lines = [(1, k) for k, (p, _) in sizes.items() for _ in range(p)]
     lines += [(0, k) for k, (_, n) in sizes.items() for _ in range(n)]
     frame = pl.DataFrame(
-        {"truth": [y for y, _ in lines], "site": [k for _, k in lines],
-         "m": np.round(rng.random(len(lines)), 2)}
-    )  # fmt: skip
+        {
+            "truth": [y for y, _ in lines],
+            "site": [k for _, k in lines],
+            "m": np.round(rng.random(len(lines)), 2),
+        }
+    )
     found = clfeval.report(frame, positive="1", by=["site"])
-    judged = {name: [k for k in "abcd" if changes(found, name, "m")[f"site={k}"]["p"] is not None]
-              for name in JUDGED}  # fmt: skip
+    judged = {
+        name: [k for k in "abcd" if changes(found, name, "m")[f"site={k}"]["p"] is not None]
+        for name in JUDGED
+    }
     assert judged == {
-        "sensitivity": [*"bcd"], "specificity": [*"acd"], "roc_auc": [*"cd"],
+        "sensitivity": [*"bcd"],
+        "specificity": [*"acd"],
+        "roc_auc": [*"cd"],
         "oe_ratio": [*"abd"],
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("truth", [0, 1])
@@ -252,10 +272,14 @@ def test_the_largest_less_the_smallest_holds_for_any_two() -> None:
     """Of 5 slices there are 10 pairs: 1 - .05 / 10 = .995, each reach as much wider as z is."""
     found = clfeval.report(table(1000, 5), positive="1", by=["site"])
     for metric in ("specificity", "sensitivity"):
-        values = {str(row["slice"]): as_estimate(row[metric]) for row in found.tables["slices"]
-                  if row["model"] == "m0"}  # fmt: skip
-        (row,) = [r for r in found.tables["extremes"]
-                  if (r["measure"], r["model"]) == (metric, "m0")]  # fmt: skip
+        values = {
+            str(row["slice"]): as_estimate(row[metric])
+            for row in found.tables["slices"]
+            if row["model"] == "m0"
+        }
+        (row,) = [
+            r for r in found.tables["extremes"] if (r["measure"], r["model"]) == (metric, "m0")
+        ]
         top, last = (pick(values, key=lambda name: values[name].value) for pick in (max, min))
         assert (row["largest"], row["smallest"], row["slices"]) == (top, last, 5)
         x, y = ((values[k].value, values[k].low, values[k].high) for k in (top, last))
@@ -270,12 +294,16 @@ def test_the_largest_less_the_smallest_holds_for_any_two() -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_said_is_what_the_table_marks(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    frame = table(int(rng.integers(60, 500)), int(rng.integers(1, 7)), seed,
-                  worse=[None, 0, 1][seed % 3])  # fmt: skip
+    frame = table(
+        int(rng.integers(60, 500)), int(rng.integers(1, 7)), seed, worse=[None, 0, 1][seed % 3]
+    )
     found = clfeval.report(frame, positive="1", by=["site"])
     said = next(one for one in found.answer if one.code == "slices")
-    worse = [row["slice"] for row in found.tables["slices"]
-             if row["model"] == said.models[0] and row["worse"]]  # fmt: skip
+    worse = [
+        row["slice"]
+        for row in found.tables["slices"]
+        if row["model"] == said.models[0] and row["worse"]
+    ]
     assert all(str(name) in said.text for name in worse[:2])
     for row in comparison_rows(found, "slice", inside=True):
         if row["verdict"] == "worse":

@@ -55,9 +55,10 @@ def test_a_score_at_the_threshold_is_positive() -> None:
 def test_models_that_differ_in_no_row_are_tied(kind: str) -> None:
     """No pair is discordant: that is no p of 0, and no division by it."""
     answers: dict[str, list[object]] = {
-        "labels": [int(score >= 0.5) for score in SCORES], "scores": [*SCORES],
+        "labels": [int(score >= 0.5) for score in SCORES],
+        "scores": [*SCORES],
         "classes": [*"abcabcabca"],
-    }  # fmt: skip
+    }
     truth = TRUTH if kind != "classes" else [*"abcabbcaca"]
     frame = pl.DataFrame({"truth": truth, "m": answers[kind], "k": answers[kind]})
     result = clfeval.report(frame, kind="score" if kind == "scores" else "label")
@@ -79,9 +80,9 @@ def test_there_is_no_area_below_a_curve_of_one_confusion_matrix() -> None:
 def test_products_of_a_thousand_million_rows_do_not_overflow() -> None:
     """The cells 7, 2, 3, 8 a thousand million times: the product of margins is 9e39."""
     many = 10**9
-    frame = pl.DataFrame({
-        "truth": [1, 0, 1, 0], "m": [1, 1, 0, 0], "n": [7 * many, 2 * many, 3 * many, 8 * many],
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {"truth": [1, 0, 1, 0], "m": [1, 1, 0, 0], "n": [7 * many, 2 * many, 3 * many, 8 * many]}
+    )
     result = clfeval.report(frame, weight="n", measure=["dor", "markedness"])
     assert value(result, "mcc").value == pytest.approx((56 - 6) / np.sqrt(9 * 11 * 10 * 10))
     assert value(result, "kappa").value == pytest.approx(2 * 50 / (9 * 10 + 10 * 11))
@@ -95,10 +96,14 @@ def test_products_of_a_thousand_million_rows_do_not_overflow() -> None:
 
 def test_a_clipped_log_loss_says_of_how_many_rows() -> None:
     """Two rows of the six, one of weight 3, gave their class nothing: 52 ln 2 each."""
-    two = pl.DataFrame({
-        "truth": [1, 0, 1, 0], "m": [0.0, 1.0, 0.5, 0.5], "k": [0.9, 0.1, 0.5, 0.5],
-        "n": [3, 1, 1, 1],
-    })  # fmt: skip
+    two = pl.DataFrame(
+        {
+            "truth": [1, 0, 1, 0],
+            "m": [0.0, 1.0, 0.5, 0.5],
+            "k": [0.9, 0.1, 0.5, 0.5],
+            "n": [3, 1, 1, 1],
+        }
+    )
     assert "clipped" not in {one.code for one in clfeval.report(two, weight="n").warnings}
     result = clfeval.report(two, weight="n", measure="log_loss")
     (said,) = (one.message for one in result.warnings if one.code == "clipped")
@@ -106,9 +111,9 @@ def test_a_clipped_log_loss_says_of_how_many_rows() -> None:
     lost = next(row["log_loss"] for row in result.tables["models"] if row["model"] == "m")
     assert isinstance(lost, Estimate)
     assert lost.value == pytest.approx((4 * 52 + 2) * np.log(2) / 6, rel=1e-12)
-    three = pl.DataFrame({
-        "truth": [*"abc"], "m:a": [1.0, 0.0, 0.0], "m:b": [0.0, 0.0, 0.5], "m:c": [0.0, 1.0, 0.5],
-    })  # fmt: skip
+    three = pl.DataFrame(
+        {"truth": [*"abc"], "m:a": [1.0, 0.0, 0.0], "m:b": [0.0, 0.0, 0.5], "m:c": [0.0, 1.0, 0.5]}
+    )
     (note,) = (one for one in clfeval.report(three).warnings if one.code == "clipped")
     assert 1 in numbers_in(note.message)
     check_text([said, note.message])

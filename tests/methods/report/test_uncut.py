@@ -29,8 +29,10 @@ def drawn() -> pl.DataFrame:
 
 
 def rows_of(result: Result) -> list[tuple[object, ...]]:
-    return [tuple(row[name] for name in ("threshold", "tp", "fp", "fn", "tn"))
-            for row in result.tables["models"]]  # fmt: skip
+    return [
+        tuple(row[name] for name in ("threshold", "tp", "fp", "fn", "tn"))
+        for row in result.tables["models"]
+    ]
 
 
 def test_what_is_of_the_truth_alone_needs_no_threshold() -> None:
@@ -66,8 +68,9 @@ def test_with_a_threshold_they_are_cut() -> None:
     result = clfeval.report(frame, threshold=4)
     sides = [frame.filter(truth=truth) for truth in (1, 0)]
     for name, row in zip("ab", rows_of(result), strict=True):
-        (tp, fn), (fp, tn) = ((int((one[name] >= 4).sum()), int((one[name] < 4).sum()))
-                              for one in sides)  # fmt: skip
+        (tp, fn), (fp, tn) = (
+            (int((one[name] >= 4).sum()), int((one[name] < 4).sum())) for one in sides
+        )
         assert row == (4, tp, fp, fn, tn)
     assert "no-threshold" not in [note.code for note in result.warnings]
 

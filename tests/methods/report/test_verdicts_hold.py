@@ -38,10 +38,15 @@ def tables(draw: st.DrawFn) -> tuple[pl.DataFrame, dict[str, Any]]:
     most = draw(st.sampled_from([0.05, 0.1, 0.2, 0.5, None]))
     measures = [name for name in MARGINS if not labels or name not in OF_SCORES]
     more: dict[str, Any] = {
-        "model": [f"m{i}" for i in range(k)], "positive": "1", "classes": ["0", "1"],
-        "reference": reference, "level": LEVEL, "kind": "label" if labels else None,
-        "margin": None if most is None else dict.fromkeys(measures, most), "resamples": 100,
-    }  # fmt: skip
+        "model": [f"m{i}" for i in range(k)],
+        "positive": "1",
+        "classes": ["0", "1"],
+        "reference": reference,
+        "level": LEVEL,
+        "kind": "label" if labels else None,
+        "margin": None if most is None else dict.fromkeys(measures, most),
+        "resamples": 100,
+    }
     if draw(st.booleans()):
         columns["patient"] = rng.integers(0, max(2, rows // 3), rows)
         more["cluster"] = "patient"

@@ -30,8 +30,9 @@ def table(rows: int = ROWS, seed: int = 3) -> pl.DataFrame:
     z = rng.normal(size=(2, rows)) + 1.3 * truth
     one, other = np.round(1 / (1 + np.exp(0.9 - z)), 3)
     weights = np.exp(0.5 * rng.normal(size=rows) - 0.4 * z[0])
-    return pl.DataFrame({"who": np.arange(rows), "y": truth * 1, "w": weights, "a": one,
-                         "b": other})  # fmt: skip
+    return pl.DataFrame(
+        {"who": np.arange(rows), "y": truth * 1, "w": weights, "a": one, "b": other}
+    )
 
 
 def asked(frame: pl.DataFrame, **options: Any) -> Result:
@@ -158,8 +159,9 @@ def test_what_the_page_says() -> None:
     frame = table(45)
     result = asked(frame)
     effective = frame["w"].sum() ** 2 / (frame["w"] ** 2).sum()
-    (line,) = [line for line in str(result).splitlines()
-               if {round(effective), 45} <= {*numbers_in(line)}]  # fmt: skip
+    (line,) = [
+        line for line in str(result).splitlines() if {round(effective), 45} <= {*numbers_in(line)}
+    ]
     y, w = frame["y"].to_numpy(), frame["w"].to_numpy()
     size = w[y == 1].sum() ** 2 / (w[y == 1] ** 2).sum()
     notes = [one.message for one in result.warnings if one.code == "small-class"]
@@ -196,8 +198,9 @@ def test_no_scale_of_weights_changes_what_clusters_tell() -> None:
 
 def test_three_classes_without_an_error_have_limits_however_rows_are_drawn() -> None:
     """Sixty rows told right, of weight 1/2 each, in clusters of one: Clopper-Pearson of 60."""
-    frame = pl.DataFrame({"y": [*"abc"] * 20, "m": [*"abc"] * 20, "w": [0.5] * 60,
-                          "who": range(60)})  # fmt: skip
+    frame = pl.DataFrame(
+        {"y": [*"abc"] * 20, "m": [*"abc"] * 20, "w": [0.5] * 60, "who": range(60)}
+    )
     low, _ = clopper_pearson(60.0, 60.0, level=0.95)
     for options in ({"weight": "w", "ignore": "who"}, {"cluster": "who", "ignore": "w"}):
         result = clfeval.report(frame, truth="y", **options)
@@ -223,8 +226,9 @@ def test_rows_that_are_missing_may_be_heavy() -> None:
 
     Then they tell as much as 20 / 4.5 rows: 4.5 is the weight of the negatives, 1 is that of all.
     """
-    frame = pl.DataFrame({"y": [1] * 30 + [0] * 50, "w": [1.0] * 30 + [4.5] * 50,
-                          "a": [1] * 20 + [0] * 60})  # fmt: skip
+    frame = pl.DataFrame(
+        {"y": [1] * 30 + [0] * 50, "w": [1.0] * 30 + [4.5] * 50, "a": [1] * 20 + [0] * 60}
+    )
     rows = [metrics(asked(frame, ignore=()))["precision"][0]]
     rows.append(clfeval.mars(frame, truth="y", weight="w").tables["models"][0]["precision"])  # type: ignore[arg-type]
     t = student_quantile(19, level=0.95) / critical_value(0.95)
@@ -243,14 +247,19 @@ def test_limits_enclose_values_in_any_table(by: dict[str, str]) -> None:
         frame = frame_of(rows, votes=False).with_columns(site=pl.Series([one.site for one in rows]))
         options = {**by, "weight": "w", "threshold": 0.5} | ({} if by else {"ignore": "site"})
         results = [
-            clfeval.report(frame, interval=how, resamples=100, **options,
-                           measure=["all"] if full() else ["ece", "roc_auc"])
+            clfeval.report(
+                frame,
+                interval=how,
+                resamples=100,
+                **options,
+                measure=["all"] if full() else ["ece", "roc_auc"],
+            )
             for how in ("exact", "wilson", "bootstrap")
         ] + [
             clfeval.mars(frame, sweep="threshold", best=2, **options),
             clfeval.phidelta(frame, curve=True, **options),
             clfeval.tune_jpt(frame, interval="exact" if seed else "bootstrap", **options),
-        ]  # fmt: skip
+        ]
         for result in results:
             str(result)
             for rows_of in result.tables.values():
@@ -263,11 +272,14 @@ def test_limits_enclose_values_in_any_table(by: dict[str, str]) -> None:
 def test_weights_in_clusters_say_as_how_many_clusters_they_count(classes: int) -> None:
     """(sum W)² / sum W², W the weight of a cluster: 1.5, 2.5 and 6 are (10)² / 44.5."""
     truth = list("ab") * 6 if classes == 2 else list("abc") * 4
-    frame = pl.DataFrame({
-        "y": truth, "m": list("abcb" if classes == 3 else "abbb") * 3,
-        "w": [0.5, 0.5, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1.5, 1.5, 1.5, 1.5],
-        "site": list("ppppqqqqrrrr"),
-    })  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "y": truth,
+            "m": list("abcb" if classes == 3 else "abbb") * 3,
+            "w": [0.5, 0.5, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1.5, 1.5, 1.5, 1.5],
+            "site": list("ppppqqqqrrrr"),
+        }
+    )
     more = {"positive": "a"} if classes == 2 else {}
     result = clfeval.report(frame, truth="y", weight="w", cluster="site", **more)
     assert result.summary["effective_clusters"] == pytest.approx(100 / 44.5)

@@ -90,8 +90,11 @@ def test_every_page_has_their_answers_and_main_tables(view: Any) -> None:
 
 
 def test_the_first_screen_says_what_they_would_tell() -> None:
-    (note,) = [line for line in str(clfeval.report(CANCER, positive="malignant")).splitlines()
-               if "'mars'" in line and "'all'" in line]  # fmt: skip
+    (note,) = [
+        line
+        for line in str(clfeval.report(CANCER, positive="malignant")).splitlines()
+        if "'mars'" in line and "'all'" in line
+    ]
     check_text(note)
     start = note.split(",")[0]
     for other in (

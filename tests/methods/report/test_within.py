@@ -29,8 +29,11 @@ def frame(rows: int = 900, slices: int = 3, seed: int = 0, gain: float = 0.8) ->
 def found(result: Result, metric: str) -> dict[tuple[str, str], Row]:
     rows = [row for row in result.tables.get("comparisons", ()) if row["slice"] is not None]
     assert {row["against"] for row in rows} <= {"reference", "slice"}
-    return {(str(r["slice"]), str(r["model"])): r for r in rows
-            if r["measure"] == metric and r["against"] == "reference"}  # fmt: skip
+    return {
+        (str(r["slice"]), str(r["model"])): r
+        for r in rows
+        if r["measure"] == metric and r["against"] == "reference"
+    }
 
 
 def said(result: Result) -> list[str]:
@@ -97,10 +100,12 @@ def test_without_one_reference_slices_are_not_compared(options: dict[str, str]) 
 
 def test_small_slices_and_those_of_one_class_are_not_tested() -> None:
     table = frame().with_columns(
-        site=pl.when(pl.int_range(900) < 20).then(pl.lit("few"))
-        .when((pl.col("site") == "s1") & (pl.col("truth") == 1)).then(pl.lit("ill"))
+        site=pl.when(pl.int_range(900) < 20)
+        .then(pl.lit("few"))
+        .when((pl.col("site") == "s1") & (pl.col("truth") == 1))
+        .then(pl.lit("ill"))
         .otherwise("site")
-    )  # fmt: skip
+    )
     table = table.filter(pl.col("site") != "s1")
     result = clfeval.report(table, by=["site"], reference="old", measure=["accuracy"])
     assert {label for label, _ in found(result, "roc_auc")} == {"site=s0", "site=s2"}
@@ -114,9 +119,11 @@ def test_the_order_of_rows_does_not_matter_and_weights_are_repeated_rows() -> No
     rows = table[np.repeat(np.arange(300), times)]
     for a, b in (
         (one, clfeval.report(table, **options)),
-        (clfeval.report(table.with_columns(n=times), weight="n", **options),
-         clfeval.report(rows, **options)),
-    ):  # fmt: skip
+        (
+            clfeval.report(table.with_columns(n=times), weight="n", **options),
+            clfeval.report(rows, **options),
+        ),
+    ):
         for metric in ("roc_auc", "brier", "f1"):
             first, second = found(a, metric), found(b, metric)
             assert [*first] == [*second]
@@ -132,6 +139,7 @@ def test_a_margin_judges_slices_too() -> None:
     """None of some 140 rows of a class differs: 1 - .025^(1/140) = .026 at most."""
     table = frame().with_columns(new=pl.col("old"))
     for margin, verdict in ((0.01, "undecided"), (0.04, "equivalent")):
-        result = clfeval.report(table, by=["site"], reference="old", model=["new", "old"],
-                                margin={"roc_auc": margin})  # fmt: skip
+        result = clfeval.report(
+            table, by=["site"], reference="old", model=["new", "old"], margin={"roc_auc": margin}
+        )
         assert {row["verdict"] for row in found(result, "roc_auc").values()} == {verdict}

@@ -155,9 +155,16 @@ def test_scores_without_a_threshold_have_no_zone_and_costs_need_probabilities() 
 
 def test_what_is_no_zone_is_refused() -> None:
     for text in (
-        "5", "0", "nan", "x", "cost", "cost:fp=1,fn=2", "cost:fp=1,fn=2,abstain=0",
-        "cost:fp=1,fn=2,abstain=x", "cost:fp=1,fn=2,abstain=1,tp=3",
-    ):  # fmt: skip
+        "5",
+        "0",
+        "nan",
+        "x",
+        "cost",
+        "cost:fp=1,fn=2",
+        "cost:fp=1,fn=2,abstain=0",
+        "cost:fp=1,fn=2,abstain=x",
+        "cost:fp=1,fn=2,abstain=1,tp=3",
+    ):
         with pytest.raises(UsageError) as caught:
             parse_zones([text])
         check_text(str(caught.value))

@@ -58,9 +58,7 @@ def difference(
     would add. Rows of their own add for one model only.
     """
     value, squares, more, total = 0.0, 0.0, 0.0, sum(two.positives) + sum(two.negatives)
-    for weight, sign, table in (
-        (r / (1 + r), 1, two.positives), (1 / (1 + r), -1, two.negatives),
-    ):  # fmt: skip
+    for weight, sign, table in ((r / (1 + r), 1, two.positives), (1 / (1 + r), -1, two.negatives)):
         n = sum(table)
         a, b = (np.repeat(x, table) for x in ([1, 1, 0, 0], [1, 0, 1, 0]))
         value += sign * weight * float((a - b).mean())

@@ -16,11 +16,38 @@ Line = dict[str, Any]  # a row of a result table
 Value = Fraction | Decimal | str  # a str is the reason why there is no finite number
 
 MEASURES = (
-    "tar", "tor", "ppv", "npv", "ppv_odds", "npv_odds", "epa", "f_beta", "f_odds", "mcc", "ic",
-    "sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor", "dp",
-)  # fmt: skip
-INVARIANT = ("sensitivity", "specificity", "j_index", "phi", "delta", "lr_pos", "lr_neg", "dor",
-             "dp")  # fmt: skip
+    "tar",
+    "tor",
+    "ppv",
+    "npv",
+    "ppv_odds",
+    "npv_odds",
+    "epa",
+    "f_beta",
+    "f_odds",
+    "mcc",
+    "ic",
+    "sensitivity",
+    "specificity",
+    "j_index",
+    "phi",
+    "delta",
+    "lr_pos",
+    "lr_neg",
+    "dor",
+    "dp",
+)
+INVARIANT = (
+    "sensitivity",
+    "specificity",
+    "j_index",
+    "phi",
+    "delta",
+    "lr_pos",
+    "lr_neg",
+    "dor",
+    "dp",
+)
 NO_HIT, NO_DENIAL = "no_positive_prediction", "no_negative_prediction"
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 

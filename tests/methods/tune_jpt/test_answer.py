@@ -54,115 +54,153 @@ Expected = dict[str, tuple[tuple[str, ...], float | None, list[float]]]
 CASES: dict[str, tuple[Any, dict[str, Any], list[str], Expected]] = {
     # (900 + 900) of 2000
     "one is worse": (
-        {"b": BAD, "a": GOOD}, EVEN, ["best-at", "significantly-worse", "at-prevalence"],
+        {"b": BAD, "a": GOOD},
+        EVEN,
+        ["best-at", "significantly-worse", "at-prevalence"],
         {"best-at": (("a",), 0.9, [0.5, 0.9])},
     ),
     "every other is worse": (
-        {"b": BAD, "a": GOOD, "c": BAD}, EVEN,
-        ["best-at", "significantly-worse", "at-prevalence"], {"best-at": (("a",), 0.9, [])},
+        {"b": BAD, "a": GOOD, "c": BAD},
+        EVEN,
+        ["best-at", "significantly-worse", "at-prevalence"],
+        {"best-at": (("a",), 0.9, [])},
     ),
     "intervals overlap": (
-        {"a": FEW, "b": FEWER}, EVEN, ["best-at", "not-significantly-different", "at-prevalence"],
+        {"a": FEW, "b": FEWER},
+        EVEN,
+        ["best-at", "not-significantly-different", "at-prevalence"],
         {"not-significantly-different": (("b",), None, [])},
     ),
     "three tie": (
-        {"worse": BAD, "a": GOOD, "b": GOOD, "c": GOOD}, EVEN,
+        {"worse": BAD, "a": GOOD, "b": GOOD, "c": GOOD},
+        EVEN,
         ["best-at", "significantly-worse", "at-prevalence"],
         {"best-at": (("a", "b", "c"), 0.9, [])},
     ),
     "two tie with a third": (
-        {"a": FEW, "b": FEW, "c": FEWER}, EVEN,
+        {"a": FEW, "b": FEW, "c": FEWER},
+        EVEN,
         ["best-at", "not-significantly-different", "at-prevalence"],
         {"best-at": (("a", "b"), 0.9, []), "not-significantly-different": (("c",), None, [])},
     ),
     "no intervals": (
-        {"a": GOOD, "b": BAD}, {**EVEN, "interval": "none"},
-        ["best-at", "untested", "at-prevalence"], {"best-at": (("a",), 0.9, [])},
+        {"a": GOOD, "b": BAD},
+        {**EVEN, "interval": "none"},
+        ["best-at", "untested", "at-prevalence"],
+        {"best-at": (("a",), 0.9, [])},
     ),
     "undefined for all": (
-        {"a": NEVER, "b": NEVER}, {"prevalence": 0.1, "measure": "ppv"}, ["no-leader"], {},
+        {"a": NEVER, "b": NEVER},
+        {"prevalence": 0.1, "measure": "ppv"},
+        ["no-leader"],
+        {},
     ),
     # PPV of b at 1:9: (10/50) / (10/50 + 9 x 5/50) = .2 / 1.1
     "one is defined": (
-        {"a": NEVER, "b": (10, 5, 40, 45)}, {"prevalence": 0.1, "measure": "ppv"},
-        ["best-at", "at-prevalence"], {"best-at": (("b",), 0.2 / 1.1, [0.182])},
+        {"a": NEVER, "b": (10, 5, 40, 45)},
+        {"prevalence": 0.1, "measure": "ppv"},
+        ["best-at", "at-prevalence"],
+        {"best-at": (("b",), 0.2 / 1.1, [0.182])},
     ),
     "one is defined everywhere": (
-        {"a": NEVER, "b": (10, 5, 40, 45)}, {**WIDE, "measure": "ppv"},
-        ["best-at", "at-prevalence", "leads-everywhere"], {"leads-everywhere": (("b",), None, [])},
+        {"a": NEVER, "b": (10, 5, 40, 45)},
+        {**WIDE, "measure": "ppv"},
+        ["best-at", "at-prevalence", "leads-everywhere"],
+        {"leads-everywhere": (("b",), None, [])},
     ),
     # of negatives only, and of positives only: no ratio to be compared at
     "each lacks a class": ({"a": (0, 10, 0, 90), "b": (10, 0, 3, 0)}, {}, ["no-leader"], {}),
     # of 101 ccp flags .67 + 100 x .05 = 5.67, .67 of them positive; 95 of 95.33 others; its
     # accuracy (.67 + 95) / 101 is less than 100/101 of no positive prediction at all
     "a constant is better": (
-        {"ccp": CCP, "rf": RF}, {"prevalence": "1:100"}, ["at-prevalence", "constant-better"],
-        {"at-prevalence": (("ccp",), 0.67 / 5.67, [0.118, 0.9965, 56.1, 8.5]),
-         "constant-better": ((), None, [0.9901])},
+        {"ccp": CCP, "rf": RF},
+        {"prevalence": "1:100"},
+        ["at-prevalence", "constant-better"],
+        {
+            "at-prevalence": (("ccp",), 0.67 / 5.67, [0.118, 0.9965, 56.1, 8.5]),
+            "constant-better": ((), None, [0.9901]),
+        },
     ),
     "the other constant is better": (
-        {"ccp": CCP, "rf": RF}, {"prevalence": "100:1"}, ["at-prevalence", "constant-better"],
+        {"ccp": CCP, "rf": RF},
+        {"prevalence": "100:1"},
+        ["at-prevalence", "constant-better"],
         {"at-prevalence": (("ccp",), 67 / 67.05, []), "constant-better": ((), None, [0.9901])},
     ),
     # FP 1, FN 10: a .5 (.1 + 10 x .1) = .55, b .5 (.4 + 4) = 2.2; all positive: .5
     "a constant has less cost": (
-        {"b": BAD, "a": GOOD}, {**EVEN, "measure": "cost:fp=1,fn=10"},
+        {"b": BAD, "a": GOOD},
+        {**EVEN, "measure": "cost:fp=1,fn=10"},
         ["best-at", "significantly-worse", "at-prevalence"],
         {"best-at": (("a",), 0.55, [0.55, 0.5])},
     ),
     # of 1,000: 20 x .67 = 13.4 positives detected, 980 x .05 = 49 false alarms: PPV 13.4 / 62.4;
     # NPV 931 / 937.6, for 6.6 positives are missed
     "one model": (
-        CCP, {"prevalence": 0.02, "interval": "none"}, ["at-prevalence"],
+        CCP,
+        {"prevalence": 0.02, "interval": "none"},
+        ["at-prevalence"],
         {"at-prevalence": (("model",), 13.4 / 62.4, [0.02, 0.215, 0.993, 62.4, 1000, 4.7])},
     ),
     # 67 of 72 positive predictions are true, and 95 of 128 negative ones; 72 of 200; 72 / 67
     "one model at the prevalence of its rows": (
-        CCP, {"interval": "none"}, ["at-prevalence"],
+        CCP,
+        {"interval": "none"},
+        ["at-prevalence"],
         {"at-prevalence": (("model",), 67 / 72, [0.5, 0.931, 0.742, 360, 1.07])},
     ),
     # TAR of both is equal at p = .1 / (.1 + .02)
     "the lead changes": (
-        {"ccp": CCP, "rf": RF}, {**WIDE, "prevalence": "1:100"},
+        {"ccp": CCP, "rf": RF},
+        {**WIDE, "prevalence": "1:100"},
         ["at-prevalence", "constant-better", "lead-changes"],
         {"lead-changes": (("ccp", "rf"), None, [0.833, 31])},
     ),
     "a lead within chance everywhere": (
-        {"a": FEW, "b": FEWER}, NARROW,
+        {"a": FEW, "b": FEWER},
+        NARROW,
         ["best-at", "not-significantly-different", "at-prevalence", "leads-everywhere"],
         {"leads-everywhere": (("a",), None, [3])},
     ),
     "a significant lead everywhere": (
-        {"a": GOOD, "b": GOOD, "c": BAD}, NARROW,
+        {"a": GOOD, "b": GOOD, "c": BAD},
+        NARROW,
         ["best-at", "significantly-worse", "at-prevalence", "leads-everywhere"],
         {"leads-everywhere": (("a", "b"), None, [3])},
     ),
     "a lead everywhere without intervals": (
-        {"a": GOOD, "b": BAD}, {**NARROW, "interval": "none"},
+        {"a": GOOD, "b": BAD},
+        {**NARROW, "interval": "none"},
         ["best-at", "untested", "at-prevalence", "leads-everywhere"],
         {"leads-everywhere": (("a",), None, [])},
     ),
     "all tie everywhere": (
-        {"a": GOOD, "b": GOOD}, NARROW, ["best-at", "at-prevalence", "leads-everywhere"],
+        {"a": GOOD, "b": GOOD},
+        NARROW,
+        ["best-at", "at-prevalence", "leads-everywhere"],
         {"leads-everywhere": (("a", "b"), None, [])},
     ),
     # PPV odds of a: 50 against no false positive
     "an infinite value": (
-        {"a": (50, 0, 50, 100), "b": (60, 5, 40, 95)}, {**EVEN, "measure": "ppv_odds"},
+        {"a": (50, 0, 50, 100), "b": (60, 5, 40, 95)},
+        {**EVEN, "measure": "ppv_odds"},
         ["best-at", "not-significantly-different", "at-prevalence"],
         {"best-at": (("a",), None, [])},
     ),
     # of other rows, so at equal classes, and untested: a (.67 + .95) / 2 = .81, b (.5 + .5) / 2
     "models of other rows": (
-        {"a": CCP, "b": (25, 100, 25, 100)}, {}, ["best-at", "untested", "at-prevalence"],
+        {"a": CCP, "b": (25, 100, 25, 100)},
+        {},
+        ["best-at", "untested", "at-prevalence"],
         {"best-at": (("a",), 0.81, [0.5, 0.81])},
     ),
     "a name with a comma": (
-        {"k-NN, k=5": FEW, "b": FEWER}, EVEN,
+        {"k-NN, k=5": FEW, "b": FEWER},
+        EVEN,
         ["best-at", "not-significantly-different", "at-prevalence"],
         {"best-at": (("k-NN, k=5",), 0.9, [])},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -293,8 +331,14 @@ def test_weights_that_are_fractions_are_no_rows_to_test() -> None:
 
 
 def test_slices_are_not_mixed_into_the_whole() -> None:
-    table = pl.DataFrame({"site": ["n", "s"] * 4, "truth": [1, 1, 0, 0] * 2,
-                          "a": [1, 1, 0, 0] * 2, "b": [0, 1, 1, 0] * 2})  # fmt: skip
+    table = pl.DataFrame(
+        {
+            "site": ["n", "s"] * 4,
+            "truth": [1, 1, 0, 0] * 2,
+            "a": [1, 1, 0, 0] * 2,
+            "b": [0, 1, 1, 0] * 2,
+        }
+    )
     plain = said(table=table.drop("site"), truth="truth")
     assert said(table=table, truth="truth", by="site") == plain
 
@@ -302,8 +346,14 @@ def test_slices_are_not_mixed_into_the_whole() -> None:
 def test_a_hundred_thousand_models_are_answered_at_once() -> None:
     def row(number: int) -> Row:
         cells: dict[str, Cell] = {"tar": Estimate(number / 100_000), "ppv": Estimate(0.5)}
-        return {"slice": None, "model": f"m{number}", "population": "target", "prevalence": 0.5,
-                "odds": "1:1", **cells}  # fmt: skip
+        return {
+            "slice": None,
+            "model": f"m{number}",
+            "population": "target",
+            "prevalence": 0.5,
+            "odds": "1:1",
+            **cells,
+        }
 
     rows = [row(number) for number in range(100_000)]
     start = perf_counter()

@@ -42,10 +42,13 @@ def test_kappa_by_hand_as_counted_at_equal_classes_and_tuned() -> None:
 
 
 def test_as_counted_every_measure_is_that_of_the_report() -> None:
-    rows = {row["measure"]: row["value"] for row in
-            clfeval.report(_counts(), measure="hard").tables["measures"]}  # fmt: skip
-    (sample,) = (row for row in tuned(measure="hard").tables["models"]
-                 if row["population"] == "sample")  # fmt: skip
+    rows = {
+        row["measure"]: row["value"]
+        for row in clfeval.report(_counts(), measure="hard").tables["measures"]
+    }
+    (sample,) = (
+        row for row in tuned(measure="hard").tables["models"] if row["population"] == "sample"
+    )
     for name in MORE:
         assert sample[name] == rows[name], name
 
@@ -59,12 +62,16 @@ def _counts() -> Any:
     ("named", "plain"),
     [
         ({"measure": "f_beta:beta=2"}, {"measure": ["f_beta:beta=2", "f_beta"]}),
-        ({"measure": ["expected_cost:fp=1,fn=10", "mcc"]},
-         {"measure": ["cost:fp=1,fn=10", "expected_cost", "mcc"]}),
-        ({"measure": "expected_cost:fp=1,fn=10,tp=2"},
-         {"measure": ["cost:fp=1,fn=10,tp=2,tn=0", "expected_cost"]}),
+        (
+            {"measure": ["expected_cost:fp=1,fn=10", "mcc"]},
+            {"measure": ["cost:fp=1,fn=10", "expected_cost", "mcc"]},
+        ),
+        (
+            {"measure": "expected_cost:fp=1,fn=10,tp=2"},
+            {"measure": ["cost:fp=1,fn=10,tp=2,tn=0", "expected_cost"]},
+        ),
     ],
-)  # fmt: skip
+)
 def test_parameters_in_a_name_are_the_options_of_that_name(
     named: dict[str, Any], plain: dict[str, Any]
 ) -> None:
@@ -72,9 +79,11 @@ def test_parameters_in_a_name_are_the_options_of_that_name(
 
 
 def test_two_sets_of_numbers_are_one_too_many() -> None:
-    for more in ({"measure": ["f_beta:beta=2", "f_odds:beta=3"]},
-                 {"measure": ["f_beta:beta=3", "f_beta:beta=2"]},
-                 {"measure": ["cost:fp=1,fn=10", "expected_cost:fp=1,fn=2"]}):  # fmt: skip
+    for more in (
+        {"measure": ["f_beta:beta=2", "f_odds:beta=3"]},
+        {"measure": ["f_beta:beta=3", "f_beta:beta=2"]},
+        {"measure": ["cost:fp=1,fn=10", "expected_cost:fp=1,fn=2"]},
+    ):
         with pytest.raises(UsageError) as caught:
             tuned(**more)
         check_text(str(caught.value))
@@ -83,13 +92,19 @@ def test_two_sets_of_numbers_are_one_too_many() -> None:
 @pytest.mark.parametrize(
     ("name", "typed"),
     [
-        ("roc_auc", ""), ("ks", ""), ("average_precision", ""), ("brier", ""), ("ranking", ""),
+        ("roc_auc", ""),
+        ("ks", ""),
+        ("average_precision", ""),
+        ("brier", ""),
+        ("ranking", ""),
         ("net_benefit@t:t=.1", "--measure net_benefit:fp=1,fn=9"),
-        ("ppv_at:prevalence=.01", "ppv --prevalence 0.01"), ("prevalence", "--population N"),
-        ("f2", "f_beta:beta=2"), ("mcc,kappa", "--measure mcc --measure kappa"),
+        ("ppv_at:prevalence=.01", "ppv --prevalence 0.01"),
+        ("prevalence", "--population N"),
+        ("f2", "f_beta:beta=2"),
+        ("mcc,kappa", "--measure mcc --measure kappa"),
         ("AUPRC", "--measure pr_auc"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_tuned_says_why(name: str, typed: str) -> None:
     with pytest.raises(UsageError) as caught:
         at_shell(clfeval.tune_jpt)(counts=COUNTS, measure=name)

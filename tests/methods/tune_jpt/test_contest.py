@@ -31,9 +31,10 @@ def test_slices_are_compared_as_tables_of_their_own(more: dict[str, object]) -> 
         alone = tune_jpt(table.filter(pl.col("site") == label).drop("site"), sweep=None, **more)
         for name in ("winners", "crossovers"):
             mine = [
-                {**row, "slice": None} for row in together.tables[name]
+                {**row, "slice": None}
+                for row in together.tables[name]
                 if row["slice"] == f"site={label}"
-            ]  # fmt: skip
+            ]
             kept = [row for row in alone.tables[name] if row.get("population") != "sweep"]
             assert kept
             assert mine == kept

@@ -77,9 +77,14 @@ def _over(part: Fraction, whole: Fraction) -> Fraction | None:
 
 
 CLOSED: dict[str, Callable[[Cells, Cells], Fraction | None]] = {
-    "tar": by_accuracy, "tor": by_accuracy, "expected_cost": by_cost, "net_benefit": by_cost,
-    "f_beta": by_f, "f_odds": by_f, "mcc": by_mcc,
-}  # fmt: skip
+    "tar": by_accuracy,
+    "tor": by_accuracy,
+    "expected_cost": by_cost,
+    "net_benefit": by_cost,
+    "f_beta": by_f,
+    "f_odds": by_f,
+    "mcc": by_mcc,
+}
 
 
 def at(cells: Cells, measure: str, ratio: Fraction) -> Fraction | None:
@@ -166,19 +171,26 @@ def test_a_dense_search_finds_no_other(measure: str, a: Cells, b: Cells) -> None
 
 
 WORSE, BETTER, CCP, RF = (
-    Cells(60, 10, 40, 90), Cells(80, 5, 20, 95), Cells(67, 5, 33, 95), Cells(69, 15, 31, 85),
-)  # fmt: skip
+    Cells(60, 10, 40, 90),
+    Cells(80, 5, 20, 95),
+    Cells(67, 5, 33, 95),
+    Cells(69, 15, 31, 85),
+)
 LEADS: list[tuple[Cells, Cells, str, list[str], str | None]] = [
-    (WORSE, BETTER, "none",
-     ["tar", "mcc", "f_beta", "ic", "epa", "net_benefit", "ppv"], "b"),
+    (WORSE, BETTER, "none", ["tar", "mcc", "f_beta", "ic", "epa", "net_benefit", "ppv"], "b"),
     (CCP, RF, "invariant", ["sensitivity"], "b"),
     # LR- is better low
     (CCP, RF, "invariant", ["specificity", "j_index", "lr_pos", "lr_neg", "dor", "dp"], "a"),
     (Cells(0, 0, 10, 10), Cells(8, 2, 2, 8), "undefined", ["ppv"], None),
     # ten times the rows at the same rates are no other classifier
-    (CCP, Cells(670, 50, 330, 950), "identical",
-     ["tar", "mcc", "f_beta", "epa", "ppv", "j_index"], None),
-]  # fmt: skip
+    (
+        CCP,
+        Cells(670, 50, 330, 950),
+        "identical",
+        ["tar", "mcc", "f_beta", "epa", "ppv", "j_index"],
+        None,
+    ),
+]
 
 
 @pytest.mark.parametrize(("a", "b", "reason", "measures", "leads"), LEADS)
@@ -195,9 +207,12 @@ def test_verdicts() -> None:
     """A crossing, a lead throughout, of an invariant measure, and two without a leader."""
     never = Cells(0, 0, 10, 10)
     pairs = [
-        (CCP, RF, "tar"), (WORSE, BETTER, "tar"), (CCP, RF, "dor"), (CCP, CCP, "tar"),
+        (CCP, RF, "tar"),
+        (WORSE, BETTER, "tar"),
+        (CCP, RF, "dor"),
+        (CCP, CCP, "tar"),
         (never, CCP, "ppv"),
-    ]  # fmt: skip
+    ]
     check_text(
         row["verdict"]
         for interval in ("none", "exact")

@@ -28,16 +28,24 @@ def table(n: int, seed: int, prevalence: float = 0.3) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     truth = (rng.random(n) < prevalence).astype(int)
     score = np.round(rng.standard_normal(n) + 1.3 * truth, 2)
-    return pl.DataFrame({
-        "truth": truth, "m": score, "patient": [f"p{i // 5}" for i in range(n)],
-        "w": np.where(rng.random(n) < 0.5, 0.7, 2.4), "site": rng.choice(["a", "b"], n),
-    })  # fmt: skip
+    return pl.DataFrame(
+        {
+            "truth": truth,
+            "m": score,
+            "patient": [f"p{i // 5}" for i in range(n)],
+            "w": np.where(rng.random(n) < 0.5, 0.7, 2.4),
+            "site": rng.choice(["a", "b"], n),
+        }
+    )
 
 
 KINDS: dict[str, dict[str, Any]] = {
-    "rows": {}, "clusters": {"cluster": "patient"}, "weights": {"weight": "w"},
-    "slices": {"by": "site"}, "no intervals": {"interval": "none"},
-}  # fmt: skip
+    "rows": {},
+    "clusters": {"cluster": "patient"},
+    "weights": {"weight": "w"},
+    "slices": {"by": "site"},
+    "no intervals": {"interval": "none"},
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -47,13 +55,21 @@ def test_at_the_odds_of_the_rows_it_is_what_report_says(kind: str) -> None:
     ignored = {"patient", "w", "site"} - {*KINDS[kind].values()}
     frame = table(240, 7).drop(ignored)
     tuned = clfeval.tune_jpt(frame, measure="cost:fp=1,fn=5", prevalence=0.05, **said)
-    rules = {"mcc": "mcc", "f_beta": "f1", "tar": "accuracy", "j_index": "j_index",
-             "expected_cost": "cost:fp=1,fn=5"}  # fmt: skip
+    rules = {
+        "mcc": "mcc",
+        "f_beta": "f1",
+        "tar": "accuracy",
+        "j_index": "j_index",
+        "expected_cost": "cost:fp=1,fn=5",
+    }
     other = clfeval.report(frame, best_threshold=[*rules.values()], **said)
     rows = {(row["slice"], row["chosen_by"]): row for row in other.tables["cutoffs"]}
     names = dict(zip(rules, dict.fromkeys(row["chosen_by"] for row in rows.values()), strict=True))
-    found = [row for row in tuned.tables["thresholds"]
-             if row["population"] == "sample" and row["measure"] in names]  # fmt: skip
+    found = [
+        row
+        for row in tuned.tables["thresholds"]
+        if row["population"] == "sample" and row["measure"] in names
+    ]
     assert len(found) == len(rows) == len(rules) * (3 if kind == "slices" else 1)
     for row in found:
         same = rows[row["slice"], names[str(row["measure"])]]
@@ -100,8 +116,9 @@ def test_the_optimism_at_other_odds_is_that_of_draws_judged_row_by_row(cluster: 
             for name, found in gaps.items():
                 _, cut = brute.best_point(points, name, ODDS)
                 own, all_rows = (next(x for x in some if x[0] == cut) for some in (points, every))
-                found.append((own[1] / sum(hits) - all_rows[1] / p,
-                              own[2] / sum(false) - all_rows[2] / n))  # fmt: skip
+                found.append(
+                    (own[1] / sum(hits) - all_rows[1] / p, own[2] / sum(false) - all_rows[2] / n)
+                )
     for row in result.tables["thresholds"]:
         if row["population"] != "target" or row["measure"] not in gaps:
             continue
@@ -124,8 +141,11 @@ def estimate_of(row: Row) -> Estimate:
 
 def of_targets(result: Result, measure: str) -> list[Row]:
     """Return the best thresholds in the target populations by one measure."""
-    return [row for row in result.tables["thresholds"]
-            if (row["population"], row["measure"]) == ("target", measure)]  # fmt: skip
+    return [
+        row
+        for row in result.tables["thresholds"]
+        if (row["population"], row["measure"]) == ("target", measure)
+    ]
 
 
 def test_calling_all_rows_alike_has_the_same_value_on_any_rows() -> None:

@@ -100,9 +100,12 @@ def test_shares_of_counted_rows_are_exact(cells: Cells, level: float) -> None:
     """Clopper-Pearson, with statsmodels: sensitivity and specificity everywhere."""
     tp, fp, fn, tn = four(cells)
     share = {
-        "sensitivity": (tp, tp + fn), "specificity": (tn, tn + fp),
-        "tar": (tp + tn, tp + fp + fn + tn), "ppv": (tp, tp + fp), "npv": (tn, tn + fn),
-    }  # fmt: skip
+        "sensitivity": (tp, tp + fn),
+        "specificity": (tn, tn + fp),
+        "tar": (tp + tn, tp + fp + fn + tn),
+        "ppv": (tp, tp + fp),
+        "npv": (tn, tn + fn),
+    }
     for line in rows(cells, level=level, measure=list(share)):
         for name, (k, n) in share.items():
             if line["population"] == "sample" or name in ("sensitivity", "specificity"):

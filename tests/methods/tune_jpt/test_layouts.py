@@ -93,8 +93,10 @@ def test_each_slice_is_the_table_of_its_rows() -> None:
     whole = every_row(tune(frame.drop("site"), measure=FEW, **options))
     assert set(sliced) == set(whole)
     assert {"crossovers", "winners", "sweep", "ranges"} < set(sliced)
-    parts = {label: every_row(tune(frame_of(part), measure=FEW, **options))
-             for label, part in (("site=N", north), ("site=S", south))}  # fmt: skip
+    parts = {
+        label: every_row(tune(frame_of(part), measure=FEW, **options))
+        for label, part in (("site=N", north), ("site=S", south))
+    }
     for name, rows in sliced.items():
         assert [row for row in rows if row.get("slice") is None] == whole[name], name
         if name == "at_prevalence":  # of the whole table only
@@ -111,10 +113,8 @@ def test_each_slice_is_the_table_of_its_rows() -> None:
 def test_a_slice_without_a_class_is_undefined_and_said_so() -> None:
     """Site B has no positives: nothing can be tuned there, the rest stands."""
     frame = pl.DataFrame(
-        {
-            "truth": [1, 1, 0, 0, 0, 0], "m": [1, 0, 0, 1, 1, 0], "site": list("AAAABB"),
-        }
-    )  # fmt: skip
+        {"truth": [1, 1, 0, 0, 0, 0], "m": [1, 0, 0, 1, 1, 0], "site": list("AAAABB")}
+    )
     result = tune(frame, by="site", measure=["specificity", "sensitivity", "ppv", "tar"])
     assert "single-class" in {warning.code for warning in result.warnings}
     sample = row_of(result, slice="site=B", population="sample")

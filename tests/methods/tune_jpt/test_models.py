@@ -172,12 +172,18 @@ def test_rates_alone_are_counts_without_intervals(tp: int, fp: int, odds: str) -
     ("cells", "printed"),
     [
         # PPV odds, NPV odds, EPA at 1:1, 100:1, 1:100, TOR at the same, MCC, IC, J, DOR, DP
-        (ANTI_CCP, "13.4 2.87879 8.13939 670.0144 144.0064 4.26316 2.0560 17.9493 .64583 .34202"
-                   " .62 38.57576 2.01380"),
-        (RF, "4.6 2.74194 3.67097 230.0137 137.1198 3.34783 2.2424 5.5970 .54705 .22995"
-             " .54 12.6129 1.39746"),
+        (
+            ANTI_CCP,
+            "13.4 2.87879 8.13939 670.0144 144.0064 4.26316 2.0560 17.9493 .64583 .34202"
+            " .62 38.57576 2.01380",
+        ),
+        (
+            RF,
+            "4.6 2.74194 3.67097 230.0137 137.1198 3.34783 2.2424 5.5970 .54705 .22995"
+            " .54 12.6129 1.39746",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_table_of_the_paper(cells: Cells, printed: str) -> None:
     result = tune(cells, prevalence=["100:1", "1:100"])
     even = row_of(result, population="1:1")

@@ -135,9 +135,14 @@ def test_simulated_rates_and_prevalence_against_numpy() -> None:
     tp, fp, fn, tn = p * x, (1 - p) * y, p * (1 - x), (1 - p) * (1 - y)
     mcc = (x - y) * p * (1 - p) / np.sqrt((tp + fp) * (fn + tn) * p * (1 - p))
     values = {
-        "tar": tp + tn, "ppv": tp / (tp + fp), "npv": tn / (tn + fn), "mcc": mcc,
-        "f_beta": 2 * tp / (2 * tp + fp + fn), "j_index": x - y, "net_benefit": tp - fp / 9,
-    }  # fmt: skip
+        "tar": tp + tn,
+        "ppv": tp / (tp + fp),
+        "npv": tn / (tn + fn),
+        "mcc": mcc,
+        "f_beta": 2 * tp / (2 * tp + fp + fn),
+        "j_index": x - y,
+        "net_benefit": tp - fp / 9,
+    }
     found = simulate(counts=four(TABLES[0]), measure="cost:fp=1,fn=9")
     for name, drawn in values.items():
         row = found[name]

@@ -54,10 +54,14 @@ def best_of(
     for name, of in measures.items():
         rules = [rule(name, of, r) for r in odds]
         place = np.array([one.places(points.tp, points.fp) for one in rules])
-        value = np.array([
-            of(tables if CATALOG[name].invariant else tables.tuned(r))[at] if at >= 0 else np.nan
-            for r, at in zip(odds, place.tolist(), strict=True)
-        ])  # fmt: skip
+        value = np.array(
+            [
+                of(tables if CATALOG[name].invariant else tables.tuned(r))[at]
+                if at >= 0
+                else np.nan
+                for r, at in zip(odds, place.tolist(), strict=True)
+            ]
+        )
         found[name] = place, value
     return found
 
@@ -179,8 +183,11 @@ def test_the_row_of_a_best_threshold() -> None:
     result = clfeval.tune_jpt(
         frame, positive="1", threshold=0.6, prevalence=["1:3", "3:1"], measure="tar", sweep=None
     )
-    rows = [row for row in result.tables["thresholds"]
-            if (row["population"], row["measure"]) == ("target", "tar")]  # fmt: skip
+    rows = [
+        row
+        for row in result.tables["thresholds"]
+        if (row["population"], row["measure"]) == ("target", "tar")
+    ]
     expected = ("1:3", 0.8, 0.5, 1, 14), ("3:1", 0.3, 1, 0.25, 13)
     for row, (odds, cut, sensitivity, specificity, right) in zip(rows, expected, strict=True):
         assert (row["odds"], row["threshold"], row["rule"]) == (odds, cut, "score >= t")

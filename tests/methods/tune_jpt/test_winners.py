@@ -46,8 +46,10 @@ def test_the_winner_beats_the_other(two: Two, paired: bool, level: float) -> Non
     assert {row["population"] for row in rows} == {"sample", "target", "sweep"}
     assert len(rows) == 1 + 2 + 41
     for row in rows:
-        value = {name: Cells(*two.counts()[name]).tuned(ratio_of(row["odds"])).values()["tar"]
-                 for name in "ab"}  # fmt: skip
+        value = {
+            name: Cells(*two.counts()[name]).tuned(ratio_of(row["odds"])).values()["tar"]
+            for name in "ab"
+        }
         leader = max(value, key=lambda name: value[name])
         assert row["leader"] == leader
         assert row["value"] == Estimate(pytest.approx(float(value[leader]), rel=1e-5))
@@ -96,8 +98,22 @@ def test_shared_rows_tell_more() -> None:
     assert "unpaired" not in {warning.code for warning in tune(CLEAR).warnings}
 
 
-@pytest.mark.parametrize("measure", ["tar", "mcc", "f_beta", "ic", "epa", "ppv", "npv", "lr_neg",
-                                     "dor", "expected_cost", "net_benefit"])  # fmt: skip
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "tar",
+        "mcc",
+        "f_beta",
+        "ic",
+        "epa",
+        "ppv",
+        "npv",
+        "lr_neg",
+        "dor",
+        "expected_cost",
+        "net_benefit",
+    ],
+)
 def test_the_leader_has_the_best_value(measure: str) -> None:
     """Least cost, least LR-, most of the others."""
     counts = {"a": (700, 60, 300, 940), "b": (900, 300, 100, 700), "c": (400, 2, 600, 998)}
@@ -191,10 +207,13 @@ def test_all_pairs_of_a_class_ratio_are_judged_together() -> None:
     assert winner(two, alone * 1.001) == ("a", [])
     assert winner(two, alone * 0.999) == (None, ["b"])
     drawn = np.random.default_rng(1).multivariate_normal(np.zeros(3), v, 400_000)
-    largest = np.max([
-        np.abs(drawn[:, i] - drawn[:, j]) / np.sqrt(v[i, i] + v[j, j] - 2 * v[i, j])
-        for i, j in ((0, 1), (0, 2), (1, 2))
-    ], axis=0)  # fmt: skip
+    largest = np.max(
+        [
+            np.abs(drawn[:, i] - drawn[:, j]) / np.sqrt(v[i, i] + v[j, j] - 2 * v[i, j])
+            for i, j in ((0, 1), (0, 2), (1, 2))
+        ],
+        axis=0,
+    )
     together = float((largest >= stats.norm.isf(alone / 2)).mean())
     assert 1.5 * alone < together < 2.9 * alone
     assert winner(three, together * 1.15) == ("a", [])
@@ -229,12 +248,15 @@ def test_equal_models_seldom_differ_significantly_anywhere(models: int, rows: in
     of_few = clfeval.tune_jpt(counts={"x": (6, 4, 4, 6), "y": (5, 5, 5, 5)}, points=2)
     nowhere = row_of(of_few, "crossovers")["verdict"].split()[-1]
     claimed = {
-        row["slice"] for row in rows_of(result, "crossovers")
-        if row["slice"] is not None and (
+        row["slice"]
+        for row in rows_of(result, "crossovers")
+        if row["slice"] is not None
+        and (
             (row["crossing"].low, row["crossing"].high) != (None, None)
-            if row["odds"] else not row["verdict"].endswith(nowhere)
+            if row["odds"]
+            else not row["verdict"].endswith(nowhere)
         )
-    }  # fmt: skip
+    }
     assert len(claimed) <= 0.07 * 200
 
 
@@ -256,13 +278,19 @@ def test_pairs_of_many_models_are_compared_on_request() -> None:
 
 @pytest.mark.parametrize(
     ("margin", "verdict", "equivalent", "possibly_better"),
-    [(None, None, None, None), (0.2, "equivalent", ["b"], []), (0.04, "not worse", [], []),
-     (0.005, "undecided", [], ["b"])],
-)  # fmt: skip
+    [
+        (None, None, None, None),
+        (0.2, "equivalent", ["b"], []),
+        (0.04, "not worse", [], []),
+        (0.005, "undecided", [], ["b"]),
+    ],
+)
 def test_a_margin_says_which_differences_matter(
-    margin: float | None, verdict: str | None, equivalent: list[str] | None,
+    margin: float | None,
+    verdict: str | None,
+    equivalent: list[str] | None,
     possibly_better: list[str] | None,
-) -> None:  # fmt: skip
+) -> None:
     """TAR at 1:1 of 40 pairs: the leader is .04 better, give or take twice that."""
     two = Two((60, 20, 14, 6), (10, 4, 10, 76))
     value, low, high = difference(two, 1.0)
@@ -273,8 +301,10 @@ def test_a_margin_says_which_differences_matter(
     row = row_of(result, "winners", population="target")
     assert row["leader"] == "a"
     assert [row.get(name) for name in ("verdict", "equivalent", "possibly_better")] == [
-        verdict, equivalent, possibly_better,
-    ]  # fmt: skip
+        verdict,
+        equivalent,
+        possibly_better,
+    ]
     said = [one.text for one in result.answer if one.code == "margin"]
     check_text(said)
     assert len(said) == (margin is not None)

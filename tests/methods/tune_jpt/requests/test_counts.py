@@ -25,10 +25,22 @@ from tests.methods.tune_jpt.requests.door import (
 from tests.texts import check_text, problem_places
 
 BAD_COUNTS = [
-    "67,5,33,-95", "67.5,5,33,95", "0.67,0.05,0.33,0.95", "a,b,c,d", "67,5,33,x", "67,5,33",
-    "67,5,33,95,1", "67,5,33,95,", "67 5 33 95", "67;5;33;95", "", "nan,5,33,95", "67,inf,33,95",
-    "1e400,5,33,95", "67,5,33,1e19",
-]  # fmt: skip
+    "67,5,33,-95",
+    "67.5,5,33,95",
+    "0.67,0.05,0.33,0.95",
+    "a,b,c,d",
+    "67,5,33,x",
+    "67,5,33",
+    "67,5,33,95,1",
+    "67,5,33,95,",
+    "67 5 33 95",
+    "67;5;33;95",
+    "",
+    "nan,5,33,95",
+    "67,inf,33,95",
+    "1e400,5,33,95",
+    "67,5,33,1e19",
+]
 
 
 @pytest.mark.parametrize("model", ["", "rf="])
@@ -137,13 +149,26 @@ def test_one_model_of_several_may_lack_a_class() -> None:
 
 RATES = ["--sensitivity", ".67", "--specificity", ".95"]
 BAD_RATES: list[tuple[str, list[list[str]]]] = [
-    ("bad-option", [RATES[:2], RATES[2:], ["gone.csv", *RATES], ["gone.csv", "--counts", COUNTS],
-                    ["--counts", COUNTS, *RATES], ["gone.csv", "--counts", COUNTS, *RATES[:2]]]),
-    ("bad-option", [["--sensitivity", x, "--specificity", y] for x, y in (
-        ("67", "95"), (".67", "95"), ("1.01", "1"), ("-0.1", "1"), ("nan", "1"),
-    )]),
+    (
+        "bad-option",
+        [
+            RATES[:2],
+            RATES[2:],
+            ["gone.csv", *RATES],
+            ["gone.csv", "--counts", COUNTS],
+            ["--counts", COUNTS, *RATES],
+            ["gone.csv", "--counts", COUNTS, *RATES[:2]],
+        ],
+    ),
+    (
+        "bad-option",
+        [
+            ["--sensitivity", x, "--specificity", y]
+            for x, y in (("67", "95"), (".67", "95"), ("1.01", "1"), ("-0.1", "1"), ("nan", "1"))
+        ],
+    ),
     ("no-input", [[]]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("expected", "requests"), BAD_RATES)
@@ -181,10 +206,17 @@ def test_rates_alone_have_values_and_no_intervals() -> None:
 
 
 WITHOUT_TABLE = [
-    ("--truth", "y"), ("--model", "m"), ("--id", "id"), ("--classes", "x"), ("--kind", "label"),
-    ("--threshold", "0.5"), ("--weight", "n"), ("--by", "site"), ("--missing", "drop"),
+    ("--truth", "y"),
+    ("--model", "m"),
+    ("--id", "id"),
+    ("--classes", "x"),
+    ("--kind", "label"),
+    ("--threshold", "0.5"),
+    ("--weight", "n"),
+    ("--by", "site"),
+    ("--missing", "drop"),
     ("--null-value", "NA"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("source", [["--counts", COUNTS], RATES], ids=["counts", "rates"])

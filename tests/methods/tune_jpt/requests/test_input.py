@@ -27,22 +27,25 @@ COUNTS = "model,tp,fp,fn,tn\nccp,67,5,33,95\nrf,69,15,31,85\n"
 # the answers of EXPECTED in every layout
 LAYOUTS = {
     "wide": encoded(FRAME, "csv"),
-    "labels": FRAME.with_columns(
-        pl.col("truth", "a", "b").replace_strict({1: "ill", 0: "well"})
-    ).write_csv().encode(),
+    "labels": FRAME.with_columns(pl.col("truth", "a", "b").replace_strict({1: "ill", 0: "well"}))
+    .write_csv()
+    .encode(),
     "scores": FRAME.with_columns(pl.col("a", "b") * 0.4 + 0.3).write_csv().encode(),
-    "long": b"id,model,prediction,truth\n" + b"".join(
+    "long": b"id,model,prediction,truth\n"
+    + b"".join(
         f"{key},{name},{row[name]},{row['truth']}\n".encode()
-        for row in FRAME.iter_rows(named=True) for key in [row["id"]] for name in ("a", "b")
+        for row in FRAME.iter_rows(named=True)
+        for key in [row["id"]]
+        for name in ("a", "b")
     ),
-    "probabilities": b"truth,a:1,a:0,b:1,b:0\n" + b"".join(
-        f"{t},{a},{1 - a},{b},{1 - b}\n".encode() for _, t, a, b in FRAME.rows()
-    ),
-    "counts": b"model,tp,fp,fn,tn\n" + b"".join(
+    "probabilities": b"truth,a:1,a:0,b:1,b:0\n"
+    + b"".join(f"{t},{a},{1 - a},{b},{1 - b}\n".encode() for _, t, a, b in FRAME.rows()),
+    "counts": b"model,tp,fp,fn,tn\n"
+    + b"".join(
         f"{name},{','.join(map(str, found))}\n".encode() for name, found in EXPECTED.items()
     ),
     "weighted": FRAME.drop("id").with_columns(n=pl.lit(1)).write_csv().encode(),
-}  # fmt: skip
+}
 OPTIONS: dict[str, dict[str, Any]] = {"labels": {"positive": "ill"}, "weighted": {"weight": "n"}}
 
 

@@ -42,10 +42,14 @@ def test_extreme_odds(odds: str) -> None:
     r = Fraction(float(left)) / Fraction(float(right))
     tp, fn, fp, tn = 67 * r, 33 * r, Fraction(5), Fraction(95)
     expected = {
-        "tar": (tp + tn) / (tp + tn + fp + fn), "tor": (tp + tn) / (fp + fn),
-        "ppv": tp / (tp + fp), "npv": tn / (tn + fn), "epa": (tp / fp + tn / fn) / 2,
-        "f_beta": 2 * tp / (2 * tp + fn + fp), "dor": Fraction(67 * 95, 5 * 33),
-    }  # fmt: skip
+        "tar": (tp + tn) / (tp + tn + fp + fn),
+        "tor": (tp + tn) / (fp + fn),
+        "ppv": tp / (tp + fp),
+        "npv": tn / (tn + fn),
+        "epa": (tp / fp + tn / fn) / 2,
+        "f_beta": 2 * tp / (2 * tp + fn + fp),
+        "dor": Fraction(67 * 95, 5 * 33),
+    }
     for measure, exact in expected.items():
         found = one(result, measure)
         assert found.value is not None
