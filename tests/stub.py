@@ -12,7 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import clfeval
 from clfeval import FUNCTIONS
-from clfeval.api.entry import signature_of
+from clfeval.api.public_functions import signature_of
 from clfeval.options.declaration import Command
 from clfeval.tables.input import command_of
 

@@ -19,7 +19,7 @@ import pytest
 
 import clfeval
 from clfeval import COMMANDS
-from clfeval.api.entry import signature_of
+from clfeval.api.public_functions import signature_of
 from clfeval.cli.command import RESULT_GROUPS, build_typer_command, compute_command
 from clfeval.cli.output import Output
 from clfeval.compare.gates.limits import Gates

@@ -9,7 +9,7 @@ from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from clfeval.api.entry import public_function
+from clfeval.api.public_functions import public_function
 from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.compare.baseline.read import read_result
 from clfeval.compare.gates.limits import LIMITED, Gates

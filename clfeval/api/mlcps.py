@@ -9,7 +9,7 @@ from hashlib import sha256
 from math import isfinite
 from typing import Any
 
-from clfeval.api.entry import public_function
+from clfeval.api.public_functions import public_function
 from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.counts.count import count_predictions
 from clfeval.document import InputFile, ResultNote

@@ -58,18 +58,18 @@ class ClusterCounts:
     @property
     def owners(self) -> list[str]:
         """The cluster of each entry, (r,)."""
-        return [self.names[i] for i in self._entry.tolist()]
+        return [self.names[i] for i in self._cluster_index.tolist()]
 
     def renumber(self, place: Ints, _: int = 0) -> ClusterCounts:
         """Return the counts with pattern i renumbered as place[i]; several may share a number."""
-        return self._from_codes(self.names, self._entry, place[self.place], self.n)
+        return self._from_codes(self.names, self._cluster_index, place[self.place], self.n)
 
     def subtract(self, other: ClusterCounts, place: Ints) -> ClusterCounts:
         """Return the counts without those of a part, whose pattern i is place[i] here."""
         width = 1 + max(int(one.max(initial=0)) for one in (self.place, place))
         code = np.searchsorted(np.array(self.names, object), np.array(other.names, object))
-        taken = code[other._entry] * width + place[other.place]
-        n, entry = self.n.copy(), self._entry
+        taken = code[other._cluster_index] * width + place[other.place]
+        n, entry = self.n.copy(), self._cluster_index
         n[np.searchsorted(entry * width + self.place, taken)] -= other.n
         left = n != 0
         there, code = np.unique(entry[left], return_inverse=True)
@@ -109,7 +109,7 @@ class ClusterCounts:
         """
         ends = np.unique(np.concatenate([first, last]))
         low, high = np.searchsorted(ends, first), np.searchsorted(ends, last)
-        side, entry, width = self.place >= m, self._entry, len(ends) + 1
+        side, entry, width = self.place >= m, self._cluster_index, len(ends) + 1
         passed = np.searchsorted(ends, self.place % m, side="right")  # ends at or below each entry
         bounds, sums = np.append(self.starts, len(self.n)), np.zeros((len(first), 4, 4))
         most = max(1, CELLS // (2 * width))  # clusters at a time
@@ -150,19 +150,19 @@ class ClusterCounts:
         self, m: int, *, resamples: int, rng: np.random.Generator
     ) -> Iterator[Floats]:
         """Yield the counts of the m patterns in resampled clusters, (b, m) each."""
-        entry = self._entry
+        entry = self._cluster_index
         for block in resampled_counts(np.ones(len(self)), resamples=resamples, rng=rng):
             for some in np.array_split(block, max(1, len(block) * m // CELLS)):
                 yield np.array([np.bincount(self.place, n[entry] * self.n, m) for n in some])
 
     def having(self, which: Bools) -> int:
         """Return the number of clusters with rows of some patterns, (m,)."""
-        return len(np.unique(self._entry[which[self.place]]))
+        return len(np.unique(self._cluster_index[which[self.place]]))
 
     def fold_of(self, folds: int, which: Bools, rng: np.random.Generator) -> Ints:
         """Return the fold of each cluster, (c,), stratified by whether it has `which` patterns."""
         some = np.zeros(len(self), bool)
-        some[self._entry[which[self.place]]] = True
+        some[self._cluster_index[which[self.place]]] = True
         fold = np.empty(len(self), np.int64)
         fold[np.lexsort((rng.random(len(self)), some))] = np.arange(len(self)) % folds
         return fold
@@ -171,11 +171,11 @@ class ClusterCounts:
         """Assign whole clusters to folds as `fold_of`, and return pattern counts, (folds, m)."""
         fold = self.fold_of(folds, which, rng)
         found = np.zeros((folds, len(which)), self.n.dtype)
-        np.add.at(found, (fold[self._entry], self.place), self.n)
+        np.add.at(found, (fold[self._cluster_index], self.place), self.n)
         return found
 
     @property
-    def _entry(self) -> Ints:
+    def _cluster_index(self) -> Ints:
         """The index of the cluster of each entry, (r,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts, append=len(self.place)))
 

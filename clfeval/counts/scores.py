@@ -41,7 +41,7 @@ class ScoreTable:
     n: Counts
     unit: float = 1
 
-    def where(self, mask: Bools) -> ScoreTable:
+    def select(self, mask: Bools) -> ScoreTable:
         """Return the rows selected by a mask."""
         return replace(self, scores=tuple(one[mask] for one in self.scores), n=self.n[mask])
 

@@ -74,8 +74,8 @@ def measure_limits(
         return _where_known(measure, cells, how, level, design)
     ends = np.full((2, len(own)), np.nan)
     if not own.all():
-        ends[:, ~own] = _where_known(measure, cells.where(~own), how, level, design)
-    mine = cells.where(own)
+        ends[:, ~own] = _where_known(measure, cells.select(~own), how, level, design)
+    mine = cells.select(own)
     exact = exact_limits(name, mine, level=level, design=design, beta=beta)
     if exact is None and design.totals == "fixed":
         exact = _where_known(measure, mine, how, level, design)
@@ -172,7 +172,7 @@ def _where_known(measure: Measure, cells: Cells, how: str, level: float, design:
             few = has_unreliable_error(*counts[:2]) | has_unreliable_error(*counts[2:])
             lost |= few & (cells.positives > 0) & (cells.negatives > 0)
         if lost.any():
-            low[lost], high[lost] = _ranges_over_rates([measure], cells.where(lost), level)[0]
+            low[lost], high[lost] = _ranges_over_rates([measure], cells.select(lost), level)[0]
         return low, high
 
 
@@ -226,14 +226,14 @@ def _by_block(
     known = [cells.tp, cells.positives, cells.fp, cells.negatives, cells.ratio]
     alike = np.array([*known, *([] if cells.drawn is None else [cells.drawn])], np.float64)
     _, first, place = np.unique(alike, axis=1, return_index=True, return_inverse=True)
-    few = cells.where(first)
+    few = cells.select(first)
     empty = np.minimum(np.minimum(few.tp, few.fp), np.minimum(few.fn, few.tn)) == 0
     order = np.argsort(empty, kind="stable")
     np.empty(2**21)  # makes the allocator keep freed memory: a fifth of the time below
     q = len(measures)
     found, size = np.full((2, q, len(order)), np.nan), max(1, _BLOCK // q)
     for block in (order[i : i + size] for i in range(0, len(order), size)):
-        some = few.where(block)
+        some = few.select(block)
         counts = (some.tp, some.positives, some.fp, some.negatives)
         kinked = np.repeat([one.kinked for one in measures], len(block))
         kink = np.subtract if kinked.any() else None

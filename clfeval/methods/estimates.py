@@ -107,7 +107,7 @@ class Cells:
         """Return tables of other rates in these populations, total 1."""
         return Confusion(self.p * tp, self.n * fp, self.p * (1 - tp), self.n * (1 - fp))
 
-    def where(self, index: Ints | Bools | slice) -> Cells:
+    def select(self, index: Ints | Bools | slice) -> Cells:
         """Return some of the tables."""
         parts: list[Any] = [getattr(self, field.name) for field in fields(self)]
         picked: list[Any] = [None if part is None else part[index] for part in parts]

@@ -216,7 +216,7 @@ def prevalence_rows(
             own = options if t is None or not 0 < t < 1 else replace(options, cost=(t, 1 - t))
             benefit.append(Estimate(None, reason="needs_threshold"))
             if own.outcome_costs is not None:
-                mine, seen = (x.where(np.array([i])) for x in (cells, chosen))
+                mine, seen = (x.select(np.array([i])) for x in (cells, chosen))
                 (benefit[i],) = replace(tuner, options=own).estimates("net_benefit", mine, seen)
         rows += [
             {

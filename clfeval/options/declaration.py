@@ -1,8 +1,8 @@
 """Declarations of options: fields of groups with their `Opt`.
 
 A group is a frozen dataclass of `Annotated[type, Opt(...)]` fields. From groups come the command
-line (cli/command.py), the Python signature (api/entry.py), the parameters and signature of a
-result, and the JSON Schema of batches. Messages use the words of the shell.
+line (cli/command.py), the Python signature (api/public_functions.py), the parameters and signature
+of a result, and the JSON Schema of batches. Messages use the words of the shell.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def test_top_cuts_and_ranks_take_the_same_rows(rows: list[ScoredRow], count: int
 
 def test_ranks_are_among_all_rows_not_the_target_alone() -> None:
     everything = ScoreTable(("a",), (np.array([0.9, 0.5, 0.5, 0.1]),), np.array([1, 1, 2, 1]))
-    target = everything.where(np.array([False, True, False, True]))
+    target = everything.select(np.array([False, True, False, True]))
     # .5 has one row above it, .1 has 1 + 1 + 2
     assert [column.tolist() for column in rank_scores(everything, target).scores] == [[-2, -5]]
 

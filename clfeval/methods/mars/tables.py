@@ -381,7 +381,7 @@ def sweep_table(counted: PredictionCounts, options: MarsOptions) -> tuple[Rows, 
         warnings.append(ResultNote("cuts-thinned", text))
     rows: list[Row] = []
     for label, mask in [(None, np.ones(len(target.n), bool)), *masks.items()]:
-        part = target.where(mask)
+        part = target.select(mask)
         if len(part.n):
             steps = sweep_thresholds(part.scores, part.n, options.target, cuts)
             sure = counted.patterns.clusters is None

@@ -169,7 +169,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
     """Yield charts of metrics, radars and spread of the best models; every model has a letter."""
     best, metrics = BestModels.from_result(result, len(LETTERS)), list(result.parameters["metrics"])
     if metrics:
-        few, ways = best.few(PROFILED), result.parameters["directions"]
+        few, ways = best.head(PROFILED), result.parameters["directions"]
         yield Chart(
             "profile",
             "Metrics scaled to 0 to 1 (1 is best)",
@@ -183,7 +183,7 @@ def page_charts(result: Document) -> Iterator[Chart]:
             name="profile",
         )
     if FEWEST <= len(metrics) <= MOST:
-        few, weights = best.few(RADARS), result.parameters["weights"].values()
+        few, weights = best.head(RADARS), result.parameters["weights"].values()
         longest = max(weights) or 1.0
         yield Chart(
             "radar",

@@ -46,7 +46,7 @@ class BestModels:
         places = tuple(i for _, i in nsmallest(most, order))
         return cls(result, places, tuple(result.tables["models"][i] for i in places))
 
-    def few(self, most: int) -> BestModels:
+    def head(self, most: int) -> BestModels:
         """Return the first of the best models."""
         return BestModels(self.result, self.places[:most], self.rows[:most])
 

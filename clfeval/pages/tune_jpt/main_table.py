@@ -84,7 +84,7 @@ class TableContext:
         odds = {row["odds"] for row in comparable_rows(self.result.tables["models"])}
         return {row["odds"]: row for row in ordered if row["slice"] is None and row["odds"] in odds}
 
-    def where(self, row: Row) -> str:
+    def prevalence_title(self, row: Row) -> str:
         """Return the prevalence of a row for a title."""
         share = format_prevalence(row["prevalence"])
         if row["population"] == "sample":
@@ -205,7 +205,7 @@ def main_table(look: TableContext) -> TableView:
         **({"alarms\n/ case": _alarms_per_case} if "ppv" in look.available_measures else {}),
         **look.measures(look.requested_measures, **HEADS),
     }
-    at = "at each target" if several else look.where(rows[0])
+    at = "at each target" if several else look.prevalence_title(rows[0])
     cut = f", threshold {format_exact(cuts[0])}" if cuts != [None] and len(cuts) == 1 else ""
     only = len({row["model"] for row in rows}) == 1
     by = "accuracy (TAR)" if lead == "tar" else look.title(lead) if lead else ""

@@ -107,7 +107,7 @@ def expected_count_tables(look: TableContext, names: Sequence[str]) -> Iterator[
                 "TN": "tn",
                 "flagged": "flagged",
             }
-            at = "" if several else f", {look.where(rows[0])}"
+            at = "" if several else f", {look.prevalence_title(rows[0])}"
             yield look.table(
                 "expected",
                 title + at,

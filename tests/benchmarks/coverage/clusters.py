@@ -153,7 +153,7 @@ def measures(name: str, rows: Rows, rates: tuple[float, float, float]) -> Iterat
             (replace(plain, sums=sums), "", LEAST),
             (plain, ", rows independent", None),
         ):
-            here = Cells.at_prevalence(counts, at).where(some)
+            here = Cells.at_prevalence(counts, at).select(some)
             low, high = measure_limits(measure, here, level=0.95)
             yield held(shown + more, name, low, high, value, least=least)
 
