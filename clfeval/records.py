@@ -11,7 +11,16 @@ from operator import attrgetter
 from sys import float_info
 from typing import TYPE_CHECKING, Any, TypeVar
 
-__all__ = ["MISSING", "asdict", "dataclass", "field", "fields", "read_record", "replace"]
+__all__ = [
+    "MISSING",
+    "asdict",
+    "dataclass",
+    "field",
+    "field_values",
+    "fields",
+    "read_record",
+    "replace",
+]
 
 T = TypeVar("T")
 
@@ -45,6 +54,16 @@ else:
     def dataclass(cls: type | None = None, **options: Any) -> Any:
         """Return what `dataclasses.dataclass` does, see `_define`."""
         return (lambda one: _define(one, **options)) if cls is None else _define(cls, **options)
+
+
+def field_values(record: Any) -> dict[str, Any]:
+    """Return a record by its fields, without the deep copies of `asdict`, which take ten times."""
+    return {name: getattr(record, name) for name in _field_names(record.__class__)}
+
+
+@cache
+def _field_names(record: Any) -> tuple[str, ...]:
+    return tuple(part.name for part in fields(record))
 
 
 KINDS: Mapping[str, Any] = {

@@ -126,29 +126,55 @@ def change_of_independent(
     No interval or p where one of the two has none; infinite where one is, undefined where one is.
     Source: Zou and Donner 2008, Statistics in Medicine 27:1693 (MOVER).
     """
-    was, now = (
-        Estimate(one)
-        if isinstance(one, (int, float))
-        else one
-        if isinstance(one, Estimate)
-        else Estimate(None, reason=MISSING)
-        for one in (old, new)
-    )
-    if was.value is None or now.value is None:
-        ends = {"infinite": math.inf, "minus_infinite": -math.inf}
-        before, after = (ends.get(str(one.reason), one.value) for one in (was, now))
-        if before is None or after is None:
-            reason = (now if after is None else was).reason or "undefined"
-        else:
-            reason = {end: name for name, end in ends.items()}.get(after - before, "undefined")
-        return Change(was, now, Estimate(None, reason=reason))
-    if None in (was.low, was.high, now.low, now.high):
-        return Change(was, now, Estimate(now.value - was.value))
-    d, low, high = square_and_add(values_and_limits([now]), values_and_limits([was]), rho)
-    low, high = low - off, high + off
-    (p,) = p_from_limits(d, low, high, math.inf, level=level).tolist()
-    difference = estimate_or_none(float(d[0]), float(low[0]), float(high[0]))
-    return Change(was, now, difference, number_or_none(p))
+    (change,) = changes_of_independent([(old, new)], level=level, rho=rho, off=off)
+    return change
+
+
+def changes_of_independent(
+    pairs: Sequence[tuple[Cell, Cell]], *, level: float = 0.95, rho: float = 0.0, off: float = 0.0
+) -> list[Change]:
+    """Return the change of each pair of an old and a new value: see `change_of_independent`."""
+    changes = [_change_of_values(*map(_estimate_of_cell, pair)) for pair in pairs]
+    places = [place for place, change in enumerate(changes) if _has_both_intervals(change)]
+    old_limits = values_and_limits([changes[place].old for place in places])
+    new_limits = values_and_limits([changes[place].new for place in places])
+    differences, lower, upper = square_and_add(new_limits, old_limits, rho)
+    lower, upper = lower - off, upper + off
+    p_values = p_from_limits(differences, lower, upper, math.inf, level=level)
+    columns = (differences.tolist(), lower.tolist(), upper.tolist(), p_values.tolist())
+    for place, difference, low, high, p in zip(places, *columns, strict=True):
+        old, new = changes[place].old, changes[place].new
+        interval = estimate_or_none(difference, low, high)
+        changes[place] = Change(old, new, interval, number_or_none(p))
+    return changes
+
+
+def _estimate_of_cell(cell: Cell) -> Estimate:
+    """Return the estimate of a cell: a number has no interval, and any other value is missing."""
+    if isinstance(cell, Estimate):
+        return cell
+    return Estimate(cell) if isinstance(cell, (int, float)) else Estimate(None, reason=MISSING)
+
+
+def _change_of_values(old: Estimate, new: Estimate) -> Change:
+    """Return the change without its interval; the reason where it is undefined."""
+    if old.value is not None and new.value is not None:
+        return Change(old, new, Estimate(new.value - old.value))
+    infinities = {"infinite": math.inf, "minus_infinite": -math.inf}
+    old_value = infinities.get(str(old.reason), old.value)
+    new_value = infinities.get(str(new.reason), new.value)
+    if old_value is None or new_value is None:
+        reason = (new if new_value is None else old).reason or "undefined"
+    else:
+        reasons = {infinity: name for name, infinity in infinities.items()}
+        reason = reasons.get(new_value - old_value, "undefined")
+    return Change(old, new, Estimate(None, reason=reason))
+
+
+def _has_both_intervals(change: Change) -> bool:
+    """Return whether both values of a change are defined and have intervals."""
+    limits = (change.old.low, change.old.high, change.new.low, change.new.high)
+    return change.difference.value is not None and None not in limits
 
 
 def shared_correlation(change: Change, share: float) -> float:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, cast
 from clfeval import __version__
 from clfeval.document.rows import RowsBySlice, column_values, rows_where
 from clfeval.formatting import format_deciding_digits, format_p_value
-from clfeval.records import read_record
+from clfeval.records import field_values, read_record
 
 # history: 1 the first. Adding keys keeps it; removing, renaming or retyping one raises it.
 SCHEMA_KIND = "clfeval.result"
@@ -265,7 +265,9 @@ def short_answer(said: Sequence[Answer]) -> str:
 
 def plain_row(row: Row) -> dict[str, Any]:
     """Return a row with estimates as dictionaries."""
-    return {key: asdict(cell) if isinstance(cell, Estimate) else cell for key, cell in row.items()}
+    return {
+        key: field_values(cell) if isinstance(cell, Estimate) else cell for key, cell in row.items()
+    }
 
 
 def dumps(value: object) -> str:

@@ -20,9 +20,18 @@ from clfeval.compare.baseline.changes import (
     sentence_title,
 )
 from clfeval.compare.baseline.read import same_rows, same_values
-from clfeval.compare.change import UNDECIDED, Change, change_of_independent
+from clfeval.compare.change import UNDECIDED, Change, changes_of_independent
 from clfeval.compare.history.file import HistoryLine, HistoryLines
-from clfeval.document import Answer, Document, Estimate, InputFile, Row, as_estimate, cell_value
+from clfeval.document import (
+    Answer,
+    Cell,
+    Document,
+    Estimate,
+    InputFile,
+    Row,
+    as_estimate,
+    cell_value,
+)
 from clfeval.formatting import join_names, join_words, quote_if_ambiguous
 from clfeval.inference.distributions import critical_value
 from clfeval.pages.schema import COMPARISONS, HISTORY, gateable_names, page_of
@@ -61,40 +70,72 @@ def measure_changes(
     significant changes: since: the label of the change point of the mean; cause: what changed
     there.
     """
-    found, sides = dict[ChangeKey, Change](), dict[str, HistoryLine]()
+    sides: dict[str, HistoryLine] = {}
+    measured: dict[ChangeKey, MeasureStep] = {}
     for name, lines in series.items():
-        now, base = lines[-1], accepted.get(name, lines[-2] if len(lines) > 1 else None)
-        if now.label == last and base is not None and base != now:
+        line = lines[-1]
+        base = accepted.get(name, lines[-2] if len(lines) > 1 else None)
+        if line.label == last and base is not None and base != line:
             sides[name] = base
-            for measure in dict.fromkeys((*now.measures, *base.measures)):
-                found[name, measure] = change_between(base, now, measure)
-    rows = change_rows(
-        "label", found, command, lambda name: (sides[name].label, series[name][-1].level or LEVEL)
-    )
-    steps = list[Row]()
-    for row in rows:
-        if row["p_adjusted"] is None or row["verdict"] not in SIGNIFICANT:
-            continue
-        model, measure = str(row["model"]), str(row["measure"])
-        base, labels = sides[model], [line.label for line in series[model]]
-        after = labels.index(base.label) + 1 if base.label in labels else 0
-        path = [base, *(series[model][after:] or series[model][-1:])]
-        at = change_point(path, measure)
-        since = None if at is None else path[at].label
-        cause = "" if at is None else ", ".join(line_changes(path)[at])
-        steps.append({"model": model, "measure": measure, "since": since, "cause": cause})
+            for measure in dict.fromkeys((*line.measures, *base.measures)):
+                measured[name, measure] = (base, line, measure)
+    changes = dict(zip(measured, changes_between([*measured.values()]), strict=True))
+
+    def label_and_level(name: str) -> tuple[str, float]:
+        return sides[name].label, series[name][-1].level or LEVEL
+
+    rows = change_rows("label", changes, command, label_and_level)
+    significant = [
+        row for row in rows if row["p_adjusted"] is not None and row["verdict"] in SIGNIFICANT
+    ]
+    steps = [
+        _change_point_row(series[str(row["model"])], sides[str(row["model"])], str(row["measure"]))
+        for row in significant
+    ]
     return rows, steps
 
 
-def change_between(base: HistoryLine, now: HistoryLine, measure: str) -> Change:
-    """Return the change of a measure from line to line, as of two independent samples."""
-    old, new = (
-        one.measures[measure].estimate if measure in one.measures else None for one in (base, now)
-    )
-    change = change_of_independent(old, new, level=now.level or LEVEL)
-    if base.settings != now.settings:
-        return Change(change.old, change.new, Estimate(None, reason="other_settings"))
-    return change
+def _change_point_row(lines: Sequence[HistoryLine], base: HistoryLine, measure: str) -> Row:
+    """Return the row of `steps`: when a measure of a model changed since a line, and the cause."""
+    labels = [line.label for line in lines]
+    start = labels.index(base.label) + 1 if base.label in labels else 0
+    path = [base, *(lines[start:] or lines[-1:])]
+    place = change_point(path, measure)
+    since = None if place is None else path[place].label
+    cause = "" if place is None else ", ".join(line_changes(path)[place])
+    return {"model": lines[-1].name, "measure": measure, "since": since, "cause": cause}
+
+
+MeasureStep = tuple[HistoryLine, HistoryLine, str]  # a line, a later line, a measure
+
+
+def changes_between(steps: Sequence[MeasureStep]) -> list[Change]:
+    """Return the change of each measure from line to line, as of two independent samples."""
+    places: dict[float, list[int]] = {}
+    for place, (_, line, _) in enumerate(steps):
+        places.setdefault(line.level or LEVEL, []).append(place)
+    changes: dict[int, Change] = {}
+    for level, places_of_level in places.items():
+        pairs = [_measured_pair(*steps[place]) for place in places_of_level]
+        computed = changes_of_independent(pairs, level=level)
+        changes |= zip(places_of_level, computed, strict=True)
+    return [
+        _change_of_same_settings(changes[place], earlier, line)
+        for place, (earlier, line, _) in enumerate(steps)
+    ]
+
+
+def _measured_pair(earlier: HistoryLine, line: HistoryLine, measure: str) -> tuple[Cell, Cell]:
+    """Return the estimates of a measure in two lines, None where a line has none."""
+    old, new = earlier.measures.get(measure), line.measures.get(measure)
+    return None if old is None else old.estimate, None if new is None else new.estimate
+
+
+def _change_of_same_settings(change: Change, earlier: HistoryLine, line: HistoryLine) -> Change:
+    """Return the change; undefined where the settings of the two lines differ."""
+    if earlier.settings == line.settings:
+        return change
+    return Change(change.old, change.new, Estimate(None, reason="other_settings"))
 
 
 def change_point(path: Sequence[HistoryLine], measure: str) -> int | None:
@@ -264,36 +305,34 @@ def trend_result(past: HistoryLines, command: str) -> Document:
     """
     lines = past.lines_of_command(command)
     labels = list(dict.fromkeys(line.label for line in lines))
+    label_places = {label: place for place, label in enumerate(labels)}
     series: dict[str, list[HistoryLine]] = {}
-    for line in sorted(lines, key=lambda line: labels.index(line.label)):
+    for line in sorted(lines, key=lambda line: label_places[line.label]):
         series.setdefault(line.name, []).append(line)
-    accepted = {one.name: one for key, one in past.accepted.items() if key[0] == command}
-    marks = dict[tuple[str, str], Sequence[str]]()
-    for name, mine in series.items():
-        marks |= zip([(name, line.label) for line in mine], line_changes(mine), strict=True)
-    # the measures with a value in the last lines: in the page's order, then by name
-    ends = [cell for mine in series.values() for cell in mine[-1].measures.items()]
-    known = {name for name, cell in ends if cell.value is not None}
-    usual = [name for name in gateable_names(page_of(command)) if name in known]
-    order = list(dict.fromkeys([*usual, *sorted(known)]))
+    by_model = [line for model_lines in series.values() for line in model_lines]
+    ordered = sorted(by_model, key=lambda line: label_places[line.label])
+    accepted = {line.name: line for key, line in past.accepted.items() if key[0] == command}
+    marks: dict[tuple[str, str], Sequence[str]] = {}
+    for name, model_lines in series.items():
+        keys = [(name, line.label) for line in model_lines]
+        marks |= zip(keys, line_changes(model_lines), strict=True)
+    order = _measures_in_order(series, command)
     changes, steps = measure_changes(series, accepted, labels[-1], command)
-    ordered = [
-        line for label in labels for mine in series.values() for line in mine if line.label == label
-    ]
-    changed = [(line, what) for line in ordered for what in marks[line.name, line.label]]
     events: list[Row] = [
-        {"label": line.label, "model": line.name, "changed": what} for line, what in changed
+        {"label": line.label, "model": line.name, "changed": mark}
+        for line in ordered
+        for mark in marks[line.name, line.label]
     ]
-    kept = {one.label for one in accepted.values()}
+    accepted_labels = {line.label for line in accepted.values()}
     return Document(
         command=HISTORY,
         signature=f"cmd:{HISTORY}|of:{command}|data:{past.sha256[:8]}|clfeval:{__version__}",
         inputs=(InputFile(os.path.basename(past.name), past.sha256, len(lines)),),
         parameters={
             "of": command,
-            "accepted": [label for label in labels if label in kept],
+            "accepted": [label for label in labels if label in accepted_labels],
             "last": labels[-1],
-            "level": next((o.level for o in reversed(lines) if o.level), LEVEL),
+            "level": next((line.level for line in reversed(lines) if line.level), LEVEL),
             "leading": _leading_measures(order, series, steps),
         },
         summary={"labels": len(labels), "models": len(series)},
@@ -307,6 +346,18 @@ def trend_result(past: HistoryLines, command: str) -> Document:
     )
 
 
+def _measures_in_order(series: Mapping[str, Sequence[HistoryLine]], command: str) -> list[str]:
+    """Return the measures with a value in the last lines: in the page's order, then by name."""
+    known = {
+        measure
+        for lines in series.values()
+        for measure, cell in lines[-1].measures.items()
+        if cell.value is not None
+    }
+    usual = [measure for measure in gateable_names(page_of(command)) if measure in known]
+    return list(dict.fromkeys([*usual, *sorted(known)]))
+
+
 def _history_rows(
     lines: Sequence[HistoryLine],
     series: Mapping[str, Sequence[HistoryLine]],
@@ -314,23 +365,29 @@ def _history_rows(
     marks: Mapping[tuple[str, str], Sequence[str]],
 ) -> Iterator[Row]:
     """Yield a row for each line and measure."""
-    pairs = [pair for mine in series.values() for pair in pairwise(mine)]
-    befores = {(line.name, line.label): before for before, line in pairs}
+    pairs = [pair for lines_of_model in series.values() for pair in pairwise(lines_of_model)]
+    earlier_line = {(line.name, line.label): earlier for earlier, line in pairs}
+    steps = [
+        (earlier_line[line.name, line.label], line, measure)
+        for line in lines
+        if (line.name, line.label) in earlier_line
+        for measure in line.measures
+    ]
+    changes = iter(changes_between(steps))
     for line in lines:
-        before = befores.get((line.name, line.label))
+        has_earlier = (line.name, line.label) in earlier_line
+        is_accepted = accepted.get(line.name) == line
         for measure, cell in line.measures.items():
-            change = Estimate(None, reason="first")
-            if before is not None:
-                change = change_between(before, line, measure).difference
+            first = Estimate(None, reason="first")
             yield {
                 "label": line.label,
                 "model": line.name,
                 "measure": measure,
                 "value": cell.estimate,
                 "se": cell.se,
-                "change": change,
+                "change": next(changes).difference if has_earlier else first,
                 "marks": list(marks[line.name, line.label]),
-                "accepted": accepted.get(line.name) == line,
+                "accepted": is_accepted,
                 "met": line.gates.get(measure),
                 "limit": line.limits.get(measure),
             }
