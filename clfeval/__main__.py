@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
+from clfeval import __version__
 from clfeval.interrupt import set_handlers
 
 TYPE_CHECKING = False  # type checkers set it to True; no import may precede the handlers
@@ -12,13 +14,32 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 
+OBJECTS_BETWEEN_COLLECTIONS = 300_000  # more than a start makes
+
+
 def main() -> NoReturn:
     """Set the signal handlers, then import the program and run it."""
     set_handlers()
+    if sys.argv[1:] == ["--version"] and _print_version():
+        sys.exit(0)
+    # imports and rows make hardly any reference cycles: garbage collection would take a
+    # quarter of a short run
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle ones use the CPU fully
     from clfeval.cli.app import main as run
 
     run()
+
+
+def _print_version() -> bool:
+    """Print the version without any import; False where the program has to say why it cannot."""
+    if sys.stdout is None:
+        return False
+    try:
+        print(f"clfeval {__version__}", flush=True)  # noqa: T201
+    except OSError:
+        return False
+    return True
 
 
 def run_script() -> NoReturn:

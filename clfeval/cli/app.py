@@ -87,8 +87,6 @@ app = typer.Typer(
     "3 error in data; 70 a bug.",
 )
 
-SELDOM = 300_000  # new objects between garbage collections, more than a start makes
-
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -122,9 +120,6 @@ def root(
 
 def main() -> NoReturn:
     """Run the program and exit with its code, never with a bare traceback."""
-    # imports and rows make hardly any reference cycles: garbage collection would take a
-    # quarter of a short run
-    gc.set_threshold(SELDOM)
     atexit.register(gc.freeze)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors=ASCII_HANDLER)  # some terminals lack characters of the help

@@ -154,13 +154,14 @@ def guess_kind(column: ColumnPeek, classes: frozenset[str]) -> Kind:
     if spell_as_truth(column.texts, classes):
         return "label"
     strange = column.texts - classes
-    scores = (
-        strange and column.mostly_numeric and (column.typed_number or are_mostly_numbers(strange))
-    )
-    return "score" if scores else "label"
+    if not strange or not column.mostly_numeric:
+        return "label"
+    return "score" if column.all_numbers or are_mostly_numbers(strange) else "label"
 
 
-_SCORE = r"(?a)0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN"
+_NUMBER = r"(?:0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN)"
+_SCORE = rf"(?a){_NUMBER}"
+_SCORES = rf"(?a)(?:{_NUMBER}\n)*+{_NUMBER}"  # one a line
 FIRST = 30  # values kept in row order
 _PERCENT = re.compile(r"-?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"-?\d+,\d+(?:\s*%)?")
@@ -172,7 +173,7 @@ class ColumnPeek:
 
     typed_number: of a numeric type. percent: most values have a percent sign, and are divided by
     100. commas: most have an undeclared decimal comma. distinct: no value is repeated. first: the
-    first values in order, None where missing.
+    first values in order, None where missing. all_numbers: every value is a number.
     """
 
     texts: frozenset[str]
@@ -182,6 +183,7 @@ class ColumnPeek:
     distinct: bool = False
     mostly_numeric: bool = False
     first: tuple[str | None, ...] = ()
+    all_numbers: bool = False
 
     @classmethod
     def from_column(
@@ -192,28 +194,37 @@ class ColumnPeek:
         texts, first = frozenset(values), tuple(column[:FIRST])
         distinct = len(values) == len(texts) > 1
         if typed_number:
-            return cls(texts, typed_number, distinct=distinct, mostly_numeric=True, first=first)
-        percent = _most_match(_PERCENT, texts)
-        commas = decimal == "." and _most_match(_COMMA, texts)
+            return cls(
+                texts,
+                typed_number,
+                distinct=distinct,
+                mostly_numeric=True,
+                first=first,
+                all_numbers=True,
+            )
+        percent = _most_match(_PERCENT, "%", texts)
+        commas = decimal == "." and _most_match(_COMMA, ",", texts)
         if percent or decimal == ",":
-            known = (_COMMA, _PERCENT)
-
-            def plain(text: str) -> str:
-                if not any(one.fullmatch(text) for one in known):
-                    return text
-                bare = text.rstrip("% ").replace(",", ".")
-                return repr(float(f"{bare}e-2")) if text.endswith("%") else bare
-
-            texts = frozenset(map(plain, texts))
-            first = tuple(text and plain(text) for text in first)
-        return cls(texts, typed_number, percent, commas, distinct, are_mostly_numbers(texts), first)
+            texts = frozenset(map(_plain_number, texts))
+            first = tuple(text and _plain_number(text) for text in first)
+        numbers = count_numbers(texts)
+        return cls(
+            texts,
+            percent=percent,
+            commas=commas,
+            distinct=distinct,
+            mostly_numeric=2 * numbers > len(texts),
+            first=first,
+            all_numbers=numbers == len(texts),
+        )
 
     def in_bits(self, pair: str) -> ColumnPeek:
         """Return the peek with 0/1 values spelled as a pair such as `False/True`."""
         no, yes = pair.split("/")
         written = {text: yes if text.casefold() in ("1", "true") else no for text in self.texts}
         first = tuple(text and written.get(text, text) for text in self.first)
-        return replace(self, texts=frozenset(written.values()), first=first)
+        texts = frozenset(written.values())
+        return replace(self, texts=texts, first=first, all_numbers=False)
 
     @property
     def is_binary(self) -> bool:
@@ -243,11 +254,28 @@ class ColumnPeek:
 
 def are_mostly_numbers(texts: Collection[str]) -> bool:
     """Return whether most texts are numbers: a bad cell does not turn scores into labels."""
-    return 2 * sum(map(is_score, texts)) > len(texts)
+    return 2 * count_numbers(texts) > len(texts)
 
 
-def _most_match(written: re.Pattern[str], texts: Collection[str]) -> bool:
-    return sum(written.fullmatch(text) is not None for text in texts) * 2 > len(texts)
+def count_numbers(texts: Collection[str]) -> int:
+    """Return how many texts are numbers: by one match of all, or else by one of each."""
+    lines = "\n".join(texts)
+    if lines.count("\n") == len(texts) - 1 and re.fullmatch(_SCORES, lines):
+        return len(texts)
+    return sum(map(is_score, texts))
+
+
+def _most_match(written: re.Pattern[str], sign: str, texts: Collection[str]) -> bool:
+    """Return whether most texts match a pattern, in each of whose matches a sign stands."""
+    return sum(sign in text and bool(written.fullmatch(text)) for text in texts) * 2 > len(texts)
+
+
+def _plain_number(text: str) -> str:
+    """Return a number with a decimal comma or a percent sign as a plain one, other texts as is."""
+    if not (_COMMA.fullmatch(text) or _PERCENT.fullmatch(text)):
+        return text
+    bare = text.rstrip("% ").replace(",", ".")
+    return repr(float(f"{bare}e-2")) if text.endswith("%") else bare
 
 
 def peek_columns(

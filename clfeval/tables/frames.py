@@ -33,8 +33,10 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        """Return an attribute of the module."""
-        return getattr(import_module(self._name), attribute)
+        """Return an attribute of the module, and keep it for the next time."""
+        value = getattr(import_module(self._name), attribute)
+        setattr(self, attribute, value)
+        return value
 
 
 if not TYPE_CHECKING:

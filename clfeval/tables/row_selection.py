@@ -41,6 +41,7 @@ MOST_COUNTED = 2**20  # values of a column that an engine brings to this machine
 TRAIN, TEST = {"train", "training", "development", "derivation"}, {"test", "testing"}
 _BITS = ({"0", "1"}, {"false", "true"})
 _PARTS = TRAIN | TEST | {"val", "valid", "validation", "dev", "holdout", "eval"}
+_SPLIT_VALUES = _PARTS.union(*_BITS)
 
 
 @dataclass(slots=True)
@@ -244,6 +245,17 @@ def filter_columns(
     return [n for n in free if n not in models and not find_column([n], ColumnNames.ID)]
 
 
+def _split_values(texts: Iterable[str]) -> set[str]:
+    """Return values in lower case if all may mark parts of a split or be flags, else none."""
+    values: set[str] = set()
+    for text in texts:
+        value = text.strip().casefold()
+        if value not in _SPLIT_VALUES:
+            return set()
+        values.add(value)
+    return values
+
+
 def refuse_train_and_test(
     files: Sequence[TableFile], peeks: Mapping[str, ColumnPeek], roles: Input
 ) -> None:
@@ -252,7 +264,7 @@ def refuse_train_and_test(
     said = {roles.truth, roles.id, roles.run, roles.cluster, *roles.by, *ignored}
     said.update(filter_columns(roles))
     for name in peeks:
-        parts = {text.strip().casefold() for text in peeks[name].texts}
+        parts = _split_values(peeks[name].texts)
         words = {*re.split(r"[\W_]+", name.casefold())}
         # a flag such as is_test
         flag = parts in _BITS and bool(words & TRAIN) != bool(words & TEST)
