@@ -76,7 +76,7 @@ AREA_HERE = f"""{AREA}
 from clfeval.counts.scores import ScoreCounts
 from clfeval.measures.ranking import roc_auc
 for name in frame.columns[1:]:
-    counts = ScoreCounts.of_rows(frame[name].to_numpy(), truth.to_numpy(), None)
+    counts = ScoreCounts.from_rows(frame[name].to_numpy(), truth.to_numpy(), None)
     print(float(roc_auc(counts.scores, counts.positives, counts.negatives)))
 """
 AREA_PEER = f"""{AREA}
