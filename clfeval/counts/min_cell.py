@@ -1,129 +1,384 @@
-"""Small counts hidden in a counts file: neighbouring scores are counted together."""
+"""Small counts hidden in a counts file: neighbouring scores are counted together.
+
+What is published of a model are the numbers of each class between edges. The edges are the same
+for every file of the same rows, whatever `least` is and whether rows are in slices, or fewer:
+
+1. They come from a fixed grid, and halve the rows again and again by their scores alone. The
+   classes decide only where halving stops: at the first edge with fewer than `least` rows of a
+   class on either side. So no edge tells the class of a row, even to whom all scores are known,
+   and every difference of two published counts is a sum of published ones.
+2. A slice is divided at an edge only if the rows of all slices that are not divided there, if any,
+   are enough on both sides too. So the whole less the slices tells no small count either.
+3. A model whose scores may have the same order as those of an earlier model, such as its labels or
+   a recalibration, has only edges at which the earlier one has the same counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from clfeval.arrays import Counts, Floats
+from clfeval.arrays import Counts, Floats, Ints
 from clfeval.counts.read_files import PATTERNS, RUNS, SCORES, digests, exact_keys
 from clfeval.errors import DataError, bad_option
+from clfeval.records import dataclass
 from clfeval.tables.frames import pl
 
 LABELS = 0.5  # labels are counted as scores 0 and 1
+OTHER_CLASSES = "(other)"  # in place of the negative classes of which there are several
+LARGEST = 1e300  # a limit of scores that are not between 0 and 1
+NEARLY_BEST = 0.8  # of the expected rows at the best edge: from there on the shortest number counts
+LONGEST = 99  # more digits than any number of the grid has
+EXPECTED_AT_THRESHOLD = 10  # rows of each class on either side of it, to halve there first
+SliceKey = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreGroups:
+    """The scores of a model that cannot be divided: n (slices, 2 classes, m), low and high (m,).
+
+    Groups are in the order of their scores and do not overlap; positives are class 0.
+    """
+
+    n: Counts
+    low: Floats
+    high: Floats
+
+    def path(self) -> Counts:
+        """Return positives and negatives of all slices below each group and in all, (2, m + 1)."""
+        sums = self.n.sum(axis=0).cumsum(axis=1)
+        return np.concatenate([np.zeros((2, 1), np.int64), sums], axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """Edges between groups: values (e,), digits (e,) each has, and the groups below it, (e,)."""
+
+    values: Floats
+    digits: Ints
+    places: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DividedModel:
+    """A model whose scores are divided: its groups, and the edges of each published slice."""
+
+    groups: ScoreGroups
+    edges: Edges
+    edges_of_slice: Mapping[int, Sequence[int]]  # places in `edges`, ascending
+
+    def points(self, part: int) -> set[tuple[int, int]]:
+        """Return positives and negatives of a slice below each of its edges."""
+        sums = self.groups.n[part].cumsum(axis=1)
+        places = [int(self.edges.places[edge]) - 1 for edge in self.edges_of_slice[part]]
+        return {(int(sums[0, place]), int(sums[1, place])) for place in places}
 
 
 def hide_small_cells(
     table: pl.DataFrame, about: Mapping[str, Any], least: int, name: str
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Return counts of at least `least` rows, from whose sums no smaller one follows.
+    """Return counts of at least `least` rows of each class, from which no smaller ones follow.
 
-    Of each model and slice neighbouring scores are joined into runs until either has enough rows of
-    each class; sums of scores and combinations of labels are left out, as are slices with too few
-    rows of a class.
+    See the head of this file. Sums of scores, combinations of labels and names of several negative
+    classes are left out. Raises DataError where no slice has enough rows.
     """
-    by = [name for name in table.columns if name.startswith("b") and name != "block"]
+    _refuse_open_slices(about)
+    by = [column for column in table.columns if column.startswith("b") and column != "block"]
+    slices, totals = _class_totals(table, by)
+    published = _published_slices(totals, least)
+    if not published:
+        text = f"it has fewer than {least} rows of a class"
+        if by:
+            text += " in every slice, or in the slices that are left out for it"
+        hint = f"give a smaller number{', or leave out --by' if by else ''}"
+        raise DataError.new(text, "empty-table", name, hint=hint)
+    divided: list[DividedModel] = []
+    parts = [table[:0]]
+    for place, model in enumerate(about["models"]):
+        groups, cut = _groups_of_model(table, about, place, by, slices)
+        earlier = [
+            other
+            for other_place, other in enumerate(divided)
+            if _may_rank_alike(groups, other.groups)
+            and not _labels_cross(table, place, other_place)
+        ]
+        result = _divide(groups, cut, published, least, earlier)
+        divided.append(result)
+        parts += [
+            _runs_of_slice(
+                result, part, {"model": model["name"], **dict(zip(by, slices[part], strict=True))}
+            )
+            for part in published
+        ]
+    hidden = pl.concat(parts, how="diagonal").sort("block", *by, "model", "truth", "key")
+    about = _describe_hidden(hidden, about, least)
+    return hidden, {**about, "parts": digests(hidden, about)}
+
+
+def _refuse_open_slices(about: Mapping[str, Any]) -> None:
+    """Raise UsageError for slices from whose sizes or sums small counts follow."""
     if len(about["facets"]) > 1:  # each would lack the rows of small slices of the others
         hint = f"cross them: --by '{'*'.join(about['by'])}'"
         raise bad_option("--min-cell takes one --by", hint)
-    for one in (one for text in about["by"] for one in text.split("*")):
-        column, _, bins = one.rpartition(":")
-        if bins.strip().isdecimal() and column.strip() in about["edges"]:
-            what = f"--by '{one}' makes groups of equal size, from which small counts follow"
-            raise bad_option(what, f"say where to split: --by '{column}:40,65'")
-    kept = list[pl.DataFrame]()
-    for part in table.partition_by(by) if by else [table]:
-        patterns = part.filter(block=PATTERNS)
-        sizes = patterns.group_by("truth").agg(pl.col("n").sum())["n"]
-        if not (sizes >= least).all():
-            continue
-        for i, model in enumerate(about["models"]):
-            rows, cut = part.filter(block=SCORES, model=model["name"]), LABELS
-            if model["kind"] == "label":
-                label = pl.col("pattern").str.slice(i, 1).cast(pl.Float64)
-                rows = patterns.with_columns(lo=label, hi=label, key=label.cast(pl.Int64))
-            elif (cut := about["thresholds"][model["name"]]) is None:
-                cut = np.inf
-            of = {"block": SCORES, "model": model["name"], **{name: part[name][0] for name in by}}
-            runs = pl.DataFrame(_runs(rows, cut, least))
-            kept.append(runs.with_columns(**{k: pl.lit(v, pl.String) for k, v in of.items()}))
-    if not kept:
-        what = f"it has fewer than {least} rows of a class{' in every slice' if by else ''}"
-        raise DataError.new(what, "empty-table", name, hint="give a smaller number")
-    found = pl.concat([table[:0], *kept], how="diagonal").sort(
-        "block", *by, "model", "truth", "key"
-    )
-    first = found.filter(model=about["models"][0]["name"])
-    ends = {name: found.filter(model=name) for name in about["uncut"]}
-    about = {
+    for column in (column for text in about["by"] for column in text.split("*")):
+        name, _, bins = column.rpartition(":")
+        if bins.strip().isdecimal() and name.strip() in about["edges"]:
+            text = f"--by '{column}' makes groups of equal size, from which small counts follow"
+            raise bad_option(text, f"say where to split: --by '{name}:40,65'")
+
+
+def _describe_hidden(hidden: pl.DataFrame, about: Mapping[str, Any], least: int) -> dict[str, Any]:
+    """Return the description of hidden counts, without their digest."""
+    first = hidden.filter(model=about["models"][0]["name"])
+    negative = [name for name in about["classes"] if name != about["positive"]]
+    if len(negative) > 1:
+        negative = [OTHER_CLASSES]
+    limits = {name: hidden.filter(model=name) for name in about["uncut"]}
+    return {
         **about,
+        "classes": [*negative, about["positive"]],
         "rows": first["n"].sum(),
         "min_cell": least,
         "scores": RUNS,
         "joint": {},
         "dropped": about["dropped"] if about["dropped"] >= least else 0,
-        "uncut": {name: [one["lo"].min(), one["hi"].max()] for name, one in ends.items()},
+        "uncut": {name: [rows["lo"].min(), rows["hi"].max()] for name, rows in limits.items()},
     }
-    return found, {**about, "parts": digests(found, about)}
 
 
-def _runs(rows: pl.DataFrame, cut: float, least: int) -> dict[str, Any]:
-    """Return the runs of the scores of a model: truth, key, n, lo and hi of each.
+def _class_totals(table: pl.DataFrame, by: Sequence[str]) -> tuple[list[SliceKey], Counts]:
+    """Return the slices, one without columns of slices, and the rows of each class, (s, 2)."""
+    sums = table.filter(block=PATTERNS).group_by(*by, "truth").agg(pl.col("n").sum())
+    rows = {(tuple(row[: len(by)]), row[-2]): row[-1] for row in sums.rows()}
+    slices = sorted({key for key, _ in rows}, key=_sort_key)
+    totals = [[rows.get((key, truth), 0) for truth in (True, False)] for key in slices]
+    return slices, np.array(totals, np.int64)
 
-    Their ends are numbers of four digits, or the threshold, which starts a run where either side of
-    it has enough rows; else no label is known.
+
+def _sort_key(key: SliceKey) -> list[tuple[bool, str]]:
+    return [(text is not None, text or "") for text in key]
+
+
+def _published_slices(totals: Counts, least: int) -> list[int]:
+    """Return the slices with enough rows of each class, so that the rest is enough or nothing."""
+    enough = (totals >= least).all(axis=1)
+    return _keep_rest_large(totals[:, :, None], np.flatnonzero(enough).tolist(), least)
+
+
+def _keep_rest_large(n: Counts, slices: Sequence[int], least: int) -> list[int]:
+    """Return slices without the smallest, so that all others together are enough, or nothing.
+
+    n (s, 2, c): rows of every slice, class and cell, each of which has to be enough.
     """
-    key, first, place = np.unique(rows["key"], return_index=True, return_inverse=True)
-    side, n = (~rows["truth"].to_numpy()).astype(np.int64), np.zeros((2, len(key)), np.int64)
-    np.add.at(n, (side, place), rows["n"].to_numpy())
-    low, high = rows["lo"].to_numpy()[first], np.full(len(key), -np.inf)
-    np.minimum.at(low, place, rows["lo"].to_numpy())
-    np.maximum.at(high, place, rows["hi"].to_numpy())
-    above = n[:, low >= cut].sum(axis=1)
-    safe = [(one == 0) | (one >= least) for one in (above, n.sum(axis=1) - above)]
-    split, edges = bool(np.isfinite(cut) and np.all(safe)), _run_ends()
-    if split and cut not in edges:
-        edges = np.insert(edges, np.searchsorted(edges, cut), cut)
-    start = np.searchsorted(edges, low, side="right") - 1
-    stop = np.searchsorted(edges, high, side="right")
-    apart = (stop[:-1] <= start[1:]) | rows["m1"].is_not_null().any()  # buckets may share an edge
-    first = np.flatnonzero(np.append(True, apart))
-    middle = int(np.searchsorted(edges[start[first]], cut)) if split else 0
-    starts = first[[*_run_starts(np.add.reduceat(n, first, axis=1), middle, least)]]
-    last = np.append(starts[1:], len(key)) - 1
-    below = np.append(np.nextafter(edges, -np.inf), np.inf)
-    n = np.add.reduceat(n, starts, axis=1)
-    side, run = np.nonzero(n)
-    ends = edges[start[starts]][run], below[stop[last]][run]
-    return {
-        "truth": side == 0,
-        "key": exact_keys(ends[0]),
-        "n": n[side, run],
-        "lo": ends[0],
-        "hi": ends[1],
-    }
+    chosen = sorted(slices, key=lambda part: (int(n[part].sum()), part))
+    everything = n.sum(axis=0)
+    while chosen:
+        rest = everything - n[chosen].sum(axis=0)
+        if len(chosen) == len(n) or bool((rest >= least).all()):
+            return sorted(chosen)
+        chosen = chosen[1:]
+    return []
 
 
-def _run_starts(n: Counts, middle: int, least: int) -> Iterator[int]:
-    """Yield the first group of each run: n (2, m) of each class; one starts at the middle."""
-    for begin, end in ((0, middle), (middle, n.shape[1])):
-        needed = np.where(n[:, begin:end].any(axis=1), least, 0).tolist()
-        rows, starts = [0, 0], [begin]
-        for i, more in enumerate(n[:, begin:end].T.tolist(), begin + 1):
-            rows = [rows[0] + more[0], rows[1] + more[1]]
-            if rows[0] >= needed[0] and rows[1] >= needed[1]:
-                starts.append(i)
-                rows = [0, 0]
-        yield from starts[:-1]  # the last ones, too few for a run, are in the run before them
+def _groups_of_model(
+    table: pl.DataFrame,
+    about: Mapping[str, Any],
+    place: int,
+    by: Sequence[str],
+    slices: Sequence[SliceKey],
+) -> tuple[ScoreGroups, float]:
+    """Return the groups of scores of the model at a place, and its threshold."""
+    model = about["models"][place]
+    if model["kind"] == "label":
+        label = pl.col("pattern").str.slice(place, 1).cast(pl.Float64)
+        rows = table.filter(block=PATTERNS).with_columns(lo=label, hi=label)
+        cut = LABELS
+    else:
+        rows = table.filter(block=SCORES, model=model["name"])
+        threshold = about["thresholds"][model["name"]]
+        cut = np.inf if threshold is None else threshold
+    order = np.argsort(rows["lo"].to_numpy(), kind="stable")
+    low, high = rows["lo"].to_numpy()[order], rows["hi"].to_numpy()[order]
+    starts = np.append(True, low[1:] > np.maximum.accumulate(high)[:-1])
+    group = starts.cumsum() - 1
+    codes = {key: code for code, key in enumerate(slices)}
+    keys = rows.select(by).rows() if by else [()] * len(rows)
+    part = np.array([codes[key] for key in keys], np.int64)[order]
+    side = (~rows["truth"].to_numpy()[order]).astype(np.int64)
+    n = np.zeros((len(slices), 2, int(group[-1]) + 1), np.int64)
+    np.add.at(n, (part, side, group), rows["n"].to_numpy()[order])
+    first = np.flatnonzero(starts)
+    return ScoreGroups(n, low[first], np.maximum.reduceat(high, first)), cut
+
+
+def _may_rank_alike(groups: ScoreGroups, other: ScoreGroups) -> bool:
+    """Return whether two models may have the same order of rows, by their numbers of each class.
+
+    They cannot where below some score of one there are more positives, but fewer negatives, than
+    below some score of the other.
+    """
+    path, other_path = groups.path(), other.path()
+    later = np.searchsorted(other_path[0], path[0], side="right")
+    sooner = np.searchsorted(other_path[0], path[0], side="left") - 1
+    negatives = other_path[1]
+    # of the other: the most negatives with fewer positives, the fewest with more
+    most = np.where(sooner >= 0, negatives[np.maximum(sooner, 0)], 0)
+    fewest = np.append(negatives, negatives[-1])[later]
+    return bool(((most <= path[1]) & (path[1] <= fewest)).all())
+
+
+def _labels_cross(table: pl.DataFrame, place: int, other: int) -> bool:
+    """Return whether each of two models is positive in a row in which the other is negative."""
+    patterns = table.filter(block=PATTERNS)["pattern"]
+    labels = {text[place] + text[other] for text in patterns.unique().to_list()}
+    return {"01", "10"} <= labels
+
+
+def _divide(
+    groups: ScoreGroups,
+    cut: float,
+    published: Sequence[int],
+    least: int,
+    earlier: Sequence[DividedModel],
+) -> DividedModel:
+    """Return the model with the edges at which each published slice is divided."""
+    edges = _edges_between(groups, cut)
+    known = [{part: other.points(part) for part in published} for other in earlier]
+    edges_of_slice: dict[int, list[int]] = {part: [] for part in published}
+    expected = _expected_rows(groups)
+    sums = groups.n.cumsum(axis=2)
+    sums = np.concatenate([np.zeros_like(sums[:, :, :1]), sums], axis=2)
+    root = _threshold_edge(edges, expected, cut)
+    waiting = [(0, len(groups.low), [*published], root)]
+    while waiting:
+        start, stop, parts, edge = waiting.pop()
+        edge = _best_edge(edges, expected, start, stop) if edge is None else edge
+        if edge is None:
+            continue
+        place = int(edges.places[edge])
+        cells = np.diff(sums[:, :, [start, place, stop]], axis=2)
+        able = [
+            part
+            for part in parts
+            if (cells[part] >= least).all()
+            and all(tuple(sums[part, :, place].tolist()) in points[part] for points in known)
+        ]
+        divided = _keep_rest_large(cells, able, least)
+        for part in divided:
+            edges_of_slice[part].append(edge)
+        if divided:
+            waiting += [(start, place, divided, None), (place, stop, divided, None)]
+    ordered = {part: sorted(numbers) for part, numbers in edges_of_slice.items()}
+    return DividedModel(groups, edges, ordered)
+
+
+def _edges_between(groups: ScoreGroups, cut: float) -> Edges:
+    """Return the numbers of the grid, and the threshold, that divide groups: the shortest ones."""
+    values, digits = _grid()
+    if np.isfinite(cut) and cut not in values:
+        place = int(np.searchsorted(values, cut))
+        values, digits = np.insert(values, place, cut), np.insert(digits, place, LONGEST)
+    places = np.searchsorted(groups.low, values)
+    inside = (places > 0) & (places < len(groups.low))
+    inside &= groups.high[np.maximum(places - 1, 0)] < values
+    values, digits, places = values[inside], digits[inside], places[inside]
+    # of those between the same two groups the shortest, then the lowest
+    digits = np.where(values == cut, 0, digits)
+    order = np.lexsort((values, digits, places))
+    first = order[np.append(True, np.diff(places[order]) > 0)] if len(order) else order
+    return Edges(values[first], digits[first], places[first])
 
 
 @cache
-def _run_ends() -> Floats:
-    """Return the numbers at which runs can end: of four digits, or that far from 1."""
-    each = np.concatenate([np.arange(1000, 10000) / 10.0**place for place in range(33)])
-    large = np.concatenate([np.arange(1000, 10000) * 10.0**place for place in range(20)])
-    some = np.concatenate([[0.0, np.inf, 1.0, np.nextafter(1, 2)], each, large])
-    return np.unique(np.concatenate([some, -some, 1 - each[each < 0.1]])) + 0.0
+def _grid() -> tuple[Floats, Ints]:
+    """Return the numbers at which runs can end, and the digits of each: at most four, of the
+
+    number or of its distance from 1.
+    """
+    whole = np.arange(1000, 10000)
+    digits = 4 - sum((whole % power == 0).astype(np.int64) for power in (10, 100, 1000))
+    small = [whole / 10.0**place for place in range(33)]
+    large = [whole * 10.0**place for place in range(20)]
+    sizes = np.concatenate([*small, *large])
+    digits_of_sizes = np.tile(digits, len(small) + len(large))
+    below_one = sizes < 0.1
+    values = np.concatenate([[0.0], sizes, -sizes, 1 - sizes[below_one]])
+    lengths = [digits_of_sizes, digits_of_sizes, digits_of_sizes[below_one]]
+    every = np.concatenate([[1], *lengths])
+    order = np.lexsort((every, values))
+    values, every = values[order], every[order]
+    new = np.append(True, np.diff(values) > 0)
+    return values[new], every[new]
+
+
+def _expected_rows(groups: ScoreGroups) -> Floats:
+    """Return the positives and negatives expected below each group and in all, (2, m + 1).
+
+    Scores between 0 and 1 are taken as probabilities, others as log odds; classes have no part.
+    """
+    scores = (groups.low + groups.high) / 2
+    if groups.low[0] < 0 or groups.high[-1] > 1:
+        scores = 1 / (1 + np.exp(-np.clip(scores, -30, 30)))
+    rows = groups.n.sum(axis=(0, 1))
+    sums = np.cumsum([scores * rows, (1 - scores) * rows], axis=1)
+    return np.concatenate([np.zeros((2, 1)), sums], axis=1)
+
+
+def _threshold_edge(edges: Edges, expected: Floats, cut: float) -> int | None:
+    """Return the edge at the threshold, None where there is none or too few rows are expected."""
+    (numbers,) = np.nonzero(edges.values == cut)
+    if not len(numbers):
+        return None
+    below = expected[:, edges.places[numbers[0]]]
+    smallest = np.minimum(below, expected[:, -1] - below).min()
+    return int(numbers[0]) if smallest >= EXPECTED_AT_THRESHOLD else None
+
+
+def _best_edge(edges: Edges, expected: Floats, start: int, stop: int) -> int | None:
+    """Return the edge that halves the rows of groups start..stop best: None if there is none.
+
+    It leaves as many expected rows of the smaller class as possible on the smaller side; of edges
+    that are nearly as good the one of the fewest digits.
+    """
+    first, last = np.searchsorted(edges.places, [start + 1, stop])
+    if first == last:
+        return None
+    below = expected[:, edges.places[first:last]] - expected[:, [start]]
+    above = expected[:, [stop]] - expected[:, edges.places[first:last]]
+    smallest = np.minimum(below, above).min(axis=0)
+    good = smallest >= NEARLY_BEST * smallest.max()
+    digits = np.where(good, edges.digits[first:last], LONGEST)
+    return int(first + np.lexsort((-smallest, digits))[0])
+
+
+def _runs_of_slice(model: DividedModel, part: int, names: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the counts of the classes between the edges of a slice."""
+    groups, numbers = model.groups, model.edges_of_slice[part]
+    values = model.edges.values[numbers]
+    starts = np.concatenate([[0], model.edges.places[numbers]]).astype(np.int64)
+    n = np.add.reduceat(groups.n[part], starts, axis=1)
+    lowest, highest = _limits(groups)
+    low = np.append(lowest, values)
+    high = np.append(np.nextafter(values, -np.inf), highest)
+    side = np.repeat([0, 1], len(starts))
+    runs = pl.DataFrame(
+        {
+            "truth": side == 0,
+            "key": np.tile(exact_keys(low), 2),
+            "n": n.reshape(-1),
+            "lo": np.tile(low, 2),
+            "hi": np.tile(high, 2),
+        }
+    )
+    texts = {"block": SCORES, **names}
+    return runs.with_columns(**{key: pl.lit(text, pl.String) for key, text in texts.items()})
+
+
+def _limits(groups: ScoreGroups) -> tuple[float, float]:
+    """Return the limits of scores of this kind, which are no scores themselves."""
+    if groups.low[0] >= 0 and groups.high[-1] <= 1:
+        return 0.0, 1.0
+    return -LARGEST, LARGEST

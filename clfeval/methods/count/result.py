@@ -2,20 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from clfeval.counts.count import PredictionCounts
 from clfeval.counts.files import count_table
 from clfeval.counts.min_cell import hide_small_cells
-from clfeval.counts.read_files import counts_digest, scores_by_model
-from clfeval.document import Answer, Document, Row
+from clfeval.counts.read_files import PATTERNS, counts_digest, scores_by_model
+from clfeval.document import Answer, Document, InputFile, ResultNote, Row
 from clfeval.errors import DataError, UsageError
 from clfeval.formatting import format_count
 from clfeval.methods import provenance
 from clfeval.methods.count.options import CountOptions
 from clfeval.methods.measurement.joint_sums import sums_of_table
-from clfeval.records import replace
+from clfeval.records import dataclass
+from clfeval.tables.columns import ModelColumns
+from clfeval.tables.frames import pl
 from clfeval.tables.layouts.counts_file import refuse_unlike_counts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedCounts:
+    """The counts of the file with their description, and what a result may say of their source.
+
+    Of hidden counts nothing is told that does not follow from them: files have no digest, which
+    would confirm a guess of all rows, nor rows that are left out one by one.
+    """
+
+    table: pl.DataFrame
+    about: Mapping[str, Any]
+    files: tuple[InputFile, ...]
+    notes: tuple[ResultNote, ...]
+
+    @property
+    def rows_by_truth(self) -> tuple[int, int]:
+        """Positives and negatives."""
+        # of combined predictions, or of one model: each has all rows
+        whole = self.table.filter(self.table["model"].eq_missing(self.table["model"][0]))
+        positives = int(whole.filter("truth")["n"].sum())
+        return positives, int(whole["n"].sum()) - positives
+
+    @property
+    def patterns(self) -> int:
+        """The number of counts of combined predictions."""
+        return int((self.table["block"] == PATTERNS).sum())
+
+    @property
+    def negative(self) -> list[str]:
+        """The names of the negative classes."""
+        return [name for name in self.about["classes"] if name != self.about["positive"]]
 
 
 def count_result(
@@ -25,79 +60,103 @@ def count_result(
 
     merged: the counts of all tables, for comparisons.
     """
-    table, about = count_table(counted)
-    if options.min_cell is not None:
-        if about["min_cell"]:
-            what = f"its counts below {about['min_cell']} are hidden already"
-            hint = "leave --min-cell out, or count the table again"
-            raise UsageError.new(what, "bad-option", counted.name, hint=hint)
-        table, about = hide_small_cells(table, about, options.min_cell, counted.name)
-    if options.joint == "pairs":
-        about = {**about, "joint": _joint_sums(counted, merged, table, about)}
-    said = counted.kept.settled.roles
-    rows: list[Row] = []
-    for model in counted.models:
-        mine = table.filter(table["model"] == model.name)
-        rows.append(
-            {
-                "model": model.name,
-                "kind": "labels" if model.kind == "label" else "scores",
-                "threshold": counted.thresholds[model.name],
-                "distinct_scores": mine["key"].n_unique()
-                if len(mine) and mine["lo"].equals(mine["hi"])
-                else None,
-                "counts": len(mine),
-            }
-        )
-    # combined predictions, or one model: each has all rows
-    whole = table.filter(table["model"].eq_missing(table["model"][0]))
-    known = about["parts"] if counted.stored is None else []
-    total, positives = int(whole["n"].sum()), int(whole.filter("truth")["n"].sum())
-    files = counted.files
-    if options.min_cell is not None:  # without rows that are left out
-        files = (
-            replace(files[0], rows=total, dropped=0),
-            *(replace(one, rows=0, dropped=0) for one in files[1:]),
-        )
-    patterns = int((table["block"] == "patterns").sum())
-    text = f"{format_count(total, 'row')} of {format_count(len(rows), 'model')} are "
-    text += format_count(len(table), "count")
-    least, more = about["min_cell"], f", {patterns:,} of them of combined predictions."
-    text += f" of at least {least} rows." if least else more
-    if left_out := max(counted.patterns.n.sum().item() - total, 0):
-        rest = f"{left_out:,}" if left_out >= least else f"fewer than {least}"
-        text += f" Slices with fewer than {least} rows of a class are left out: {rest} rows."
-    found = {"positive": counted.positive, "negative": list(counted.negative), "by": list(said.by)}
-    cut = provenance.format_thresholds(counted.thresholds)
+    published = _counts_to_publish(counted, options, merged)
+    positives, negatives = published.rows_by_truth
+    rows = [_model_row(counted, model, published.table) for model in counted.models]
+    roles = counted.kept.settled.roles
+    parameters = {
+        "positive": counted.positive,
+        "negative": published.negative,
+        "by": list(roles.by),
+    }
     return Document(
         command="count",
-        signature=provenance.build_signature(
-            "cmd pos cut by miss",
-            {
-                "cmd": "count",
-                "pos": counted.positive,
-                "cut": cut,
-                "by": ",".join(found["by"]),
-                "miss": said.missing,
-            },
-            said,
-            files=files,
-            statistics=known[0] if known else counts_digest(table, about),
-        ),
-        inputs=files,
-        parameters=provenance.build_parameters("positive negative by missing", found, said),
+        signature=_signature(counted, published),
+        inputs=published.files,
+        parameters=provenance.build_parameters("positive negative by missing", parameters, roles),
         summary={
-            "rows": total,
+            "rows": positives + negatives,
             "positives": positives,
-            "negatives": total - positives,
+            "negatives": negatives,
             "models": len(rows),
-            "counts": len(table),
-            "patterns": patterns,
+            "counts": len(published.table),
+            "patterns": published.patterns,
         },
         tables={"models": rows},
-        answer=(Answer("counted", text),),
-        warnings=tuple(provenance.counting_notes(counted)),
-        counted={"table": table, "about": about},
+        answer=(Answer("counted", _sentence(counted, published)),),
+        warnings=published.notes,
+        counted={"table": published.table, "about": dict(published.about)},
+    )
+
+
+def _counts_to_publish(
+    counted: PredictionCounts, options: CountOptions, merged: PredictionCounts | None
+) -> PublishedCounts:
+    """Return the counts as the options ask for them."""
+    table, about = count_table(counted)
+    notes = tuple(provenance.counting_notes(counted))
+    if options.joint == "pairs":
+        about = {**about, "joint": _joint_sums(counted, merged, table, about)}
+    if options.min_cell is None:
+        return PublishedCounts(table, about, counted.files, notes)
+    if about["min_cell"]:
+        message = f"its counts below {about['min_cell']} are hidden already"
+        hint = "leave --min-cell out, or count the table again"
+        raise UsageError.new(message, "bad-option", counted.name, hint=hint)
+    table, about = hide_small_cells(table, about, options.min_cell, counted.name)
+    files = [
+        InputFile(file.name, None, 0 if place else about["rows"], 0 if place else about["dropped"])
+        for place, file in enumerate(counted.files)
+    ]
+    return PublishedCounts(table, about, tuple(files), ())
+
+
+def _model_row(counted: PredictionCounts, model: ModelColumns, table: pl.DataFrame) -> Row:
+    """Return the row of a model in the table of models."""
+    counts = table.filter(table["model"] == model.name)
+    single_scores = len(counts) > 0 and counts["lo"].equals(counts["hi"])
+    return {
+        "model": model.name,
+        "kind": "labels" if model.kind == "label" else "scores",
+        "threshold": counted.thresholds[model.name],
+        "distinct_scores": counts["key"].n_unique() if single_scores else None,
+        "counts": len(counts),
+    }
+
+
+def _sentence(counted: PredictionCounts, published: PublishedCounts) -> str:
+    """Return how many counts stand for how many rows, and what is left out."""
+    total = sum(published.rows_by_truth)
+    text = f"{format_count(total, 'row')} of {format_count(len(counted.models), 'model')} are "
+    text += format_count(len(published.table), "count")
+    least = published.about["min_cell"]
+    if not least:
+        return f"{text}, {published.patterns:,} of them of combined predictions."
+    text += f" of at least {least} rows."
+    left_out = counted.patterns.n.sum().item() - total
+    if counted.stored is None and left_out:
+        text += f" Slices with fewer than {least} rows of a class are left out, with others so "
+        text += f"that they are at least {least} of each class together: {left_out:,} rows."
+    return text
+
+
+def _signature(counted: PredictionCounts, published: PublishedCounts) -> str:
+    """Return the signature of the counts: settings, and the digest of the counts."""
+    roles = counted.kept.settled.roles
+    known = published.about["parts"] if counted.stored is None else []
+    settings = {
+        "cmd": "count",
+        "pos": counted.positive,
+        "cut": provenance.format_thresholds(counted.thresholds),
+        "by": ",".join(roles.by),
+        "miss": roles.missing,
+    }
+    return provenance.build_signature(
+        "cmd pos cut by miss",
+        settings,
+        roles,
+        files=published.files,
+        statistics=known[0] if known else counts_digest(published.table, published.about),
     )
 
 
