@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from os import fspath
 from os.path import basename
 from typing import cast
@@ -13,7 +14,17 @@ from clfeval.compare.baseline.changes import LEVEL, Baseline, ValueKey, value_bo
 from clfeval.compare.change import change_of_independent
 from clfeval.compare.gates import limit_tests
 from clfeval.compare.gates.limits import Gates, Limit
-from clfeval.document import Answer, Cell, Document, Estimate, Gate, ResultNote, Row, shorten_answer
+from clfeval.document import (
+    Answer,
+    Cell,
+    Document,
+    Estimate,
+    Gate,
+    ResultNote,
+    Row,
+    as_estimate,
+    shorten_answer,
+)
 from clfeval.errors import DataError, ErrorCollector, UsageError
 from clfeval.formatting import format_bound, format_count
 from clfeval.measures.catalog import CATALOG
@@ -101,23 +112,45 @@ def refuse_unknown_outcomes(
     changes: the bounds of changes from the baseline.
     """
     values = value_bounds(result)
+    hides = "min_cell" in result.summary
     hint = "count scores one by one: add --scores exact"
-    if "min_cell" in result.summary:
+    if hides:
         hint = "give another limit, or count with a smaller --min-cell"
     for gate in gates:
         if gate.reason in ("hidden_counts", "needs_exact_scores"):
-            what = f"gate {gate.subject} cannot be judged from these counts"
-            raise DataError.new(what, "gate-within-bound", hint=hint)
+            message = f"gate {gate.subject} cannot be judged from these counts"
+            raise DataError.new(message, "gate-within-bound", hint=hint)
         change = gate.kind == "max-drop" or ".change" in gate.metric
         bounds = (changes or {}) if change else values
-        off = bounds.get((gate.model, gate.measure, gate.slice), 0.0)
-        # that of rows is not beyond a limit of an interval, which is wider by the bound
-        part = "" if change else gate.metric.rpartition(".")[2]
-        below, above = {"low": (0.0, 2 * off), "high": (2 * off, 0.0)}.get(part, (off, off))
-        if gate.value is not None and off and -below <= gate.limit - gate.value <= above:
-            what = f"gate {gate.subject}: from these counts the value is known within "
-            what += f"{format_bound(off)}: {gate.value:.9g}, and the limit is {gate.limit:g}"
-            raise DataError.new(what, "gate-within-bound", hint=hint)
+        bound = bounds.get((gate.model, gate.measure, gate.slice), 0.0)
+        limit = "" if change else gate.metric.rpartition(".")[2]
+        least, most = _possible_values(result, gate, bound, limit, hides=hides)
+        if gate.value is not None and bound and least <= gate.limit <= most:
+            message = f"gate {gate.subject}: from these counts the value is known within "
+            message += f"{format_bound(bound)}: {gate.value:.9g}, and the limit is {gate.limit:g}"
+            raise DataError.new(message, "gate-within-bound", hint=hint)
+
+
+def _possible_values(
+    result: Document, gate: Gate, bound: float, limit: str, *, hides: bool
+) -> tuple[float, float]:
+    """Return the least and the most that the number of a gate can be for the rows.
+
+    A confidence limit of the rows is not beyond that of their counts. It is nearer to the value by
+    two bounds at most, or by any amount where scores are hidden.
+    """
+    value = gate.value or 0.0
+    if limit not in ("low", "high"):
+        return value - bound, value + bound
+    estimates = [
+        as_estimate(row["value"]).value
+        for row in result.tables.get("measures", ())
+        if (row["model"], row["measure"], row["slice"]) == (gate.model, gate.measure, gate.slice)
+    ]
+    farthest = 2 * bound
+    if hides:
+        farthest = max((abs(e - value) + bound for e in estimates if e is not None), default=inf)
+    return (value, value + farthest) if limit == "low" else (value - farthest, value)
 
 
 def _remove_gate_answers(result: Document, *, compared: bool) -> Document:

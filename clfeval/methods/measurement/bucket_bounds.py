@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -64,14 +64,43 @@ def bounded_value(
     return value, max(high - value, value - low) + ROUNDING * abs(value)
 
 
-def widen_limits(
-    known: MeasureEstimate, measure: Measure, value: float, off: float
+def widest_limits(
+    estimates: Sequence[MeasureEstimate], measure: Measure, value: float, bound: float
 ) -> MeasureEstimate:
-    """Return an estimate with its bound, by which its limits are wider."""
-    low, high, moved = known.value.low, known.value.high, value - (known.value.value or 0.0)
-    if low is not None and high is not None:
-        low, high = max(low + moved - off, measure.low), min(high + moved + off, measure.high)
-    return known._replace(value=Estimate(value, low, high), bound=off)
+    """Return a value within its bound, with limits as wide as those of any order in the groups.
+
+    estimates: of scores arranged within the groups as far as they can lie apart; the first is that
+    of the groups. From the ends of the bound the limits are as far as the farthest of an
+    arrangement from its value, and no nearer than any limit of an arrangement.
+    """
+    limits = [(known.value.value, known.value.low, known.value.high) for known in estimates]
+    known_limits = np.array([row for row in limits if None not in row], np.float64)
+    interval: tuple[float | None, float | None] = (None, None)
+    if len(known_limits):
+        values, lower, upper = known_limits.T
+        low = float(min(value - bound - (values - lower).max(), lower.min()))
+        high = float(max(value + bound + (upper - values).max(), upper.max()))
+        interval = (max(low, measure.low), min(high, measure.high))
+    error = max((known.error for known in estimates if not np.isnan(known.error)), default=np.nan)
+    return estimates[0]._replace(value=Estimate(value, *interval), error=error, bound=bound)
+
+
+def arranged_scores(counts: ScoreCounts) -> list[ScoreCounts]:
+    """Return scores at the ends of their groups: as good, bad, low, high and wide as they can lie.
+
+    Wide: half of the rows of a class at either end, which is where squares are largest.
+    """
+    assert counts.buckets is not None
+    groups = _ScoreGroups.from_counts(counts, counts.buckets)
+    low, high = groups.low, groups.high
+    half = groups.n // 2
+    return [
+        groups.at(high[0], low[1]),
+        groups.at(low[0], high[1]),
+        groups.at(low[0], low[1]),
+        groups.at(high[0], high[1]),
+        groups.at_both_ends(half),
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,24 +134,36 @@ class _ScoreGroups:
 
     def extreme(self, *, best: bool) -> ScoreCounts:
         """Return the scores with positives as high and negatives as low as they can be, or v.v."""
-        ends = (self.high[0], self.low[1]) if best else (self.low[0], self.high[1])
-        some = [n > 0 for n in self.n]
-        scores = np.concatenate([end[at] for end, at in zip(ends, some, strict=True)])
-        positives, negatives = (
-            np.concatenate(
-                [
-                    n[at] if i == j else np.zeros(np.count_nonzero(at), n.dtype)
-                    for j, at in enumerate(some)
-                ]
-            )
-            for i, n in enumerate(self.n)
-        )
-        return ScoreCounts.from_scores(scores, positives, negatives)
+        if best:
+            return self.at(self.high[0], self.low[1])
+        return self.at(self.low[0], self.high[1])
+
+    def at(self, positive_scores: Floats, negative_scores: Floats) -> ScoreCounts:
+        """Return the rows with one score for each class of a group, (m,) each."""
+        return _scores_with_rows([positive_scores, negative_scores], [*self.n])
+
+    def at_both_ends(self, low_rows: Counts) -> ScoreCounts:
+        """Return the rows of each class with `low_rows` (2, m) of them at the low end."""
+        scores = [np.concatenate([self.low[side], self.high[side]]) for side in (0, 1)]
+        high_rows = self.n - low_rows
+        rows = [np.concatenate([low_rows[side], high_rows[side]]) for side in (0, 1)]
+        return _scores_with_rows(scores, rows)
 
     def splits(self, edge: Floats) -> bool:
         """Return whether an edge divides a group."""
         at = (np.searchsorted(edge, one, side="right") for one in (self.low, self.high))
         return bool((np.subtract(*at) != 0)[self.n > 0].any())
+
+
+def _scores_with_rows(scores: Sequence[Floats], rows: Sequence[Counts]) -> ScoreCounts:
+    """Return counts of scores of positives and of negatives, leaving out those without rows."""
+    used = [n > 0 for n in rows]
+    positives, negatives = (n[mask] for n, mask in zip(rows, used, strict=True))
+    values = np.concatenate([x[mask] for x, mask in zip(scores, used, strict=True)])
+    no_positives, no_negatives = np.zeros_like(negatives), np.zeros_like(positives)
+    return ScoreCounts.from_scores(
+        values, np.concatenate([positives, no_positives]), np.concatenate([no_negatives, negatives])
+    )
 
 
 def _bounds(measure: Measure, held: _ScoreGroups) -> tuple[float, float] | None:

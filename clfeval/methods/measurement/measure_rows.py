@@ -268,16 +268,20 @@ def _net_benefit_estimate(
     x = counts.scores
     if len(x) and not (x[0] >= 0 and x[-1] <= 1):
         return MeasureEstimate.undefined(score_measures.PROBABILITIES)
-    value, error = net_benefit(counts, t, wanted.level)
-    if value.value is not None and wanted.how == "bootstrap":
-        known = score_measures.estimate_score_measure(
-            CATALOG[AT_RISK].with_settings(t=t), counts, wanted, name
-        )
-        if known.value.low is not None:
-            return known
-    method = label_measures.WEIGHED + ", design effect" * (counts.clusters is not None)
-    known = MeasureEstimate(value, error, label_measures.NONE if value.low is None else method)
-    return score_measures.with_bound(known, CATALOG[AT_RISK].with_settings(t=t), counts)
+    measure = CATALOG[AT_RISK].with_settings(t=t)
+
+    def estimate(scores: ScoreCounts) -> MeasureEstimate:
+        value, error = net_benefit(scores, t, wanted.level)
+        clustered = label_measures.WEIGHED + ", design effect" * (scores.clusters is not None)
+        method = label_measures.NONE if value.low is None else clustered
+        return MeasureEstimate(value, error, method)
+
+    known = estimate(counts)
+    if known.value.value is not None and wanted.how == "bootstrap":
+        resampled = score_measures.estimate_score_measure(measure, counts, wanted, name)
+        if resampled.value.low is not None:
+            return resampled
+    return score_measures.with_safe_limits(measure, counts, known, estimate)
 
 
 def has_scored_model(sample: Sample) -> bool:

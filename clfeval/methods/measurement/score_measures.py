@@ -9,6 +9,7 @@ from math import isnan, nan, sqrt
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints, divide
+from clfeval.counts.buckets import Buckets
 from clfeval.counts.clusters_and_weights import Owned, RowWeights
 from clfeval.counts.patterns import ConfusionCounts
 from clfeval.counts.scores import ScoreCounts
@@ -32,7 +33,13 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.measures.confusion import Confusion
 from clfeval.measures.record import Measure, undefined_reason
 from clfeval.methods.estimates import RANDOM, Cells, Design, Limits, make_estimate
-from clfeval.methods.measurement.bucket_bounds import RISING, bounded_value, widen_limits
+from clfeval.methods.measurement.bucket_bounds import (
+    LINES,
+    RISING,
+    arranged_scores,
+    bounded_value,
+    widest_limits,
+)
 from clfeval.methods.measurement.label_measures import (
     BOOTSTRAP,
     INFLUENCE,
@@ -50,14 +57,7 @@ def estimate_score_measure(
 ) -> MeasureEstimate:
     """Return a measure of scores, with limits by the requested or the default method."""
     if counts.buckets is not None:
-        if (counts.buckets.low >= counts.buckets.high).all():  # single scores
-            n = np.array([counts.positives, counts.negatives])
-            one = ScoreCounts.from_scores(*counts.buckets.points(n))
-            known = estimate_score_measure(measure, one, wanted, name)
-            return known if known.value.value is None else known._replace(bound=0.0)
-        ranks = measure.needs == "scores" or measure.id in RISING
-        one = replace(counts if ranks else counts.probabilities, buckets=None)
-        return with_bound(estimate_score_measure(measure, one, wanted, name), measure, counts)
+        return _estimate_in_buckets(measure, counts, counts.buckets, wanted, name)
     x = counts.scores
     if measure.needs == "probabilities" and len(x) and not (x[0] >= 0 and x[-1] <= 1):
         return MeasureEstimate.undefined(PROBABILITIES)
@@ -95,15 +95,58 @@ def estimate_score_measure(
     return MeasureEstimate(make_estimate(value, low, high), error, method)
 
 
-def with_bound(known: MeasureEstimate, measure: Measure, counts: ScoreCounts) -> MeasureEstimate:
-    """Return an estimate from buckets of scores with its largest error, by which limits widen."""
+def _estimate_in_buckets(
+    measure: Measure, counts: ScoreCounts, buckets: Buckets, wanted: IntervalSettings, name: str
+) -> MeasureEstimate:
+    """Return a measure of scores that are known by bucket, with its bound and safe limits.
+
+    Limits of the bootstrap are left out: those of the rows would depend on their order.
+    """
+    if (buckets.low >= buckets.high).all():  # single scores
+        rows = np.array([counts.positives, counts.negatives])
+        single = ScoreCounts.from_scores(*buckets.points(rows))
+        known = estimate_score_measure(measure, single, wanted, name)
+        return known if known.value.value is None else known._replace(bound=0.0)
+    without_bootstrap = (
+        wanted if _has_limits_of_influence(measure, wanted) else replace(wanted, level=None)
+    )
+    ranks = measure.needs == "scores" or measure.id in RISING
+    grouped = replace(counts if ranks else counts.probabilities, buckets=None)
+
+    def estimate(scores: ScoreCounts) -> MeasureEstimate:
+        return estimate_score_measure(measure, scores, without_bootstrap, name)
+
+    return with_safe_limits(measure, counts, estimate(grouped), estimate)
+
+
+def with_safe_limits(
+    measure: Measure,
+    counts: ScoreCounts,
+    known: MeasureEstimate,
+    estimate: Callable[[ScoreCounts], MeasureEstimate],
+) -> MeasureEstimate:
+    """Return an estimate from buckets of scores with its bound, and limits that contain all others.
+
+    estimate: of single scores, of which several arrangements within the buckets are tried. Those of
+    coefficients of a logistic regression have bounds only in narrow buckets, where errors differ
+    by far less than the bounds.
+    """
     if known.value.value is None or counts.buckets is None:
         return known
-    found = bounded_value(measure, counts, known.value.value)
-    if found is None:
+    bounded = bounded_value(measure, counts, known.value.value)
+    if bounded is None:
         hidden = np.isinf(counts.buckets.unit).any()
         return MeasureEstimate.undefined("hidden_counts" if hidden else "needs_exact_scores")
-    return widen_limits(known, measure, *found)
+    arranged: Sequence[ScoreCounts] = ()
+    if known.value.low is not None and measure.id not in LINES:
+        arranged = arranged_scores(counts)
+    return widest_limits([known, *map(estimate, arranged)], measure, *bounded)
+
+
+def _has_limits_of_influence(measure: Measure, wanted: IntervalSettings) -> bool:
+    """Return whether the limits of a measure follow from influence values or DeLong's variance."""
+    known = measure.interval == "delong" or measure.influence is not None
+    return known and wanted.how != "bootstrap"
 
 
 def influence_estimate(
