@@ -8,14 +8,15 @@ for every file of the same rows, whatever `least` is and whether rows are in sli
    class on either side. So no edge tells the class of a row, even to whom all scores are known,
    and every difference of two published counts is a sum of published ones.
 2. A slice is divided at an edge only if the rows of all slices that are not divided there, if any,
-   are enough on both sides too. So the whole less the slices tells no small count either.
+   are enough on both sides too, and only where it is for a smaller `least`. So the whole less the
+   slices tells no small count either, nor does one file less another.
 3. A model whose scores may have the same order as those of an earlier model, such as its labels or
    a recalibration, has only edges at which the earlier one has the same counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -27,6 +28,7 @@ from clfeval.errors import DataError, bad_option
 from clfeval.records import dataclass
 from clfeval.tables.frames import pl
 
+SMALLEST = 3  # value of `least`
 LABELS = 0.5  # labels are counted as scores 0 and 1
 OTHER_CLASSES = "(other)"  # in place of the negative classes of which there are several
 LARGEST = 1e300  # a limit of scores that are not between 0 and 1
@@ -164,8 +166,11 @@ def _sort_key(key: SliceKey) -> list[tuple[bool, str]]:
 
 def _published_slices(totals: Counts, least: int) -> list[int]:
     """Return the slices with enough rows of each class, so that the rest is enough or nothing."""
-    enough = (totals >= least).all(axis=1)
-    return _keep_rest_large(totals[:, :, None], np.flatnonzero(enough).tolist(), least)
+    published = [*range(len(totals))]
+    for enough in range(SMALLEST, least + 1):
+        able = [part for part in published if (totals[part] >= enough).all()]
+        published = _keep_rest_large(totals[:, :, None], able, enough)
+    return published
 
 
 def _keep_rest_large(n: Counts, slices: Sequence[int], least: int) -> list[int]:
@@ -246,33 +251,68 @@ def _divide(
 ) -> DividedModel:
     """Return the model with the edges at which each published slice is divided."""
     edges = _edges_between(groups, cut)
-    known = [{part: other.points(part) for part in published} for other in earlier]
-    edges_of_slice: dict[int, list[int]] = {part: [] for part in published}
-    expected = _expected_rows(groups)
-    sums = groups.n.cumsum(axis=2)
-    sums = np.concatenate([np.zeros_like(sums[:, :, :1]), sums], axis=2)
-    root = _threshold_edge(edges, expected, cut)
-    waiting = [(0, len(groups.low), [*published], root)]
-    while waiting:
-        start, stop, parts, edge = waiting.pop()
-        edge = _best_edge(edges, expected, start, stop) if edge is None else edge
-        if edge is None:
-            continue
-        place = int(edges.places[edge])
-        cells = np.diff(sums[:, :, [start, place, stop]], axis=2)
-        able = [
-            part
-            for part in parts
-            if (cells[part] >= least).all()
-            and all(tuple(sums[part, :, place].tolist()) in points[part] for points in known)
-        ]
-        divided = _keep_rest_large(cells, able, least)
-        for part in divided:
-            edges_of_slice[part].append(edge)
-        if divided:
-            waiting += [(start, place, divided, None), (place, stop, divided, None)]
-    ordered = {part: sorted(numbers) for part, numbers in edges_of_slice.items()}
-    return DividedModel(groups, edges, ordered)
+    tree = DivisionTree.from_groups(groups, edges, cut)
+    points = [{part: other.points(part) for part in published} for other in earlier]
+    edges_of_slice = {part: [*range(len(edges.values))] for part in published}
+    for enough in range(SMALLEST, least + 1):
+        edges_of_slice = tree.divide(edges_of_slice, points, enough)
+    return DividedModel(groups, edges, edges_of_slice)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DivisionTree:
+    """How a model is divided: edges, the first of them, and the rows below each group.
+
+    expected (2, m + 1): of each class, by the scores alone. sums (slices, 2, m + 1): counted.
+    """
+
+    edges: Edges
+    root: int | None
+    expected: Floats
+    sums: Counts
+
+    @classmethod
+    def from_groups(cls, groups: ScoreGroups, edges: Edges, cut: float) -> DivisionTree:
+        """Add up the rows of groups."""
+        expected = _expected_rows(groups)
+        sums = groups.n.cumsum(axis=2)
+        sums = np.concatenate([np.zeros_like(sums[:, :, :1]), sums], axis=2)
+        return cls(edges, _threshold_edge(edges, expected, cut), expected, sums)
+
+    def divide(
+        self,
+        allowed: Mapping[int, Sequence[int]],
+        points: Sequence[Mapping[int, Collection[tuple[int, int]]]],
+        enough: int,
+    ) -> dict[int, list[int]]:
+        """Return the edges of each slice, ascending, among those that are allowed.
+
+        points: positives and negatives below the edges of other models, of which a slice has to
+        have the same. enough: rows of each class on either side of an edge.
+        """
+        edges_of_slice: dict[int, list[int]] = {part: [] for part in allowed}
+        allowed_edges = {part: {*edges} for part, edges in allowed.items()}
+        waiting = [(0, self.sums.shape[2] - 1, [*allowed], self.root)]
+        while waiting:
+            start, stop, parts, edge = waiting.pop()
+            edge = _best_edge(self.edges, self.expected, start, stop) if edge is None else edge
+            if edge is None:
+                continue
+            place = int(self.edges.places[edge])
+            cells = np.diff(self.sums[:, :, [start, place, stop]], axis=2)
+            able = [
+                part
+                for part in parts
+                if edge in allowed_edges[part]
+                and (cells[part] >= enough).all()
+                and all(tuple(self.sums[part, :, place].tolist()) in of[part] for of in points)
+            ]
+            divided = _keep_rest_large(cells, able, enough)
+            for part in divided:
+                edges_of_slice[part].append(edge)
+            if divided:
+                waiting += [(start, place, divided, None), (place, stop, divided, None)]
+        return {part: sorted(numbers) for part, numbers in edges_of_slice.items()}
 
 
 def _edges_between(groups: ScoreGroups, cut: float) -> Edges:

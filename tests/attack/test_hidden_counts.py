@@ -1,8 +1,9 @@
 """Attempts to tell single rows and small counts from files of `count --min-cell`.
 
-The attacker knows the program, the scores and the slice of every row, and which models are made
-from one another; he does not know the classes. Nothing that follows from his files may be a count
-below N, nor may all rows of a set be of one class.
+Two attackers. One has all files of a table that the guide allows to give away, and knows the
+program and which models are made from one another: no sum or difference of what is published may
+be a count below N. The other has one file, and knows the scores and the slice of every row too: no
+row may have to be of its class.
 """
 
 from __future__ import annotations
@@ -36,29 +37,56 @@ class HiddenFile:
     table: pl.DataFrame
 
 
-def table_of(seed: int) -> pl.DataFrame:
-    """Return rows of a few sites, some of them small, with models of one order and another one."""
+def logit(x: float) -> float:
+    """Return log odds, infinite at 0 and 1."""
+    with np.errstate(divide="ignore"):
+        return float(np.log(x) - np.log1p(-x))
+
+
+@dataclass(frozen=True)
+class AttackedTable:
+    """Rows of a few sites, with models of one order and another one; cut: of the labels.
+
+    odds: `a` is the log odds of the score whose square is `squared`.
+    """
+
+    rows: pl.DataFrame
+    cut: float
+    odds: bool
+
+    def score_of(self, model: str, value: float) -> float:
+        """Return the score at which a model of the same order as `a` has a value."""
+        if model == "labels":
+            return self.cut if value > 0 else 0.0
+        if model == "squared":
+            return float(np.sqrt(value))
+        return float(1 / (1 + np.exp(-np.clip(value, -700, 700)))) if self.odds else value
+
+
+def table_of(seed: int) -> AttackedTable:
+    """Return a table, some of whose sites are small."""
     dice = np.random.default_rng([55, seed])
     rate, skill = dice.choice([0.1, 0.2, 0.4, 0.5]), dice.choice([0.5, 1.5, 3])
     signal = dice.normal(size=ROWS)
-    truth = dice.random(ROWS) < 1 / (1 + np.exp(-skill * signal - np.log(rate / (1 - rate))))
+    truth = dice.random(ROWS) < 1 / (1 + np.exp(-skill * signal - logit(rate)))
     score = 1 / (1 + np.exp(-skill * (signal + 0.5 * dice.normal(size=ROWS))))
     if seed % 3:
         score = np.round(score, int(dice.choice([1, 2, 3])))
     shares = dice.dirichlet(np.full(int(dice.integers(1, 6)), 0.8))
     cut = float(np.quantile(score, dice.uniform(0.1, 0.9)))
-    return pl.DataFrame(
+    odds = seed % 5 == 4
+    clipped = np.clip(score, 1e-9, 1 - 1e-9)
+    rows = pl.DataFrame(
         {
             "truth": np.where(truth, "yes", "no"),
             "site": [f"s{part}" for part in dice.choice(len(shares), ROWS, p=shares)],
-            "a": np.log(np.clip(score, 1e-9, 1 - 1e-9) / (1 - np.clip(score, 1e-9, 1 - 1e-9)))
-            if seed % 5 == 4
-            else score,
+            "a": [logit(x) for x in clipped] if odds else score,
             "labels": np.where(score >= cut, "yes", "no"),
-            "squared": score**2,
+            "squared": clipped**2 if odds else score**2,
             "other": dice.random(ROWS),
         }
     )
+    return AttackedTable(rows, cut, odds)
 
 
 def hidden_file(table: pl.DataFrame, least: int, *, by_site: bool) -> HiddenFile | None:
@@ -91,35 +119,61 @@ def run_rows(table: pl.DataFrame, run: Mapping[str, object]) -> np.ndarray:
     return rows.to_numpy()
 
 
-def equations(
-    table: pl.DataFrame, files: Sequence[HiddenFile], models: Sequence[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sets of rows whose positives are published, (e, rows), and how many they are."""
-    sets, counts = [], []
-    for file in files:
-        for run in file.table.filter("truth").to_dicts():
-            if run["model"] in models:
-                sets.append(run_rows(table, run).astype(int))
-                counts.append(run["n"])
-    return np.array(sets), np.array(counts)
+@dataclass(frozen=True)
+class PublishedSums:
+    """Sums that the files publish: which cells each adds up, (e, sites, cells), and its rows.
+
+    ends: the scores at which cells begin.
+    """
+
+    sites: list[str]
+    ends: list[float]
+    cells: np.ndarray
+    positives: np.ndarray
 
 
-def candidate_sets(table: pl.DataFrame, atoms: np.ndarray) -> np.ndarray:
-    """Return sets of atoms that an attacker asks about: stretches of scores, by sites or all."""
-    order = np.argsort(table["a"].to_numpy(), kind="stable")
-    in_order = list(dict.fromkeys(atoms[order].tolist()))
-    site_of_atom = dict(zip(atoms.tolist(), table["site"].to_list(), strict=True))
-    sites = sorted({*site_of_atom.values()})
-    groups = [{site} for site in sites] + [{*sites} - {site} for site in sites] + [{*sites}]
-    sets = []
-    for group in groups:
-        members = [atom for atom in in_order if site_of_atom[atom] in group]
-        for start in range(len(members)):
-            inside = np.zeros(len(in_order), bool)
-            for atom in members[start:]:
-                inside[atom] = True
-                sets.append(inside.copy())
-    return np.array(sets)
+def published_sums(table: AttackedTable, files: Sequence[HiddenFile]) -> PublishedSums:
+    """Return what all files publish of the models of one order, in cells of sites and scores."""
+    runs = [run for file in files for run in file.table.filter("truth").to_dicts()]
+    runs = [run for run in runs if run["model"] in ALIKE]
+    starts = [table.score_of(run["model"], run["lo"]) for run in runs]
+    above = np.nextafter([run["hi"] for run in runs], np.inf)
+    stops = [
+        table.score_of(run["model"], end) if run["hi"] not in (1.0, 1e300) else np.inf
+        for run, end in zip(runs, above, strict=True)
+    ]
+    ends = sorted({*starts})
+    sites = sorted({*table.rows["site"]})
+    cells = np.zeros((len(runs), len(sites), len(ends)))
+    for place, (run, start, stop) in enumerate(zip(runs, starts, stops, strict=True)):
+        inside = [start <= end < stop for end in ends]
+        counted = [run.get("b0") in (None, site) for site in sites]
+        cells[place] = np.outer(counted, inside)
+    return PublishedSums(sites, ends, cells, np.array([run["n"] for run in runs]))
+
+
+def counts_of_cells(table: AttackedTable, sums: PublishedSums) -> np.ndarray:
+    """Return the true positives and negatives of every cell, (2, sites, cells)."""
+    score = [table.score_of("a", value) for value in table.rows["a"]]
+    cell = np.searchsorted(sums.ends, np.array(score) * (1 + 1e-12), side="right") - 1
+    site = np.array([sums.sites.index(name) for name in table.rows["site"]])
+    side = (table.rows["truth"] != "yes").cast(pl.Int64).to_numpy()
+    counts = np.zeros((2, len(sums.sites), len(sums.ends)))
+    np.add.at(counts, (side, site, cell), 1)
+    return counts
+
+
+def asked_sets(sums: PublishedSums) -> np.ndarray:
+    """Return sets of cells that the attacker asks about: stretches of scores, of some sites."""
+    alone = np.eye(len(sums.sites), dtype=bool)
+    groups = np.unique([*alone, *~alone, np.ones(len(alone), bool)], axis=0)
+    cells = range(len(sums.ends))
+    stretches = [
+        [start <= cell < stop for cell in cells]
+        for start in cells
+        for stop in range(start + 1, len(sums.ends) + 1)
+    ]
+    return np.array([np.outer(group, stretch) for group in groups for stretch in stretches], float)
 
 
 @pytest.mark.parametrize("seed", TABLES)
@@ -129,27 +183,21 @@ def test_no_small_count_follows_from_all_files_of_a_table(seed: int) -> None:
     A number follows if it is a linear combination of published ones.
     """
     table = table_of(seed)
-    files = files_of(table)
+    files = files_of(table.rows)
     if not files:
         return
-    positive = (table["truth"] == "yes").to_numpy()
-    sets, counts = equations(table, files, ALIKE)
-    assert (sets @ positive.astype(int) == counts).all()
-    keys = np.column_stack([*sets, table["site"].rank("dense").to_numpy()])
-    _, atoms = np.unique(keys, axis=0, return_inverse=True)
-    atoms = atoms.reshape(-1)
-    members = np.arange(atoms.max() + 1)[:, None] == atoms
-    _, first = np.unique(atoms, return_index=True)
-    matrix = sets[:, first].astype(float)
-    _, sizes, directions = np.linalg.svd(matrix, full_matrices=False)
+    sums = published_sums(table, files)
+    counts = counts_of_cells(table, sums)
+    equations = sums.cells.reshape(len(sums.cells), -1)
+    assert (equations @ counts[0].reshape(-1) == sums.positives).all()
+    _, sizes, directions = np.linalg.svd(equations, full_matrices=False)
     basis = directions[sizes > 1e-9 * sizes.max()]
-    asked = candidate_sets(table, atoms).astype(float)
-    known = np.abs(asked - (asked @ basis.T) @ basis).max(axis=1) < 1e-7
-    rows_of_set = asked[known] @ members
-    positives = rows_of_set @ positive.astype(float)
-    negatives = rows_of_set @ (~positive).astype(float)
+    asked = asked_sets(sums)
+    asked = asked.reshape(len(asked), -1)
+    follows = np.abs(asked - (asked @ basis.T) @ basis).max(axis=1) < 1e-7
+    positives, negatives = (asked[follows] @ side.reshape(-1) for side in counts)
     told = (np.minimum(positives, negatives) < SMALLEST) & (positives + negatives > 0)
-    assert known.any()
+    assert follows.any()
     assert not told.any(), (positives[told], negatives[told])
 
 
@@ -157,7 +205,7 @@ def test_no_small_count_follows_from_all_files_of_a_table(seed: int) -> None:
 @pytest.mark.parametrize("seed", TABLES)
 def test_every_row_may_be_of_the_other_class(seed: int, by_site: bool) -> None:
     """A table in which a row is of the other class, with the same scores, gives the same file."""
-    table = table_of(seed).drop("other")
+    table = table_of(seed).rows.drop("other")
     file = hidden_file(table, 5, by_site=by_site)
     if file is None:
         return
@@ -217,7 +265,7 @@ def same_file(changed: pl.DataFrame, file: HiddenFile) -> bool:
 def test_results_tell_no_more_than_the_file() -> None:
     """Neither the JSON of `count` nor that of `report` has a small count, a name or a digest."""
     for seed in range(12):
-        table = table_of(seed)
+        table = table_of(seed).rows
         try:
             result = clfeval.count(table, positive="yes", by="site", min_cell=5)
         except DataError:

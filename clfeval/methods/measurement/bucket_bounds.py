@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -33,6 +34,7 @@ RISING = (
 )
 LINES = ("calibration_slope", "calibration_intercept", "calibration_in_the_large")
 SKILLS = {"brier_skill": "brier", "log_loss_skill": "log_loss"}
+MARGIN = 1.02  # of distances of limits: there are more arrangements than those that are tried
 ROUNDING = 1e-12  # of a sum of many terms, relative to its value
 # second derivatives of losses in the probability of the true class
 CURVATURES: Mapping[str, Callable[[Floats], Floats]] = {
@@ -78,8 +80,9 @@ def widest_limits(
     interval: tuple[float | None, float | None] = (None, None)
     if len(known_limits):
         values, lower, upper = known_limits.T
-        low = float(min(value - bound - (values - lower).max(), lower.min()))
-        high = float(max(value + bound + (upper - values).max(), upper.max()))
+        reach = MARGIN * np.array([(values - lower).max(), (upper - values).max()])
+        low = float(min(value - bound - reach[0], lower.min()))
+        high = float(max(value + bound + reach[1], upper.max()))
         interval = (max(low, measure.low), min(high, measure.high))
     error = max((known.error for known in estimates if not np.isnan(known.error)), default=np.nan)
     return estimates[0]._replace(value=Estimate(value, *interval), error=error, bound=bound)
@@ -88,19 +91,25 @@ def widest_limits(
 def arranged_scores(counts: ScoreCounts) -> list[ScoreCounts]:
     """Return scores at the ends of their groups: as good, bad, low, high and wide as they can lie.
 
-    Wide: half of the rows of a class at either end, which is where squares are largest.
+    Wide: half of the rows of a class at either end, or all at the end away from the mean score,
+    which is where squares are largest. In the wide groups of hidden counts also one row far from
+    all others, which is where an error has the fewest degrees of freedom.
     """
     assert counts.buckets is not None
     groups = _ScoreGroups.from_counts(counts, counts.buckets)
     low, high = groups.low, groups.high
     half = groups.n // 2
-    return [
+    arranged = [
         groups.at(high[0], low[1]),
         groups.at(low[0], high[1]),
         groups.at(low[0], low[1]),
         groups.at(high[0], high[1]),
         groups.at_both_ends(half),
+        groups.at_outer_ends(),
     ]
+    if np.isinf(counts.buckets.unit).any():
+        arranged += groups.with_outliers()
+    return arranged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,6 +157,25 @@ class _ScoreGroups:
         high_rows = self.n - low_rows
         rows = [np.concatenate([low_rows[side], high_rows[side]]) for side in (0, 1)]
         return _scores_with_rows(scores, rows)
+
+    def at_outer_ends(self) -> ScoreCounts:
+        """Return the rows at the end of their group that is farther from the mean of all scores."""
+        centre = (self.n * np.where(self.n > 0, self.mean, 0.0)).sum() / self.n.sum()
+        outer = np.where(self.mean < centre, self.low, self.high)
+        return self.at(outer[0], outer[1])
+
+    def with_outliers(self) -> list[ScoreCounts]:
+        """Return the rows of one class at one end, but for one row, and the others at either end."""
+        arranged = []
+        for side in (0, 1):
+            group = int(np.argmax(np.where(self.n[side] > 0, self.high[side] - self.low[side], -1)))
+            alone = np.zeros_like(self.n)
+            alone[side, group] = 1
+            for other_rows, rows in product((0 * self.n, self.n), (alone, self.n - alone)):
+                low_rows = other_rows.copy()
+                low_rows[side] = rows[side]
+                arranged.append(self.at_both_ends(low_rows))
+        return arranged
 
     def splits(self, edge: Floats) -> bool:
         """Return whether an edge divides a group."""
