@@ -1,15 +1,15 @@
 """Small counts hidden in a counts file: neighbouring scores are counted together.
 
 What is published of a model are the numbers of each class between edges. The edges are the same
-for every file of the same rows, whatever `least` is and whether rows are in slices, or fewer:
+for every file of the same rows, whatever `min_cell` is and whether rows are in slices, or fewer:
 
 1. They come from a fixed grid, and halve the rows again and again by their scores alone. The
-   classes decide only where halving stops: at the first edge with fewer than `least` rows of a
+   classes decide only where halving stops: at the first edge with fewer than `min_cell` rows of a
    class on either side. So no edge tells the class of a row, even to whom all scores are known,
    and every difference of two published counts is a sum of published ones.
 2. A slice is divided at an edge only if the rows of all slices that are not divided there, if any,
-   are enough on both sides too, and only where it is for a smaller `least`. So the whole less the
-   slices tells no small count either, nor does one file less another.
+   are enough on both sides too, and only where it is for a smaller `min_cell`. So the whole less
+   the slices tells no small count either, nor does one file less another.
 3. A model whose scores may have the same order as those of an earlier model, such as its labels or
    a recalibration, has only edges at which the earlier one has the same counts.
 """
@@ -28,7 +28,7 @@ from clfeval.errors import DataError, bad_option
 from clfeval.records import dataclass
 from clfeval.tables.frames import pl
 
-SMALLEST = 3  # value of `least`
+SMALLEST = 3  # value of `min_cell`
 LABELS = 0.5  # labels are counted as scores 0 and 1
 OTHER_CLASSES = "(other)"  # in place of the negative classes of which there are several
 LARGEST = 1e300  # a limit of scores that are not between 0 and 1
@@ -80,34 +80,34 @@ class DividedModel:
 
 
 def hide_small_cells(
-    table: pl.DataFrame, about: Mapping[str, Any], least: int, name: str
+    table: pl.DataFrame, description: Mapping[str, Any], min_cell: int, name: str
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Return counts of at least `least` rows of each class, from which no smaller ones follow.
+    """Return counts of `min_cell` rows or more of each class, from which no smaller follow.
 
     See the head of this file. Sums of scores, combinations of labels and names of several negative
     classes are left out. Raises DataError where no slice has enough rows.
     """
-    _refuse_open_slices(about)
+    _refuse_open_slices(description)
     by = [column for column in table.columns if column.startswith("b") and column != "block"]
     slices, totals = _class_totals(table, by)
-    published = _published_slices(totals, least)
+    published = _published_slices(totals, min_cell)
     if not published:
-        text = f"it has fewer than {least} rows of a class"
+        text = f"it has fewer than {min_cell} rows of a class"
         if by:
             text += " in every slice, or in the slices that are left out for it"
         hint = f"give a smaller number{', or leave out --by' if by else ''}"
         raise DataError.new(text, "empty-table", name, hint=hint)
     divided: list[DividedModel] = []
     parts = [table[:0]]
-    for place, model in enumerate(about["models"]):
-        groups, cut = _groups_of_model(table, about, place, by, slices)
+    for place, model in enumerate(description["models"]):
+        groups, cut = _groups_of_model(table, description, place, by, slices)
         earlier = [
             other
-            for other_place, other in enumerate(divided)
+            for earlier_place, other in enumerate(divided)
             if _may_rank_alike(groups, other.groups)
-            and not _labels_cross(table, place, other_place)
+            and not _labels_cross(table, place, earlier_place)
         ]
-        result = _divide(groups, cut, published, least, earlier)
+        result = _divide(groups, cut, published, min_cell, earlier)
         divided.append(result)
         parts += [
             _runs_of_slice(
@@ -116,37 +116,39 @@ def hide_small_cells(
             for part in published
         ]
     hidden = pl.concat(parts, how="diagonal").sort("block", *by, "model", "truth", "key")
-    about = _describe_hidden(hidden, about, least)
-    return hidden, {**about, "parts": digests(hidden, about)}
+    description = _describe_hidden(hidden, description, min_cell)
+    return hidden, {**description, "parts": digests(hidden, description)}
 
 
-def _refuse_open_slices(about: Mapping[str, Any]) -> None:
+def _refuse_open_slices(description: Mapping[str, Any]) -> None:
     """Raise UsageError for slices from whose sizes or sums small counts follow."""
-    if len(about["facets"]) > 1:  # each would lack the rows of small slices of the others
-        hint = f"cross them: --by '{'*'.join(about['by'])}'"
+    if len(description["facets"]) > 1:  # each would lack the rows of small slices of the others
+        hint = f"cross them: --by '{'*'.join(description['by'])}'"
         raise bad_option("--min-cell takes one --by", hint)
-    for column in (column for text in about["by"] for column in text.split("*")):
+    for column in (column for text in description["by"] for column in text.split("*")):
         name, _, bins = column.rpartition(":")
-        if bins.strip().isdecimal() and name.strip() in about["edges"]:
+        if bins.strip().isdecimal() and name.strip() in description["edges"]:
             text = f"--by '{column}' makes groups of equal size, from which small counts follow"
             raise bad_option(text, f"say where to split: --by '{name}:40,65'")
 
 
-def _describe_hidden(hidden: pl.DataFrame, about: Mapping[str, Any], least: int) -> dict[str, Any]:
+def _describe_hidden(
+    hidden: pl.DataFrame, description: Mapping[str, Any], min_cell: int
+) -> dict[str, Any]:
     """Return the description of hidden counts, without their digest."""
-    first = hidden.filter(model=about["models"][0]["name"])
-    negative = [name for name in about["classes"] if name != about["positive"]]
+    first = hidden.filter(model=description["models"][0]["name"])
+    negative = [name for name in description["classes"] if name != description["positive"]]
     if len(negative) > 1:
         negative = [OTHER_CLASSES]
-    limits = {name: hidden.filter(model=name) for name in about["uncut"]}
+    limits = {name: hidden.filter(model=name) for name in description["uncut"]}
     return {
-        **about,
-        "classes": [*negative, about["positive"]],
+        **description,
+        "classes": [*negative, description["positive"]],
         "rows": first["n"].sum(),
-        "min_cell": least,
+        "min_cell": min_cell,
         "scores": RUNS,
         "joint": {},
-        "dropped": about["dropped"] if about["dropped"] >= least else 0,
+        "dropped": description["dropped"] if description["dropped"] >= min_cell else 0,
         "uncut": {name: [rows["lo"].min(), rows["hi"].max()] for name, rows in limits.items()},
     }
 
@@ -164,46 +166,46 @@ def _sort_key(key: SliceKey) -> list[tuple[bool, str]]:
     return [(text is not None, text or "") for text in key]
 
 
-def _published_slices(totals: Counts, least: int) -> list[int]:
+def _published_slices(totals: Counts, min_cell: int) -> list[int]:
     """Return the slices with enough rows of each class, so that the rest is enough or nothing."""
     published = [*range(len(totals))]
-    for enough in range(SMALLEST, least + 1):
+    for enough in range(SMALLEST, min_cell + 1):
         able = [part for part in published if (totals[part] >= enough).all()]
         published = _keep_rest_large(totals[:, :, None], able, enough)
     return published
 
 
-def _keep_rest_large(n: Counts, slices: Sequence[int], least: int) -> list[int]:
+def _keep_rest_large(n: Counts, slices: Sequence[int], min_cell: int) -> list[int]:
     """Return slices without the smallest, so that all others together are enough, or nothing.
 
     n (s, 2, c): rows of every slice, class and cell, each of which has to be enough.
     """
-    chosen = sorted(slices, key=lambda part: (int(n[part].sum()), part))
+    remaining = sorted(slices, key=lambda part: (int(n[part].sum()), part))
     everything = n.sum(axis=0)
-    while chosen:
-        rest = everything - n[chosen].sum(axis=0)
-        if len(chosen) == len(n) or bool((rest >= least).all()):
-            return sorted(chosen)
-        chosen = chosen[1:]
+    while remaining:
+        rest = everything - n[remaining].sum(axis=0)
+        if len(remaining) == len(n) or bool((rest >= min_cell).all()):
+            return sorted(remaining)
+        remaining = remaining[1:]
     return []
 
 
 def _groups_of_model(
     table: pl.DataFrame,
-    about: Mapping[str, Any],
+    description: Mapping[str, Any],
     place: int,
     by: Sequence[str],
     slices: Sequence[SliceKey],
 ) -> tuple[ScoreGroups, float]:
     """Return the groups of scores of the model at a place, and its threshold."""
-    model = about["models"][place]
+    model = description["models"][place]
     if model["kind"] == "label":
         label = pl.col("pattern").str.slice(place, 1).cast(pl.Float64)
         rows = table.filter(block=PATTERNS).with_columns(lo=label, hi=label)
         cut = LABELS
     else:
         rows = table.filter(block=SCORES, model=model["name"])
-        threshold = about["thresholds"][model["name"]]
+        threshold = description["thresholds"][model["name"]]
         cut = np.inf if threshold is None else threshold
     order = np.argsort(rows["lo"].to_numpy(), kind="stable")
     low, high = rows["lo"].to_numpy()[order], rows["hi"].to_numpy()[order]
@@ -219,26 +221,26 @@ def _groups_of_model(
     return ScoreGroups(n, low[first], np.maximum.reduceat(high, first)), cut
 
 
-def _may_rank_alike(groups: ScoreGroups, other: ScoreGroups) -> bool:
+def _may_rank_alike(groups: ScoreGroups, earlier: ScoreGroups) -> bool:
     """Return whether two models may have the same order of rows, by their numbers of each class.
 
     They cannot where below some score of one there are more positives, but fewer negatives, than
-    below some score of the other.
+    below some score of the other one.
     """
-    path, other_path = groups.path(), other.path()
-    later = np.searchsorted(other_path[0], path[0], side="right")
-    sooner = np.searchsorted(other_path[0], path[0], side="left") - 1
-    negatives = other_path[1]
-    # of the other: the most negatives with fewer positives, the fewest with more
+    path, earlier_path = groups.path(), earlier.path()
+    later = np.searchsorted(earlier_path[0], path[0], side="right")
+    sooner = np.searchsorted(earlier_path[0], path[0], side="left") - 1
+    negatives = earlier_path[1]
+    # of the other one: the most negatives with fewer positives, the fewest with more
     most = np.where(sooner >= 0, negatives[np.maximum(sooner, 0)], 0)
     fewest = np.append(negatives, negatives[-1])[later]
     return bool(((most <= path[1]) & (path[1] <= fewest)).all())
 
 
-def _labels_cross(table: pl.DataFrame, place: int, other: int) -> bool:
+def _labels_cross(table: pl.DataFrame, place: int, earlier: int) -> bool:
     """Return whether each of two models is positive in a row in which the other is negative."""
     patterns = table.filter(block=PATTERNS)["pattern"]
-    labels = {text[place] + text[other] for text in patterns.unique().to_list()}
+    labels = {text[place] + text[earlier] for text in patterns.unique().to_list()}
     return {"01", "10"} <= labels
 
 
@@ -246,15 +248,15 @@ def _divide(
     groups: ScoreGroups,
     cut: float,
     published: Sequence[int],
-    least: int,
+    min_cell: int,
     earlier: Sequence[DividedModel],
 ) -> DividedModel:
     """Return the model with the edges at which each published slice is divided."""
     edges = _edges_between(groups, cut)
     tree = DivisionTree.from_groups(groups, edges, cut)
-    points = [{part: other.points(part) for part in published} for other in earlier]
+    points = [{part: model.points(part) for part in published} for model in earlier]
     edges_of_slice = {part: [*range(len(edges.values))] for part in published}
-    for enough in range(SMALLEST, least + 1):
+    for enough in range(SMALLEST, min_cell + 1):
         edges_of_slice = tree.divide(edges_of_slice, points, enough)
     return DividedModel(groups, edges, edges_of_slice)
 
@@ -305,7 +307,10 @@ class DivisionTree:
                 for part in parts
                 if edge in allowed_edges[part]
                 and (cells[part] >= enough).all()
-                and all(tuple(self.sums[part, :, place].tolist()) in of[part] for of in points)
+                and all(
+                    tuple(self.sums[part, :, place].tolist()) in known_points[part]
+                    for known_points in points
+                )
             ]
             divided = _keep_rest_large(cells, able, enough)
             for part in divided:
@@ -322,9 +327,9 @@ def _edges_between(groups: ScoreGroups, cut: float) -> Edges:
         place = int(np.searchsorted(values, cut))
         values, digits = np.insert(values, place, cut), np.insert(digits, place, LONGEST)
     places = np.searchsorted(groups.low, values)
-    inside = (places > 0) & (places < len(groups.low))
-    inside &= groups.high[np.maximum(places - 1, 0)] < values
-    values, digits, places = values[inside], digits[inside], places[inside]
+    divides = (places > 0) & (places < len(groups.low))
+    divides &= groups.high[np.maximum(places - 1, 0)] < values
+    values, digits, places = values[divides], digits[divides], places[divides]
     # of those between the same two groups the shortest, then the lowest
     digits = np.where(values == cut, 0, digits)
     order = np.lexsort((values, digits, places))
@@ -338,10 +343,10 @@ def _grid() -> tuple[Floats, Ints]:
 
     number or of its distance from 1.
     """
-    whole = np.arange(1000, 10000)
-    digits = 4 - sum((whole % power == 0).astype(np.int64) for power in (10, 100, 1000))
-    small = [whole / 10.0**place for place in range(33)]
-    large = [whole * 10.0**place for place in range(20)]
+    integers = np.arange(1000, 10000)
+    digits = 4 - sum((integers % power == 0).astype(np.int64) for power in (10, 100, 1000))
+    small = [integers / 10.0**place for place in range(33)]
+    large = [integers * 10.0**place for place in range(20)]
     sizes = np.concatenate([*small, *large])
     digits_of_sizes = np.tile(digits, len(small) + len(large))
     below_one = sizes < 0.1

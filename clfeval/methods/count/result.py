@@ -30,7 +30,7 @@ class PublishedCounts:
     """
 
     table: pl.DataFrame
-    about: Mapping[str, Any]
+    description: Mapping[str, Any]
     files: tuple[InputFile, ...]
     notes: tuple[ResultNote, ...]
 
@@ -38,9 +38,9 @@ class PublishedCounts:
     def rows_by_truth(self) -> tuple[int, int]:
         """Positives and negatives."""
         # of combined predictions, or of one model: each has all rows
-        whole = self.table.filter(self.table["model"].eq_missing(self.table["model"][0]))
-        positives = int(whole.filter("truth")["n"].sum())
-        return positives, int(whole["n"].sum()) - positives
+        rows = self.table.filter(self.table["model"].eq_missing(self.table["model"][0]))
+        positives = int(rows.filter("truth")["n"].sum())
+        return positives, int(rows["n"].sum()) - positives
 
     @property
     def patterns(self) -> int:
@@ -50,7 +50,9 @@ class PublishedCounts:
     @property
     def negative(self) -> list[str]:
         """The names of the negative classes."""
-        return [name for name in self.about["classes"] if name != self.about["positive"]]
+        return [
+            name for name in self.description["classes"] if name != self.description["positive"]
+        ]
 
 
 def count_result(
@@ -85,69 +87,74 @@ def count_result(
         tables={"models": rows},
         answer=(Answer("counted", _sentence(counted, published)),),
         warnings=published.notes,
-        counted={"table": published.table, "about": dict(published.about)},
+        counted={"table": published.table, "about": dict(published.description)},
     )
 
 
 def _counts_to_publish(
-    counted: PredictionCounts, options: CountOptions, merged: PredictionCounts | None
+    counts: PredictionCounts, options: CountOptions, merged: PredictionCounts | None
 ) -> PublishedCounts:
     """Return the counts as the options ask for them."""
-    table, about = count_table(counted)
-    notes = tuple(provenance.counting_notes(counted))
+    table, description = count_table(counts)
+    notes = tuple(provenance.counting_notes(counts))
     if options.joint == "pairs":
-        about = {**about, "joint": _joint_sums(counted, merged, table, about)}
+        description = {**description, "joint": _joint_sums(counts, merged, table, description)}
     if options.min_cell is None:
-        return PublishedCounts(table, about, counted.files, notes)
-    if about["min_cell"]:
-        message = f"its counts below {about['min_cell']} are hidden already"
+        return PublishedCounts(table, description, counts.files, notes)
+    if description["min_cell"]:
+        message = f"its counts below {description['min_cell']} are hidden already"
         hint = "leave --min-cell out, or count the table again"
-        raise UsageError.new(message, "bad-option", counted.name, hint=hint)
-    table, about = hide_small_cells(table, about, options.min_cell, counted.name)
+        raise UsageError.new(message, "bad-option", counts.name, hint=hint)
+    table, description = hide_small_cells(table, description, options.min_cell, counts.name)
     files = [
-        InputFile(file.name, None, 0 if place else about["rows"], 0 if place else about["dropped"])
-        for place, file in enumerate(counted.files)
+        InputFile(
+            file.name,
+            None,
+            0 if place else description["rows"],
+            0 if place else description["dropped"],
+        )
+        for place, file in enumerate(counts.files)
     ]
-    return PublishedCounts(table, about, tuple(files), ())
+    return PublishedCounts(table, description, tuple(files), ())
 
 
-def _model_row(counted: PredictionCounts, model: ModelColumns, table: pl.DataFrame) -> Row:
+def _model_row(predictions: PredictionCounts, model: ModelColumns, table: pl.DataFrame) -> Row:
     """Return the row of a model in the table of models."""
     counts = table.filter(table["model"] == model.name)
     single_scores = len(counts) > 0 and counts["lo"].equals(counts["hi"])
     return {
         "model": model.name,
         "kind": "labels" if model.kind == "label" else "scores",
-        "threshold": counted.thresholds[model.name],
+        "threshold": predictions.thresholds[model.name],
         "distinct_scores": counts["key"].n_unique() if single_scores else None,
         "counts": len(counts),
     }
 
 
-def _sentence(counted: PredictionCounts, published: PublishedCounts) -> str:
+def _sentence(counts: PredictionCounts, published: PublishedCounts) -> str:
     """Return how many counts stand for how many rows, and what is left out."""
     total = sum(published.rows_by_truth)
-    text = f"{format_count(total, 'row')} of {format_count(len(counted.models), 'model')} are "
+    text = f"{format_count(total, 'row')} of {format_count(len(counts.models), 'model')} are "
     text += format_count(len(published.table), "count")
-    least = published.about["min_cell"]
-    if not least:
+    min_cell = published.description["min_cell"]
+    if not min_cell:
         return f"{text}, {published.patterns:,} of them of combined predictions."
-    text += f" of at least {least} rows."
-    left_out = counted.patterns.n.sum().item() - total
-    if counted.stored is None and left_out:
-        text += f" Slices with fewer than {least} rows of a class are left out, with others so "
-        text += f"that they are at least {least} of each class together: {left_out:,} rows."
+    text += f" of at least {min_cell} rows."
+    left_out = counts.patterns.n.sum().item() - total
+    if counts.stored is None and left_out:
+        text += f" Slices with fewer than {min_cell} rows of a class are left out, with others so "
+        text += f"that they are at least {min_cell} of each class together: {left_out:,} rows."
     return text
 
 
-def _signature(counted: PredictionCounts, published: PublishedCounts) -> str:
+def _signature(counts: PredictionCounts, published: PublishedCounts) -> str:
     """Return the signature of the counts: settings, and the digest of the counts."""
-    roles = counted.kept.settled.roles
-    known = published.about["parts"] if counted.stored is None else []
+    roles = counts.kept.settled.roles
+    parts = published.description["parts"] if counts.stored is None else []
     settings = {
         "cmd": "count",
-        "pos": counted.positive,
-        "cut": provenance.format_thresholds(counted.thresholds),
+        "pos": counts.positive,
+        "cut": provenance.format_thresholds(counts.thresholds),
         "by": ",".join(roles.by),
         "miss": roles.missing,
     }
@@ -156,7 +163,7 @@ def _signature(counted: PredictionCounts, published: PublishedCounts) -> str:
         settings,
         roles,
         files=published.files,
-        statistics=known[0] if known else counts_digest(published.table, published.about),
+        statistics=parts[0] if parts else counts_digest(published.table, published.description),
     )
 
 

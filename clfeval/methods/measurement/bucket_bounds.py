@@ -75,16 +75,20 @@ def widest_limits(
     of the groups. From the ends of the bound the limits are as far as the farthest of an
     arrangement from its value, and no nearer than any limit of an arrangement.
     """
-    limits = [(known.value.value, known.value.low, known.value.high) for known in estimates]
-    known_limits = np.array([row for row in limits if None not in row], np.float64)
+    limits = [
+        (estimate.value.value, estimate.value.low, estimate.value.high) for estimate in estimates
+    ]
+    limited = np.array([row for row in limits if None not in row], np.float64)
     interval: tuple[float | None, float | None] = (None, None)
-    if len(known_limits):
-        values, lower, upper = known_limits.T
+    if len(limited):
+        values, lower, upper = limited.T
         reach = MARGIN * np.array([(values - lower).max(), (upper - values).max()])
         low = float(min(value - bound - reach[0], lower.min()))
         high = float(max(value + bound + reach[1], upper.max()))
         interval = (max(low, measure.low), min(high, measure.high))
-    error = max((known.error for known in estimates if not np.isnan(known.error)), default=np.nan)
+    error = max(
+        (estimate.error for estimate in estimates if not np.isnan(estimate.error)), default=np.nan
+    )
     return estimates[0]._replace(value=Estimate(value, *interval), error=error, bound=bound)
 
 
@@ -100,10 +104,10 @@ def arranged_scores(counts: ScoreCounts) -> list[ScoreCounts]:
     low, high = groups.low, groups.high
     half = groups.n // 2
     arranged = [
-        groups.at(high[0], low[1]),
-        groups.at(low[0], high[1]),
-        groups.at(low[0], low[1]),
-        groups.at(high[0], high[1]),
+        groups.with_scores(high[0], low[1]),
+        groups.with_scores(low[0], high[1]),
+        groups.with_scores(low[0], low[1]),
+        groups.with_scores(high[0], high[1]),
         groups.at_both_ends(half),
         groups.at_outer_ends(),
     ]
@@ -144,10 +148,10 @@ class _ScoreGroups:
     def extreme(self, *, best: bool) -> ScoreCounts:
         """Return the scores with positives as high and negatives as low as they can be, or v.v."""
         if best:
-            return self.at(self.high[0], self.low[1])
-        return self.at(self.low[0], self.high[1])
+            return self.with_scores(self.high[0], self.low[1])
+        return self.with_scores(self.low[0], self.high[1])
 
-    def at(self, positive_scores: Floats, negative_scores: Floats) -> ScoreCounts:
+    def with_scores(self, positive_scores: Floats, negative_scores: Floats) -> ScoreCounts:
         """Return the rows with one score for each class of a group, (m,) each."""
         return _scores_with_rows([positive_scores, negative_scores], [*self.n])
 
@@ -162,10 +166,10 @@ class _ScoreGroups:
         """Return the rows at the end of their group that is farther from the mean of all scores."""
         centre = (self.n * np.where(self.n > 0, self.mean, 0.0)).sum() / self.n.sum()
         outer = np.where(self.mean < centre, self.low, self.high)
-        return self.at(outer[0], outer[1])
+        return self.with_scores(outer[0], outer[1])
 
     def with_outliers(self) -> list[ScoreCounts]:
-        """Return the rows of one class at one end, but for one row, and the others at either end."""
+        """Return rows of one class at one end but for one row, and the others at either end."""
         arranged = []
         for side in (0, 1):
             group = int(np.argmax(np.where(self.n[side] > 0, self.high[side] - self.low[side], -1)))
@@ -198,12 +202,12 @@ def _bounds(measure: Measure, held: _ScoreGroups) -> tuple[float, float] | None:
     """Return the lowest and the highest value that the scores in the groups can have."""
     name, of = measure.id, measure.function
 
-    def at(best: bool) -> float:
-        one = held.extreme(best=best)
-        return float(of(one.scores, one.positives, one.negatives))
+    def value_of(best: bool) -> float:
+        scores = held.extreme(best=best)
+        return float(of(scores.scores, scores.positives, scores.negatives))
 
     if name in RISING:
-        return at(False), at(True)
+        return value_of(False), value_of(True)
     if name == "ks":
         apart = [_rates_apart(held.extreme(best=best)) for best in (False, True)]
         low = max(apart[0].max(), (-apart[1]).max(), 0.0)

@@ -96,19 +96,19 @@ def estimate_score_measure(
 
 
 def _estimate_in_buckets(
-    measure: Measure, counts: ScoreCounts, buckets: Buckets, wanted: IntervalSettings, name: str
+    measure: Measure, counts: ScoreCounts, buckets: Buckets, settings: IntervalSettings, name: str
 ) -> MeasureEstimate:
-    """Return a measure of scores that are known by bucket, with its bound and safe limits.
+    """Return a measure of scores that are estimated by bucket, with its bound and safe limits.
 
     Limits of the bootstrap are left out: those of the rows would depend on their order.
     """
     if (buckets.low >= buckets.high).all():  # single scores
         rows = np.array([counts.positives, counts.negatives])
         single = ScoreCounts.from_scores(*buckets.points(rows))
-        known = estimate_score_measure(measure, single, wanted, name)
-        return known if known.value.value is None else known._replace(bound=0.0)
+        estimated = estimate_score_measure(measure, single, settings, name)
+        return estimated if estimated.value.value is None else estimated._replace(bound=0.0)
     without_bootstrap = (
-        wanted if _has_limits_of_influence(measure, wanted) else replace(wanted, level=None)
+        settings if _has_limits_of_influence(measure, settings) else replace(settings, level=None)
     )
     ranks = measure.needs == "scores" or measure.id in RISING
     grouped = replace(counts if ranks else counts.probabilities, buckets=None)
@@ -122,7 +122,7 @@ def _estimate_in_buckets(
 def with_safe_limits(
     measure: Measure,
     counts: ScoreCounts,
-    known: MeasureEstimate,
+    grouped_estimate: MeasureEstimate,
     estimate: Callable[[ScoreCounts], MeasureEstimate],
 ) -> MeasureEstimate:
     """Return an estimate from buckets of scores with its bound, and limits that contain all others.
@@ -131,22 +131,22 @@ def with_safe_limits(
     coefficients of a logistic regression have bounds only in narrow buckets, where errors differ
     by far less than the bounds.
     """
-    if known.value.value is None or counts.buckets is None:
-        return known
-    bounded = bounded_value(measure, counts, known.value.value)
+    if grouped_estimate.value.value is None or counts.buckets is None:
+        return grouped_estimate
+    bounded = bounded_value(measure, counts, grouped_estimate.value.value)
     if bounded is None:
         hidden = np.isinf(counts.buckets.unit).any()
         return MeasureEstimate.undefined("hidden_counts" if hidden else "needs_exact_scores")
     arranged: Sequence[ScoreCounts] = ()
-    if known.value.low is not None and measure.id not in LINES:
+    if grouped_estimate.value.low is not None and measure.id not in LINES:
         arranged = arranged_scores(counts)
-    return widest_limits([known, *map(estimate, arranged)], measure, *bounded)
+    return widest_limits([grouped_estimate, *map(estimate, arranged)], measure, *bounded)
 
 
-def _has_limits_of_influence(measure: Measure, wanted: IntervalSettings) -> bool:
+def _has_limits_of_influence(measure: Measure, settings: IntervalSettings) -> bool:
     """Return whether the limits of a measure follow from influence values or DeLong's variance."""
-    known = measure.interval == "delong" or measure.influence is not None
-    return known and wanted.how != "bootstrap"
+    has_error = measure.interval == "delong" or measure.influence is not None
+    return has_error and settings.how != "bootstrap"
 
 
 def influence_estimate(
