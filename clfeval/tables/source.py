@@ -159,7 +159,7 @@ def _expand_patterns(names: Sequence[str]) -> list[str]:
 
 
 def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> SourceFile:
-    path = Path(name)
+    path = Path.cwd() / name if name.startswith("~") else Path(name)  # polars would read the home
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
         suffixes.pop()

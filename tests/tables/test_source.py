@@ -62,8 +62,11 @@ def test_a_delimiter_is_one_ascii_character(delimiter: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["csv", "tsv", "parquet", "arrow", "ndjson"])
-@pytest.mark.parametrize("stem", ["a[1]", "my file", "a*b", "a?", "it's", "{x}", "%41", "~x", "ö"])
+@pytest.mark.parametrize(
+    "stem", ["a[1]", "my file", "a*b", "a?", "it's", "{x}", "%41", "~x", "~/x", "ö"]
+)
 def test_odd_names_are_names_and_no_patterns(stem: str, how: str) -> None:
+    Path("~").mkdir()
     for decoy in ("a1", "aXb", "ax"):  # what a pattern would find instead or besides
         write(f"{decoy}.{how}", encoded(FRAME[:1], how))
     assert counted(write(f"{stem}.{how}", encoded(FRAME, how))) == EXPECTED
