@@ -88,6 +88,7 @@ ERRORS: Mapping[str, str] = {
     "not-readable": "The file or the stream may not be read.",
     "not-utf8": "The text is in another encoding than UTF-8.",
     "nul-byte": "A line holds a NUL byte.",
+    "open-files": "The system refuses to open more files.",
     "other-schema": "A file of counts was written by another version in another form.",
     "output": "Standard output or a file cannot be written.",
     "outside-scale": "A metric is outside the range that it is scaled from.",

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from numbers import Number
 from typing import Any, Literal
 
-from clfeval.errors import DataError, Problem, UsageError, not_a_table_error
+from clfeval.errors import DataError, Problem, UsageError, not_a_table_error, raise_shortage
 from clfeval.records import dataclass, replace
 from clfeval.tables.csv import NAMES_HINT, CsvHead
 from clfeval.tables.frames import (
@@ -123,6 +123,7 @@ def _scan_text(
     file: TableFile, readings: Mapping[str, Reading], null_values: Sequence[str], watch: bool
 ) -> pl.LazyFrame:
     assert file.source is not None
+    refuse_low_memory(file.source)
     raw_names = _names_in_polars(file)
     frame = pl.scan_csv(
         file.source.path,
@@ -255,8 +256,28 @@ def _cast_types(dtype: Any, reading: Reading) -> tuple[Any, ...]:
     return casts
 
 
+ADDRESSES = 3 << 29  # bytes of address space that the engine takes besides the file
+
+
+def refuse_low_memory(source: SourceFile) -> None:
+    """Raise UsageError where the limit of the address space (`ulimit -v`) is too low for a file.
+
+    The engine aborts the process, or waits for ever, where it cannot allocate memory.
+    """
+    with suppress(ImportError):  # only POSIX has limits
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        needed = ADDRESSES + source.path.stat().st_size
+        if limit != resource.RLIM_INFINITY and limit < needed:
+            message = f"the limit of {limit / 1e9:.1f} GB of address space is too low"
+            hint = f"raise it to at least {needed / 1e9:.1f} GB: ulimit -v {needed // 1000}"
+            raise UsageError.new(message, "memory", source.name, hint=hint)
+
+
 def open_typed(source: SourceFile) -> TableFile:
     """Open Parquet, Arrow IPC, NDJSON or JSON; DataError for other content."""
+    refuse_low_memory(source)
     if source.format in ("ndjson", "json"):
         refuse_result(source.name, source.path)
     if source.format == "json" and any(
@@ -334,7 +355,8 @@ def _with_text_columns(frame: Any, name: str) -> Any:
 
 
 def unreadable_error(file: str, form: str, why: object, row: int | None = None) -> DataError:
-    """Build the error for bytes the format's own reader refuses."""
+    """Build the error for bytes the format's own reader refuses; UsageError without memory."""
+    raise_shortage(why)
     reason = (str(why).strip().splitlines() or [type(why).__name__])[0]
     hint = "if the suffix is wrong, rename the file"
     return DataError.new(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)

@@ -16,7 +16,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, get_args
 
-from clfeval.errors import DataError, UsageError, format_command_line, suggestion
+from clfeval.errors import (
+    NO_SUCH_FILE,
+    DataError,
+    UsageError,
+    format_command_line,
+    raise_shortage,
+    suggestion,
+)
 from clfeval.output_files import ReadOnceCopy
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import Format, Input
@@ -165,7 +172,7 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
         suffixes.pop()
     by_suffix = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     try:
-        if path.is_dir():
+        if os.path.isdir(path):
             hint = f"name its files, for example '{name.rstrip('/')}/*.csv'"
             raise DataError.new("is a directory, not a table", "is-directory", name, hint=hint)
         with path.open("rb") as stream:
@@ -180,15 +187,8 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
             plain = path.is_file() and name.encode(errors="ignore").decode() == name
             if not plain or packing_of(magic):
                 return _copy_stream(stack, name, stream, magic, input_format or by_suffix)
-    except FileNotFoundError as error:
-        folder = path.parent if path.parent.is_dir() else Path()
-        close = suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75)
-        raise DataError.new("no such file", "no-such-file", name, hint=close) from error
-    except PermissionError as error:
-        hint = "make it readable: chmod u+r FILE"
-        raise DataError.new("permission denied", "not-readable", name, hint=hint) from error
     except OSError as error:
-        raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", name) from error
+        raise _opening_error(name, path, error) from error
     refuse_foreign_file(name, path, magic)
     binary = _by_magic(magic)
     if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
@@ -196,6 +196,19 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
         hint = f"rename it to end with .{binary}"
         raise DataError.new(what, "wrong-format", name, hint=hint)
     return SourceFile(name, path, input_format or by_suffix or binary)
+
+
+def _opening_error(name: str, path: Path, error: OSError) -> DataError:
+    """Build the error of a file that cannot be opened or read."""
+    if error.errno in NO_SUCH_FILE:
+        folder = path.parent if os.path.isdir(path.parent) else Path()
+        close = suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75)
+        return DataError.new("no such file", "no-such-file", name, hint=close)
+    if isinstance(error, PermissionError):
+        hint = "make it readable: chmod u+r FILE"
+        return DataError.new("permission denied", "not-readable", name, hint=hint)
+    raise_shortage(error)
+    return DataError.new(f"cannot be read: {error.strerror}", "not-readable", name)
 
 
 def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceFile:
@@ -350,8 +363,11 @@ def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
 
 
 def holds_result(path: Path) -> bool:
-    """Return whether a file is a saved result of clfeval."""
-    return bool(re.match(_RESULT, _beginning(path)))
+    """Return whether a file is a saved result of clfeval; False for one that cannot be read."""
+    try:
+        return bool(re.match(_RESULT, _beginning(path)))
+    except OSError:  # whoever reads the table says why
+        return False
 
 
 def refuse_result(name: str, path: Path) -> None:
