@@ -108,6 +108,7 @@ ERRORS: Mapping[str, str] = {
     "stray-run": "A column looks like runs (folds, seeds) and is not used as such.",
     "stray-weight": "A column looks like row weights and is not used as such.",
     "too-few-metrics": "A polygon needs at least three metrics.",
+    "too-large": "A line, or the unpacked content, is larger than that of any table.",
     "too-many-categories": "A text column has too many values for a label: an id or free text.",
     "too-many-classes": "Truth has too many classes.",
     "too-many-slices": "A column of --by has too many values.",

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from errno import EINVAL
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 from typing import IO, Any, get_args
 
@@ -225,20 +226,58 @@ def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceF
         raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", STDIN) from error
 
 
+LONGEST_LINE = 64 << 20  # bytes of a line of a table that is read from a copy
+LONGEST_LIST = 1 << 30  # bytes of a list of records, which may be one line
+LARGEST_RATIO = 2000  # of unpacked to packed bytes, beyond the size of one line
+
+
+class _SizeLimit:
+    """Refuses content of a size that no table has, but a file made to exhaust the memory."""
+
+    def __init__(self, name: str) -> None:
+        """Start with the first bytes of the content; name: that of the file in errors."""
+        self._name = name
+        self._longest: float = 0
+        self._line = 0  # bytes since the last line end
+        self._unpacked = 0
+
+    def check(self, piece: bytes, packed: int | None) -> None:
+        """Count the next bytes; packed: how many packed bytes were read; DataError beyond."""
+        if not self._longest:
+            form = _by_magic(piece[:FIRST])
+            self._longest = {"json": LONGEST_LIST, "csv": LONGEST_LINE}.get(form, inf)
+            self._longest = LONGEST_LINE if form == "ndjson" else self._longest
+        self._unpacked += len(piece)
+        line_end = piece.rfind(b"\n")
+        self._line = self._line + len(piece) if line_end < 0 else len(piece) - line_end - 1
+        if self._line > self._longest:
+            message = f"a line has more than {int(self._longest) >> 20:,} MiB"
+            raise self._error(message)
+        if packed and self._unpacked > max(LONGEST_LINE, LARGEST_RATIO * packed):
+            message = f"the content is more than {LARGEST_RATIO:,} times as large as the file"
+            raise self._error(message)
+
+    def _error(self, message: str) -> DataError:
+        hint = "is this a table? if so, unpack it, and write it as Parquet"
+        return DataError.new(message, "too-large", self._name, hint=hint)
+
+
 class _HashedStream:
-    """A stream whose bytes are hashed as they are read."""
+    """A stream whose bytes are hashed and counted as they are read."""
 
     def __init__(self, stream: IO[bytes], start: bytes) -> None:
         """Continue after a start that was already read."""
         self._stream = stream
         self._ahead = start
         self.digest = sha256()
+        self.size = 0
 
     def read(self, size: int = CHUNK) -> bytes:
         """Return the next bytes, none at the end."""
         piece, self._ahead = self._ahead[:size], self._ahead[size:]
         piece = piece or self._stream.read(size)
         self.digest.update(piece)
+        self.size += len(piece)
         return piece
 
 
@@ -255,8 +294,10 @@ def _copy_stream(
     with _room_for(name):
         copy = ReadOnceCopy()
     stack.callback(copy.close)
+    limit = _SizeLimit(name)
 
     def put(piece: bytes) -> None:
+        limit.check(piece, given.size if packing else None)
         with _room_for(name):
             copy.write(piece)
 
