@@ -102,7 +102,7 @@ ERRORS: Mapping[str, str] = {
     "several-tables": "Only one table can be given.",
     "short-row": "A line has fewer fields than the header.",
     "single-class": "Only one class occurs; the request compares two.",
-    "stray-confidence": "A model has one score per row; truth has more than two classes.",
+    "stray-confidence": "A model has one score per row, and class probabilities or 3 classes too.",
     "stray-covariate": "A numeric column looks like a property of the rows, such as age.",
     "stray-labels": "A column of 0 and 1 is next to scores, or truth has other labels.",
     "stray-run": "A column looks like runs (folds, seeds) and is not used as such.",
