@@ -6,10 +6,11 @@ import glob
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
-from errno import EACCES, EAGAIN
+from errno import EACCES, EAGAIN, EINVAL
 from fnmatch import fnmatchcase
 from importlib import import_module
 from io import TextIOWrapper
@@ -122,7 +123,9 @@ class Draft:
         """Create the file; OSError where the folder or the target is not writable."""
         self.target = target
         with suppress(FileNotFoundError):
-            target.lstat()  # a name that is not valid fails here
+            mode = target.lstat().st_mode  # a name that is not valid fails here
+            if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+                raise OSError(EINVAL, "it is a pipe or a device, not a file")
             if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
                 raise PermissionError(EACCES, os.strerror(EACCES))
         folder = os.path.realpath(target.parent)

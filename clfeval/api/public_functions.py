@@ -188,8 +188,11 @@ def _frame(columns: Mapping[str, Any]) -> Any:
     if any(type(column).__module__.startswith("pandas") for column in columns.values()):
         import pandas as pd
 
-        _refuse_reordered_index([one for one in columns.values() if isinstance(one, pd.Series)])
-        return pd.DataFrame({name: getattr(one, "array", one) for name, one in columns.items()})
+        arrays = columns.values()
+        _refuse_reordered_index([array for array in arrays if isinstance(array, pd.Series)])
+        return pd.DataFrame(
+            {name: getattr(array, "array", array) for name, array in columns.items()}
+        )
     import polars as pl
 
     return pl.DataFrame({name: _series(name, values) for name, values in columns.items()})
@@ -197,8 +200,9 @@ def _frame(columns: Mapping[str, Any]) -> Any:
 
 def _refuse_reordered_index(series: Sequence[Any]) -> None:
     """Raise UsageError for Series with the same labels of rows in different order."""
-    for one in series[1:]:
-        if not one.index.equals(series[0].index) and one.index.isin(series[0].index).all():
+    for column in series[1:]:
+        index = column.index
+        if not index.equals(series[0].index) and index.isin(series[0].index).all():
             message = "the indexes of two Series have the same labels in different order"
             hint = (
                 "if rows belong together by index, give y_prob.loc[y_true.index]; if by "

@@ -5,7 +5,9 @@ from __future__ import annotations
 import glob
 import os
 import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -279,7 +281,7 @@ def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
     for name, value in {**({} if served else OWN), **conf}.items():
         builder = builder.config(name, value)
     try:
-        with _without_chatter(), warnings.catch_warnings():
+        with _without_chatter(), keeping_interrupt_handler(), warnings.catch_warnings():
             if served:
                 warnings.simplefilter("error", UserWarning)  # a setting that the server refuses
                 _await_server(remote or os.environ["SPARK_REMOTE"])
@@ -321,6 +323,18 @@ def refuse_lenient_session(session: Any) -> None:
     if str(session.conf.get(STRICT, "true")).lower() != "true":
         what = f"this Spark session reads any text as a number: {STRICT} is false"
         raise UsageError.new(what, "bad-option", hint=f'session.conf.set("{STRICT}", "true")')
+
+
+@contextmanager
+def keeping_interrupt_handler() -> Iterator[None]:
+    """Keep a program's own handler of Ctrl-C, for which Spark puts one that prints a traceback."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if in_main_thread and handler not in (None, signal.default_int_handler):
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

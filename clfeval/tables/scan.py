@@ -10,6 +10,7 @@ from contextlib import suppress
 from datetime import date
 from itertools import groupby, pairwise
 from numbers import Number
+from pathlib import Path
 from typing import Any, Literal
 
 from clfeval.errors import DataError, Problem, UsageError, not_a_table_error, raise_shortage
@@ -26,7 +27,7 @@ from clfeval.tables.frames import (
     pl,
 )
 from clfeval.tables.input import FILE_NAME
-from clfeval.tables.source import SourceFile, refuse_result
+from clfeval.tables.source import ARROW_STREAM, SourceFile, refuse_result
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns invalid numbers into null, for the pass that names bad rows;
@@ -256,6 +257,13 @@ def _cast_types(dtype: Any, reading: Reading) -> tuple[Any, ...]:
     return casts
 
 
+def _scan_arrow(path: Path) -> pl.LazyFrame:
+    """Scan an Arrow IPC file; a stream, which has no footer, is read."""
+    with path.open("rb") as file:
+        stream = file.read(len(ARROW_STREAM)) == ARROW_STREAM
+    return pl.read_ipc_stream(path).lazy() if stream else pl.scan_ipc(path, glob=False)
+
+
 ADDRESSES = 3 << 29  # bytes of address space that the engine takes besides the file
 
 
@@ -286,7 +294,7 @@ def open_typed(source: SourceFile) -> TableFile:
         source = replace(source, format="ndjson")
     scanners = {
         "parquet": lambda: pl.scan_parquet(source.path, glob=False),
-        "arrow": lambda: pl.scan_ipc(source.path, glob=False),
+        "arrow": lambda: _scan_arrow(source.path),
         # this one expands wildcards in names, which cannot be switched off
         "ndjson": lambda: pl.scan_ndjson(glob.escape(str(source.path)), infer_schema_length=None),
         "json": lambda: json_frame(source).lazy(),

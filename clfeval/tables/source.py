@@ -63,7 +63,8 @@ STDIN = "<stdin>"
 
 _SUFFIXES: dict[str, Format] = {f".{name}": name for name in get_args(Format)}
 _SUFFIXES |= {".tab": "tsv", ".pq": "parquet", ".jsonl": "ndjson"}
-_SUFFIXES |= {".feather": "arrow", ".ipc": "arrow"}
+_SUFFIXES |= {".feather": "arrow", ".ipc": "arrow", ".arrows": "arrow"}
+ARROW_STREAM = b"\xff\xff\xff\xff"  # start of Arrow IPC without a footer
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +334,7 @@ def _room_for(name: str) -> Iterator[None]:
 def _by_magic(magic: bytes) -> Format:
     if magic.startswith(b"PAR1"):
         return "parquet"
-    if magic.startswith(b"ARROW1"):
+    if magic.startswith((b"ARROW1", ARROW_STREAM)):
         return "arrow"
     start = magic.lstrip()
     # a header may begin with a bracket too, a list of records continues with a brace

@@ -246,3 +246,12 @@ def test_a_closed_pipe_leaves_nothing_beside_the_file() -> None:
     done = shell("clfeval mars - --save r.json < t.csv 2>&1 | true; echo ${PIPESTATUS[0]}")
     assert done.out.strip() in ("0", "141")
     assert hidden() == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="fifos are POSIX")
+def test_a_fifo_is_not_replaced_by_a_file() -> None:
+    os.mkfifo("r.json")
+    done = clfeval("mars", "t.csv", "-q", "--save", "r.json")
+    assert (done.code, done.out, problem_places(done.err)) == (2, "", ["[output]"])
+    assert stat.S_ISFIFO(os.stat("r.json").st_mode)
+    assert names() == {"t.csv", "r.json"}
