@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from errno import ENAMETOOLONG, ENOENT
 from shlex import quote
 from typing import Any, Self
 
@@ -179,6 +180,29 @@ class DataError(ClfevalError):
     """The table is wrong."""
 
     exit_code = ExitCode.DATA
+
+
+NO_SUCH_FILE = (ENOENT, ENAMETOOLONG)  # numbers of errors: no file has a longer name
+# of a message: the code, the text and the remedy
+_SHORTAGES: Mapping[str, tuple[str, str, str]] = {
+    r"Too many open files": (
+        "open-files",
+        "the system allows too few open files",
+        "raise the limit: ulimit -n 256",
+    ),
+    r"Cannot allocate memory|os error 12\b": (
+        "memory",
+        "not enough memory",
+        "raise the limit (ulimit -v), or use fewer rows or models",
+    ),
+}
+
+
+def raise_shortage(error: object) -> None:
+    """Raise UsageError where a message is of too little memory, or of too many open files."""
+    for pattern, (code, message, hint) in _SHORTAGES.items():
+        if re.search(pattern, str(error)):
+            raise UsageError.new(message, code, hint=hint)
 
 
 def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:

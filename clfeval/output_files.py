@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
-from errno import EACCES
+from errno import EACCES, EAGAIN, EINVAL
 from fnmatch import fnmatchcase
+from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path, PurePath
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 from clfeval.interrupt import CleanupState
 
@@ -55,6 +58,7 @@ class ProtectedFiles:
 OPEN_FILES_FOLDER = Path("/proc/self/fd")  # where Linux lets an open file be opened once more
 IN_MEMORY = 64 << 20  # bytes, above which a copy is written to the disk
 _MEMORY = hasattr(os, "memfd_create")
+_HAS_LOCKS = os.name == "posix"
 
 
 def open_scratch_file() -> IO[bytes]:
@@ -102,30 +106,108 @@ class ReadOnceCopy:
         return open(handle, "w+b")
 
 
+DRAFT = ".clfeval-"  # start of the names of drafts
+_DRAFT_NAME = re.compile(re.escape(DRAFT) + r"[a-z0-9_]{8}")
+
+
 class Draft:
-    """A temporary file next to its target, which replaces the target when it is complete."""
+    """A temporary file next to its target, which replaces the target when it is complete.
+
+    It is locked as long as it exists: an unlocked one is of a run that was killed. The first draft
+    of a process in a folder removes those.
+    """
+
+    _cleaned: ClassVar[set[str]] = set()  # folders
 
     def __init__(self, target: Path) -> None:
         """Create the file; OSError where the folder or the target is not writable."""
         self.target = target
         with suppress(FileNotFoundError):
-            target.lstat()  # a name that is not valid fails here
+            mode = target.lstat().st_mode  # a name that is not valid fails here
+            if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+                raise OSError(EINVAL, "it is a pipe or a device, not a file")
             if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
                 raise PermissionError(EACCES, os.strerror(EACCES))
-        handle, self._name = tempfile.mkstemp(prefix=".clfeval-", dir=target.parent)
-        CleanupState.litter.add(self._name)
+        folder = os.path.realpath(target.parent)
+        if folder not in Draft._cleaned:
+            remove_dead_drafts(folder)
+            Draft._cleaned.add(folder)
+        handle, self._name = _create_draft(target.parent)
+        self._lock = os.dup(handle)  # keeps the lock until the file has its name
         self.stream: TextIOWrapper = os.fdopen(handle, "w", encoding="utf-8", newline="")
 
     def replace_target(self, mode: int) -> None:
         """Close the file and replace the target by it; OSError where that is not allowed."""
         os.chmod(self._name, mode)
         self.stream.close()
+        if not _HAS_LOCKS:  # such a system renames no open file
+            self._unlock()
         os.replace(self._name, self.target)
         CleanupState.litter.discard(self._name)
+        self._unlock()
 
     def close(self) -> None:
         """Delete the file unless it has replaced its target."""
+        if not _HAS_LOCKS:
+            self._unlock()
         _close_and_delete(self.stream, self._name)
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _create_draft(folder: Path) -> tuple[int, str]:
+    """Create a draft and lock it, where files can be locked; return its handle and name."""
+    for _attempt in range(100):
+        handle, name = tempfile.mkstemp(prefix=DRAFT, dir=folder)
+        CleanupState.litter.add(name)
+        try:
+            with suppress(BlockingIOError):
+                _try_lock(handle)
+                if os.path.samestat(os.fstat(handle), os.stat(name)):
+                    return handle, name
+        except FileNotFoundError:
+            pass
+        # another run took the file for a dead one before it was locked
+        CleanupState.litter.discard(name)
+        os.close(handle)
+    raise BlockingIOError(EAGAIN, os.strerror(EAGAIN))
+
+
+def remove_dead_drafts(folder: str) -> None:
+    """Remove the drafts that runs which were killed left in a folder, as far as is allowed."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for file in entries:
+            if _DRAFT_NAME.fullmatch(file.name) and file.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    _remove_if_dead(file.path)
+
+
+def _remove_if_dead(name: str) -> None:
+    """Remove a draft that no process has locked; BlockingIOError for others, OSError."""
+    handle = os.open(name, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if _try_lock(handle):
+            os.unlink(name)
+    finally:
+        os.close(handle)
+
+
+def _try_lock(handle: int) -> bool:
+    """Lock an open file; False where that is not possible, BlockingIOError if it is locked."""
+    if not _HAS_LOCKS:
+        return False
+    locks = import_module("fcntl")
+    try:
+        locks.flock(handle, locks.LOCK_EX | locks.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:  # a file system without locks
+        return False
+    return True
 
 
 def _close_and_delete(stream: IO[Any], name: str | None) -> None:

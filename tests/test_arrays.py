@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval import UsageError
+from clfeval import ClfevalError, UsageError
 from clfeval.arrays import sort_rows
 from tests.texts import check_text
 
@@ -164,6 +164,47 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 class Estimator:
     def predict(self) -> None:
         """Do nothing."""
+
+
+SETS = [frozenset([1])] * N
+NO_ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
+    "equal sets as ids": (
+        lambda: clfeval.tune_jpt(Y, {"a": LR, "b": SETS}, id="b"),
+        "duplicate-id",
+    ),
+    "sets": (lambda: report(Y, {"a": LR, "b": SETS}), "unknown-label"),
+    "a generator": (lambda: report(Y, {"a": (score for score in LR)}), "bad-option"),
+    "a map": (lambda: report(Y, map(float, LR)), "bad-option"),
+    "nothing": (lambda: report(Y, {"a": None}), "bad-option"),
+    "a number": (lambda: report(Y, {"a": 3}), "bad-option"),
+    "complex numbers": (lambda: report(Y, {"a": LR * 1j}), "bad-type"),
+    "complex cells": (
+        lambda: report({"truth": Y, "a": LR, "c": [1j] * N}, where="c = 1"),
+        "empty-table",
+    ),
+    "differences of times": (lambda: report(Y, {"a": LR.astype("m8[s]")}), "bad-type"),
+    "mappings": (lambda: report(Y, {"a": [{1: 2}] * N}), "unknown-label"),
+    "lists of lists": (
+        lambda: report({"truth": Y, "a": LR, "c": [[1], [2]] * (N // 2)}),
+        "bad-type",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_ARRAYS)
+def test_no_value_of_an_array_is_an_error_of_an_engine(name: str) -> None:
+    call, code = NO_ARRAYS[name]
+    with pytest.raises(ClfevalError) as caught:
+        call()
+    assert code in caught.value.totals
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_of_any_width_are_scores() -> None:
+    scores = np.arange(N) / 128  # which 16 bits hold
+    wanted = report(Y, {"a": scores}).tables["measures"]
+    for width in (np.float16, np.float32, np.longdouble):
+        assert report(Y, {"a": scores.astype(width)}).tables["measures"] == wanted
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -107,6 +107,9 @@ def test_parsing(text: str, limit: Limit) -> None:
         "recall=-inf",
         "recall=\uff11",
         "recall=0.\u0661",  # digits that are not ASCII
+        "recall=1_0e-2",
+        "recall=0.1 ",
+        "recall= 0.1",
     ],
 )
 def test_what_is_no_limit_is_refused_with_an_example(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
@@ -51,7 +52,7 @@ def saved_result(given: Any) -> Document | None:
 def saved_files(given: Any) -> list[str]:
     """Return the files that hold a saved result."""
     files = [split_path(path)[1] for path in table_paths(given)]
-    return [file for file in files if Path(file).is_file() and holds_result(Path(file))]
+    return [file for file in files if os.path.isfile(file) and holds_result(Path(file))]
 
 
 def add_gate_measures(

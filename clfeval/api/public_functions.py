@@ -16,16 +16,19 @@ import numpy as np
 from clfeval.api.questions import OnOpen, Steps, compute_or_ask, with_fixes
 from clfeval.api.result import Result
 from clfeval.document import Document
-from clfeval.errors import ClfevalError, UsageError, bad_option, list_names, suggestion
+from clfeval.errors import ClfevalError, DataError, UsageError, bad_option, list_names, suggestion
 from clfeval.options.declaration import Command, Option
 from clfeval.options.syntax import MEANT, PYTHON, reword_error, reword_for_python
 from clfeval.pages.schema import DRY_RUN
 from clfeval.tables.frames import as_text
 from clfeval.tables.input import command_of
+from clfeval.tables.source import FRAME
 
 ARGUMENTS = ("table", "predictions")  # of every public function, by position
 TRUTH, MODEL = "truth", "model"  # names of columns without a name
 MAX_SUM_ERROR = 0.05  # from 1: a larger one is not a sum of probabilities
+WIDEST = 8  # bytes of a number in a table
+NO_CELLS = "cmV"  # kinds of arrays: complex, differences of times, records
 MOST = 2.0**53  # above it whole floats are not converted to integers
 # options that take an array in place of a column's name, and the name of its column
 ROLES = {"id": "id", "weight": "weight", "cluster": "cluster", "by": "group", "run": "run"}
@@ -115,7 +118,7 @@ def _of_rows(value: Any, size: int | None, there: Any) -> bool:
 def _integer_classes(values: Any) -> Any:
     """Return whole floats as integers, so that classes 0.0 and 1.0 are named 0 and 1."""
     numbers = np.asarray(values)
-    if numbers.dtype.kind != "f" or not (np.abs(numbers) < MOST).all():
+    if numbers.dtype.kind != "f" or not (np.abs(numbers.astype(np.float64)) < MOST).all():
         return values
     return numbers.astype(np.int64) if (numbers == np.floor(numbers)).all() else values
 
@@ -134,6 +137,9 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
         if hasattr(column, "predict"):
             hint = "give its predictions: model.predict_proba(X)"
             raise UsageError.new(f"'{name}' is a model, not an array", "no-input", hint=hint)
+        if not (_is_array(column) or _is_frame(column)):
+            message = f"'{name}' is of type {type(column).__name__}, not an array"
+            raise bad_option(message, "give a value for each row: a list or an array")
         shape = np.shape(column)
         if len(shape) < 2:
             found[str(name)] = _integer_classes(column)
@@ -175,28 +181,59 @@ def _frame(columns: Mapping[str, Any]) -> Any:
     """Return a frame of columns of equal length, by position rather than by pandas index."""
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) > 1:
-        what = f"arrays differ in length: {', '.join(f'{name} {n:,}' for name, n in sizes.items())}"
-        raise UsageError.new(what, "bad-option", hint="give one value per row, in the same order")
+        lengths = ", ".join(f"{name} {n:,}" for name, n in sizes.items())
+        message = f"arrays differ in length: {lengths}"
+        hint = "give one value per row, in the same order"
+        raise UsageError.new(message, "bad-option", hint=hint)
     if any(type(column).__module__.startswith("pandas") for column in columns.values()):
         import pandas as pd
 
-        indexes = [one.index for one in columns.values() if isinstance(one, pd.Series)]
-        for one in indexes[1:]:
-            if not one.equals(indexes[0]) and one.isin(indexes[0]).all():
-                what = "the indexes of two Series have the same labels in different order"
-                hint = (
-                    "if rows belong together by index, give y_prob.loc[y_true.index]; if by "
-                    "position, give y_prob.to_numpy()"
-                )
-                raise UsageError.new(what, "bad-option", hint=hint)
-        return pd.DataFrame({name: getattr(one, "array", one) for name, one in columns.items()})
+        arrays = columns.values()
+        _refuse_reordered_index([array for array in arrays if isinstance(array, pd.Series)])
+        return pd.DataFrame(
+            {name: getattr(array, "array", array) for name, array in columns.items()}
+        )
     import polars as pl
 
-    plain = (list, tuple, pl.Series)
-    return pl.DataFrame(
-        {name: one if isinstance(one, plain) else np.asarray(one) for name, one in columns.items()},
-        strict=False,
-    )
+    return pl.DataFrame({name: _series(name, values) for name, values in columns.items()})
+
+
+def _refuse_reordered_index(series: Sequence[Any]) -> None:
+    """Raise UsageError for Series with the same labels of rows in different order."""
+    for column in series[1:]:
+        index = column.index
+        if not index.equals(series[0].index) and index.isin(series[0].index).all():
+            message = "the indexes of two Series have the same labels in different order"
+            hint = (
+                "if rows belong together by index, give y_prob.loc[y_true.index]; if by "
+                "position, give y_prob.to_numpy()"
+            )
+            raise UsageError.new(message, "bad-option", hint=hint)
+
+
+def _series(name: str, values: Any) -> Any:
+    """Return an array as a column of polars; DataError for values that no cell of a table holds."""
+    import polars as pl
+
+    if not isinstance(values, (list, tuple, pl.Series)):
+        values = np.asarray(values)
+        if values.dtype.kind == "f" and values.dtype.itemsize > WIDEST:
+            values = values.astype(np.float64)
+        if values.dtype.kind in NO_CELLS:
+            raise _no_cells_error(name, values.dtype)
+        return pl.Series(name, values, strict=False)
+    series = pl.Series(name, values, strict=False)
+    if series.dtype.is_nested():
+        raise _no_cells_error(name, series.dtype)
+    if series.dtype == pl.Object:  # such as frozensets: as pandas writes them into a file
+        return pl.Series(name, [as_text(value) for value in values], dtype=pl.String)
+    return series
+
+
+def _no_cells_error(name: str, dtype: object) -> DataError:
+    message = f"holds values of type {dtype}, which are not texts, numbers or dates"
+    hint = "convert them, for example [str(value) for value in values]"
+    return DataError.new(message, "bad-type", FRAME, None, name, hint=hint)
 
 
 USAGE = """

@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import sys
+from errno import EMFILE, ENFILE, ENOMEM
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -30,7 +31,7 @@ from clfeval.cli.output import (
     print_notes,
     wants_json,
 )
-from clfeval.errors import ClfevalError, ExitCode, UsageError, bad_option
+from clfeval.errors import ClfevalError, ExitCode, UsageError, bad_option, raise_shortage
 
 HEAD = "Evaluate classifiers from a table of predictions."
 EXAMPLES = (
@@ -161,6 +162,8 @@ def _run() -> int:
         print_notes("interrupted")
         return ExitCode.INTERRUPTED
     except OSError as error:
+        if error.errno in (EMFILE, ENFILE, ENOMEM):
+            return _print_shortage(error)
         if error.filename is not None:
             return _report_bug()
         if not _has_folder():
@@ -181,6 +184,14 @@ def _run() -> int:
             return _report_bug()
         print_error(mistyped)
         return mistyped.exit_code
+
+
+def _print_shortage(error: OSError) -> int:
+    try:
+        raise_shortage(error)
+    except UsageError as shortage:
+        print_error(shortage)
+    return ExitCode.USAGE
 
 
 def _hidden_files() -> list[str]:

@@ -213,14 +213,18 @@ def _paths(given: Node, wrong: BatchErrors) -> list[str]:
 
 
 def _stems(paths: Sequence[str]) -> list[str]:
-    """Return distinct labels of files: their stems, else paths without suffix, else paths."""
-    short = [Path(path).name.split(".")[0] or Path(path).name for path in paths]
-    folder = os.path.commonpath(paths) if len(paths) > 1 else ""
-    whole = [os.path.relpath(path, folder) if folder else path for path in paths]
-    for names in (short, [str(Path(path).with_suffix("")) for path in whole]):
-        if len({*names}) == len(names):
-            return [name.translate({ord("["): "(", ord("]"): ")"}) for name in names]
-    return whole
+    """Return distinct labels of files: their stems, else paths without suffix, else paths.
+
+    Paths are relative to their common folder, or as given where some are absolute.
+    """
+    stems = [Path(path).name.split(".")[0] or Path(path).name for path in paths]
+    absolute = {os.path.isabs(path) for path in paths}
+    folder = os.path.commonpath(paths) if len(paths) > 1 and len(absolute) == 1 else ""
+    relative = [os.path.relpath(path, folder) if folder else path for path in paths]
+    for labels in (stems, [str(Path(path).with_suffix("")) for path in relative]):
+        if len({*labels}) == len(labels):
+            return [label.translate({ord("["): "(", ord("]"): ")"}) for label in labels]
+    return relative
 
 
 def _link(given: Node, wrong: BatchErrors) -> RunLink | None:

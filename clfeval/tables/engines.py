@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +19,13 @@ from typing import Any
 from clfeval.errors import DataError, UsageError, format_option
 from clfeval.tables.frames import Frame, collect, engine_errors, nw
 from clfeval.tables.input import Input
-from clfeval.tables.parquet_folders import parquet_files_of, read_by_polars, read_parquet_files
+from clfeval.tables.parquet_folders import (
+    literal_path,
+    parquet_files_of,
+    read_by_polars,
+    read_parquet_files,
+    refuse_partition_signs,
+)
 from clfeval.tables.scan import TableFile, check_names
 
 DATABASES = (".duckdb", ".ddb", ".db")  # suffixes of database files, before `:TABLE`
@@ -30,7 +39,10 @@ UNREADABLE = (
     "UnsupportedOperationException",
     "IllegalArgumentException",
 )
-_UNREADABLE = r"\[(CANNOT|FAILED_READ|UNABLE_TO_INFER|INVALID|CAST|UNSUPPORTED|UNRESOLVED)"
+_UNREADABLE = (
+    r"\[(CANNOT|FAILED_READ|UNABLE_TO_INFER|INVALID|CAST|UNSUPPORTED|UNRESOLVED)"
+    r"|Relative path in absolute URI"  # a colon in a name
+)
 PATIENCE = 20  # seconds
 STRICT = "spark.sql.ansi.enabled"
 PARTITIONS = "spark.sql.sources.partitionColumnTypeInference.enabled"
@@ -151,32 +163,70 @@ def _is_table_name(path: str) -> bool:
     return plain and not os.path.exists(path) and not path.endswith(".parquet")
 
 
-def _open_duckdb(paths: Sequence[str], said: Input) -> Frame:
+def _open_duckdb(paths: Sequence[str], options: Input) -> Frame:
     duckdb = _library("duckdb", "duckdb")
     database, _sign, table = paths[0].rpartition(":")
-    found = database.endswith(DATABASES) and len(paths) == 1
-    if not found and paths[0].endswith(DATABASES):
-        what = f"{paths[0]} is a database: name a table of it"
-        raise UsageError.new(what, "bad-option", hint=f"for example {paths[0]}:TABLE")
-    connection = duckdb.connect(database, read_only=True) if found else duckdb.connect()
+    in_database = database.endswith(DATABASES) and len(paths) == 1
+    if not in_database and paths[0].endswith(DATABASES):
+        message = f"{paths[0]} is a database: name a table of it"
+        raise UsageError.new(message, "bad-option", hint=f"for example {paths[0]}:TABLE")
+    database = database if in_database else ":memory:"
+    connection = duckdb.connect(database, read_only=in_database)
     # it takes statistics of Parquet files, which leave NaN out, as a proof that there is none
     connection.execute("set disabled_optimizers = 'statistics_propagation,filter_pushdown'")
 
     def read(files: list[str], keys: list[str], above: list[str]) -> Any:
-        parts = "true, hive_types_autocast=false" if keys else "false"
-        names = ", ".join("'{}'".format(file.replace("'", "''")) for file in files)
-        but = " exclude ({})".format(", ".join(f'"{one}"' for one in above)) if above else ""
-        table = f"read_parquet([{names}], hive_partitioning={parts})"
-        return connection.sql(f"select *{but} from {table}")
+        return connection.sql(_duckdb_query(files, keys, above))
 
-    if not found:
-        return read_parquet_files(paths, said, read)
+    if not in_database:
+        return read_parquet_files(paths, options, read)
     frame: Frame = nw.from_native(connection.table(table)).lazy()
     return frame
 
 
-def _open_spark(paths: Sequence[str], said: Input) -> Frame:
-    session = _spark_session(said.spark_remote, said.spark_conf)
+def _duckdb_query(files: Sequence[str], keys: Sequence[str], above: Sequence[str]) -> str:
+    """Return the query of all columns of Parquet files, whose names are taken literally.
+
+    keys: columns of partitions. above: those of the path above the folder, which are left out.
+    """
+    for file in files:
+        _refuse_duckdb_path(file, partitioned=bool(keys))
+    names = ", ".join(_quote_sql(_duckdb_path(file), "'") for file in files)
+    hidden = ", ".join(_quote_sql(column, '"') for column in above)
+    exclude = f" exclude ({hidden})" if hidden else ""
+    partitions = "true, hive_types_autocast=false" if keys else "false"
+    return f"select *{exclude} from read_parquet([{names}], hive_partitioning={partitions})"
+
+
+def _quote_sql(text: str, mark: str) -> str:
+    return mark + text.replace(mark, 2 * mark) + mark
+
+
+def _duckdb_path(file: str) -> str:
+    """Return a path of which no part is a pattern."""
+    path = literal_path(file)
+    return glob.escape(path) if _is_pattern(path) else path
+
+
+def _is_pattern(path: str) -> bool:
+    """Return whether DuckDB takes a path for a pattern: a backslash makes a sign literal."""
+    return glob.has_magic(re.sub(r"\\.", "", path))
+
+
+def _refuse_duckdb_path(file: str, *, partitioned: bool) -> None:
+    r"""Raise DataError for a path that DuckDB misreads: `\` separates folders in patterns and keys.
+
+    `?` ends a key.
+    """
+    if "\\" in file and _is_pattern(file):
+        hint = "rename the file or its folder, or leave --engine out"
+        raise DataError.new("DuckDB cannot address this path", "bad-file", file, hint=hint)
+    if partitioned:
+        refuse_partition_signs("DuckDB", file, "\\?")
+
+
+def _open_spark(paths: Sequence[str], options: Input) -> Frame:
+    session = _spark_session(options.spark_remote, options.spark_conf)
     remote = any("://" in path for path in paths)
 
     def read(files: list[str], keys: list[str], _above: list[str]) -> Any:
@@ -184,26 +234,30 @@ def _open_spark(paths: Sequence[str], said: Input) -> Frame:
         if keys:
             option = ("basePath", os.path.abspath(paths[0]))
         if not remote:  # brackets and braces would be patterns
-            files = [re.sub(r"([\[\]{}*?])", r"\\\1", os.path.abspath(one)) for one in files]
-        kept = session.conf.get(PARTITIONS, "true")
+            files = [re.sub(r"([\[\]{}*?\\])", r"\\\1", os.path.abspath(file)) for file in files]
+        inference = session.conf.get(PARTITIONS, "true")
         session.conf.set(PARTITIONS, "false")
         try:
             rows = session.read.option(*option).parquet(*files)
         finally:
-            session.conf.set(PARTITIONS, kept)
-        if keys and any(re.search("%[89A-Fa-f]", one) for one in files):
+            session.conf.set(PARTITIONS, inference)
+        if keys and any(re.search("%[89A-Fa-f]", file) for file in files):
             # Spark takes each byte of a letter in a path for a letter
-            call = import_module("pyspark.sql.functions")
-            read_again = {key: call.decode(call.encode(key, "ISO-8859-1"), "UTF-8") for key in keys}
-            rows = rows.withColumns(read_again)
+            functions = import_module("pyspark.sql.functions")
+            rows = rows.withColumns({key: _decoded(functions, key) for key in keys})
         return rows
 
-    named = len(paths) == 1 and _is_table_name(paths[0])
-    if not (named or remote):
-        return read_parquet_files(paths, said, read)
-    table = session.table(paths[0]) if named else read([*paths], [], [])
+    is_table = len(paths) == 1 and _is_table_name(paths[0])
+    if not (is_table or remote):
+        return read_parquet_files(paths, options, read)
+    table = session.table(paths[0]) if is_table else read([*paths], [], [])
     frame: Frame = nw.from_native(table).lazy()
     return frame
+
+
+def _decoded(functions: Any, key: str) -> Any:
+    """Return a column of text, whose letters are bytes of UTF-8, decoded."""
+    return functions.decode(functions.encode(key, "ISO-8859-1"), "UTF-8")
 
 
 def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
@@ -227,7 +281,7 @@ def _spark_session(remote: str | None, conf: Mapping[str, str]) -> Any:
     for name, value in {**({} if served else OWN), **conf}.items():
         builder = builder.config(name, value)
     try:
-        with _without_chatter(), warnings.catch_warnings():
+        with _without_chatter(), keeping_interrupt_handler(), warnings.catch_warnings():
             if served:
                 warnings.simplefilter("error", UserWarning)  # a setting that the server refuses
                 _await_server(remote or os.environ["SPARK_REMOTE"])
@@ -269,6 +323,18 @@ def refuse_lenient_session(session: Any) -> None:
     if str(session.conf.get(STRICT, "true")).lower() != "true":
         what = f"this Spark session reads any text as a number: {STRICT} is false"
         raise UsageError.new(what, "bad-option", hint=f'session.conf.set("{STRICT}", "true")')
+
+
+@contextmanager
+def keeping_interrupt_handler() -> Iterator[None]:
+    """Keep a program's own handler of Ctrl-C, for which Spark puts one that prints a traceback."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if in_main_thread and handler not in (None, signal.default_int_handler):
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

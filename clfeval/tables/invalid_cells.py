@@ -17,6 +17,7 @@ from clfeval.errors import (
     format_option,
     list_names,
     quote_name,
+    raise_shortage,
 )
 from clfeval.records import dataclass
 from clfeval.tables.csv import (
@@ -335,6 +336,8 @@ def converting_engine_errors(sources: Sequence[SourceFile]) -> Iterator[None]:
         if any(sign in str(error) for sign in _NO_THREAD):
             what = "the system cannot start more threads"
             raise UsageError.new(what, "no-threads", hint=FEWER) from error
+        if isinstance(error, (OSError, *engine_errors())):
+            raise_shortage(error)
         if isinstance(error, (*engine_errors(), pl.exceptions.PanicException, RecursionError)):
             for source in sources:
                 found = _find_damage(source, error)

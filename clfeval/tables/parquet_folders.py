@@ -29,6 +29,11 @@ def parquet_files_of(folder: str) -> list[str]:
     return found if any(map(_is_parquet, found)) else []
 
 
+def literal_path(file: str) -> str:
+    """Return a path that no engine takes for an address such as `http://HOST`."""
+    return file if os.path.isabs(file) else os.path.join(os.curdir, file)
+
+
 def _is_parquet(file: str) -> bool:
     with open(file, "rb") as stream:
         return stream.read(4) == b"PAR1"
@@ -36,38 +41,57 @@ def _is_parquet(file: str) -> bool:
 
 def _expand(paths: Sequence[str]) -> list[str]:
     """Return the Parquet files of folders and patterns, in order; DataError if there are none."""
-    found = list[str]()
+    expanded = list[str]()
     for path in paths:
-        files = [path]
+        matches = [path]
         if not os.path.exists(path) and glob.has_magic(path):
-            files = sorted(glob.glob(path, recursive=True))
-        each = (parquet_files_of(name) if os.path.isdir(name) else [name] for name in files)
-        files = list(chain.from_iterable(each))
+            matches = sorted(glob.glob(path, recursive=True))
+        groups = (parquet_files_of(name) if os.path.isdir(name) else [name] for name in matches)
+        files = list(chain.from_iterable(groups))
         if not files or not all(map(os.path.exists, files)):
-            what, hint = "no Parquet file is there", "name a file, a folder or a table"
+            message = "no Parquet file is there"
+            hint = "name a file, a folder or a table"
             if path == "-":
-                what, hint = "standard input is read by polars only", "leave --engine out"
-            raise DataError.new(what, "no-such-file", path, hint=hint)
-        found += files
-    times = Counter(found)
-    for file in found:
+                message = "standard input is read by polars only"
+                hint = "leave --engine out"
+            raise DataError.new(message, "no-such-file", path, hint=hint)
+        # DuckDB takes `~` for the home folder
+        expanded += [os.path.abspath(file) if file[0] == "~" else file for file in files]
+    times = Counter(expanded)
+    for file in expanded:
         if not _is_parquet(file):
             hint = "move it out of the folder; text tables are read without --engine"
             raise DataError.new("is not a Parquet file", "wrong-format", file, hint=hint)
         if times[file] > 1:
             raise DataError.new("is named twice, or is in a folder named", "repeated-file", file)
-    return found
+    return expanded
 
 
 def _partition_keys(paths: Sequence[str], files: Sequence[str]) -> list[str]:
     """Return the columns that parts of paths below a folder are, `site` of `site=A`."""
     if len(paths) > 1 or not os.path.isdir(paths[0]):
         return []
-    keys = {tuple(_keys(os.path.relpath(file, paths[0]))) for file in files}
+    below = [os.path.relpath(file, paths[0]) for file in files]
+    for path in below:
+        if any(part.count("=") > 1 for part in path.split(os.sep)[:-1]):
+            message = "a part of this path has two '='"
+            hint = "write '=' in a value as %3D"
+            raise DataError.new(message, "bad-file", os.path.join(paths[0], path), hint=hint)
+    keys = {tuple(_keys(path)) for path in below}
     if len(keys) > 1:
-        what = "its files have different partitions, such as site=A"
-        raise DataError.new(what, "bad-file", paths[0], hint="name files of one kind")
+        message = "its files have different partitions, such as site=A"
+        raise DataError.new(message, "bad-file", paths[0], hint="name files of one kind")
     return list(keys.pop())
+
+
+def refuse_partition_signs(engine: str, path: str, signs: str) -> None:
+    """Raise DataError for a path with a partition such as `site=A?` that an engine misreads."""
+    parts = [part for part in path.split(os.sep)[:-1] if "=" in part]
+    for sign in signs:
+        if any(sign in part for part in parts):
+            message = f"{engine} cannot read '{sign}' in a partition such as site=A"
+            hint = f"write it as %{ord(sign):02X}"
+            raise DataError.new(message, "bad-file", path, hint=hint)
 
 
 def read_parquet_files(
@@ -120,8 +144,9 @@ def read_parquet_files(
 def _schema(file: str) -> list[tuple[str, Any]]:
     """Return columns and types of a Parquet file; DataError if it is damaged, or holds counts."""
     try:
-        schema = [*pl.scan_parquet(file, glob=False).collect_schema().items()]
-        if "block" in dict(schema) and METADATA in pl.read_parquet_metadata(file):
+        path = literal_path(file)
+        schema = [*pl.scan_parquet(path, glob=False).collect_schema().items()]
+        if "block" in dict(schema) and METADATA in pl.read_parquet_metadata(path):
             what, hint = "holds counts, for which no engine is needed", f"clfeval report {file}"
             raise DataError.new(what, "holds-counts", file, hint=hint)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -148,19 +173,24 @@ def _common_type(name: str, kinds: Mapping[Any, str]) -> Any:
 
 
 def _keys(path: str) -> list[str]:
-    """Return the columns that parts of a path are, `site` of `site=A`."""
-    return [part.partition("=")[0] for part in path.split(os.sep)[:-1] if "=" in part]
+    """Return the columns that parts of a path are, `site` of `site=A`; two `=` make none."""
+    parts = path.split(os.sep)[:-1]
+    return [part.partition("=")[0] for part in parts if part.count("=") == 1]
 
 
-def read_by_polars(paths: Sequence[str], said: Input) -> Frame:
+def read_by_polars(paths: Sequence[str], options: Input) -> Frame:
     """Return Parquet files as one frame of polars; see `read_parquet_files`."""
 
     def read(files: list[str], keys: list[str], above: list[str]) -> pl.LazyFrame:
-        return pl.scan_parquet(
-            files,
+        for file in files if keys else []:
+            refuse_partition_signs("polars", os.path.relpath(file, paths[0]), "*")
+        schema = dict.fromkeys([*above, *keys], pl.String) if keys else None
+        rows = pl.scan_parquet(
+            [literal_path(file) for file in files],
             glob=False,
             hive_partitioning=bool(keys),
-            hive_schema=dict.fromkeys([*above, *keys], pl.String) if keys else None,
-        ).drop(above)
+            hive_schema=schema,
+        )
+        return rows.drop(above)
 
-    return read_parquet_files(paths, said, read)
+    return read_parquet_files(paths, options, read)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -30,12 +30,16 @@ from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
 _TOKEN = (
-    r"""\s*(?:(?P<text>'[^']*')|(?P<quoted>"[^"]*")|(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))"""
+    r"""\s*(?:(?P<text>'[^']*(?:''[^']*)*')|(?P<quoted>"[^"]*(?:""[^"]*)*")|"""
+    r"""(?P<number>-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))"""
     r"""|(?P<sign><=|>=|!=|<>|==|[=<>(),])|(?P<word>[^\W\d][\w.]*))"""
 )
 _SIGNS: Mapping[str, Callable[[Any, Any], Any]]
 _SIGNS = {"=": eq, "==": eq, "!=": ne, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 EXAMPLE = "\"split = 'test' and age >= 18\""
+MAX_TERMS = 1000  # comparisons in a condition, values of a list included
+MAX_DEPTH = 50  # levels of parentheses and of `not`
+GROUP = 32  # conditions that are joined at once
 MAX_VALUES_LISTED = 5  # values of a column in an error
 MOST_COUNTED = 2**20  # values of a column that an engine brings to this machine
 TRAIN, TEST = {"train", "training", "development", "derivation"}, {"test", "testing"}
@@ -56,74 +60,116 @@ class RowFilter:
     types: Mapping[str, Any] = field(default_factory=dict)
     converts: bool = True
     columns: dict[str, None] = field(default_factory=dict)
-    _left: list[tuple[str, str]] = field(default_factory=list)
+    _tokens: deque[tuple[str, str]] = field(default_factory=deque)
+    _terms: int = 0
+    _depth: int = 0
 
     def parse(self) -> Any:
-        """Return the condition as an expression; UsageError for invalid syntax."""
-        place, text, token = 0, self.text.rstrip(), re.compile(_TOKEN, re.ASCII)
-        while place < len(text):
-            found = token.match(text, place)
-            if found is None:
-                raise self._refused(f"syntax error at {text[place:].strip()!r}")
-            self._left.append((str(found.lastgroup), found[str(found.lastgroup)]))
-            place = found.end()
+        """Return the condition as an expression; UsageError for invalid syntax, or too much."""
+        position, text = 0, self.text.rstrip()
+        pattern = re.compile(_TOKEN, re.ASCII)
+        while position < len(text):
+            token = pattern.match(text, position)
+            if token is None:
+                raise self._refused(f"syntax error at {text[position:].strip()!r:.80}")
+            kind = str(token.lastgroup)
+            self._tokens.append((kind, token[kind]))
+            position = token.end()
         condition = self._any()
-        if self._left:
-            raise self._refused(f"'and' or 'or' is missing before {self._left[0][1]}")
+        if self._tokens:
+            raise self._refused(f"'and' or 'or' is missing before {self._tokens[0][1]}")
         return condition
 
     def _refused(self, what: str, hint: str | None = None) -> UsageError:
         example = f"for example --where {EXAMPLE}; quote texts"
         return bad_option(f"--where: {what}", hint or example)
 
-    def _take(self, *wanted: str) -> str | None:
-        """Pop the next token if it is one of the wanted words or signs."""
-        if self._left and self._left[0][0] in ("word", "sign") and self._left[0][1] in wanted:
-            return self._left.pop(0)[1]
+    def _take(self, *words: str) -> str | None:
+        """Pop the next token if it is one of some words or signs."""
+        if self._tokens and self._tokens[0][0] in ("word", "sign") and self._tokens[0][1] in words:
+            return self._tokens.popleft()[1]
         return None
 
+    def _take_any(self) -> tuple[str, str]:
+        return self._tokens.popleft() if self._tokens else ("", "")
+
     def _any(self) -> Any:
-        condition = self._all()
+        conditions = [self._all()]
         while self._take("or"):
-            condition |= self._all()
-        return condition
+            conditions.append(self._all())
+        return self._join(self._disjunction, conditions)
 
     def _all(self) -> Any:
-        condition = self._keep()
+        conditions = [self._condition()]
         while self._take("and"):
-            condition &= self._keep()
+            conditions.append(self._condition())
+        return self._join(self._conjunction, conditions)
+
+    def _join(self, join: Callable[[list[Any]], Any], conditions: list[Any]) -> Any:
+        """Join conditions in groups: engines take time by the square of the depth."""
+        while len(conditions) > 1:
+            groups = (conditions[i : i + GROUP] for i in range(0, len(conditions), GROUP))
+            conditions = [join(group) for group in groups]
+        return conditions[0]
+
+    def _disjunction(self, conditions: list[Any]) -> Any:
+        if self.converts:
+            return pl.any_horizontal(conditions)
+        return nw.any_horizontal(conditions, ignore_nulls=False)
+
+    def _conjunction(self, conditions: list[Any]) -> Any:
+        if self.converts:  # polars takes conjunctions apart, by the cube of their number
+            return ~pl.any_horizontal([~condition for condition in conditions])
+        return nw.all_horizontal(conditions, ignore_nulls=False)
+
+    def _condition(self) -> Any:
+        """Return a comparison, or what follows `not` or a parenthesis."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            hint = "use fewer parentheses and fewer words 'not'"
+            raise self._refused(f"the condition is nested more than {MAX_DEPTH} levels deep", hint)
+        if self._take("not"):
+            condition = ~self._condition()
+        elif self._take("("):
+            condition = self._any()
+            self._close_parenthesis()
+        else:
+            condition = self._comparison()
+        self._depth -= 1
         return condition
 
-    def _keep(self) -> Any:
-        if self._take("not"):
-            return ~self._keep()
-        if self._take("("):
-            condition = self._any()
-            if not self._take(")"):
-                raise self._refused("a parenthesis is not closed")
-            return condition
-        kind, name = self._left.pop(0) if self._left else ("", "")
+    def _close_parenthesis(self) -> None:
+        if not self._take(")"):
+            raise self._refused("a parenthesis is not closed")
+
+    def _comparison(self) -> Any:
+        kind, name = self._take_any()
         if kind not in ("word", "quoted"):
             raise self._refused(f"a column name is missing before {name or 'the end'}")
-        name = name.strip('"') if kind == "quoted" else name
+        name = name[1:-1].replace('""', '"') if kind == "quoted" else name
         self.columns[name] = None
         if sign := self._take(*_SIGNS):
             return self._compared(name, sign)
-        other = self._take("not")
+        negated = self._take("not")
         if not (self._take("in") and self._take("(")):
             raise self._refused(f"an operator such as '=', '<' or 'in' is missing after '{name}'")
-        condition = self._compared(name, "=")
+        conditions = [self._compared(name, "=")]
         while self._take(","):
-            condition |= self._compared(name, "=")
-        if not self._take(")"):
-            raise self._refused("a parenthesis is not closed")
-        return ~condition if other else condition
+            conditions.append(self._compared(name, "="))
+        self._close_parenthesis()
+        condition = self._join(self._disjunction, conditions)
+        return ~condition if negated else condition
 
     def _compared(self, name: str, sign: str) -> Any:
-        kind, value = self._left.pop(0) if self._left else ("", "")
+        kind, value = self._take_any()
         if kind not in ("number", "text"):
             raise self._refused(f"a number or a text in single quotes is missing after '{name}'")
-        compare, written = _SIGNS[sign], value if kind == "number" else value[1:-1]
+        self._terms += 1
+        if self._terms > MAX_TERMS:
+            hint = "write a column with the result into the table, and compare it"
+            raise self._refused(f"the condition has more than {MAX_TERMS:,} comparisons", hint)
+        compare = _SIGNS[sign]
+        written = value if kind == "number" else value[1:-1].replace("''", "'")
         dtype = self.types.get(name)
         if kind == "text" and dtype in (nw.Date, nw.Datetime):
             return compare(*self._times(name, written, dtype))
@@ -272,7 +318,8 @@ def refuse_train_and_test(
         if name in said or not (flag or named):
             continue
         counts = sum((count_distinct_values([file], name, ()) for file in files), Counter[str]())
-        column = name if re.fullmatch(r"[^\W\d][\w.]*", name, re.ASCII) else f'"{name}"'
+        plain = re.fullmatch(r"[^\W\d][\w.]*", name, re.ASCII)
+        column = name if plain else '"{}"'.format(name.replace('"', '""'))
         wanted = {"1", "true"} if words & TEST else {"0", "false"}
         tests = [one for one in counts if one.strip().casefold() in (wanted if flag else TEST)]
         others = [one for one in counts if one.strip().casefold() not in TRAIN]

@@ -10,9 +10,10 @@ from contextlib import suppress
 from datetime import date
 from itertools import groupby, pairwise
 from numbers import Number
+from pathlib import Path
 from typing import Any, Literal
 
-from clfeval.errors import DataError, Problem, UsageError, not_a_table_error
+from clfeval.errors import DataError, Problem, UsageError, not_a_table_error, raise_shortage
 from clfeval.records import dataclass, replace
 from clfeval.tables.csv import NAMES_HINT, CsvHead
 from clfeval.tables.frames import (
@@ -26,7 +27,7 @@ from clfeval.tables.frames import (
     pl,
 )
 from clfeval.tables.input import FILE_NAME
-from clfeval.tables.source import SourceFile, refuse_result
+from clfeval.tables.source import ARROW_STREAM, SourceFile, refuse_result
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns invalid numbers into null, for the pass that names bad rows;
@@ -123,6 +124,7 @@ def _scan_text(
     file: TableFile, readings: Mapping[str, Reading], null_values: Sequence[str], watch: bool
 ) -> pl.LazyFrame:
     assert file.source is not None
+    refuse_low_memory(file.source)
     raw_names = _names_in_polars(file)
     frame = pl.scan_csv(
         file.source.path,
@@ -255,8 +257,35 @@ def _cast_types(dtype: Any, reading: Reading) -> tuple[Any, ...]:
     return casts
 
 
+def _scan_arrow(path: Path) -> pl.LazyFrame:
+    """Scan an Arrow IPC file; a stream, which has no footer, is read."""
+    with path.open("rb") as file:
+        stream = file.read(len(ARROW_STREAM)) == ARROW_STREAM
+    return pl.read_ipc_stream(path).lazy() if stream else pl.scan_ipc(path, glob=False)
+
+
+ADDRESSES = 3 << 29  # bytes of address space that the engine takes besides the file
+
+
+def refuse_low_memory(source: SourceFile) -> None:
+    """Raise UsageError where the limit of the address space (`ulimit -v`) is too low for a file.
+
+    The engine aborts the process, or waits for ever, where it cannot allocate memory.
+    """
+    with suppress(ImportError):  # only POSIX has limits
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        needed = ADDRESSES + source.path.stat().st_size
+        if limit != resource.RLIM_INFINITY and limit < needed:
+            message = f"the limit of {limit / 1e9:.1f} GB of address space is too low"
+            hint = f"raise it to at least {needed / 1e9:.1f} GB: ulimit -v {needed // 1000}"
+            raise UsageError.new(message, "memory", source.name, hint=hint)
+
+
 def open_typed(source: SourceFile) -> TableFile:
     """Open Parquet, Arrow IPC, NDJSON or JSON; DataError for other content."""
+    refuse_low_memory(source)
     if source.format in ("ndjson", "json"):
         refuse_result(source.name, source.path)
     if source.format == "json" and any(
@@ -265,7 +294,7 @@ def open_typed(source: SourceFile) -> TableFile:
         source = replace(source, format="ndjson")
     scanners = {
         "parquet": lambda: pl.scan_parquet(source.path, glob=False),
-        "arrow": lambda: pl.scan_ipc(source.path, glob=False),
+        "arrow": lambda: _scan_arrow(source.path),
         # this one expands wildcards in names, which cannot be switched off
         "ndjson": lambda: pl.scan_ndjson(glob.escape(str(source.path)), infer_schema_length=None),
         "json": lambda: json_frame(source).lazy(),
@@ -334,7 +363,8 @@ def _with_text_columns(frame: Any, name: str) -> Any:
 
 
 def unreadable_error(file: str, form: str, why: object, row: int | None = None) -> DataError:
-    """Build the error for bytes the format's own reader refuses."""
+    """Build the error for bytes the format's own reader refuses; UsageError without memory."""
+    raise_shortage(why)
     reason = (str(why).strip().splitlines() or [type(why).__name__])[0]
     hint = "if the suffix is wrong, rename the file"
     return DataError.new(f"cannot be read as {form}: {reason}", "bad-file", file, row, hint=hint)

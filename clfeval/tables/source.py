@@ -13,10 +13,18 @@ from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from errno import EINVAL
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 from typing import IO, Any, get_args
 
-from clfeval.errors import DataError, UsageError, format_command_line, suggestion
+from clfeval.errors import (
+    NO_SUCH_FILE,
+    DataError,
+    UsageError,
+    format_command_line,
+    raise_shortage,
+    suggestion,
+)
 from clfeval.output_files import ReadOnceCopy
 from clfeval.records import dataclass, replace
 from clfeval.tables.input import Format, Input
@@ -55,7 +63,8 @@ STDIN = "<stdin>"
 
 _SUFFIXES: dict[str, Format] = {f".{name}": name for name in get_args(Format)}
 _SUFFIXES |= {".tab": "tsv", ".pq": "parquet", ".jsonl": "ndjson"}
-_SUFFIXES |= {".feather": "arrow", ".ipc": "arrow"}
+_SUFFIXES |= {".feather": "arrow", ".ipc": "arrow", ".arrows": "arrow"}
+ARROW_STREAM = b"\xff\xff\xff\xff"  # start of Arrow IPC without a footer
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +168,13 @@ def _expand_patterns(names: Sequence[str]) -> list[str]:
 
 
 def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> SourceFile:
-    path = Path(name)
+    path = Path.cwd() / name if name.startswith("~") else Path(name)  # polars would read the home
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
         suffixes.pop()
     by_suffix = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     try:
-        if path.is_dir():
+        if os.path.isdir(path):
             hint = f"name its files, for example '{name.rstrip('/')}/*.csv'"
             raise DataError.new("is a directory, not a table", "is-directory", name, hint=hint)
         with path.open("rb") as stream:
@@ -180,15 +189,8 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
             plain = path.is_file() and name.encode(errors="ignore").decode() == name
             if not plain or packing_of(magic):
                 return _copy_stream(stack, name, stream, magic, input_format or by_suffix)
-    except FileNotFoundError as error:
-        folder = path.parent if path.parent.is_dir() else Path()
-        close = suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75)
-        raise DataError.new("no such file", "no-such-file", name, hint=close) from error
-    except PermissionError as error:
-        hint = "make it readable: chmod u+r FILE"
-        raise DataError.new("permission denied", "not-readable", name, hint=hint) from error
     except OSError as error:
-        raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", name) from error
+        raise _opening_error(name, path, error) from error
     refuse_foreign_file(name, path, magic)
     binary = _by_magic(magic)
     if input_format is None and by_suffix not in (None, *BINARY) and binary in BINARY:
@@ -196,6 +198,19 @@ def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> Sour
         hint = f"rename it to end with .{binary}"
         raise DataError.new(what, "wrong-format", name, hint=hint)
     return SourceFile(name, path, input_format or by_suffix or binary)
+
+
+def _opening_error(name: str, path: Path, error: OSError) -> DataError:
+    """Build the error of a file that cannot be opened or read."""
+    if error.errno in NO_SUCH_FILE:
+        folder = path.parent if os.path.isdir(path.parent) else Path()
+        close = suggestion(path.name, sorted(os.listdir(folder)), cutoff=0.75)
+        return DataError.new("no such file", "no-such-file", name, hint=close)
+    if isinstance(error, PermissionError):
+        hint = "make it readable: chmod u+r FILE"
+        return DataError.new("permission denied", "not-readable", name, hint=hint)
+    raise_shortage(error)
+    return DataError.new(f"cannot be read: {error.strerror}", "not-readable", name)
 
 
 def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceFile:
@@ -212,20 +227,58 @@ def _from_pipe(stack: ExitStack, _: str, input_format: Format | None) -> SourceF
         raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", STDIN) from error
 
 
+LONGEST_LINE = 64 << 20  # bytes of a line of a table that is read from a copy
+LONGEST_LIST = 1 << 30  # bytes of a list of records, which may be one line
+LARGEST_RATIO = 2000  # of unpacked to packed bytes, beyond the size of one line
+
+
+class _SizeLimit:
+    """Refuses content of a size that no table has, but a file made to exhaust the memory."""
+
+    def __init__(self, name: str) -> None:
+        """Start with the first bytes of the content; name: that of the file in errors."""
+        self._name = name
+        self._longest: float = 0
+        self._line = 0  # bytes since the last line end
+        self._unpacked = 0
+
+    def check(self, piece: bytes, packed: int | None) -> None:
+        """Count the next bytes; packed: how many packed bytes were read; DataError beyond."""
+        if not self._longest:
+            form = _by_magic(piece[:FIRST])
+            self._longest = {"json": LONGEST_LIST, "csv": LONGEST_LINE}.get(form, inf)
+            self._longest = LONGEST_LINE if form == "ndjson" else self._longest
+        self._unpacked += len(piece)
+        line_end = piece.rfind(b"\n")
+        self._line = self._line + len(piece) if line_end < 0 else len(piece) - line_end - 1
+        if self._line > self._longest:
+            message = f"a line has more than {int(self._longest) >> 20:,} MiB"
+            raise self._error(message)
+        if packed and self._unpacked > max(LONGEST_LINE, LARGEST_RATIO * packed):
+            message = f"the content is more than {LARGEST_RATIO:,} times as large as the file"
+            raise self._error(message)
+
+    def _error(self, message: str) -> DataError:
+        hint = "is this a table? if so, unpack it, and write it as Parquet"
+        return DataError.new(message, "too-large", self._name, hint=hint)
+
+
 class _HashedStream:
-    """A stream whose bytes are hashed as they are read."""
+    """A stream whose bytes are hashed and counted as they are read."""
 
     def __init__(self, stream: IO[bytes], start: bytes) -> None:
         """Continue after a start that was already read."""
         self._stream = stream
         self._ahead = start
         self.digest = sha256()
+        self.size = 0
 
     def read(self, size: int = CHUNK) -> bytes:
         """Return the next bytes, none at the end."""
         piece, self._ahead = self._ahead[:size], self._ahead[size:]
         piece = piece or self._stream.read(size)
         self.digest.update(piece)
+        self.size += len(piece)
         return piece
 
 
@@ -242,8 +295,10 @@ def _copy_stream(
     with _room_for(name):
         copy = ReadOnceCopy()
     stack.callback(copy.close)
+    limit = _SizeLimit(name)
 
     def put(piece: bytes) -> None:
+        limit.check(piece, given.size if packing else None)
         with _room_for(name):
             copy.write(piece)
 
@@ -279,7 +334,7 @@ def _room_for(name: str) -> Iterator[None]:
 def _by_magic(magic: bytes) -> Format:
     if magic.startswith(b"PAR1"):
         return "parquet"
-    if magic.startswith(b"ARROW1"):
+    if magic.startswith((b"ARROW1", ARROW_STREAM)):
         return "arrow"
     start = magic.lstrip()
     # a header may begin with a bracket too, a list of records continues with a brace
@@ -350,8 +405,11 @@ def refuse_foreign_file(name: str, path: Path, magic: bytes) -> None:
 
 
 def holds_result(path: Path) -> bool:
-    """Return whether a file is a saved result of clfeval."""
-    return bool(re.match(_RESULT, _beginning(path)))
+    """Return whether a file is a saved result of clfeval; False for one that cannot be read."""
+    try:
+        return bool(re.match(_RESULT, _beginning(path)))
+    except OSError:  # whoever reads the table says why
+        return False
 
 
 def refuse_result(name: str, path: Path) -> None:

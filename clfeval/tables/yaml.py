@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from clfeval.errors import Problem, UsageError, quote_name, suggestion
+from clfeval.errors import NO_SUCH_FILE, Problem, UsageError, quote_name, suggestion
 from clfeval.records import dataclass, field, replace
 
 CODE = "configuration"
@@ -293,19 +293,14 @@ def _count_soon(name: str, text: str) -> None:
 
 def _read_text(name: str) -> str:
     path = Path(name)
-    if path.is_dir():
+    if os.path.isdir(path):
         raise UsageError.new("is a directory, not a YAML file", CODE, name)
     try:
         with path.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)
-    except FileNotFoundError as error:
-        folder = path.parent if path.parent.is_dir() else Path()
-        names: list[str] = []
-        with suppress(OSError):
-            names = sorted(os.listdir(folder))
-        hint = suggestion(path.name, names, cutoff=0.75)
-        raise UsageError.new("no such file", "no-such-file", name, hint=hint) from error
     except OSError as error:
+        if error.errno in NO_SUCH_FILE:
+            raise _missing_file_error(path, name) from error
         raise UsageError.new(f"cannot be read: {error.strerror}", CODE, name) from error
     if len(content) > MOST_BYTES:
         what = "larger than 1 MiB, the limit of a configuration"
@@ -319,6 +314,15 @@ def _read_text(name: str) -> str:
     if not text.strip():
         raise UsageError.new("the file is empty", CODE, name)
     return text
+
+
+def _missing_file_error(path: Path, name: str) -> UsageError:
+    folder = path.parent if os.path.isdir(path.parent) else Path()
+    names: list[str] = []
+    with suppress(OSError):
+        names = sorted(os.listdir(folder))
+    hint = suggestion(path.name, names, cutoff=0.75)
+    return UsageError.new("no such file", "no-such-file", name, hint=hint)
 
 
 def _line_and_column(before: str) -> tuple[int, int]:

@@ -155,9 +155,9 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
         folder = Path(name)
         if self._commands == [SUITE]:
             raise UsageError.new(f"{self._said}'{name}': a batch has no pictures", "output")
-        if folder.exists() and not folder.is_dir():
+        if os.path.exists(folder) and not os.path.isdir(folder):
             raise UsageError.new(f"cannot write '{name}': it is a file", "output")
-        if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
+        if not os.access(folder if os.path.exists(folder) else folder.parent, os.W_OK):
             what = f"cannot write '{name}': no such folder, or not writable"
             raise UsageError.new(what, "output")
         self._check_place(name)
@@ -190,7 +190,7 @@ class SavedFiles(AbstractContextManager["SavedFiles"]):
     def _draft(self, name: str, path: Path) -> Draft:
         self._check_place(name)
         try:
-            if path.is_dir():
+            if os.path.isdir(path):
                 raise IsADirectoryError(21, "Is a directory")
             draft = Draft(path)
         except OSError as error:

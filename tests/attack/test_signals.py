@@ -115,7 +115,7 @@ def test_kills_while_files_are_saved() -> None:
         killed += code == -signal.SIGKILL
         left = set(os.listdir()) - set(WHOLE)
         assert all(name.startswith(".clfeval-") for name in left)
-        assert len(left) <= 2, "known to fail: killed runs leave drafts that no later run removes"
+        assert len(left) <= 2  # of this run
         assert os.listdir("tmp") == []
     assert killed
     assert finish(start())[0] == 0

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import clfeval
 from clfeval.api.result import Result
-from clfeval.tables.frames import float32_threshold
+from clfeval.tables.frames import float32_threshold, with_shortest_decimals
 from tests.engines import ENGINES
 from tests.thoroughness import examples
 
@@ -85,3 +86,22 @@ def test_the_least_number_of_32_bits_that_is_written_at_or_above(threshold: floa
 @pytest.mark.parametrize("end", [float("inf"), float("-inf")])
 def test_infinite_thresholds_stay_infinite(end: float) -> None:
     assert float32_threshold(end) == end
+
+
+def test_numbers_of_32_bits_are_those_of_their_shortest_decimals() -> None:
+    """Except ties: 0.314453125 is as near to 0.31445312 as to 0.31445313."""
+    dice = np.random.default_rng(0)
+    x = np.concatenate(
+        [
+            dice.random(5000),
+            np.arange(10_001) / 1e4,
+            dice.normal(size=999) * 30,
+            [np.inf, -np.inf, 1e-30, 123456.7],
+        ]
+    ).astype(np.float32)
+    frame = with_shortest_decimals(nw.from_native(pl.LazyFrame({"x": x})), ["x"])
+    found = frame.to_native().collect()["x"].to_list()
+    for one, y in zip(x, found, strict=True):
+        assert np.float32(y) == one
+        if 1e-12 <= abs(one) < 1e6 and y != (text := float(str(one))):
+            assert abs(y - float(one)) == pytest.approx(abs(text - float(one)), rel=1e-6)

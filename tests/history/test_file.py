@@ -202,3 +202,9 @@ def test_a_link_and_permissions_stay() -> None:
     assert Path("h.jsonl").is_symlink()
     assert Path("real/h.jsonl").stat().st_mode & 0o777 == 0o640
     assert len(read_history("real/h.jsonl").lines) == 2
+
+
+def test_a_device_is_no_history() -> None:
+    """Some never end."""
+    with pytest.raises(UsageError, match="it is a device"):
+        read_history("/dev/zero")

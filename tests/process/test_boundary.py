@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import clfeval as package
-from tests.process.program import clfeval, environment, python
+from tests.process.program import NEEDS_BASH, clfeval, environment, python, shell
 from tests.texts import check_text, problem_places
 
 
@@ -29,6 +30,51 @@ def test_lack_of_memory_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     done = clfeval("mars", "t.csv")
     assert (done.code, done.out, problem_places(done.err)) == (2, "", ["[memory]"])
     check_text(done.err)
+
+
+@pytest.mark.parametrize(
+    ("limit", "code"),
+    [
+        ("-n 8", "[open-files]"),
+        ("-v 600000", "t.parquet: [memory]"),
+        ("-v 1400000", "t.parquet: [memory]"),
+    ],
+)
+@NEEDS_BASH
+def test_a_limit_of_the_system_is_one_line(limit: str, code: str) -> None:
+    """The engine would abort or wait for ever; no file is to blame."""
+    pl.read_csv("t.csv").write_parquet("t.parquet")
+    done = shell(f"ulimit {limit}; clfeval mars t.parquet -q")
+    assert (done.code, done.out) == (2, "")
+    assert problem_places(done.err) == [code]
+
+
+LONG_NAME = "A" * 300
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["report", LONG_NAME], 3),
+        (["report", f"a={LONG_NAME}", "--join", "id"], 3),
+        (["report", f"{LONG_NAME}.parquet", "--engine", "duckdb"], 3),
+        (["report", f"no/{LONG_NAME}/no.csv"], 3),
+        (["report", f"{LONG_NAME}*.csv"], 3),
+        (["mlcps", LONG_NAME], 3),
+        (["batch", LONG_NAME], 2),
+        (["report", "t.csv", "--save", f"{LONG_NAME}/"], 2),
+    ],
+)
+def test_a_name_longer_than_any_file_has_is_of_no_file(words: list[str], code: int) -> None:
+    done = clfeval(*words)
+    assert (done.code, done.out) == (code, "")
+    expected = "output" if "--save" in words else "no-such-file"
+    assert problem_places(done.err)[0].endswith(f"[{expected}]")
+
+
+def test_a_file_that_cannot_be_read_is_not_the_output() -> None:
+    done = clfeval("report", "/proc/self/mem")
+    assert (done.code, problem_places(done.err)) == (3, ["/proc/self/mem: [not-readable]"])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from clfeval.tables.engines import keeping_interrupt_handler
 from tests.process.program import BIN, WIDE, environment, many_models
 
 pytestmark = pytest.mark.skipif(
@@ -115,3 +116,23 @@ def test_while_it_computes_and_writes(folder: Path) -> None:
     process = start(folder, "big.csv", "-q", "-f", "json", "--subsets", "all", "--save", "r.json")
     wait_for(lambda: any(size > 1 << 16 for size in drafts(folder)))
     check(folder, before, interrupted(process))
+
+
+def test_a_library_does_not_take_over_the_signal_of_ctrl_c() -> None:
+    """As Spark does, whose handler raises amid its own code; in a notebook it may."""
+
+    def own(*_: object) -> None:
+        """Do nothing."""
+
+    def of_spark(*_: object) -> None:
+        """Do nothing."""
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        for first, last in ((own, own), (signal.default_int_handler, of_spark)):
+            signal.signal(signal.SIGINT, first)
+            with keeping_interrupt_handler():
+                signal.signal(signal.SIGINT, of_spark)
+            assert signal.getsignal(signal.SIGINT) is last
+    finally:
+        signal.signal(signal.SIGINT, before)

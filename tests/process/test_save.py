@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import stat
+import subprocess
+import sys
+from contextlib import closing
+from errno import ENOLCK
 from pathlib import Path
+from unittest.mock import Mock
 from xml.etree import ElementTree
 
 import pytest
 
-from clfeval.output_files import Draft
+from clfeval.output_files import Draft, remove_dead_drafts
 from tests.process.program import NEEDS_BASH, WIDE, clfeval, python, shell
 from tests.process.test_process import HEEDING_PERMISSIONS
 from tests.texts import check_text, problem_places
@@ -136,7 +142,7 @@ HOWS = {
 
 
 @pytest.mark.parametrize("how", thinned(HOWS, [*HOWS][1:]))
-def test_a_kill_leaves_the_old_result_whole_and_the_next_run_replaces_it(how: str) -> None:
+def test_a_kill_leaves_the_old_result_whole_and_the_next_run_removes_its_draft(how: str) -> None:
     Path("r.json").write_text("old", encoding="utf-8")
     done = python(KILLED.format(how=HOWS[how]), "mars", "t.csv", "-q", "--save", "r.json")
     assert done.code == -9
@@ -145,7 +151,7 @@ def test_a_kill_leaves_the_old_result_whole_and_the_next_run_replaces_it(how: st
     assert len(left) == 1
     assert clfeval("mars", "t.csv", "-q", "--save", "r.json").code == 0
     assert json.loads(Path("r.json").read_text(encoding="utf-8"))["passed"] is True
-    assert names() == {"t.csv", "r.json", *left}  # beside what nobody could remove
+    assert names() == {"t.csv", "r.json"}
 
 
 def test_two_programs_write_one_file_without_disturbing_each_other() -> None:
@@ -160,6 +166,57 @@ def test_two_programs_write_one_file_without_disturbing_each_other() -> None:
         draft.close()
     assert names() == {"t.csv", "r.txt"}
     assert stat.S_IMODE(Path("r.txt").stat().st_mode) == 0o640
+
+
+def test_drafts_of_the_living_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Locked ones; all where files have no locks; and files that only look like drafts."""
+    no_drafts = {".clfeval-mine", ".clfeval-abcdefgh.txt", "clfeval-abcdefgh"}
+    for name in no_drafts:
+        Path(name).write_text("", encoding="utf-8")
+    Path(".clfeval-linked00").symlink_to("t.csv")
+    dead = Path(".clfeval-killed_0")
+    dead.write_text("half", encoding="utf-8")
+    code = "from clfeval.output_files import *\ndraft = Draft(Path('r.txt'))\n"
+    code += "print('ready', flush=True)\ninput()\ndraft.replace_target(0o600)"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        assert not dead.exists()
+        dead.write_text("half", encoding="utf-8")
+        with monkeypatch.context() as no_locks:
+            no_locks.setattr(fcntl, "flock", Mock(side_effect=OSError(ENOLCK, "No locks")))
+            remove_dead_drafts(".")
+            with closing(Draft(Path("r.txt"))) as draft:
+                draft.replace_target(0o600)
+        assert dead.exists()
+        remove_dead_drafts(".")
+        assert len(hidden()) == len({*hidden()} & no_drafts) + 2  # the link, and the living
+        other.communicate("\n")
+    assert other.returncode == 0
+    assert names() == {"t.csv", "r.txt", ".clfeval-linked00"} | no_drafts
+
+
+def test_a_draft_that_is_removed_before_it_is_locked_is_made_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lock, calls = fcntl.flock, list[int]()
+
+    def remove_first(handle: int, how: int) -> None:
+        calls.append(handle)
+        if len(calls) == 1:
+            os.unlink(hidden()[0])
+        if len(calls) == 2:
+            os.unlink(hidden()[0])
+            raise BlockingIOError
+        lock(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", remove_first)
+    with closing(Draft(Path("r.txt"))) as draft:
+        draft.replace_target(0o600)
+    assert len(calls) == 3
+    assert names() == {"t.csv", "r.txt"}
 
 
 def test_a_name_as_long_as_the_folder_takes() -> None:
@@ -189,3 +246,12 @@ def test_a_closed_pipe_leaves_nothing_beside_the_file() -> None:
     done = shell("clfeval mars - --save r.json < t.csv 2>&1 | true; echo ${PIPESTATUS[0]}")
     assert done.out.strip() in ("0", "141")
     assert hidden() == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="fifos are POSIX")
+def test_a_fifo_is_not_replaced_by_a_file() -> None:
+    os.mkfifo("r.json")
+    done = clfeval("mars", "t.csv", "-q", "--save", "r.json")
+    assert (done.code, done.out, problem_places(done.err)) == (2, "", ["[output]"])
+    assert stat.S_ISFIFO(os.stat("r.json").st_mode)
+    assert names() == {"t.csv", "r.json"}

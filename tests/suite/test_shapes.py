@@ -131,3 +131,15 @@ def test_what_is_offered_can_be_pasted_into_the_file(tmp_path: Path) -> None:
     assert isinstance(offered, dict)
     assert offered["direction"] == {"loss": "min"}
     assert offered["rescale"] == {"loss": [0.0, 5.0]}
+
+
+def test_an_absolute_and_a_relative_table_of_one_name(folder: Path) -> None:
+    for name in ("north", "south"):
+        Path(name).mkdir()
+        Path(name, "p.csv").write_text("id,truth,a,b\n1,1,1,0\n2,0,0,0\n3,1,1,1\n")
+    tables = [str(folder / "north/p.csv"), "south/p.csv"]
+    Path("s.yaml").write_text(f"version: 1\nruns: {{r: {{command: mars, inputs: {tables}}}}}\n")
+    done = program("batch", "s.yaml", "-q", "--dry-run")
+    assert done.code == 0, done.err
+    assert f"r[{folder}/north/p]" in done.out
+    assert "r[south/p]" in done.out

@@ -275,3 +275,16 @@ def test_bits_among_other_labels_of_truth_are_asked_about(pair: tuple[str, str])
     assert program(*shlex.split(done.err.splitlines()[-1].removeprefix(START))).code == 0
     write("t.csv", "truth,tree\n1,1.0\n0,0.0\n0,1.0\n")  # a tree that is sure of everything
     assert program("report", "t.csv", "-q").code == 0
+
+
+@pytest.mark.parametrize("words", ["report", "report --positive x", "phidelta --positive x"])
+def test_numbers_with_the_name_of_a_model_of_probabilities_are_asked_about(words: str) -> None:
+    """Labels of that name are labels of the model."""
+    rows = (("x", ".6,.2,.2"), ("y", ".1,.7,.2"), ("z", ".1,.2,.7"))
+    write("q.csv", "truth,m:x,m:y,m:z,m\n" + "".join(f"{y},{p},.5\n" for y, p in rows))
+    command, *options = words.split()
+    done = program(command, "q.csv", *options, "-q")
+    assert (done.code, spots_in(done.err)) == (3, "q.csv:m stray-confidence")
+    assert program(*shlex.split(done.err.splitlines()[-1].removeprefix(START))).code == 0
+    write("q.csv", "truth,m:x,m:y,m:z,m\n" + "".join(f"{y},{p},{y}\n" for y, p in rows))
+    assert program(command, "q.csv", *options, "-q").code == 0

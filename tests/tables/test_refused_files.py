@@ -16,6 +16,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from clfeval.api.commands import mars
 from clfeval.errors import DataError
 from tests.process.program import WITHOUT_OVERRIDE
 from tests.tables.door import (
@@ -208,3 +209,36 @@ def test_the_bad_one_of_several_files_is_named(bad: str, expected: str) -> None:
     for name, content in FILES.items():
         write(name, content)
     assert told(["a.csv", bad]) == expected
+
+
+MIB = b"a" * (1 << 20)
+# packing, beginning, what follows so many times
+BOMBS = {
+    "one cell": ("zstd", b"truth,m\n1,0.5\n0,", MIB, 70),
+    "one cell, gzip": ("gzip", b"truth,m\n1,0.5\n0,", MIB, 70),
+    "one cell of NDJSON": ("zstd", b'{"truth": 1, "m": "', MIB, 70),
+    "lines in a cell": ("zstd", b'truth,m\n1,0.5\n0,"', b"a\n" * (1 << 19), 200),
+    "records": ("zstd", b'[{"truth": 1, "m": "', MIB, 200),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_file_that_unpacks_beyond_any_table_is_refused_early(name: str) -> None:
+    packing, head, piece, times = BOMBS[name]
+    content = packed(head + piece * times, packing)
+    assert len(content) < 100_000
+    write("t.gz" if packing == "gzip" else "t.zst", content)
+    error = refusal("t.gz" if packing == "gzip" else "t.zst")
+    assert isinstance(error, DataError)
+    assert spots(error).endswith("too-large")
+
+
+def test_a_long_line_and_a_repetitive_table_are_tables() -> None:
+    """20,000 columns; and rows of labels that gzip packs a thousand times."""
+    names = ",".join(f"m{k}" for k in range(20_000))
+    cells = [",".join(str((k + i) % 2) for k in range(20_000)) for i in range(2)]
+    write("wide.csv.zst", packed(f"truth,{names}\n1,{cells[0]}\n0,{cells[1]}\n".encode(), "zstd"))
+    rows = 1 << 22
+    write("long.csv.gz", packed(b"truth,m\n" + b"1,1\n0,1\n" * rows, "gzip"))
+    assert mars("wide.csv.zst", model="m0").summary["rows"] == 2
+    assert mars("long.csv.gz").summary["rows"] == 2 * rows

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 from collections.abc import Callable
 
 import polars as pl
 import pytest
 
 import clfeval
-from clfeval.errors import ClfevalError
+from clfeval.errors import ClfevalError, DataError, UsageError
+from clfeval.tables.frames import collect
+from clfeval.tables.row_selection import filtered_rows
+from clfeval.tables.scan import file_of_frame
+from tests.engines import duck
 from tests.process.program import clfeval as program
 from tests.tables.asking import refused
 from tests.tables.door import places, write
@@ -63,6 +68,68 @@ def test_rows_that_meet_a_condition_are_the_table(
         table = "t.parquet"
     found = clfeval.mars(table, where=condition, **asked)  # type: ignore[arg-type]
     assert found.tables["models"] == alone.tables["models"]
+
+
+MANY: list[tuple[str, Callable[[int], bool]]] = [
+    (" and ".join(["age > 20"] * 1000), lambda age: age > 20),
+    (" or ".join(f"age = {k}" for k in range(1000)), lambda age: True),
+    (f"age not in ({', '.join(map(str, range(1, 1001)))})", lambda age: False),
+    (" and ".join(f"(age > {k} or age = 64)" for k in range(500)), lambda age: age == 64),
+    ("not " * 49 + "age > 20", lambda age: age <= 20),
+    ("(" * 49 + "age > 20" + ")" * 49, lambda age: age > 20),
+]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "arrow"])
+@pytest.mark.parametrize(("condition", "wanted"), MANY, ids=range(len(MANY)))
+def test_a_thousand_comparisons_are_fast(
+    condition: str, wanted: Callable[[int], bool], engine: str
+) -> None:
+    table = {"polars": FRAME, "duckdb": duck(FRAME), "arrow": FRAME.to_arrow()}[engine]
+    rows = sum(wanted(age) for age in FRAME["age"].to_list())
+    began = time.process_time()
+    if rows:
+        file = filtered_rows(file_of_frame(table, "t"), condition)
+        assert file.native is not None
+        assert len(collect(file.native)) == rows
+    else:
+        with pytest.raises(DataError, match="no row matches"):
+            filtered_rows(file_of_frame(table, "t"), condition)
+    assert time.process_time() - began < 20  # by the square of their number it takes minutes
+
+
+TOO_MUCH = {
+    "comparisons": " and ".join(["age > 20"] * 1001),
+    "values": f"age in ({', '.join(map(str, range(1001)))})",
+    "negations": "not " * 5000 + "age > 20",
+    "parentheses": "(" * 5000 + "age > 20" + ")" * 5000,
+    "both": "not (" * 26 + "age > 20" + ")" * 26,
+}
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_a_condition_beyond_bounds_is_refused(name: str) -> None:
+    FRAME.write_csv("t.csv")
+    words = ("mars", "t.csv", "--ignore", "site", "--ignore", "part of")
+    done = program(*words, "--where", TOO_MUCH[name])
+    assert (done.code, problem_places(done.err)) == (2, ["--where: [bad-option]"])
+    text = f'version: 1\nruns: {{r: {{command: mars, input: t.csv, where: "{TOO_MUCH[name]}"}}}}\n'
+    write("s.yaml", text)
+    assert program("batch", "s.yaml", "-q").code == 2
+
+
+def test_two_quotes_stand_for_one() -> None:
+    name, value = "it\"s 'x'", "a'b\"c''"
+    table = {"truth": [1, 0, 1, 0], "m": [1, 0, 0, 1], name: [value, value, "a'b", ""]}
+    for condition, rows in (
+        ("\"it\"\"s 'x'\" = 'a''b\"c'''''", 2),
+        ("\"it\"\"s 'x'\" in ('a''b', '')", 2),
+        ("\"it\"\"s 'x'\" != ''", 3),
+    ):
+        result = clfeval.count(table, where=condition, ignore=name)
+        assert result.summary["rows"] == rows
+    with pytest.raises(UsageError, match="syntax error"):
+        clfeval.count(table, where="m = 'a''", ignore=name)
 
 
 WRONG = ["age >", "age = x", "age ~ 3", "(age = 3", "age = 3 id = 4", "", "sit = 'A'", "age = 1000"]

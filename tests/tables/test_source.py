@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from hashlib import sha256
@@ -29,7 +30,9 @@ CSV = encoded(FRAME, "csv")
 
 ENCODED = {how: encoded(FRAME, how) for how in ("csv", "tsv", "parquet", "arrow", "ndjson")}
 ENDS = {"csv": "csv CSV txt", "tsv": "tsv tab", "parquet": "parquet PQ", "ndjson": "ndjson jsonl"}
-ENDS |= {"arrow": "arrow feather ipc"}
+ENDS |= {"arrow": "arrow feather ipc arrows"}
+STREAM = io.BytesIO()
+FRAME.write_ipc_stream(STREAM)
 # a name, a content and options: by suffix, by the first bytes, packed, and as somebody says
 READ: list[tuple[str, bytes, dict[str, Any]]] = [
     *((f"t.{end}", ENCODED[how], {}) for how, ends in ENDS.items() for end in ends.split()),
@@ -42,6 +45,8 @@ READ: list[tuple[str, bytes, dict[str, Any]]] = [
         if (name, how) != ("table", "tsv")
     ),
     ("t.csv.gz", packed(CSV[:20], "gzip") + packed(CSV[20:], "gzip"), {}),
+    *((name, STREAM.getvalue(), {}) for name in ("t.arrows", "t.arrow", "table")),
+    ("t.arrows.zst", packed(STREAM.getvalue(), "zstd"), {}),
     ("t.parquet", CSV, {"input_format": "csv"}),
     ("t.tsv", CSV, {"delimiter": ","}),
     *(("t.csv", CSV.replace(b",", one.encode()), {"delimiter": one}) for one in ";|: \t#"),
@@ -62,8 +67,11 @@ def test_a_delimiter_is_one_ascii_character(delimiter: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["csv", "tsv", "parquet", "arrow", "ndjson"])
-@pytest.mark.parametrize("stem", ["a[1]", "my file", "a*b", "a?", "it's", "{x}", "%41", "~x", "ö"])
+@pytest.mark.parametrize(
+    "stem", ["a[1]", "my file", "a*b", "a?", "it's", "{x}", "%41", "~x", "~/x", "ö"]
+)
 def test_odd_names_are_names_and_no_patterns(stem: str, how: str) -> None:
+    Path("~").mkdir()
     for decoy in ("a1", "aXb", "ax"):  # what a pattern would find instead or besides
         write(f"{decoy}.{how}", encoded(FRAME[:1], how))
     assert counted(write(f"{stem}.{how}", encoded(FRAME, how))) == EXPECTED

@@ -48,6 +48,8 @@ class Limit:
         return self.part.startswith(("gap", "extremes"))
 
 
+# not all that Python reads: `1_0`, ` 1 ` and full-width digits may be slips
+_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _LEFT = (
     r"(?s)(?:(?P<which>any|all):)?(?:(?P<model>.*?):)?"
     r"(?P<metric>[^:=\[\]]+(?::\w+=[^:=,\[]+(?:,\w+=[^:=,\[]+)*)?)"
@@ -63,11 +65,9 @@ def parse_limit(kind: LimitKind, text: str) -> Limit:
     """
     left, _, number = text.rpartition("=")
     share = kind == "max-drop" and number.endswith("%")
-    try:
-        number = number if number.isascii() else "?"  # full-width digits look like others
-        limit = float(number.removesuffix("%") if share else number) / (100 if share else 1)
-    except ValueError:
-        limit = math.nan
+    limit = math.nan
+    if re.fullmatch(_NUMBER, number.removesuffix("%") if share else number):
+        limit = float(number.removesuffix("%")) / (100 if share else 1)
     found = re.fullmatch(_LEFT, left)
     part = found and found["part"] and found["part"][1:]
     if found is None or not math.isfinite(limit) or (part and part not in PARTS):

@@ -250,6 +250,10 @@ def series_key(line: HistoryLine) -> SeriesKey:
 def read_history(name: str) -> HistoryLines:
     """Return a history; UsageError names every invalid line and its problem."""
     try:
+        mode = os.stat(name).st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # some never end
+            hint = "write its content into a file"
+            raise UsageError.new(f"cannot read '{name}': it is a device", CODE, hint=hint)
         content = Path(name).read_bytes()
     except OSError as error:
         raise UsageError.new(f"cannot read '{name}': {error.strerror}", CODE) from error

@@ -119,6 +119,18 @@ def refuse_confidence(
     raise DataError(problems, hint=hint, fixes=fixes)
 
 
+def refuse_second_scores(file: str, models: Sequence[ModelColumns]) -> None:
+    """Raise for a column of numbers with the name of a model that has class probabilities."""
+    names = {model.name for model in models if model.kind == "classes"}
+    columns = tuple(model.columns[0] for model in models if model.kind == "score")
+    seconds = tuple(name for name in columns if name in names)
+    if seconds:
+        message = "a model of this name has class probabilities, and this column is a second model"
+        hint = f"add {format_option('--ignore', seconds[0])}, or rename the column"
+        problems = [Problem(message, "stray-confidence", file, None, name) for name in seconds]
+        raise DataError(problems, hint=hint, fixes={"ignore": seconds})
+
+
 def _folded(label: str, roles: Input) -> str:
     return label.strip().lower() if roles.fold_labels else label
 
@@ -272,6 +284,7 @@ def recognise(
     guesses.refuse_run_columns(file, free, roles)
     models = models_of_columns(free, classes, roles)
     refuse_confidence(file, models, peeks, classes, roles)
+    refuse_second_scores(file, models)
     alone = {model.columns[0] for model in models if len(model.columns) == 1 and not model.beside}
     guesses.refuse_covariates(file, {name: free[name] for name in free if name in alone}, roles)
     if probabilities and all(model.kind != "classes" for model in models):
