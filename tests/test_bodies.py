@@ -20,13 +20,13 @@ MOST_PARAMETERS = 7
 MOST_FORMATTED_BY_HAND = 5  # files with tables of data
 
 CEILINGS: Mapping[str, float] = {
-    "functions of more than 60 lines": 32,
+    "functions of more than 60 lines": 31,
     "functions of more than 100 lines": 5,
-    "functions with more than 15 locals": 189,
+    "functions with more than 15 locals": 188,
     "functions with more than 7 parameters": 19,
     "statements that assign several calls": 426,
-    "functions with a name that says nothing": 1885,
-    "percent of bound names that say nothing": 17.6,
+    "functions with a name that says nothing": 1877,
+    "percent of bound names that say nothing": 17.3,
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
