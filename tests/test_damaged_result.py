@@ -17,6 +17,9 @@ from tests.texts import check_text
 DAMAGE: dict[str, tuple[tuple[str | int, ...], Any]] = {
     "a limit": (("tables", "models", 0, "roc_auc", "low"), "x"),
     "a sentence": (("answer", 0, "text"), 1),
+    "limits exchanged": (("tables", "models", 0, "roc_auc", "low"), 1.5),
+    "a negative count": (("tables", "models", 0, "tp"), -1),
+    "an unknown interval": (("parameters", "interval"), "x"),
     "an infinite number": (("tables", "models", 0, "tp"), float("inf")),
 }
 
@@ -36,8 +39,31 @@ def test_the_damage_is_named_where_a_result_is_read(how: str, folder: Path) -> N
     Path("r.json").write_text(json.dumps(document), encoding="utf-8")
     result.save("good.json")
     shown = program("report", "r.json")
-    assert (shown.code, shown.out) == (2, "")
+    assert (shown.code, shown.out) == (3, "")
     beside = program("report", "good.json", "--baseline", "r.json")
-    assert (beside.code, beside.out) == (2, "")
+    assert (beside.code, beside.out) == (3, "")
     check_text([shown.err, beside.err])
     assert shown.err.startswith("r.json: ")
+
+
+KEYS = ("positive", "negative", "level", "interval", "interval_methods", "totals", "missing", "by")
+
+
+@pytest.mark.parametrize("place", ["parameters", "summary", "tables", "top"])
+def test_a_result_without_a_key_is_read_or_refused_by_its_name(place: str, folder: Path) -> None:
+    """Whatever key that is: what a screen needs is required."""
+    clfeval.report(pl.DataFrame({"truth": [0, 1] * 9, "a": [0.1, 0.8, 0.3] * 6})).save("r.json")
+    document = json.loads(Path("r.json").read_text())
+    parent = document if place == "top" else document[place]
+    required = {*KEYS} if place == "parameters" else set()
+    for key in [*parent]:
+        others = {other: value for other, value in parent.items() if other != key}
+        changed = others if place == "top" else {**document, place: others}
+        Path("k.json").write_text(json.dumps(changed), encoding="utf-8")
+        done = program("report", "k.json", "--show", "all", "-q")
+        name = key if place == "top" else f"{place}.{key}"
+        if done.code:
+            assert (done.code, done.out) == (3, ""), key
+            assert key == "schema" or f"'{name}' is missing" in done.err, (key, done.err)
+            required.discard(key)
+    assert required == set()

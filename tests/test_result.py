@@ -16,38 +16,98 @@ import clfeval
 from clfeval.api.result import Result
 from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import parse_limit
-from clfeval.document import SCHEMA, SCHEMA_VERSION, Estimate, Gate, InputFile, ResultNote, Row
+from clfeval.document import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    Answer,
+    Estimate,
+    Gate,
+    InputFile,
+    ResultNote,
+    Row,
+)
 from clfeval.document.rows import LazyRows
 from tests.thoroughness import examples
 
+COUNT = st.integers(0, 2**63 - 1)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 TEXT = st.text(max_size=8)
 ESTIMATE = st.builds(
     Estimate, st.none() | NUMBER, st.none() | NUMBER, st.none() | NUMBER, st.none() | TEXT
 )
+# what a saved result has at least
+SIGNATURE = "cmd:mars|pos:1|data:11|stats:0123abcd|clfeval:0.1.0"
+WHOLE = Estimate(0.5, 0.1, 0.9)
+PARAMETERS: dict[str, Any] = {
+    "positive": "1",
+    "negative": ["0"],
+    "target": "positive",
+    "occlusion": "all",
+    "level": 0.95,
+    "interval": "exact",
+    **dict.fromkeys(("missing", "top", "sweep", "groups", "by")),
+}
+SUMMARY: dict[str, Any] = {
+    **dict.fromkeys(("rows", "positives", "negatives", "found", "missed_by_all"), 1),
+    **dict.fromkeys(("rule", "target")),
+}
+MODEL: Row = {
+    "slice": None,
+    "model": "a",
+    "threshold": None,
+    **dict.fromkeys(("tp", "fp", "fn", "tn"), 1),
+    **dict.fromkeys(("exclusive_tp", "exclusive_tn", "exclusive_fn", "exclusive_fp"), 0),
+    **dict.fromkeys(("accuracy", "precision", "recall", "shine_through", "occlusion"), WHOLE),
+}
 CELL = st.none() | st.booleans() | st.integers() | NUMBER | TEXT | st.lists(TEXT) | ESTIMATE
 ROWS = st.lists(st.dictionaries(TEXT, CELL, max_size=4), max_size=3)
+# a result of this schema, and anything else besides: of a later version
 RESULTS = st.builds(
     Result,
-    command=TEXT,
-    signature=TEXT,
-    inputs=st.tuples(st.builds(InputFile, TEXT, st.none() | TEXT, st.integers(), st.integers())),
-    parameters=st.dictionaries(TEXT, st.none() | NUMBER | TEXT | st.lists(TEXT), max_size=3),
-    summary=st.dictionaries(TEXT, st.integers() | NUMBER | TEXT, max_size=3),
-    tables=st.dictionaries(TEXT, ROWS, max_size=3),
-    gates=st.tuples(
+    command=st.just("mars"),
+    signature=st.just(SIGNATURE),
+    inputs=st.tuples(
         st.builds(
-            Gate, TEXT, TEXT, st.none() | TEXT, NUMBER, st.none() | NUMBER, st.booleans(), TEXT
+            InputFile,
+            TEXT.map(lambda text: text.replace("/", "-")),
+            st.none() | st.just("0" * 64),
+            COUNT,
+            COUNT,
         )
     ),
-    warnings=st.tuples(st.builds(ResultNote, TEXT, TEXT)),
-    version=TEXT,
+    parameters=st.dictionaries(TEXT, st.none() | NUMBER | TEXT | st.lists(TEXT), max_size=3).map(
+        lambda drawn: {**drawn, **PARAMETERS}
+    ),
+    summary=st.dictionaries(TEXT, st.integers() | NUMBER | TEXT, max_size=3).map(
+        lambda drawn: {**drawn, **SUMMARY}
+    ),
+    tables=st.dictionaries(TEXT, ROWS, max_size=3).map(
+        lambda drawn: {**drawn, "models": [MODEL], "pairs": []}
+    ),
+    gates=st.tuples(
+        st.builds(
+            Gate,
+            st.sampled_from(("fail-under", "max-drop")),
+            TEXT,
+            st.none() | TEXT,
+            NUMBER,
+            st.none() | NUMBER,
+            st.booleans(),
+            TEXT,
+        )
+    ),
+    warnings=st.tuples(st.builds(ResultNote, st.just("one-model"), TEXT)),
+    answer=st.just((Answer("best", "One is the best."),)),
+    version=st.just("0.1.0"),
 )
 
 
 def small(**changes: Any) -> Result:
-    rows = [{"model": "a", "recall": Estimate(0.5, 0.1, 0.9)}]
-    return replace(Result("mars", "s", (), {}, {"rows": 1}, {"models": rows}), **changes)
+    tables: dict[str, Any] = {"models": [MODEL], "pairs": []}
+    inputs = (InputFile("t.csv", None, 3),)
+    answer = (Answer("best", "One is the best."),)
+    whole = Result("mars", SIGNATURE, inputs, PARAMETERS, SUMMARY, tables, answer=answer)
+    return replace(whole, **changes)
 
 
 @examples(60)
@@ -57,7 +117,7 @@ def test_json_there_and_back(result: Result) -> None:
     again = Result.from_json(text)
     assert again == result
     assert again.to_json() == text
-    assert json.loads(text) == result.to_dict()
+    assert json.loads(text) == json.loads(json.dumps(result.to_dict()))
 
 
 def test_a_real_result_there_and_back(paper: Path) -> None:
@@ -218,5 +278,6 @@ def test_lazy_rows_are_made_when_asked_for() -> None:
 def test_lazy_and_plain_tables_give_the_same_bytes() -> None:
     rows, plain, _ = lazy(3)
     assert small(tables={"subsets": rows}).to_json() == small(tables={"subsets": plain}).to_json()
-    empty = small(tables={"subsets": lazy(0)[0]})
-    assert Result.from_json(empty.to_json()).tables == {"subsets": []}
+    tables = {"models": [MODEL], "pairs": [], "subsets": lazy(0)[0]}
+    empty = small(tables=tables)
+    assert Result.from_json(empty.to_json()).tables == {**tables, "subsets": []}

@@ -35,7 +35,7 @@ from tests.thoroughness import thinned
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 WIDE = 500  # about a table a line
-KEPT = FIXTURES / "schema" / "result-1.json"
+KEPT = FIXTURES.parent / "clfeval" / "document" / "result-1.json"
 SCHEMA = json.loads(KEPT.read_text(encoding="utf-8"))
 
 

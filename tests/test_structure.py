@@ -28,17 +28,18 @@ arrays: records | numpy
 options: errors records
 formatting:
 interrupt:
+json_schema:
 output_files: interrupt
 records:
-document: formatting records
+document: formatting json_schema records
 measures: arrays errors records | numpy
 inference: arrays records | numpy scipy
-tables: arrays document errors options output_files records | backports compression narwhals numpy
-  polars yaml
+tables: arrays document errors json_schema options output_files records | backports compression
+  narwhals numpy polars yaml
 counts: arrays document errors formatting inference records tables | numpy
 pages: document formatting measures records
-compare: arrays counts document errors formatting inference measures options output_files pages
-  records | numpy
+compare: arrays counts document errors formatting inference json_schema measures options
+  output_files pages records | numpy
 methods: arrays compare counts document errors formatting inference measures options records
   tables | numpy
 views: arrays compare document errors formatting options output_files pages records tables

@@ -11,6 +11,7 @@ from clfeval.arrays import Bools, Counts, Floats, Ints
 from clfeval.records import dataclass, replace
 from clfeval.tables.frames import Frame, nw
 
+LEAST_BITS = 4
 BITS = 10  # of a bucket: each halving of the distance from 0 or 1 has 2**BITS of them
 MOST_DISTINCT = 2**20  # scores of a model that are counted one by one
 OCTAVES = 128

@@ -15,14 +15,19 @@ from clfeval.counts.evaluated_rows import EvaluatedRows
 from clfeval.counts.scores import ScoreCounts
 from clfeval.errors import UsageError
 from clfeval.tables.frames import as_text, collect, concatenate_frames, is_missing, nw, pl
-from clfeval.tables.layouts.counts_file import METADATA, SCHEMA
+from clfeval.tables.layouts.counts_file import METADATA
+from clfeval.tables.layouts.counts_schema import COLUMN_TYPES, SCHEMA
 
 
 def as_counts_file(result: Any) -> bytes:
     """Return the bytes of the counts file of a result of `count`."""
-    table, about = result.counted["table"], result.counted["about"]
+    counts = result.counted
+    description = counts["about"]
+    keys = [name for name in counts["table"].columns if name not in read_files.SUMMED]
+    table = counts["table"].sort(keys)
+    description = {**description, "digest": read_files.file_digest(table, description)}
     out = BytesIO()
-    table.write_parquet(out, metadata={METADATA: json.dumps(about, sort_keys=True)})
+    table.write_parquet(out, metadata={METADATA: json.dumps(description, sort_keys=True)})
     return out.getvalue()
 
 
@@ -41,9 +46,9 @@ def count_table(counted: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
     frames = [_pattern_frame(counted, names)]
     scored = [i for i, model in enumerate(counted.models) if model.kind != "label"]
     frames += [_score_frame(counted, i, names) for i in scored]
-    table, about = pl.concat(frames), _describe(counted)
+    table, description = pl.concat(frames), _describe(counted)
     table = table.sort([name for name in table.columns if name not in ("n", "lo", "hi")])
-    return table, {**about, "parts": read_files.digests(table, about)}
+    return table, {**description, "parts": read_files.digests(table, description)}
 
 
 def refuse_fractions(counted: Any) -> None:
@@ -143,19 +148,8 @@ def has_many_scores(counted: Any) -> bool:
 
 def _frame(block: str, table: Any, by: Sequence[str], **more: Any) -> pl.DataFrame:
     """Return counts with the columns of every counts file; more: texts, or columns."""
-    kinds: Any = {
-        "block": pl.String,
-        **dict.fromkeys(by, pl.String),
-        "model": pl.String,
-        "truth": pl.Boolean,
-        "pattern": pl.String,
-        "key": pl.Int64,
-        "n": pl.Int64,
-        "m1": pl.Int64,
-        "m2": pl.Int64,
-        "lo": pl.Float64,
-        "hi": pl.Float64,
-    }
+    types = {"block": "String", **dict.fromkeys(by, "String"), **COLUMN_TYPES}
+    kinds: Any = {name: getattr(pl, kind) for name, kind in types.items()}
     more |= {
         name: [None if is_missing(v) else as_text(v) for v in table[name].to_list()] for name in by
     }

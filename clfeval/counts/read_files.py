@@ -11,24 +11,29 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Floats, Ints
-from clfeval.counts.buckets import BITS, MOST_DISTINCT, Buckets, with_buckets
+from clfeval.counts import stored_columns
+from clfeval.counts.buckets import BITS, LEAST_BITS, MOST_DISTINCT, Buckets, with_buckets
 from clfeval.counts.evaluated_rows import EvaluatedRows, slice_rows
 from clfeval.counts.patterns import PatternCounts
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings, input_file, start_fingerprints
-from clfeval.errors import DataError, UsageError
+from clfeval.counts.stored_columns import check_cells, check_column_types
+from clfeval.errors import UsageError
 from clfeval.records import dataclass
-from clfeval.tables.columns import ColumnPeek, ModelColumns, Predictions
+from clfeval.tables.columns import ColumnPeek, Columns, ModelColumns, Predictions
 from clfeval.tables.frames import natural_sort_key, nw, pl
 from clfeval.tables.layouts.counts_file import FILE, read_description
+from clfeval.tables.layouts.counts_schema import damaged_counts
+from clfeval.tables.scan import TableFile
 
 SUFFIX = ".counts.parquet"
-PATTERNS, SCORES = "patterns", "scores"  # blocks
+PATTERNS, SCORES = stored_columns.PATTERNS, stored_columns.SCORES
 RUNS = "runs"  # of scores whose small counts are hidden, in the description of a file
 EXACT = "exact"
 FEWEST = 50  # rows of a table that is not another one by chance
 COUNTED = ("block", "model", "truth", "pattern", "key")  # what a row counts, besides the slices
 SUMMED = ("n", "m1", "m2", "lo", "hi")
+MOST_ROWS_AT_HAND = 2**17  # of a file that is not read again for the sum of several
 
 
 class StoredRows(EvaluatedRows):
@@ -58,100 +63,204 @@ class StoredCounts:
 
 
 def read_counts(
-    opened: Predictions, abouts: Sequence[Mapping[str, Any]] | None = None
+    opened: Predictions, descriptions: Sequence[Mapping[str, Any]] | None = None
 ) -> dict[str, Any]:
     """Read counts files, and add their counts; return the fields of `PredictionCounts`.
 
-    abouts: their descriptions, where they are not in the files.
+    descriptions: given where the counts are in no file. Raises DataError for a damaged file.
     """
-    roles, columns = opened.roles, opened.columns
-    if abouts is None:
-        abouts = [read_description(file) or {} for file in opened.files]
-    about: dict[str, Any] = {**abouts[0], "uncut": {**abouts[0]["uncut"]}}
-    for more in abouts[1:]:
-        about["classes"] = sorted({*about["classes"], *more["classes"]}, key=natural_sort_key)
-        about["parts"] = sorted([*about["parts"], *more["parts"]])
-        for name, (low, high) in more["uncut"].items():
-            old = about["uncut"].get(name, (low, high))
-            about["uncut"][name] = [min(low, old[0]), max(high, old[1])]
-        about |= {name: about[name] + more[name] for name in ("rows", "dropped")}
-    parts = [file.native.to_native() for file in opened.files if file.native is not None]
-    by = [f"b{j}" for j in range(len({name for facet in about["facets"] for name in facet}))]
-    table, about["scores"] = _merge(parts, by, abouts, roles.scores)
-    about["joint"] = joint = _merge_joint_sums(abouts)
-    usable = joint["sums"] if joint and joint["against"] == counts_digest(table, about) else []
-    names = [f"b{j}" for j in range(len(columns.by))]
-    if columns.by == (FILE,) and not about["facets"]:
-        about |= {"facets": [[FILE]], "by": [FILE]}
-        stems = [file.display_name.removesuffix(SUFFIX) for file in opened.files]
-        if len({*stems}) < len(stems):  # in folders
-            stems = [file.name.removesuffix(SUFFIX) for file in opened.files]
-        parts = [
-            part.with_columns(b0=pl.lit(stem)) for part, stem in zip(parts, stems, strict=True)
-        ]
-        table, _ = _merge(parts, names, abouts, roles.scores)
-    texts = dict(zip(columns.by, names, strict=True))
-    _check_sums(table, about, opened.files[0].name)
+    columns = opened.columns
+    if descriptions is None:
+        descriptions = [read_description(file) or {} for file in opened.files]
+        parts = [*map(_verified_counts, opened.files, descriptions)]
+    else:
+        parts = [*map(_lazy_table, opened.files)]
+    merged = _merge_descriptions(descriptions)
+    by, scores_asked = slice_columns(merged), opened.roles.scores
+    table, merged["scores"] = _merge(parts, by, descriptions, scores_asked)
+    joint = _usable_joint_sums(table, merged)
+    if columns.by == (FILE,) and not merged["facets"]:
+        merged |= {"facets": [[FILE]], "by": [FILE]}
+        parts = _with_file_names(parts, opened.files)
+        table, _ = _merge(parts, slice_columns(merged), descriptions, scores_asked)
+    texts = {name: f"b{j}" for j, name in enumerate(columns.by)}
+    _check_sums(table, merged, opened.files[0].name)
+    by_slice, unknown = _patterns_by_slice(table, merged, columns, texts)
+    scores = scores_by_model(table, columns.models, columns.facets, texts)
+    stored = StoredCounts(scores, table, merged, joint, unknown)
+    return {"slices": by_slice, "stored": stored, **_count_fields(opened, merged, descriptions)}
+
+
+def slice_columns(description: Mapping[str, Any]) -> list[str]:
+    """Return the columns of the slices in a counts file."""
+    return [
+        f"b{j}" for j in range(len({name for facet in description["facets"] for name in facet}))
+    ]
+
+
+def _lazy_table(file: TableFile) -> pl.LazyFrame:
+    assert file.native is not None
+    frame: pl.LazyFrame = file.native.to_native()
+    return frame
+
+
+def _verified_counts(file: TableFile, description: Mapping[str, Any]) -> pl.LazyFrame:
+    """Return the counts of a file; DataError where they break a rule, or were changed."""
+    keys = [*COUNTED[:1], *slice_columns(description), *COUNTED[1:]]
+    frame = _lazy_table(file).select(*keys, *SUMMED)
+    table = frame.collect()
+    check_column_types(table, file.name)
+    check_cells(table, description, file.name)
+    if description["digest"] not in (
+        file_digest(table, description),
+        file_digest(table.sort(keys), description),
+    ):
+        raise damaged_counts("its digest is of other counts, or of another description", file.name)
+    return table.lazy() if len(table) <= MOST_ROWS_AT_HAND else frame
+
+
+def _merge_descriptions(descriptions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the description of added counts."""
+    description: dict[str, Any] = {**descriptions[0], "uncut": {**descriptions[0]["uncut"]}}
+    description.pop("digest", None)
+    for part in descriptions[1:]:
+        description["classes"] = sorted(
+            {*description["classes"], *part["classes"]}, key=natural_sort_key
+        )
+        description["parts"] = sorted([*description["parts"], *part["parts"]])
+        for name, (low, high) in part["uncut"].items():
+            lowest, highest = description["uncut"].get(name, (low, high))
+            description["uncut"][name] = [min(low, lowest), max(high, highest)]
+        description |= {name: description[name] + part[name] for name in ("rows", "dropped")}
+    description["joint"] = _merge_joint_sums(descriptions)
+    return description
+
+
+def _usable_joint_sums(table: pl.DataFrame, description: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the joint sums of all files; none where they were made for other counts."""
+    joint = description["joint"]
+    made_for = joint["against"] if joint else None
+    return joint["sums"] if made_for == counts_digest(table, description) else []
+
+
+def _with_file_names(
+    parts: Sequence[pl.LazyFrame], files: Sequence[TableFile]
+) -> list[pl.LazyFrame]:
+    """Return the counts of files with their names as slices, in folders where others are equal."""
+    stems = [file.display_name.removesuffix(SUFFIX) for file in files]
+    if len({*stems}) < len(stems):
+        stems = [file.name.removesuffix(SUFFIX) for file in files]
+    return [part.with_columns(b0=pl.lit(stem)) for part, stem in zip(parts, stems, strict=True)]
+
+
+def _patterns_by_slice(
+    table: pl.DataFrame, description: Mapping[str, Any], columns: Columns, texts: Mapping[str, str]
+) -> tuple[dict[str | None, PatternCounts], dict[tuple[str | None, str], tuple[int, int]]]:
+    """Return the patterns of each slice, and the rows of hidden labels of slices and models.
+
+    texts: the columns b0.. of the slices by name.
+    """
     models = [model.name for model in columns.models]
     unknown = dict[tuple[str | None, str], tuple[int, int]]()
-    patterns = table.filter(block=SCORES if about["min_cell"] else PATTERNS)
+    patterns = table.filter(block=SCORES if description["min_cell"] else PATTERNS)
     by_slice = dict[str | None, PatternCounts]()
-    for label, some in _slices(patterns, columns.facets, texts).items():
-        part = patterns[some]
-        if about["min_cell"]:
-            part, hidden = _label_totals(part, about)
-            unknown |= {(label, model): rows for model, rows in hidden.items()}
+    for label, rows in _slices(patterns, columns.facets, texts).items():
+        part = patterns[rows]
+        if description["min_cell"]:
+            part, hidden = _label_totals(part, description)
+            unknown |= {(label, model): numbers for model, numbers in hidden.items()}
         votes = np.array([list(text) for text in part["pattern"].to_list()], "U1") == "1"
         votes = votes.reshape(len(part), len(models))
         by_slice[label] = PatternCounts.from_votes(
             models, part["truth"].to_numpy(), votes, part["n"].to_numpy()
         )
-    scores = scores_by_model(table, columns.models, columns.facets, texts)
+    return by_slice, unknown
+
+
+def _count_fields(
+    opened: Predictions, description: Mapping[str, Any], descriptions: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the fields of `PredictionCounts` that follow from descriptions."""
+    roles, columns = opened.roles, opened.columns
     tasks = start_fingerprints(opened.files)
     files = tuple(
-        input_file(file, task, one["rows"], one["dropped"])
-        for file, task, one in zip(opened.files, tasks, abouts, strict=True)
+        input_file(file, task, part["rows"], part["dropped"])
+        for file, task, part in zip(opened.files, tasks, descriptions, strict=True)
     )
-    thresholds = {name: np.inf if cut is None else cut for name, cut in about["thresholds"].items()}
-    seen = {name: ColumnPeek(frozenset(about["classes"])) for name in (columns.truth, *models)}
+    thresholds = {
+        name: np.inf if cut is None else cut for name, cut in description["thresholds"].items()
+    }
+    names = [columns.truth, *(model.name for model in columns.models)]
+    peeks = {name: ColumnPeek(frozenset(description["classes"])) for name in names}
     settled = CountSettings(
-        columns, about["positive"], thresholds, roles, opened.layout, opened.files, tasks, seen
+        columns,
+        description["positive"],
+        thresholds,
+        roles,
+        opened.layout,
+        opened.files,
+        tasks,
+        peeks,
     )
     rows = sum(file.rows for file in files)
-    kept = StoredRows(settled, "plain", (), ((),) * len(models), True, rows)
+    no_votes = ((),) * len(columns.models)
     return {
-        "slices": by_slice,
         "files": files,
-        "positive": about["positive"],
-        "classes": tuple(about["classes"]),
-        "order": tuple(about["classes"]),
+        "positive": description["positive"],
+        "classes": tuple(description["classes"]),
+        "order": tuple(description["classes"]),
         "models": columns.models,
-        "thresholds": about["thresholds"],
+        "thresholds": description["thresholds"],
         "ties": {},
         "blank_rows": 0,
         "reread": (),
         "roles": roles,
-        "kept": kept,
-        "uncut": {name: tuple(ends) for name, ends in about["uncut"].items()},
-        "stored": StoredCounts(scores, table, about, usable, unknown),
+        "kept": StoredRows(settled, "plain", (), no_votes, True, rows),
+        "uncut": {name: tuple(limits) for name, limits in description["uncut"].items()},
     }
 
 
-def counts_digest(table: pl.DataFrame, about: Mapping[str, Any]) -> str:
+def file_digest(table: pl.DataFrame, description: Mapping[str, Any]) -> str:
+    """Return the sha256 of the counts of a file and of its description."""
+    return _digest(table, {name: description[name] for name in description if name != "digest"})
+
+
+def counts_digest(table: pl.DataFrame, description: Mapping[str, Any]) -> str:
     """Return the sha256 of counts, the same from every engine, version and order of files."""
-    plain = {name: about[name] for name in about if name not in ("parts", "joint")}
-    found = sha256(json.dumps(plain, sort_keys=True).encode())
-    for name in table.columns:
-        if table[name].dtype == pl.String:  # few runs of equal texts
-            found.update(repr(table[name].rle().struct.unnest().rows()).encode())
-        else:
-            found.update(table[name].fill_null(-1).to_numpy().astype("<f8").tobytes())
-    return found.hexdigest()
+    of_parts = ("parts", "joint", "digest")
+    return _digest(table, {name: description[name] for name in description if name not in of_parts})
 
 
-def digests(table: pl.DataFrame, about: Mapping[str, Any]) -> list[str]:
-    """Return the digest of counts as a list, empty for so few rows that others may be equal."""
-    return [counts_digest(table, about)] if about["rows"] >= FEWEST else []
+def digests(table: pl.DataFrame, description: Mapping[str, Any]) -> list[str]:
+    """Return the digest of the counted rows as a list, empty for so few that others may be equal.
+
+    It is the same whatever options the rows were counted with, alone and among others: that of
+    the counts of the whole table in the largest buckets. Where small counts are hidden, it is the
+    digest of what is published.
+    """
+    if description["rows"] < FEWEST:
+        return []
+    if description["min_cell"]:
+        return [_digest(table, {"min_cell": description["min_cell"]})]
+    rows = table.lazy().select(*COUNTED, *SUMMED)
+    counts = _fold_scores(_sum_counts(rows, COUNTED), LEAST_BITS, description["thresholds"])
+    return [_digest(counts, {"models": description["models"], "positive": description["positive"]})]
+
+
+def _digest(table: pl.DataFrame, description: Mapping[str, Any]) -> str:
+    """Return the sha256 of columns, in the order of the rows, and of a description."""
+    digest = sha256(json.dumps(description, sort_keys=True).encode())
+    for column in table.rechunk().iter_columns():
+        digest.update(f"{column.name} {len(column)}".encode())
+        if column.dtype == pl.String:  # few runs of equal texts
+            digest.update(repr(column.rle().struct.unnest().rows()).encode())
+            continue
+        digest.update(np.packbits(column.is_null().to_numpy()).tobytes())
+        kind = "<f8" if column.dtype == pl.Float64 else "<i8"
+        values = column.cast(pl.Int64) if column.dtype == pl.Boolean else column
+        numbers = values.fill_null(0).to_numpy().astype(kind, copy=False)
+        digest.update((numbers + 0.0 if kind == "<f8" else numbers).tobytes())
+    return digest.hexdigest()
 
 
 def _merge(
@@ -205,31 +314,30 @@ def exact_keys(scores: Floats) -> Ints:
     return np.where(bits < 0, np.int64(-(2**63)) - bits - 1, bits)
 
 
-def _check_sums(table: pl.DataFrame, about: Mapping[str, Any], name: str) -> None:
+def _check_sums(table: pl.DataFrame, description: Mapping[str, Any], name: str) -> None:
     """Raise DataError for counts that do not add up to the rows: a part is missing or changed."""
-    hides = about["min_cell"] > 0
-    scored = [one["name"] for one in about["models"] if hides or one["kind"] == "score"]
+    hides = description["min_cell"] > 0
+    scored = [one["name"] for one in description["models"] if hides or one["kind"] == "score"]
     found = table.group_by("block", "model").agg(pl.col("n").sum()).rows()
     sums = {(block, model): n for block, model, n in found}
     wanted = {*[(PATTERNS, None)] * (not hides), *((SCORES, model) for model in scored)}
-    wide = {len(about["models"])}
+    wide = {len(description["models"])}
     bits = table.filter(block=PATTERNS)["pattern"].str.len_bytes()
-    good = {*sums} == wanted and {*sums.values()} == {about["rows"]} and {*bits} <= wide
-    if not good or (table["n"] < 0).any():
-        what = "is not a complete file of counts: they do not add up"
-        raise DataError.new(what, "damaged-file", name, hint="count the table again")
+    good = {*sums} == wanted and {*sums.values()} == {description["rows"]} and {*bits} <= wide
+    if not good:
+        raise damaged_counts("they do not add up", name)
 
 
 def _label_totals(
-    runs: pl.DataFrame, about: Mapping[str, Any]
+    runs: pl.DataFrame, description: Mapping[str, Any]
 ) -> tuple[pl.DataFrame, dict[str, tuple[int, int]]]:
     """Return patterns with the numbers of each label of each model, and rows of hidden labels.
 
     Which rows have the same labels is not known: patterns are those of the fewest rows that differ.
     Hidden labels, of positives and of negatives of a model, are counted as negative.
     """
-    cuts = {one["name"]: 0.5 if one["kind"] == "label" else np.inf for one in about["models"]}
-    cuts |= {name: cut for name, cut in about["thresholds"].items() if cut is not None}
+    cuts = {one["name"]: 0.5 if one["kind"] == "label" else np.inf for one in description["models"]}
+    cuts |= {name: cut for name, cut in description["thresholds"].items() if cut is not None}
     cut = pl.col("model").replace_strict(cuts, return_dtype=pl.Float64)
     above, split = (
         {
@@ -242,7 +350,9 @@ def _label_totals(
         for some in ((pl.col("lo") >= cut,), (pl.col("lo") < cut, pl.col("hi") >= cut))
     )
     rows = list[tuple[str, bool, int]]()
-    total = runs.filter(model=about["models"][0]["name"]).group_by("truth").agg(pl.col("n").sum())
+    total = (
+        runs.filter(model=description["models"][0]["name"]).group_by("truth").agg(pl.col("n").sum())
+    )
     for truth, n in total.rows():
         mine = [above.get((model, truth), 0) for model in cuts]
         for low, high in pairwise(sorted({0, *mine, n})):

@@ -9,6 +9,7 @@ from math import ceil, inf
 from typing import Any, Literal, TypeVar, cast
 
 from clfeval import __version__
+from clfeval.document.result_schema import DamagedResultError, check_document
 from clfeval.document.rows import RowsBySlice, column_values, rows_where
 from clfeval.formatting import format_deciding_digits, format_p_value
 from clfeval.records import field_values, read_record
@@ -172,29 +173,39 @@ class Document:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Document:
-        """Rebuild a Result; ValueError if the document is not a clfeval result of this schema."""
+        """Rebuild a Result; ValueError if the document is not a clfeval result of this schema.
+
+        DamagedResultError names the first place that breaks the schema.
+        """
         kind, _, number = str(document.get("schema", "")).partition("/")
         if kind != SCHEMA_KIND or not number.isdigit():
             raise ValueError("not a clfeval result: the key 'schema' is missing or unknown")
         if int(number) > SCHEMA_VERSION:
             raise ValueError(f"schema {kind}/{number} is too new for this program ({SCHEMA})")
-        others = document.get("methods", {})
+        check_document({**document, "schema": SCHEMA})  # older ones are read as well
         try:
-            parts = {
-                "inputs": _read_records(InputFile, document["inputs"]),
-                "tables": {
-                    name: [{key: _restore_estimate(row[key]) for key in row} for row in rows]
-                    for name, rows in document["tables"].items()
-                },
-                "gates": _read_records(Gate, document["gates"]),
-                "warnings": _read_records(ResultNote, document["warnings"]),
-                "answer": _read_records(Answer, map(_with_models, document.get("answer", ()))),
-                "methods": {name: cls.from_dict(one) for name, one in others.items()},
-                "version": document["version"],
-            }
-            return read_record(cls, {**document, **parts, "python": True})
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"not a complete clfeval result: {error}") from error
+            return cls._from_checked(document)
+        except TypeError as error:  # of a key that the schema does not know
+            raise DamagedResultError(str(error)) from error
+
+    @classmethod
+    def _from_checked(cls, document: Mapping[str, Any]) -> Document:
+        """Rebuild a Result that fits its schema."""
+        methods = document.get("methods", {})
+        plain = ("command", "signature", "parameters", "summary", "version", "truth")
+        parts = {
+            **{name: document[name] for name in plain if name in document},
+            "inputs": _read_records(InputFile, document["inputs"]),
+            "tables": {
+                name: [{key: _restore_estimate(row[key]) for key in row} for row in rows]
+                for name, rows in document["tables"].items()
+            },
+            "gates": _read_records(Gate, document["gates"]),
+            "warnings": _read_records(ResultNote, document["warnings"]),
+            "answer": _read_records(Answer, map(_with_models, document.get("answer", ()))),
+            "methods": {name: cls._from_checked(part) for name, part in methods.items()},
+        }
+        return read_record(cls, {**parts, "python": True})
 
     @classmethod
     def from_json(cls, text: str) -> Document:
@@ -280,10 +291,7 @@ def _read_records(record: type[T], items: Iterable[Mapping[str, Any]]) -> tuple[
 
 
 def _with_models(sentence: Mapping[str, Any]) -> Mapping[str, Any]:
-    given = sentence["models"]
-    if not isinstance(given, (list, tuple)) or not all(isinstance(one, str) for one in given):
-        raise TypeError(f"'models' is {given!r:.40}, not a list of strings")
-    return {**sentence, "models": tuple(given)}
+    return {**sentence, "models": tuple(sentence["models"])}
 
 
 def refuse_nonfinite(word: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import clfeval
-from clfeval.counts.read_files import exact_keys
+from clfeval.counts.read_files import digests, exact_keys, file_digest
 from clfeval.tables.layouts.counts_file import METADATA
 from tests.thoroughness import examples
 
@@ -135,7 +136,8 @@ def test_shards_in_any_order_give_the_counts_of_the_table(
     for place in (together, again):
         found, said_of = content(place)
         assert found == rows
-        assert {**said_of, "parts": 0} == {**about, "parts": 0}
+        own = {"parts": 0, "digest": 0}
+        assert {**said_of, **own} == {**about, **own}
     assert together.read_bytes() == again.read_bytes()
     for place in tmp_path.iterdir():
         place.unlink()
@@ -238,28 +240,123 @@ def test_a_table_of_one_model_s_counts(tmp_path: Path) -> None:
     assert {**clfeval.mars(place).summary, "rows": 190} == clfeval.mars(place).summary
 
 
-def test_what_is_no_complete_file_of_counts_is_refused(tmp_path: Path) -> None:
-    place = counts_of(
-        table_of(np.random.default_rng(2), 90), tmp_path / "t.counts.parquet", positive="yes"
-    )
-    table, about = pl.read_parquet(place), json.loads(pl.read_parquet_metadata(place)[METADATA])
-    changes: dict[str, tuple[pl.DataFrame, Any]] = {
-        "no json": (table, "{"),
-        "no models": (table, dict(list(about.items())[:4])),
-        "newer": (table, {**about, "schema": 99}),
-        "other rows": (table, {**about, "rows": 89}),
-        "a row less": (table[1:], about),
-        "no scores": (table.filter(block="patterns"), about),
-        "no patterns": (table.filter(block="scores"), about),
-        "no n": (table.drop("n"), about),
-        "negative": (table.with_columns(n=-pl.col("n")), {**about, "rows": -90}),
-        "few bits": (table.with_columns(pattern=pl.lit("0")), about),
-    }
-    for rows, text in changes.values():
-        text = text if isinstance(text, str) else json.dumps(text)
-        rows.write_parquet(tmp_path / "x.counts.parquet", metadata={METADATA: text})
-        with pytest.raises(clfeval.DataError, match=r"not a complete file of counts|schema 99"):
+def with_cell(column: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Return a function that changes the first cell of a column among the counts of scores."""
+
+    def change(table: pl.DataFrame) -> pl.DataFrame:
+        first = table["block"].to_list().index("scores")
+        values = table[column].to_list()
+        values[first] = value
+        return table.with_columns(pl.Series(column, values, table[column].dtype))
+
+    return change
+
+
+# changes of the description, each with the key that is named
+DESCRIPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "no rows": ({"rows": None}, "'rows' is null"),
+    "schema": ({"schema": True}, "'schema' is true"),
+    "parts": ({"parts": None}, "'parts' is null"),
+    "a part": ({"parts": ["x"]}, "'parts[0]' is 'x'"),
+    "thresholds": ({"thresholds": {}}, "'thresholds' is not of the models"),
+    "a threshold": ({"thresholds": {"few": "x", "many": 0.5, "rule": None}}, "'thresholds.few'"),
+    "least": ({"min_cell": "5"}, "'min_cell' is '5'"),
+    "hidden": ({"min_cell": 5}, "'scores' is not 'runs'"),
+    "scores": ({"scores": "buckets:x"}, "'scores' is 'buckets:x'"),
+    "small buckets": ({"scores": "buckets:3"}, "'scores' is 'buckets:3'"),
+    "slices": ({"facets": [["zz"]]}, "column 'b0' is missing"),
+    "joint": ({"joint": [1]}, "'joint' is a list"),
+    "a model": ({"models": [{"kind": "score"}]}, "'models[0].name' is missing"),
+    "a kind": ({"models": [{"name": "few", "kind": "x"}]}, "'models[0].kind' is 'x'"),
+    "classes": ({"classes": ["no"]}, "column 'truth': "),
+    "uncut": ({"uncut": {"few": [1]}}, "'uncut.few' has fewer entries than 2"),
+    "dropped": ({"dropped": -1}, "'dropped' is -1"),
+    "digest": ({"digest": 1}, "'digest' is 1"),
+}
+# changes of the counts, each with the column that is named
+COLUMNS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
+    "a row less": (lambda table: table[1:], "they do not add up"),
+    "no scores": (lambda table: table.filter(block="patterns"), "they do not add up"),
+    "no patterns": (lambda table: table.filter(block="scores"), "they do not add up"),
+    "no n": (lambda table: table.drop("n"), "column 'n' is missing"),
+    "negative": (lambda table: table.with_columns(n=-pl.col("n")), ":2: column 'n': "),
+    "null": (with_cell("n", None), "column 'n': "),
+    "too large": (with_cell("n", 2**62), "column 'n': "),
+    "few bits": (lambda table: table.with_columns(pattern=pl.lit("0")), "column 'pattern': "),
+    "type": (lambda table: table.with_columns(pl.col("n").cast(pl.Float64)), "column 'n': "),
+    "NaN": (with_cell("lo", float("nan")), "column 'lo': "),
+    "lo above hi": (with_cell("lo", 2.0), "column 'lo': "),
+    "no key": (with_cell("key", None), "column 'key': "),
+    "a block": (with_cell("block", "x"), "column 'block': "),
+    "a model": (with_cell("model", "x"), "column 'model': "),
+    "no truth": (with_cell("truth", None), "column 'truth': "),
+}
+
+
+def test_what_breaks_the_format_of_counts_is_refused_with_its_place(tmp_path: Path) -> None:
+    """Also where the digest is that of the changed file."""
+    table = table_of(np.random.default_rng(2), 90)
+    place = counts_of(table, tmp_path / "t.counts.parquet", positive="yes")
+    counts, about = pl.read_parquet(place), json.loads(pl.read_parquet_metadata(place)[METADATA])
+    cases = {f"description: {name}": (counts, *case) for name, case in DESCRIPTIONS.items()}
+    cases |= {f"column: {name}": (make(counts), {}, text) for name, (make, text) in COLUMNS.items()}
+    for name, (changed, changes, text) in cases.items():
+        description = {**about, **changes}
+        if "digest" not in changes:
+            description["digest"] = file_digest(changed, description)
+        metadata = {METADATA: json.dumps(description)}
+        changed.write_parquet(tmp_path / "x.counts.parquet", metadata=metadata)
+        with pytest.raises(clfeval.DataError) as caught:
             clfeval.report(tmp_path / "x.counts.parquet")
+        assert text in str(caught.value), name
+        assert [problem.code for problem in caught.value.problems] == ["damaged-file"], name
+    for text, code in (("{", "damaged-file"), ('{"schema": 99}', "other-schema")):
+        counts.write_parquet(tmp_path / "x.counts.parquet", metadata={METADATA: text})
+        with pytest.raises(clfeval.DataError) as caught:
+            clfeval.report(tmp_path / "x.counts.parquet")
+        assert [problem.code for problem in caught.value.problems] == [code]
+    counts.write_parquet(tmp_path / "x.counts.parquet")
+    with pytest.raises(clfeval.DataError, match="description is missing"):
+        clfeval.report(tmp_path / "x.counts.parquet")
+
+
+# what stays a valid file, of other counts
+CHANGES: dict[
+    str, Callable[[pl.DataFrame, dict[str, Any]], tuple[pl.DataFrame, dict[str, Any]]]
+] = {
+    "truth": lambda counts, about: (counts.with_columns(~pl.col("truth")), about),
+    "positive": lambda counts, about: (counts, {**about, "positive": "no"}),
+    "threshold": lambda counts, about: (
+        counts,
+        {**about, "thresholds": {**about["thresholds"], "few": 0.9}},
+    ),
+    "a score": lambda counts, about: (
+        counts.with_columns(lo=pl.col("lo").clip(0.1, 2), hi=pl.col("hi").clip(0.1, 2)),
+        about,
+    ),
+    "a key": lambda counts, about: (counts.with_columns(key=pl.col("key") + 1), about),
+    "a part": lambda counts, about: (counts, {**about, "parts": []}),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"scores": "buckets"}, {"min_cell": 5}], ids=str)
+@pytest.mark.parametrize("name", CHANGES)
+def test_changed_counts_have_another_digest(
+    name: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    table = table_of(np.random.default_rng(4), 120)
+    place = counts_of(table, tmp_path / "t.counts.parquet", positive="yes", **options)
+    counts, about = pl.read_parquet(place), json.loads(pl.read_parquet_metadata(place)[METADATA])
+    whole = clfeval.report(place).to_dict()["tables"]
+    counts.sample(fraction=1, shuffle=True, seed=1).write_parquet(
+        place, metadata={METADATA: json.dumps(about)}
+    )
+    assert clfeval.report(place).to_dict()["tables"] == whole  # rows in another order
+    changed, description = CHANGES[name](counts, about)
+    changed.write_parquet(place, metadata={METADATA: json.dumps(description)})
+    with pytest.raises(clfeval.DataError) as caught:
+        clfeval.report(place)
+    assert [problem.code for problem in caught.value.problems] == ["damaged-file"]
 
 
 def test_scores_are_not_compared_and_it_is_said(tmp_path: Path) -> None:
@@ -294,22 +391,54 @@ def test_files_that_do_not_fit_are_refused_by_name(name: str, tmp_path: Path) ->
         clfeval.report([str(first), str(second)])
 
 
-def test_the_same_rows_are_not_counted_twice(tmp_path: Path) -> None:
+# options that change neither models nor thresholds, so that the counts could be added
+AGAIN: dict[str, dict[str, Any]] = {
+    "the same": {},
+    "missing": {"missing": "drop"},
+    "threshold": {"threshold": 0.5},
+    "buckets": {"scores": "buckets"},
+    "small buckets": {"scores": "buckets:4"},
+    "named": {"model": ["few", "many", "rule"]},
+}
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_the_same_rows_are_not_counted_twice(name: str, tmp_path: Path) -> None:
+    """Nor with other options, nor those of a part of a sum."""
     table = table_of(np.random.default_rng(1), 200)
+    options = {"positive": "yes", **AGAIN[name]}
+    first = counts_of(table, tmp_path / "a.counts.parquet", positive="yes")
+    second = counts_of(table, tmp_path / "b.counts.parquet", **options)
+    with pytest.raises(clfeval.DataError, match=r"b\.counts.* counts rows that .*a\.counts"):
+        clfeval.mars([str(first), str(second)])
+    other = counts_of(table[:100], tmp_path / "c.counts.parquet", **options)
+    both = counts_of([str(first), str(other)], tmp_path / "both.counts.parquet")
+    with pytest.raises(clfeval.DataError, match=r"counts rows that .* counts as well"):
+        clfeval.count([str(both), str(other)])
+    assert clfeval.mars([str(first), str(other)]).summary["rows"] == 300
+
+
+def test_equal_counts_of_few_rows_are_added(tmp_path: Path) -> None:
+    table = table_of(np.random.default_rng(1), 20)
     places = [
         str(counts_of(table, tmp_path / f"{name}.counts.parquet", positive="yes")) for name in "ab"
     ]
-    with pytest.raises(clfeval.DataError, match=r"b\.counts.* has the same counts as .*a\.counts"):
-        clfeval.mars(places)
-    other = counts_of(table[:100], tmp_path / "c.counts.parquet", positive="yes")
-    both = counts_of([places[0], str(other)], tmp_path / "both.counts.parquet")
-    with pytest.raises(clfeval.DataError, match="has the same counts"):
-        clfeval.count([str(both), str(other)])
-    few = [
-        str(counts_of(table[:20], tmp_path / f"few{name}.counts.parquet", positive="yes"))
-        for name in "ab"
-    ]
-    assert clfeval.mars(few).summary["rows"] == 40  # which may be equal by chance
+    assert clfeval.mars(places).summary["rows"] == 40  # which may be equal by chance
+
+
+@pytest.mark.parametrize("options", [{}, {"by": "site"}], ids=str)
+def test_digests_of_hidden_counts_follow_from_what_is_published(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    """Of exact rows anybody could try which rows have the digest."""
+    table = table_of(np.random.default_rng(9), 400)
+    said = {"positive": "yes", "min_cell": 5, **options}
+    place = counts_of(table, tmp_path / "h.counts.parquet", **said)
+    counts, about = pl.read_parquet(place), json.loads(pl.read_parquet_metadata(place)[METADATA])
+    assert about["parts"] == digests(counts, about)
+    assert about["digest"] == file_digest(counts, about)
+    exact = counts_of(table, tmp_path / "e.counts.parquet", positive="yes", **options)
+    assert not {*about["parts"]} & {*content(exact)[1]["parts"]}
 
 
 def test_what_needs_rows_is_refused(tmp_path: Path) -> None:

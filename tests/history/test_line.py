@@ -122,6 +122,9 @@ BROKEN = {
     "no command": SCHEMA + "}",
     "NaN": SCHEMA + ', "x": NaN}',
     "deep": "[" * 100_000,
+    "limits exchanged": SCHEMA + ', "command": "a", "label": "b", "model": "c", "measures": '
+    '{"m": {"value": 0.5, "low": 0.6, "high": 0.4}}}',
+    "no value": SCHEMA + ', "command": "a", "label": "b", "model": "c", "measures": {"m": {}}}',
     "infinite": SCHEMA + ', "command": "a", "label": "b", "model": "c", "measures": '
     '{"m": {"value": 1e999}}}',
     **{key: json.dumps({**json.loads(LINE.text()), key: wrong}) for key, wrong in WRONG.items()},

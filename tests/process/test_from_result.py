@@ -88,7 +88,7 @@ def test_a_result_of_another_command_is_shown_too() -> None:
         ("", 3),
         ("[" * 100_000, 3),
         ('{"schema": "clfeval.result/9"}', 2),
-        ('{"schema": "clfeval.result/1"}', 2),
+        ('{"schema": "clfeval.result/1"}', 3),
     ],
     ids=["list", "open", "empty", "deep", "newer", "incomplete"],
 )

@@ -16,6 +16,7 @@ from clfeval.compare.families import CHANGING
 from clfeval.compare.history.file import CODE, HistoryLine, HistoryMeasure, read_history
 from clfeval.document import (
     POPULATIONS,
+    SCHEMA,
     Cell,
     Document,
     Estimate,
@@ -25,7 +26,8 @@ from clfeval.document import (
     settings_of,
     whole_table_rows,
 )
-from clfeval.errors import UsageError, list_names
+from clfeval.document.result_schema import DamagedResultError
+from clfeval.errors import DataError, UsageError, list_names
 from clfeval.formatting import join_names
 from clfeval.measures.catalog import CATALOG
 from clfeval.pages.schema import gateable_names, page_of
@@ -85,6 +87,7 @@ def tested_measures(command: str) -> Collection[str]:
 
 BaselineKind = Literal["result", "history", "table"]
 _HISTORY = r'"schema":\s*"clfeval\.history/'
+START = 200  # characters in which a saved result names its schema
 LONG = 2**20  # characters in which a line of a history is found
 _RANDOM_SETTINGS = ("seed",)  # settings that change only confidence limits
 FREE = (*_RANDOM_SETTINGS, "classes")  # the others may differ: classes are named where they do
@@ -213,15 +216,29 @@ def _of_lines(asked: HistoryBaseline, result: Document) -> EarlierResult | None:
 
 
 def read_result(name: str, hint: str, what: str = "the result") -> Document:
-    """Return a saved result; raises UsageError for other files and newer versions."""
+    """Return a saved result.
+
+    UsageError for other files and newer versions; DataError where it is damaged.
+    """
+    text = ""
     try:
         with open(name, encoding="utf-8") as stream:
-            return Document.from_json(stream.read())
+            text = stream.read()
+        return Document.from_json(text)
     except OSError as error:
         raise _unreadable_error(name, error, what) from error
+    except DamagedResultError as error:
+        raise _damaged_error(name, error) from error
     except (ValueError, RecursionError) as error:
-        text = f"cannot use {what}: {error}"
-        raise UsageError.new(text, "baseline", name, hint=hint) from error
+        if f'"{SCHEMA}"' in text[:START]:  # cut short, for example
+            raise _damaged_error(name, error) from error
+        message = f"cannot use {what}: {error}"
+        raise UsageError.new(message, "baseline", name, hint=hint) from error
+
+
+def _damaged_error(name: str, error: Exception) -> DataError:
+    hint = "save the result again, or restore the file from version control"
+    return DataError.new(f"is a damaged result: {error}", "damaged-file", name, hint=hint)
 
 
 def _unreadable_error(name: str, error: OSError, what: str = "the baseline") -> UsageError:

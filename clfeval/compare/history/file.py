@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from errno import EACCES
+from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Annotated, Any
 
 from clfeval.document import Estimate, refuse_nonfinite, settings_of
 from clfeval.errors import Problem, UsageError, bad_option, list_names
+from clfeval.json_schema import JsonSchema
 from clfeval.options.declaration import Opt
 from clfeval.output_files import Draft, ProtectedFiles
 from clfeval.records import dataclass, field, field_values, read_record
@@ -95,6 +97,46 @@ class AcceptedLabel:
 
 HistoryEntry = HistoryLine | AcceptedLabel
 
+TEXT = {"type": "string"}
+OPTIONAL_TEXT = {"type": ["string", "null"]}
+OPTIONAL_NUMBER = {"type": ["number", "null"]}
+MEASURE = {
+    "type": "object",
+    "required": ["value"],
+    "properties": {
+        **dict.fromkeys(("value", "low", "high"), OPTIONAL_NUMBER),
+        "se": {**OPTIONAL_NUMBER, "minimum": 0},
+        "reason": OPTIONAL_TEXT,
+    },
+    "ascending": ["low", "high"],
+}
+
+
+@cache
+def _line_schema() -> JsonSchema:
+    """Return the schema of a line of a model."""
+    rows = {**OPTIONAL_NUMBER, "minimum": 0}
+    properties = {
+        **dict.fromkeys(("command", "label", "model", "settings", "version"), TEXT),
+        **dict.fromkeys(("run", "truth"), OPTIONAL_TEXT),
+        "data": {"type": "array", "items": OPTIONAL_TEXT},
+        **dict.fromkeys(("rows", "positives"), rows),
+        "level": {**OPTIONAL_NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        "measures": {"type": "object", "additionalProperties": MEASURE},
+        "gates": {"type": "object", "additionalProperties": {"type": "boolean"}},
+        "limits": {"type": "object", "additionalProperties": {"type": "number"}},
+    }
+    required = ["command", "label", "model", "measures"]
+    return JsonSchema({"type": "object", "required": required, "properties": properties})
+
+
+@cache
+def _accepted_schema() -> JsonSchema:
+    """Return the schema of a line that accepts a label."""
+    properties = dict.fromkeys(("command", "accepted"), TEXT)
+    required = [*properties]
+    return JsonSchema({"type": "object", "required": required, "properties": properties})
+
 
 def _json_line(said: Mapping[str, Any]) -> str:
     found = {"schema": LINE, **said}
@@ -109,41 +151,32 @@ def _json_line(said: Mapping[str, Any]) -> str:
 def parse_line(text: str) -> HistoryEntry:
     """Return the parsed line; ValueError, in words, where it is invalid or of a newer version."""
     try:
-        said = json.loads(text, parse_constant=refuse_nonfinite)
+        fields = json.loads(text, parse_constant=refuse_nonfinite)
     except RecursionError:
         raise ValueError("is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"is not JSON: {error.msg} at column {error.colno}") from None
-    if not isinstance(said, dict):
+    if not isinstance(fields, dict):
         raise ValueError("is not a line of a history")
-    kind, _, number = str(said.get("schema", "")).partition("/")
+    kind, _, number = str(fields.get("schema", "")).partition("/")
     if kind != LINE_KIND or not (number.isascii() and number.isdigit()):
         raise ValueError("is not a line of a history: the key 'schema' is missing or unknown")
     if int(number) > LINE_VERSION:
         raise NewerVersionError(f"{kind}/{number} is too new for this program ({LINE})")
-    record: type[AcceptedLabel | HistoryLine] = AcceptedLabel if "accepted" in said else HistoryLine
-    least = ("accepted",) if record is AcceptedLabel else ("label", "model", "measures")
-    for name in ("command", *least):
-        if name not in said:
-            raise ValueError(f"lacks the key '{name}'")
-    wanted: dict[str, type] = {"data": list, "measures": dict, "gates": dict, "limits": dict}
-    for name, of in wanted.items():
-        if not isinstance(said.get(name, of()), of):
-            raise ValueError(f"'{name}' is {said[name]!r:.40}")
-    try:
-        parts = dict(said)
-        if record is HistoryLine:
-            parts["data"] = tuple(said.get("data", ()))
-            parts["settings"] = settings_of(said.get("settings", ""))
-            measures = said["measures"].items()
-            parts["measures"] = {name: read_record(HistoryMeasure, one) for name, one in measures}
-            if any(type(one) is not bool for one in said.get("gates", {}).values()):
-                raise TypeError("'gates' must hold true or false only")
-            if any(type(one) not in (int, float) for one in said.get("limits", {}).values()):
-                raise TypeError("'limits' must hold numbers only")
-        return read_record(record, parts)
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(str(error)) from None
+    schema = _accepted_schema() if "accepted" in fields else _line_schema()
+    if violation := schema.violation(fields):
+        raise ValueError(str(violation))
+    if "accepted" in fields:
+        return read_record(AcceptedLabel, fields)
+    measures = {
+        name: read_record(HistoryMeasure, measure) for name, measure in fields["measures"].items()
+    }
+    parts = {
+        "data": tuple(fields.get("data", ())),
+        "settings": settings_of(fields.get("settings", "")),
+        "measures": measures,
+    }
+    return read_record(HistoryLine, {**fields, **parts})
 
 
 HISTORY = "History"  # panel

@@ -13,11 +13,17 @@ from clfeval.records import fields, replace
 from clfeval.tables.columns import Columns, Layout, ModelColumns, Predictions
 from clfeval.tables.frames import pl
 from clfeval.tables.input import Input
+from clfeval.tables.layouts.counts_schema import (
+    COLUMN_TYPES,
+    SCHEMA,
+    SCHEMA_KIND,
+    damaged_counts,
+    description_problem,
+)
 from clfeval.tables.scan import TableFile
 from clfeval.tables.source import SourceFile
 
 METADATA = "clfeval.counts"  # the key of the description among the metadata of the file
-SCHEMA = 1
 # fields of `Input` that do not select or read rows
 APPLY = ("positive", "dry_run", "input_format", "several", "ranks", "scores")
 FILE = "file"  # slices of --by: a file each
@@ -29,19 +35,6 @@ ALIKE = {
     "edges": "edges of slices",
     "min_cell": "--min-cell",
 }
-NEEDED = (
-    "schema",
-    "scores",
-    "classes",
-    "rows",
-    "dropped",
-    "uncut",
-    "parts",
-    "by",
-    "missing",
-    "threshold",
-)
-COLUMNS = {"block", "model", "truth", "pattern", "key", "n", "m1", "m2", "lo", "hi"}
 COUNTS_FILE = Layout("counts", "", lambda *_: None, lambda *_: [], lambda *_: [])
 
 
@@ -56,23 +49,33 @@ def read_description(file: TableFile) -> dict[str, Any] | None:
     """Return what a counts file says of itself; None for other files. DataError if it is newer."""
     if file.source is None or file.source.format != "parquet":
         return None
-    if (text := _metadata(file.source.path, file.source.path.stat().st_mtime_ns)) is None:
-        return None
+    path = file.source.path
+    text = _metadata(path, path.stat().st_mtime_ns)
+    if text is not None:
+        return _parse_description(text, file.columns, file.name)
+    if {*file.columns} >= {*COLUMN_TYPES}:
+        raise damaged_counts("its description is missing", file.name)
+    return None
+
+
+@cache  # of a file that is opened, read and merged
+def _parse_description(text: str, columns: tuple[str, ...], name: str) -> dict[str, Any]:
+    """Return the description of a counts file; DataError where it is damaged or of another schema.
+
+    columns: those of the file.
+    """
     try:
-        found: dict[str, Any] = json.loads(text)
-        whole = {*found} >= {*ALIKE, *NEEDED} and {*file.columns} >= COLUMNS
-        complete = found["schema"] != SCHEMA or whole
-    except (ValueError, KeyError, TypeError):
-        complete = False
-    if not complete:
-        hint = "count the table again"
-        what = "is not a complete file of counts"
-        raise DataError.new(what, "damaged-file", file.name, hint=hint)
-    if found["schema"] != SCHEMA:
-        what = f"counts of schema {found['schema']}, but this version reads schema {SCHEMA}"
+        description = json.loads(text)
+    except (ValueError, RecursionError):
+        raise damaged_counts("its description is not JSON", name) from None
+    schema = description.get("schema") if isinstance(description, dict) else None
+    if type(schema) is int or (schema != SCHEMA and str(schema).startswith(f"{SCHEMA_KIND}/")):
+        message = f"counts of schema {schema}, but this version reads schema {SCHEMA}"
         hint = "count the table again with this version, or read the file with the newer one"
-        raise DataError.new(what, "other-schema", file.name, hint=hint)
-    return found
+        raise DataError.new(message, "other-schema", name, hint=hint)
+    if problem := description_problem(description, columns):
+        raise damaged_counts(problem, name)
+    return dict(description)
 
 
 @cache  # of a file, until it changes
@@ -118,7 +121,7 @@ def open_counts_files(files: tuple[TableFile, ...], roles: Input) -> Predictions
             raise DataError.new(what, "unequal-counts", file.name, hint="spell classes alike")
         for part in one["parts"]:
             if part in counted:
-                what = f"has the same counts as {counted[part]}"
+                what = f"counts rows that {counted[part]} counts as well"
                 hint = "give the counts of each table once"
                 raise DataError.new(what, "same-counts", file.name, hint=hint)
             counted[part] = file.name

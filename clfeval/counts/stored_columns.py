@@ -1,0 +1,90 @@
+"""The columns of counts files: their types and ranges, by which files are checked when read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from clfeval.records import dataclass
+from clfeval.tables.frames import pl
+from clfeval.tables.layouts.counts_schema import COLUMN_TYPES, damaged_counts
+
+PATTERNS, SCORES = "patterns", "scores"  # blocks
+LARGEST_SUM = 2.0**63  # of int64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellRule:
+    """What the cells of a column have to be: an expression that is true where they are not.
+
+    block: of the rows that the rule is about; "" for all.
+    """
+
+    column: str
+    problem: str
+    broken: pl.Expr
+    block: str = ""
+
+
+def cell_rules(description: Mapping[str, Any]) -> Iterator[CellRule]:
+    """Yield the rules of the columns of a file; description: its description."""
+    models = description["models"]
+    scored = [
+        model["name"] for model in models if description["min_cell"] or model["kind"] == "score"
+    ]
+    blocks = [SCORES] if description["min_cell"] else [PATTERNS, SCORES]
+    bits = f"^[01]{{{len(models)}}}$"
+    yield CellRule("block", f"is not {' or '.join(blocks)}", _not_among("block", blocks))
+    yield CellRule("truth", "is null", pl.col("truth").is_null())
+    if description["positive"] not in description["classes"]:
+        problem = "is true, but 'classes' of the description do not have 'positive'"
+        yield CellRule("truth", problem, pl.col("truth"))
+    yield CellRule("n", "is null", pl.col("n").is_null())
+    yield CellRule("n", "is negative", pl.col("n") < 0)
+    yield CellRule("n", "is more than the rows of the table", pl.col("n") > description["rows"])
+    spelled = pl.col("pattern").str.contains(bits)
+    problem = f"is not 0 or 1 for each of {len(models)} models"
+    yield CellRule("pattern", problem, ~spelled.fill_null(value=False), PATTERNS)
+    yield CellRule("model", "names no model with scores", _not_among("model", scored), SCORES)
+    for column in ("key", "lo", "hi"):
+        yield CellRule(column, "is null", pl.col(column).is_null(), SCORES)
+    for column in ("lo", "hi"):
+        yield CellRule(column, "is not a number", pl.col(column).is_nan(), SCORES)
+    yield CellRule("lo", "is above hi", pl.col("lo") > pl.col("hi"), SCORES)
+    if description["scores"] == "exact":
+        yield CellRule("hi", "is not lo", pl.col("lo") != pl.col("hi"), SCORES)
+    for column in ("m1", "m2"):
+        yield CellRule(column, "is negative", pl.col(column) < 0, SCORES)
+    for column in ("model", "key", "m1", "m2", "lo", "hi"):
+        yield CellRule(column, "is not null", pl.col(column).is_not_null(), PATTERNS)
+
+
+def _not_among(column: str, names: list[str]) -> pl.Expr:
+    return ~pl.col(column).is_in(names).fill_null(value=False)
+
+
+def check_column_types(table: pl.DataFrame, name: str) -> None:
+    """Raise DataError for a column of another type than those of every counts file."""
+    for column, kind in table.schema.items():
+        slices = column.startswith("b") and column not in COLUMN_TYPES
+        expected = "String" if slices else COLUMN_TYPES.get(column)
+        if expected is not None and kind != getattr(pl, expected):
+            raise damaged_counts(f"holds {kind}, not {expected}", name, column=column)
+
+
+def check_cells(table: pl.DataFrame, description: Mapping[str, Any], name: str) -> None:
+    """Raise DataError for the first cell that breaks a rule, and for sums that are too large."""
+    rules = [*cell_rules(description)]
+    broken = [
+        rule.broken & (pl.col("block") == rule.block) if rule.block else rule.broken
+        for rule in rules
+    ]
+    places = [expression.arg_true().first() for expression in broken]
+    firsts = table.select(place.alias(str(i)) for i, place in enumerate(places)).row(0)
+    for rule, place in zip(rules, firsts, strict=True):
+        if place is not None:
+            raise damaged_counts(rule.problem, name, place + 2, rule.column)
+    for column in ("n", "m1", "m2"):
+        total = table[column].cast(pl.Float64).sum()
+        if total >= LARGEST_SUM:
+            raise damaged_counts("adds up to more than int64 holds", name, column=column)
