@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+import clfeval
 from clfeval.counts.min_cell import hide_small_cells
 from clfeval.counts.read_files import score_counts_by_slice
 from clfeval.counts.scores import ScoreCounts
@@ -103,3 +105,39 @@ def test_no_limit_is_nearer_than_that_of_the_rows(seed: int) -> None:
         "calibration_slope",
         "oe_ratio",
     }
+
+
+@pytest.mark.parametrize("seed", thinned(range(40), (0, 1)))
+def test_no_limit_of_a_report_is_nearer_than_that_of_the_rows(seed: int, tmp_path: Path) -> None:
+    """Measures of labels and scores, of the whole table and of sites, from hidden counts."""
+    dice = np.random.default_rng([10, seed])
+    rows = int(dice.choice([120, 300, 900]))
+    signal = dice.normal(size=rows)
+    chance = 1 / (1 + np.exp(dice.choice([0.0, 1.5]) - 1.5 * signal))
+    table = pl.DataFrame(
+        {
+            "truth": np.where(dice.random(rows) < chance, "yes", "no"),
+            "site": dice.choice(["a", "b", "c"], rows, p=[0.6, 0.3, 0.1]),
+            "rf": np.round(1 / (1 + np.exp(1 - 1.5 * (signal + dice.normal(size=rows)))), 3),
+            "second": dice.random(rows),
+            "rule": np.where(signal + dice.normal(size=rows) > 0.5, "yes", "no"),
+        }
+    )
+    by = {"by": "site"} if seed % 2 else {}
+    table = table if by else table.drop("site")
+    hidden = clfeval.count(table, positive="yes", min_cell=5, **by)
+    hidden.save(place := tmp_path / "hidden.counts.parquet")
+    sites = {str(site) for site in hidden.counted["table"]["b0"]} if by else set()
+    kept = table.filter(pl.col("site").is_in(sites)) if by else table
+    exact = clfeval.report(kept, positive="yes", measure="all", **by).tables["measures"]
+    limits = {(row["slice"], row["model"], row["measure"]): row["value"] for row in exact}
+    compared: set[str] = set()
+    for row in clfeval.report(place, measure="all").tables["measures"]:
+        known, rows_value = row["value"], limits[row["slice"], row["model"], row["measure"]]
+        if None in (known.low, known.high, rows_value.low, rows_value.high):
+            continue
+        rounding = 1e-9 * max(1.0, abs(rows_value.low), abs(rows_value.high))
+        assert known.low <= rows_value.low + rounding, (row, rows_value)
+        assert known.high >= rows_value.high - rounding, (row, rows_value)
+        compared.add(str(row["measure"]))
+    assert compared >= {"sensitivity", "specificity", "accuracy", "balanced_accuracy"}
