@@ -1,13 +1,17 @@
-"""Tables of every format, and what chance makes of their bytes."""
+"""Tables of every format, documents and counts, and what chance makes of them."""
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from io import BytesIO
+from typing import Any
 
 import polars as pl
 
+from clfeval.tables.layouts.counts_file import METADATA
 from tests.tables.door import encoded, packed
 
 STRANGE = (
@@ -114,3 +118,118 @@ def mutated(content: bytes, dice: random.Random) -> bytes:
         else:
             bytes_[place:place] = dice.randbytes(length)
     return bytes(bytes_)
+
+
+SENSELESS: tuple[Any, ...] = (
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    3,
+    0.5,
+    -0.5,
+    1e308,
+    -1e308,
+    2**63,
+    10**400,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "5",
+    "\x1b[31m",
+    "\ud800",
+    "9" * 400,
+    [],
+    [None],
+    [1],
+    ["x"],
+    [["x", 1]],
+    {},
+    {"x": 1},
+    {"value": "x", "low": None, "high": None, "reason": None},
+)
+Place = tuple[Any, str | int]  # a list or an object, and which of its values
+
+
+def places_of(document: Any) -> Iterator[Place]:
+    """Yield every place of a document of JSON that has a value."""
+    keys = document if isinstance(document, dict) else range(len(document))
+    for key in keys:
+        yield document, key
+        if isinstance(document[key], (dict, list)):
+            yield from places_of(document[key])
+
+
+def mutated_document(document: Any, dice: random.Random) -> Any:
+    """Return a copy of a document of JSON with one to three values gone, replaced or exchanged."""
+    copy = json.loads(json.dumps(document))
+    for _ in range(dice.choice((1, 1, 1, 2, 3))):
+        # as likely near the top, where there are few values, as in the tables
+        places = [*places_of(copy)]
+        shallow = [(copy, key) for key in copy] if isinstance(copy, dict) else places
+        parent, key = dice.choice(places if dice.randrange(3) else shallow)
+        mutate_place(parent, key, dice)
+    return copy
+
+
+def mutate_place(parent: Any, key: str | int, dice: random.Random) -> None:
+    """Change one value of an object or a list, or its key."""
+    how = dice.randrange(6)
+    if how == 0:
+        del parent[key]
+    elif how == 1 and isinstance(parent, dict):
+        other = dice.choice([*parent])
+        parent[key], parent[other] = parent[other], parent[key]
+    elif how == 2 and isinstance(parent, dict):
+        parent[dice.choice(("x", "", f"{key} ", "value", "models"))] = parent.pop(key)
+    elif how == 3 and isinstance(parent, list):
+        parent.insert(0, parent[key])
+    elif how == 4 and isinstance(parent[key], (int, float)) and not isinstance(parent[key], bool):
+        parent[key] = dice.choice((-parent[key], parent[key] + 1, parent[key] * 1e6, -1))
+    else:
+        parent[key] = dice.choice(SENSELESS)
+
+
+def flipped(content: bytes, dice: random.Random) -> bytes:
+    """Return the bytes with one bit flipped."""
+    place = dice.randrange(8 * len(content))
+    changed = bytearray(content)
+    changed[place // 8] ^= 1 << place % 8
+    return bytes(changed)
+
+
+def counts_bytes(table: pl.DataFrame, description: Any) -> bytes:
+    """Return a counts file of any table and any description."""
+    text = description if isinstance(description, str) else json.dumps(description)
+    written = BytesIO()
+    table.write_parquet(written, metadata={METADATA: text})
+    return written.getvalue()
+
+
+CELLS: tuple[Any, ...] = (None, -1, 0, 1, 7, 2**62, -(2**63), 0.5, float("nan"), float("inf"), "x")
+
+
+def mutated_cells(table: pl.DataFrame, dice: random.Random) -> pl.DataFrame:
+    """Return counts with a cell, a column, or the rows changed."""
+    name, row = dice.choice(table.columns), dice.randrange(len(table))
+    column = table[name]
+    how = dice.randrange(7)
+    if how == 0:
+        return table.drop(name)
+    if how == 1:
+        kinds = (pl.Float32, pl.Int8, pl.String, pl.UInt64, pl.Binary, pl.List(pl.Int64))
+        with suppress(pl.exceptions.PolarsError):
+            return table.with_columns(column.cast(dice.choice(kinds), strict=False))
+        return table.with_columns(pl.lit(None).alias(name))
+    if how == 2:
+        return table.slice(row, dice.choice((1, 2, len(table))))
+    if how == 3:
+        return pl.concat([table, table[row : row + 1]])
+    if how == 4 and column.dtype == pl.Boolean:
+        return table.with_columns(~pl.col(name))
+    values = column.to_list()
+    values[row] = dice.choice((*CELLS, values[dice.randrange(len(values))]))
+    return table.with_columns(pl.Series(name, values, column.dtype, strict=False))

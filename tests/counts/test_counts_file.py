@@ -286,6 +286,7 @@ COLUMNS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
     "type": (lambda table: table.with_columns(pl.col("n").cast(pl.Float64)), "column 'n': "),
     "NaN": (with_cell("lo", float("nan")), "column 'lo': "),
     "lo above hi": (with_cell("lo", 2.0), "column 'lo': "),
+    "another key": (with_cell("key", 1), "column 'key': "),
     "no key": (with_cell("key", None), "column 'key': "),
     "a block": (with_cell("block", "x"), "column 'block': "),
     "a model": (with_cell("model", "x"), "column 'model': "),

@@ -132,10 +132,13 @@ def text() -> str:
     return every.replace("../", f"{ROOT / 'fixtures'}/")
 
 
-def mutated(number: int) -> str:
-    """Return the example with a line broken; the lines take turns, equal numbers give one text."""
+def mutated(number: int, whole: str | None = None) -> str:
+    """Return a batch, by default the example, with a line broken.
+
+    The lines take turns; equal numbers give one text.
+    """
     dice = random.Random(number)
-    lines = text().splitlines()
+    lines = (text() if whole is None else whole).splitlines()
     at = number % len(lines)
     line = lines[at]
     kinds = (_letter, _value, _value, _key, _indent, _cut, _twice, _more, _inside)
