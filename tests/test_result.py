@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -281,3 +282,14 @@ def test_lazy_and_plain_tables_give_the_same_bytes() -> None:
     tables = {"models": [MODEL], "pairs": [], "subsets": lazy(0)[0]}
     empty = small(tables=tables)
     assert Result.from_json(empty.to_json()).tables == {**tables, "subsets": []}
+
+
+def test_infinite_scores_are_no_numbers_of_json() -> None:
+    """Thresholds of the table `thresholds` are scores."""
+    scores = [inf, 0.2, 0.7, -inf, 3.0, 2.0]
+    result = clfeval.report([1, 0, 1, 0, 1, 0], {"a": scores})
+    thresholds = [row["threshold"] for row in json.loads(result.to_json())["tables"]["thresholds"]]
+    assert len(thresholds) > 2
+    assert thresholds[0] is None
+    assert thresholds[-1] is None
+    assert all(isinstance(number, float) for number in thresholds[1:-1])

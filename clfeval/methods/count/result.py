@@ -150,7 +150,6 @@ def _sentence(counts: PredictionCounts, published: PublishedCounts) -> str:
 def _signature(counts: PredictionCounts, published: PublishedCounts) -> str:
     """Return the signature of the counts: settings, and the digest of the counts."""
     roles = counts.kept.settled.roles
-    parts = published.description["parts"] if counts.stored is None else []
     settings = {
         "cmd": "count",
         "pos": counts.positive,
@@ -163,7 +162,7 @@ def _signature(counts: PredictionCounts, published: PublishedCounts) -> str:
         settings,
         roles,
         files=published.files,
-        statistics=parts[0] if parts else counts_digest(published.table, published.description),
+        statistics=counts_digest(published.table, published.description),
     )
 
 

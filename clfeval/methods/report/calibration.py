@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from math import inf, sqrt
+from math import inf, isfinite, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -388,12 +388,17 @@ def threshold_rows(
 
 
 def _at_thresholds(
-    found: ConfusionCounts, cuts: Floats, level: float | None, design: Design
+    confusions: ConfusionCounts, cuts: Floats, level: float | None, design: Design
 ) -> dict[str, Sequence[Any]]:
-    table, columns = float_confusion(found), dict[str, Sequence[Any]](threshold=cuts.tolist())
-    columns |= {name: found.display_units(name).tolist() for name in ("tp", "fp", "fn", "tn")}
+    """Return the columns of a table of thresholds; those at infinite scores have no number."""
+    table = float_confusion(confusions)
+    columns: dict[str, Sequence[Any]] = {
+        "threshold": [cut if isfinite(cut) else None for cut in cuts.tolist()]
+    }
+    cells = ("tp", "fp", "fn", "tn")
+    columns |= {name: confusions.display_units(name).tolist() for name in cells}
     columns["flagged"] = divide(table.tp + table.fp, table.total).tolist()
-    return columns | _rates(found, (*SHARES, "f1", "mcc"), level, design)
+    return columns | _rates(confusions, (*SHARES, "f1", "mcc"), level, design)
 
 
 def _rates(

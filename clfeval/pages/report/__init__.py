@@ -127,13 +127,15 @@ TABLES = (
             *cols("weight?", "lift"),
         ),
     ),
-    Table("roc_band", (SLICE, MODEL, *cols("cut", "threshold"), *cols("share", "sensitivity fpr"))),
+    Table(
+        "roc_band", (SLICE, MODEL, *cols("cut?", "threshold"), *cols("share", "sensitivity fpr"))
+    ),
     Table(
         "thresholds",
         (
             SLICE,
             MODEL,
-            *cols("cut", "threshold"),
+            *cols("cut?", "threshold"),
             *CELLS,
             *cols("part", "flagged"),
             *cols("share", "sensitivity specificity precision npv f1"),
