@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Counts, Floats, Ints
+from clfeval.counts.buckets import BITS, OCTAVES
 from clfeval.counts.read_files import PATTERNS, RUNS, SCORES, digests, exact_keys
 from clfeval.errors import DataError, bad_option
 from clfeval.records import dataclass
@@ -33,6 +34,7 @@ LABELS = 0.5  # labels are counted as scores 0 and 1
 OTHER_CLASSES = "(other)"  # in place of the negative classes of which there are several
 LARGEST = 1e300  # a limit of scores that are not between 0 and 1
 NEARLY_BEST = 0.8  # of the expected rows at the best edge: from there on the shortest number counts
+BUCKET_DIGITS = 5  # of a number at which a bucket starts, more than others have
 LONGEST = 99  # more digits than any number of the grid has
 EXPECTED_AT_THRESHOLD = 10  # rows of each class on either side of it, to halve there first
 SliceKey = tuple[str | None, ...]
@@ -339,20 +341,22 @@ def _edges_between(groups: ScoreGroups, cut: float) -> Edges:
 
 @cache
 def _grid() -> tuple[Floats, Ints]:
-    """Return the numbers at which runs can end, and the digits of each: at most four, of the
+    """Return the numbers at which runs can end, and the digits of each.
 
-    number or of its distance from 1.
+    Of at most four digits, the number or its distance from 1; and where buckets of scores start.
     """
     integers = np.arange(1000, 10000)
     digits = 4 - sum((integers % power == 0).astype(np.int64) for power in (10, 100, 1000))
     small = [integers / 10.0**place for place in range(33)]
     large = [integers * 10.0**place for place in range(20)]
-    sizes = np.concatenate([*small, *large])
-    digits_of_sizes = np.tile(digits, len(small) + len(large))
-    below_one = sizes < 0.1
-    values = np.concatenate([[0.0], sizes, -sizes, 1 - sizes[below_one]])
-    lengths = [digits_of_sizes, digits_of_sizes, digits_of_sizes[below_one]]
-    every = np.concatenate([[1], *lengths])
+    starts = np.ldexp(np.arange(2**BITS, 2 ** (BITS + 1)), -BITS - 1 - np.arange(OCTAVES)[:, None])
+    sizes = np.concatenate([*small, *large, starts.reshape(-1)])
+    lengths = np.concatenate(
+        [np.tile(digits, len(small) + len(large)), np.full(starts.size, BUCKET_DIGITS)]
+    )
+    shares = sizes < 0.5
+    values = np.concatenate([[0.0], sizes, -sizes, 1 - sizes[shares]])
+    every = np.concatenate([[1], lengths, lengths, lengths[shares]])
     order = np.lexsort((every, values))
     values, every = values[order], every[order]
     new = np.append(True, np.diff(values) > 0)
