@@ -23,7 +23,7 @@ from tests.thoroughness import full, thinned
 ROWS = 300
 TABLES = thinned(range(200), range(12))
 SMALLEST = 3  # the smallest N of the files
-ALIKE = ("a", "labels", "squared")  # models of one order
+ALIKE = ("a", "labels", "halved")  # models of one order
 SIMPLE_ATTEMPTS = 30  # tables in which only two rows exchange their classes
 ATTEMPTS = 150  # tables that are tried for one row
 
@@ -47,7 +47,7 @@ def logit(x: float) -> float:
 class AttackedTable:
     """Rows of a few sites, with models of one order and another one; cut: of the labels.
 
-    odds: `a` is the log odds of the score whose square is `squared`.
+    odds: `a` is the log odds of the score whose half is `halved`.
     """
 
     rows: pl.DataFrame
@@ -58,8 +58,8 @@ class AttackedTable:
         """Return the score at which a model of the same order as `a` has a value."""
         if model == "labels":
             return self.cut if value > 0 else 0.0
-        if model == "squared":
-            return float(np.sqrt(value))
+        if model == "halved":
+            return 2 * value
         return float(1 / (1 + np.exp(-np.clip(value, -700, 700)))) if self.odds else value
 
 
@@ -82,7 +82,7 @@ def table_of(seed: int) -> AttackedTable:
             "site": [f"s{part}" for part in dice.choice(len(shares), ROWS, p=shares)],
             "a": [logit(x) for x in clipped] if odds else score,
             "labels": np.where(score >= cut, "yes", "no"),
-            "squared": clipped**2 if odds else score**2,
+            "halved": score / 2,
             "other": dice.random(ROWS),
         }
     )
@@ -154,8 +154,8 @@ def published_sums(table: AttackedTable, files: Sequence[HiddenFile]) -> Publish
 
 def counts_of_cells(table: AttackedTable, sums: PublishedSums) -> np.ndarray:
     """Return the true positives and negatives of every cell, (2, sites, cells)."""
-    score = [table.score_of("a", value) for value in table.rows["a"]]
-    cell = np.searchsorted(sums.ends, np.array(score) * (1 + 1e-12), side="right") - 1
+    score = [table.score_of("halved", value) for value in table.rows["halved"]]
+    cell = np.searchsorted(sums.ends, score, side="right") - 1
     site = np.array([sums.sites.index(name) for name in table.rows["site"]])
     side = (table.rows["truth"] != "yes").cast(pl.Int64).to_numpy()
     counts = np.zeros((2, len(sums.sites), len(sums.ends)))
@@ -178,7 +178,7 @@ def asked_sets(sums: PublishedSums) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", TABLES)
 def test_no_small_count_follows_from_all_files_of_a_table(seed: int) -> None:
-    """With and without sites, with N of 3, 5 and 8, of a score, its labels and its square.
+    """With and without sites, with N of 3, 5 and 8, of a score, its labels and its half.
 
     A number follows if it is a linear combination of published ones.
     """
