@@ -35,7 +35,7 @@ def main() -> int:
         type=int,
         default=ROWS,
         metavar="N",
-        help=f"rows of A and J, entries of G; B and Q have ten times as many, O half of them, F, K "
+        help=f"rows of A, J and K, entries of G; B and Q have ten times as many, O half of them, F "
         f"and N a tenth; targets are for {ROWS:,}",
     )
     asked = parser.parse_args()
@@ -48,7 +48,7 @@ def main() -> int:
         "F": lambda: dense_features(max(1, rows // 10)),
         "G": lambda: sparse_features(max(1, rows // PER_DOC)),
         "J": lambda: roc_curves(rows),
-        "K": lambda: best_thresholds(max(1, rows // 10)),  # few enough to be counted one by one
+        "K": lambda: best_thresholds(rows),
         "L": rank_models,
         "M": growth,
         "N": lambda: full_report(max(1, rows // 10)),
