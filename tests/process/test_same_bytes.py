@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shlex
 import socket
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ SCORES = "id,truth,site,a,b,c\n" + "".join(
     f"{i},{i * 7 % 3 % 2},{'xyz'[i % 3]},{i * 37 % 100 / 100},{i * 53 % 100 / 100},0.{i % 9}\n"
     for i in range(60)
 )
-FIXTURES = ROOT / "fixtures"
+FIXTURES = shlex.quote(str(ROOT / "fixtures"))
 CANCER = f"{FIXTURES}/breast-cancer/scores.csv --positive malignant"
 CALIBRATED = f"{FIXTURES}/breast-cancer/scores.parquet"
 SAVED = ["r.json", "r.md", "r.html", "r.csv", "r.xml"]
@@ -62,7 +63,7 @@ def tables(folder: Path) -> None:
 def everything(command: str, **changes: str) -> dict[str, bytes]:
     """Run with every kind of table and file, and return every byte written."""
     saves = [word for name in SAVED for word in ("--save", name)]
-    done = clfeval(*command.split(), *saves, **changes)
+    done = clfeval(*shlex.split(command), *saves, **changes)
     assert done.code == 0, done.err
     told = done.err.splitlines()[-len(SAVED) :]
     assert [line.split()[-1] for line in told] == SAVED
@@ -86,7 +87,7 @@ def test_two_runs_write_the_same_bytes_and_every_file_is_whole(kind: str) -> Non
     suites = ElementTree.fromstring(first["r.xml"])
     assert suites.tag == "testsuites"
     assert len(list(suites.iter("testcase"))) == len(saved["gates"]) > 1
-    assert [name for name in first if str(FIXTURES).encode() in first[name]] == []
+    assert [name for name in first if str(ROOT / "fixtures").encode() in first[name]] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
