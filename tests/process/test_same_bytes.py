@@ -92,7 +92,7 @@ def test_two_runs_write_the_same_bytes_and_every_file_is_whole(kind: str) -> Non
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_table_comes_as_csv(kind: str) -> None:
-    words = KINDS[kind][0].replace("--show plots", "").split()
+    words = shlex.split(KINDS[kind][0].replace("--show plots", ""))
     tables = json.loads(clfeval(*words, "-q", "-f", "json").out)["tables"]
     for name, rows in [*tables.items()][:: 1 if full() else 3]:
         done = clfeval(*words, "-q", "-f", "csv", "--show", name)
