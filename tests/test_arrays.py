@@ -5,12 +5,14 @@ from __future__ import annotations
 import pickle
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import clfeval
@@ -166,6 +168,13 @@ class Estimator:
         """Do nothing."""
 
 
+class Uncomparable:
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("not comparable")
+
+    __hash__ = object.__hash__
+
+
 SETS = [frozenset([1])] * N
 NO_ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
     "equal sets as ids": (
@@ -184,6 +193,26 @@ NO_ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "differences of times": (lambda: report(Y, {"a": LR.astype("m8[s]")}), "bad-type"),
     "mappings": (lambda: report(Y, {"a": [{1: 2}] * N}), "unknown-label"),
+    "a lazy frame": (lambda: report(Y, {"a": FRAME.lazy()}), "bad-option"),
+    "a set": (lambda: report({"truth": Y, "a": {*range(N)}}), "bad-option"),
+    "ragged lists": (lambda: report(Y, {"a": [[1], [1, 2]] * (N // 2)}), "bad-type"),
+    "decimals that are none": (lambda: report(Y, {"a": [Decimal("NaN")] * N}), "bad-type"),
+    "half of a character": (lambda: report(Y, {"a": LR, "b": ["\ud800"] * N}), "bad-type"),
+    "a name with half of a character": (lambda: report(Y, {"\ud800": LR}), "bad-type"),
+    "objects that cannot be compared": (
+        lambda: report(FRAME.select("truth", "lr"), positive=Uncomparable()),
+        "unknown-positive",
+    ),
+    "objects of polars": (
+        lambda: report(FRAME.select("truth", "lr", b=pl.Series([{1}] * N, dtype=pl.Object))),
+        "unknown-label",
+    ),
+    "a query that fails": (lambda: report(FRAME.lazy().select(lr=pl.lit("x").cast(int))), "bad-file"),
+    "two columns of one name": (
+        lambda: report(pa.table([Y, LR, RF], ["truth", "a", "a"]), by=SITE),
+        "duplicate-column",
+    ),
+    "a path that no file has": (lambda: report("a\0b.csv"), "no-such-file"),
     "lists of lists": (
         lambda: report({"truth": Y, "a": LR, "c": [[1], [2]] * (N // 2)}),
         "bad-type",
@@ -197,6 +226,14 @@ def test_no_value_of_an_array_is_an_error_of_an_engine(name: str) -> None:
     with pytest.raises(ClfevalError) as caught:
         call()
     assert code in caught.value.totals
+
+
+@pytest.mark.parametrize("unit", ["Y", "D", "h", "s", "ms", "ns"])
+def test_times_of_any_unit_are_slices(unit: str) -> None:
+    days = np.array(["2024-01-01", "2025-01-01"]).astype(f"M8[{unit}]")
+    slices = {row["slice"] for row in report(Y, BOTH, by=days[np.arange(N) % 2]).tables["slices"]}
+    assert len(slices) == 2
+    assert all(text.startswith(("group=2024", "group=2025")) for text in slices)
 
 
 @pytest.mark.filterwarnings("error")

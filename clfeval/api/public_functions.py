@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial, wraps
 from inspect import Parameter, Signature, cleandoc
@@ -20,7 +22,7 @@ from clfeval.errors import ClfevalError, DataError, UsageError, bad_option, list
 from clfeval.options.declaration import Command, Option
 from clfeval.options.syntax import MEANT, PYTHON, reword_error, reword_for_python
 from clfeval.pages.schema import DRY_RUN
-from clfeval.tables.frames import as_text
+from clfeval.tables.frames import as_text, first_line_of, pl
 from clfeval.tables.input import command_of
 from clfeval.tables.source import FRAME
 
@@ -47,9 +49,10 @@ def frame_from_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) ->
         models = _models(table, predictions, given.get("classes"))
         truth = str(getattr(table, "name", None) or TRUTH)
         truth = truth if truth not in models else f"true {truth}"
-        columns = {truth: _integer_classes(table), **models}
+        with _values_of(truth):
+            columns = {truth: _integer_classes(table), **models}
         options["truth"] = truth
-    elif isinstance(table, Mapping) and not given.get("join") and _holds_arrays(table):
+    elif isinstance(table, Mapping) and not _is_name(given.get("join")) and _holds_arrays(table):
         columns = {str(name): column for name, column in table.items()}
     size = len(next(iter(columns.values()))) if columns else _rows(table)
     pairs = [(role, given.get(role)) for role in ROLES]
@@ -58,7 +61,7 @@ def frame_from_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) ->
         if _rows(table) is None:
             what = f"--{next(iter(arrays))} is an array, but the table is not in memory"
             raise bad_option(what, "name a column of the table, or give a data frame")
-        columns = {str(name): table[name] for name in _names(table)}
+        columns = _columns(table)
     for role, one in arrays.items():
         named = {}
         for name, column in _by_name(one).items():
@@ -75,11 +78,15 @@ def frame_from_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) ->
 def _by_name(given: Any) -> Mapping[str | None, Any]:
     """Return arrays by name: those of a mapping, of a frame, or a single one."""
     if _is_frame(given):
-        return {str(name): given[name] for name in _names(given)}
+        return _columns(given)
     if isinstance(given, (list, tuple)) and any(np.ndim(one) for one in given):
         hint = "give several arrays by name: {'site': sites, 'age:4': ages}"
         raise bad_option("a list of arrays has no names", hint)
     return given if isinstance(given, Mapping) else {getattr(given, "name", None): given}
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _is_frame(value: Any) -> bool:
@@ -88,6 +95,15 @@ def _is_frame(value: Any) -> bool:
 
 def _names(frame: Any) -> list[Any]:
     return list(getattr(frame, "column_names", frame.columns))  # column_names of Arrow
+
+
+def _columns(frame: Any) -> dict[Any, Any]:
+    """Return the columns of a frame by name as text; DataError for two of one name."""
+    names = _names(frame)
+    twice = [name for name, times in Counter(map(str, names)).items() if times > 1]
+    if twice:
+        raise DataError.new("two columns have this name", "duplicate-column", FRAME, None, twice[0])
+    return {str(name): frame[name] for name in names}
 
 
 def _is_array(value: Any) -> bool:
@@ -115,8 +131,23 @@ def _of_rows(value: Any, size: int | None, there: Any) -> bool:
     return not names or (len(value) == size and not {*value} <= {*known})
 
 
+@contextmanager
+def _values_of(name: str) -> Iterator[None]:
+    """Raise errors of libraries that cannot read the values of a column as DataError."""
+    try:
+        yield
+    except (ClfevalError, MemoryError):
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        message = f"these values cannot be read: {first_line_of(error)}"
+        hint = "give texts or numbers: a list or an array of one type"
+        raise DataError.new(message, "bad-type", FRAME, None, name, hint=hint) from error
+
+
 def _integer_classes(values: Any) -> Any:
     """Return whole floats as integers, so that classes 0.0 and 1.0 are named 0 and 1."""
+    if type(values).__module__.partition(".")[0] == "polars" and not values.dtype.is_float():
+        return values
     numbers = np.asarray(values)
     if numbers.dtype.kind != "f" or not (np.abs(numbers.astype(np.float64)) < MOST).all():
         return values
@@ -129,7 +160,7 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
         what = "the first of two arguments must be an array of true classes"
         raise UsageError.new(what, "bad-option", hint="use report(y_true, y_prob) or report(table)")
     if _is_frame(given) and {*map(str, _names(given))} != {*map(as_text, _classes(truth))}:
-        given = {str(name): given[name] for name in _names(given)}  # each column is a model
+        given = _columns(given)  # each column is a model
     if not isinstance(given, Mapping):
         given = {str(getattr(given, "name", None) or MODEL): given}
     found: dict[str, Any] = {}
@@ -137,18 +168,27 @@ def _models(truth: Any, given: Any, classes: Any) -> dict[str, Any]:
         if hasattr(column, "predict"):
             hint = "give its predictions: model.predict_proba(X)"
             raise UsageError.new(f"'{name}' is a model, not an array", "no-input", hint=hint)
-        if not (_is_array(column) or _is_frame(column)):
-            message = f"'{name}' is of type {type(column).__name__}, not an array"
-            raise bad_option(message, "give a value for each row: a list or an array")
-        shape = np.shape(column)
-        if len(shape) < 2:
-            found[str(name)] = _integer_classes(column)
-        elif shape[1:] == (1,):
-            found[str(name)] = np.reshape(column, -1)
-        else:
-            labels = _labels(str(name), truth, column, classes)
-            found |= {f"{name}:{one}": np.asarray(column)[:, i] for i, one in enumerate(labels)}
+        if not hasattr(type(column), "__len__") or isinstance(column, (str, bytes, Mapping)):
+            raise _no_array_error(str(name), column)
+        with _values_of(str(name)):
+            found |= _model_columns(str(name), truth, column, classes)
     return found
+
+
+def _model_columns(name: str, truth: Any, values: Any, classes: Any) -> dict[str, Any]:
+    """Return the column of a model, or its columns of class probabilities, by name."""
+    shape = np.shape(values)
+    if len(shape) < 2:
+        return {name: _integer_classes(values)}
+    if shape[1:] == (1,):
+        return {name: np.reshape(values, -1)}
+    labels = _labels(name, truth, values, classes)
+    return {f"{name}:{label}": np.asarray(values)[:, i] for i, label in enumerate(labels)}
+
+
+def _no_array_error(name: str, values: Any) -> UsageError:
+    message = f"'{name}' is of type {type(values).__name__}, not an array"
+    return bad_option(message, "give a value for each row: a list or an array")
 
 
 def _labels(name: str, truth: Any, given: Any, classes: Any) -> Sequence[Any]:
@@ -179,7 +219,10 @@ def _classes(truth: Any) -> set[Any]:
 
 def _frame(columns: Mapping[str, Any]) -> Any:
     """Return a frame of columns of equal length, by position rather than by pandas index."""
-    sizes = {name: len(column) for name, column in columns.items()}
+    sizes = dict[str, int]()
+    for name, column in columns.items():
+        with _values_of(name):
+            sizes[name] = len(column)
     if len(set(sizes.values())) > 1:
         lengths = ", ".join(f"{name} {n:,}" for name, n in sizes.items())
         message = f"arrays differ in length: {lengths}"
@@ -190,12 +233,16 @@ def _frame(columns: Mapping[str, Any]) -> Any:
 
         arrays = columns.values()
         _refuse_reordered_index([array for array in arrays if isinstance(array, pd.Series)])
-        return pd.DataFrame(
-            {name: getattr(array, "array", array) for name, array in columns.items()}
-        )
-    import polars as pl
-
-    return pl.DataFrame({name: _series(name, values) for name, values in columns.items()})
+        for name, array in columns.items():
+            with _values_of(name):
+                name.encode()
+                cells = pd.Series(getattr(array, "array", array), copy=False)
+                columns = {**columns, name: cells}
+        return pd.DataFrame(columns)
+    for name, values in columns.items():
+        with _values_of(name):
+            columns = {**columns, name: _series(name, values)}
+    return pl.DataFrame(columns)
 
 
 def _refuse_reordered_index(series: Sequence[Any]) -> None:
@@ -213,21 +260,30 @@ def _refuse_reordered_index(series: Sequence[Any]) -> None:
 
 def _series(name: str, values: Any) -> Any:
     """Return an array as a column of polars; DataError for values that no cell of a table holds."""
-    import polars as pl
-
     if not isinstance(values, (list, tuple, pl.Series)):
-        values = np.asarray(values)
-        if values.dtype.kind == "f" and values.dtype.itemsize > WIDEST:
-            values = values.astype(np.float64)
-        if values.dtype.kind in NO_CELLS:
-            raise _no_cells_error(name, values.dtype)
-        return pl.Series(name, values, strict=False)
+        array = np.asarray(values)
+        if array.shape[:1] != (len(values),):  # such as a set
+            raise _no_array_error(name, values)
+        if array.dtype.kind == "f" and array.dtype.itemsize > WIDEST:
+            array = array.astype(np.float64)
+        if array.dtype.kind in NO_CELLS:
+            raise _no_cells_error(name, array.dtype)
+        if array.dtype.kind == "M":
+            array = _with_known_unit(array)
+        values = array.tolist() if array.dtype == object else array
     series = pl.Series(name, values, strict=False)
     if series.dtype.is_nested():
         raise _no_cells_error(name, series.dtype)
     if series.dtype == pl.Object:  # such as frozensets: as pandas writes them into a file
         return pl.Series(name, [as_text(value) for value in values], dtype=pl.String)
     return series
+
+
+def _with_known_unit(times: Any) -> Any:
+    """Return times of numpy with a unit that polars has, in which they are exact."""
+    unit = np.datetime_data(times.dtype)[0]
+    coarse = {**dict.fromkeys(("generic", "Y", "M", "W"), "D"), **dict.fromkeys("hms", "ms")}
+    return times.astype(f"M8[{coarse[unit]}]") if unit in coarse else times
 
 
 def _no_cells_error(name: str, dtype: object) -> DataError:

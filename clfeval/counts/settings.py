@@ -26,7 +26,7 @@ from clfeval.tables.column_guesses import (
 from clfeval.tables.columns import ColumnPeek, Columns, Layout, ModelColumns, Predictions, is_score
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.engines import counts_only
-from clfeval.tables.frames import as_text, collect, natural_sort_key, nw, pl
+from clfeval.tables.frames import as_text, collect, natural_sort_key, nw, pl, unreadable_frame_error
 from clfeval.tables.input import Input, Kind
 from clfeval.tables.invalid_cells import numbered_rows
 from clfeval.tables.scan import (
@@ -168,7 +168,7 @@ def convert_read_error(files: Sequence[TableFile], error: Exception) -> DataErro
             inspect_structure(part.source, part.columns)
     if files[0].source:
         return unreadable_error(files[0].name, files[0].source.format, error)
-    return DataError.new(f"cannot be read: {error}", "bad-file", files[0].name)
+    return unreadable_frame_error(files[0].name, error)
 
 
 @dataclass(frozen=True, slots=True)

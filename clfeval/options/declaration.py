@@ -20,6 +20,7 @@ from clfeval.records import MISSING, dataclass, field, fields, replace
 
 G = TypeVar("G")
 READING, COLUMNS = "Input", "Columns"  # the panels of every command
+FILE_NAMES = ("FILE", "HISTORY.jsonl")  # metavars of names that the file system gives
 Completes = Literal["column", "model", "class", "metric", "measure", "ranked"]
 
 
@@ -230,9 +231,7 @@ def convert_value(option: Option, given: Any) -> Any:
             raise bad_option(f"{option.flag} {value:g} {option.opt.outside}")
         return value
     if kind is str:
-        if not isinstance(given, str):
-            raise bad_option(f"{option.flag} {given!r:.60} is not text")
-        return given
+        return _convert_text(option, given)
     if option.holds == "pair":
         return to_float_pair(option.flag, given)
     values, item = as_list(given), get_args(kind)[0]
@@ -240,11 +239,22 @@ def convert_value(option: Option, given: Any) -> Any:
         return tuple(to_float(option.flag, value) for value in values)
     words = get_args(item) if get_origin(item) is Literal else ()
     for value in values:
-        if words and value not in words:
+        if words and (not isinstance(value, str) or value not in words):
             raise bad_option(f"{option.flag} must be one of {', '.join(words)}, not '{value}'")
-        if not isinstance(value, str):
-            raise bad_option(f"{option.flag} {given!r:.60} is not text")
+        _convert_text(option, value)
     return tuple(values)
+
+
+def _convert_text(option: Option, value: Any) -> str:
+    """Return a text; UsageError for other types, and for text that cannot be written as UTF-8."""
+    if not isinstance(value, str):
+        raise bad_option(f"{option.flag} {value!r:.60} is not text")
+    if option.opt.metavar not in FILE_NAMES and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise bad_option(f"{option.flag} {value!r:.60} is not UTF-8 text") from None
+    return value
 
 
 def _convert_integer(option: Option, given: Any) -> int:

@@ -17,7 +17,7 @@ from clfeval.records import dataclass, field, replace
 from clfeval.tables.column_guesses import find_truth
 from clfeval.tables.columns import ColumnPeek, Columns, ModelColumns
 from clfeval.tables.csv import inspect_structure
-from clfeval.tables.frames import engine_errors, in_polars, pl
+from clfeval.tables.frames import engine_errors, in_polars, pl, unreadable_frame_error
 from clfeval.tables.input import FILE_NAME, Input
 from clfeval.tables.scan import Origin, Reading, TableFile, scan, unreadable_error
 
@@ -208,7 +208,7 @@ def _read_file(side: JoinedFile) -> pl.DataFrame:
             return _read_with_row_numbers(side, dict.fromkeys(readings, "text"))
         except engine_errors() as error:
             if file.source is None:
-                raise
+                raise unreadable_frame_error(file.name, error) from error
             if file.head is not None:
                 inspect_structure(file.source, file.columns)
             raise unreadable_error(file.name, file.source.format, error) from error

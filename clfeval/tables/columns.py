@@ -11,7 +11,15 @@ from clfeval.errors import list_names
 from clfeval.records import dataclass, field, replace
 from clfeval.tables.column_guesses import spell_as_truth
 from clfeval.tables.csv import SAMPLE_ROWS
-from clfeval.tables.frames import Frame, as_text, collect, engine_errors, nw, pl
+from clfeval.tables.frames import (
+    Frame,
+    as_text,
+    collect,
+    engine_errors,
+    nw,
+    pl,
+    unreadable_frame_error,
+)
 from clfeval.tables.input import Input, Kind, LayoutName
 from clfeval.tables.invalid_cells import Check, Suspicion
 from clfeval.tables.scan import Reading, TableFile, unreadable_error
@@ -305,7 +313,7 @@ def peek_columns(
             frame = collect(native)
         except engine_errors() as error:
             if file.source is None:
-                raise
+                raise unreadable_frame_error(file.name, error) from error
             raise unreadable_error(file.name, file.source.format, error) from error
         found = {
             name: (_texts(frame[name].to_list(), without), frame.schema[name].is_numeric())

@@ -7,7 +7,8 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -55,6 +56,22 @@ def engine_errors() -> tuple[type[Exception], ...]:
         getattr(sys.modules[module], name) for module, name in names if sys.modules.get(module)
     ]
     return pl.exceptions.PolarsError, nw.exceptions.NarwhalsError, *used
+
+
+@contextmanager
+def reading_frame(name: str) -> Iterator[None]:
+    """Raise errors of a data frame's library as DataError: a failed query, a type without cells."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, (*engine_errors(), NotImplementedError)):
+            raise
+        raise unreadable_frame_error(name, error) from error
+
+
+def unreadable_frame_error(name: str, error: BaseException) -> DataError:
+    """Build the error of a data frame that its library cannot read."""
+    return DataError.new(f"cannot be read: {first_line_of(error)}", "bad-file", name)
 
 
 Frame: TypeAlias = "nw.LazyFrame[Any]"
@@ -209,7 +226,18 @@ def is_missing(value: object) -> bool:
     """Return whether a cell is missing: None, NaN, or pandas' NA (which cannot be compared)."""
     if value is None or type(value).__name__ == "NAType":
         return True
-    return not hasattr(value, "__len__") and value != value  # an array has no single answer
+    if hasattr(value, "__len__"):  # an array has no single answer
+        return False
+    try:
+        return bool(value != value)
+    except Exception:  # an object that cannot be compared is not NaN
+        return False
+
+
+def first_line_of(error: BaseException) -> str:
+    """Return the first line of the message of a library's error, its type if there is none."""
+    lines = (line.strip() for line in str(error).splitlines())
+    return next(filter(None, lines), type(error).__name__)
 
 
 def as_text(value: object) -> str | None:

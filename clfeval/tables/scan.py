@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from ast import literal_eval
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import groupby, pairwise
@@ -17,14 +17,17 @@ from clfeval.errors import DataError, Problem, UsageError, not_a_table_error, ra
 from clfeval.records import dataclass, replace
 from clfeval.tables.csv import NAMES_HINT, CsvHead
 from clfeval.tables.frames import (
+    as_text,
     collect,
     concatenate_frames,
     count_texts,
+    first_line_of,
     first_record,
     json_frame,
     nw,
     order_columns,
     pl,
+    reading_frame,
 )
 from clfeval.tables.input import FILE_NAME
 from clfeval.tables.source import ARROW_STREAM, SourceFile, refuse_result
@@ -233,6 +236,9 @@ def _scan_typed(
         wanted.append(columns)
     try:
         frame = frame.select(*wanted)
+    except NotImplementedError as error:  # a type of Arrow that it does not convert itself
+        message = f"the type of a column is not supported: {first_line_of(error)}"
+        raise DataError.new(message, "bad-type", file.name) from error
     except ValueError as error:  # pandas computes at once, and raises for text that is not a number
         raise pl.exceptions.ComputeError(str(error)) from error
     if small := [name for name, reading in readings.items() if reading == "folded"]:
@@ -321,6 +327,16 @@ def check_names(file: str, columns: Sequence[str], *, row: int | None = None) ->
         raise DataError(problems, hint=NAMES_HINT)
 
 
+def refuse_unwritable_names(file: str, columns: Iterable[str]) -> None:
+    """Raise DataError for a name that cannot be written as UTF-8."""
+    for name in columns:
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            message = f"the name {name!r:.60} is not UTF-8 text"
+            raise DataError.new(message, "bad-column-name", file, hint=NAMES_HINT) from error
+
+
 def file_of_frame(frame: Any, name: str) -> TableFile:
     """Return a data frame as a table of this name; UsageError for any other object.
 
@@ -332,9 +348,23 @@ def file_of_frame(frame: Any, name: str) -> TableFile:
         native = nw.from_native(frame).lazy()
     except TypeError as error:
         raise not_a_table_error(frame) from error
-    columns = tuple(native.collect_schema().names())
+    with reading_frame(name):
+        native = _with_texts_of_objects(native)
+        columns = tuple(native.collect_schema().names())
     check_names(name, columns)
     return TableFile(name, columns, native=native)
+
+
+def _with_texts_of_objects(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return a frame of polars with objects of Python as text, as polars cannot compare them."""
+    schema = frame.collect_schema()
+    names = [name for name in schema if schema[name] == nw.Object]
+    if not names or not frame.implementation.is_polars():
+        return frame
+    table: pl.DataFrame = frame.to_native().collect()
+    texts = [pl.Series(name, map(as_text, table[name]), dtype=pl.String) for name in names]
+    with_texts: nw.LazyFrame[Any] = nw.from_native(table.with_columns(texts).lazy())
+    return with_texts
 
 
 def _with_text_columns(frame: Any, name: str) -> Any:
@@ -348,6 +378,7 @@ def _with_text_columns(frame: Any, name: str) -> Any:
         raise DataError.new("two columns have this name", "duplicate-column", name, None, twice[0])
     if not pandas:
         return frame
+    refuse_unwritable_names(name, texts)
     written = {}
     for i, text in enumerate(texts):
         known = frame.iloc[:, i].dropna() if frame.dtypes.iloc[i].kind == "O" else frame.iloc[:0, i]
@@ -358,6 +389,8 @@ def _with_text_columns(frame: Any, name: str) -> Any:
             raise DataError.new(what, "bad-type", name, None, text)
         if len(kinds) > 1 or not kinds <= {str, bool}:  # as in a file
             written[i] = known.map(str).reindex(frame.index)
+        elif frame.dtypes.iloc[i] in ("float16", "longdouble"):  # which pandas cannot group
+            written[i] = frame.iloc[:, i].astype("float64")
     frame = frame if texts == names else frame.set_axis(texts, axis=1)
     return frame.assign(**{texts[i]: cells for i, cells in written.items()})
 

@@ -159,12 +159,23 @@ def _expand_patterns(names: Sequence[str]) -> list[str]:
         found += matches
     seen: set[str] = set()
     for name in found:
+        _refuse_impossible_name(name)
         real = name if name == "-" else os.path.realpath(name)
         if real in seen:
             what = "the file is named twice, so every row would count twice"
             raise UsageError.new(what, "repeated-file", name)
         seen.add(real)
     return found
+
+
+def _refuse_impossible_name(name: str) -> None:
+    """Raise DataError for a name that no file has."""
+    try:
+        possible = b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise DataError.new("no such file", "no-such-file", ascii(name))
 
 
 def _from_path(stack: ExitStack, name: str, input_format: Format | None) -> SourceFile:

@@ -82,6 +82,13 @@ def as_json(frame: pl.DataFrame) -> bytes:
     return json.dumps(frame.to_dicts()).encode()
 
 
+def as_stream(frame: pl.DataFrame) -> bytes:
+    """Return a stream of Arrow."""
+    stream = BytesIO()
+    frame.write_ipc_stream(stream)
+    return stream.getvalue()
+
+
 WRITERS: dict[str, Callable[[pl.DataFrame], bytes]] = {
     "csv": lambda frame: encoded(frame, "csv"),
     "tsv": lambda frame: encoded(frame, "tsv"),
@@ -91,6 +98,11 @@ WRITERS: dict[str, Callable[[pl.DataFrame], bytes]] = {
     "arrow": lambda frame: encoded(frame, "arrow"),
     "ndjson": lambda frame: encoded(frame, "ndjson"),
     "json": as_json,
+    "arrows": as_stream,
+    "ndjson.gz": lambda frame: packed(encoded(frame, "ndjson"), "gzip"),
+    "json.zst": lambda frame: packed(as_json(frame), "zstd"),
+    "tsv.gz": lambda frame: packed(encoded(frame, "tsv"), "gzip"),
+    "parquet.zst": lambda frame: packed(encoded(frame, "parquet"), "zstd"),
 }
 TABLES = {
     (kind, name): write(frame)

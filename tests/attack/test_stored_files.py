@@ -23,8 +23,8 @@ import pytest
 import clfeval as clfeval_
 from clfeval.counts.read_files import file_digest
 from clfeval.tables.layouts.counts_file import METADATA
+from tests.attack.attempts import check, numbers
 from tests.attack.mutants import counts_bytes, flipped, mutated, mutated_cells, mutated_document
-from tests.attack.test_tables import check
 from tests.process.program import clfeval
 from tests.suite.mutants import ROOT
 from tests.suite.mutants import mutated as mutated_batch
@@ -37,12 +37,6 @@ BATCH = batch_text().replace(f"{ROOT}/", "")
 SHARES = thinned(range(PARTS), [0])
 
 pytestmark = pytest.mark.usefixtures("folder")
-
-
-def numbers(total: int, part: int) -> range:
-    """Return the numbers of the mutants in one of the parts."""
-    share = total // PARTS
-    return range(part * share, (part + 1) * share)
 
 
 @cache
@@ -139,7 +133,7 @@ def attack_counts(content: bytes, kind: str, mutant: str, *, resealed: bool = Fa
 @pytest.mark.parametrize("part", SHARES)
 def test_changed_counts_are_refused(part: int) -> None:
     codes = Counter[int]()
-    for number in numbers(COUNTS_FILES, part):
+    for number in numbers(COUNTS_FILES, part, PARTS):
         dice = random.Random(f"counts {number}")
         kind = dice.choice([*OPTIONS])
         content, resealed = mutated_counts(counts_files()[kind], dice)
@@ -151,7 +145,7 @@ def test_changed_counts_are_refused(part: int) -> None:
 @pytest.mark.parametrize("part", SHARES)
 def test_a_flipped_bit_is_noticed(part: int) -> None:
     codes = Counter[int]()
-    for number in numbers(FLIPS, part):
+    for number in numbers(FLIPS, part, PARTS):
         dice = random.Random(f"bit {number}")
         kind = dice.choice([*OPTIONS])
         content = flipped(counts_files()[kind], dice)
@@ -211,7 +205,7 @@ def rows_of_results(folder: Path) -> Path:
 @pytest.mark.usefixtures("rows_of_results")
 def test_a_changed_result_is_read_or_refused(part: int) -> None:
     codes = Counter[int]()
-    for number in numbers(RESULTS, part):
+    for number in numbers(RESULTS, part, PARTS):
         dice = random.Random(f"result {number}")
         name = dice.choice([*saved_results()])
         document = saved_results()[name]
@@ -243,7 +237,7 @@ def test_a_changed_history_is_read_or_refused(part: int) -> None:
     assert clfeval("history", "whole.jsonl", "--accept", "--label", "W1").code == 0
     lines = [json.loads(line) for line in Path("whole.jsonl").read_text().splitlines()]
     codes = Counter[int]()
-    for number in numbers(HISTORIES, part):
+    for number in numbers(HISTORIES, part, PARTS):
         dice = random.Random(f"history {number}")
         texts = map(json.dumps, (mutated_document(line, dice) for line in lines))
         changed = [*map(json.dumps, lines)]
@@ -274,7 +268,7 @@ def batch(number: int) -> str:
 def test_a_changed_batch_runs_or_is_refused(part: int, folder: Path) -> None:
     shutil.copytree(ROOT / "fixtures" / "breast-cancer", folder / "fixtures" / "breast-cancer")
     codes = Counter[int]()
-    for number in numbers(BATCHES, part):
+    for number in numbers(BATCHES, part, PARTS):
         Path("suite.yaml").write_text(batch(number), encoding="utf-8")
         done = clfeval("batch", "suite.yaml", "-q")
         assert done.code in (0, 1, 2, 3), (number, done.err[-2000:])

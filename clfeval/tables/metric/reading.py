@@ -13,7 +13,7 @@ import numpy as np
 
 from clfeval.errors import DataError, Problem, UsageError, list_names, not_a_table_error
 from clfeval.tables import csv, invalid_cells
-from clfeval.tables.frames import engine_errors, nw, pl
+from clfeval.tables.frames import engine_errors, nw, pl, reading_frame
 from clfeval.tables.input import ColumnNames, Input, find_column, table_paths
 from clfeval.tables.layouts.counts_file import refuse_counts
 from clfeval.tables.metric.grid import Grid, GridCells, is_all_text, is_blank, is_estimate
@@ -31,7 +31,8 @@ def read_grid(table: Any, said: Input) -> Grid:
                 raise UsageError.new("more than one metric table; give one", "several-tables")
             grid = _of_file(sources[0], said.id)
     else:
-        grid = _of_frame(table)
+        with reading_frame(FRAME):
+            grid = _of_frame(table)
     if said.null_value:
         grid = replace(
             grid, cells=tuple(_drop_null_values(cells, said.null_value) for cells in grid.cells)
