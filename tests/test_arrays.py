@@ -207,7 +207,10 @@ NO_ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: report(FRAME.select("truth", "lr", b=pl.Series([{1}] * N, dtype=pl.Object))),
         "unknown-label",
     ),
-    "a query that fails": (lambda: report(FRAME.lazy().select(lr=pl.lit("x").cast(int))), "bad-file"),
+    "a query that fails": (
+        lambda: report(FRAME.lazy().select(lr=pl.lit("x").cast(int))),
+        "bad-file",
+    ),
     "two columns of one name": (
         lambda: report(pa.table([Y, LR, RF], ["truth", "a", "a"]), by=SITE),
         "duplicate-column",

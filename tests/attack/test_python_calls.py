@@ -26,7 +26,7 @@ UNKNOWN = ("treshold", "sample_weight", "n_boot", "pos_label", "x" * 300, "table
 # what starts Spark or reads the whole system is no subject here
 LEFT_OUT = {"engine", "spark_remote", "spark_conf", "on_open"}
 
-pytestmark = pytest.mark.usefixtures("folder")
+pytestmark = pytest.mark.usefixtures("folder", "quoted_words")
 
 
 def options_of(function: Callable[..., Any]) -> list[Option]:

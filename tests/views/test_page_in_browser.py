@@ -13,6 +13,7 @@ import pytest
 
 import clfeval
 from clfeval.views.page import as_page
+from tests.attack.test_hostile_names import CASES, saved_files
 from tests.thoroughness import thinned
 from tests.views.pages import HOSTILE, RESULTS, hostile_table, many_models
 
@@ -206,3 +207,12 @@ def test_print_is_light_and_pages_are_small_and_always_the_same(visit: Any) -> N
     page.emulate_media(media="print", color_scheme="dark")
     ink = page.evaluate("getComputedStyle(document.querySelector('svg text')).fill")
     assert sum(map(int, re.findall(r"\d+", ink))) < 150
+
+
+@pytest.mark.usefixtures("folder", "long_names", "quoted_words")
+@pytest.mark.parametrize(("name", "command"), thinned(CASES, CASES[1:2]))
+def test_a_page_with_hostile_names_runs_none(visit: Any, name: str, command: str) -> None:
+    text = saved_files(name, command, "p.html")["p.html"]
+    page = visit(text)
+    assert page.locator("h1").count() == 1
+    assert page.evaluate("document.scripts.length") == text.count("</script>")

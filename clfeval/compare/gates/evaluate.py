@@ -31,6 +31,8 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.pages.schema import BASELINE, CHANGES, COMPARISONS, GATE_CODES, page_of
 
 NO_BASELINE = "baseline_missing"
+# limits from buckets are 2% wider than of any arrangement tried, of which that of the rows is one
+NEARER = 0.05
 
 
 def evaluate_gates(result: Document, gates: Gates, beside: Baseline | None = None) -> Document:
@@ -137,7 +139,7 @@ def _possible_values(
     """Return the least and the most that the number of a gate can be for the rows.
 
     A confidence limit of the rows is not beyond that of their counts. It is nearer to the value by
-    two bounds at most, or by any amount where scores are hidden.
+    two bounds and a share of the distance at most, or by any amount where scores are hidden.
     """
     value = gate.value or 0.0
     if limit not in ("low", "high"):
@@ -147,9 +149,8 @@ def _possible_values(
         for row in result.tables.get("measures", ())
         if (row["model"], row["measure"], row["slice"]) == (gate.model, gate.measure, gate.slice)
     ]
-    farthest = 2 * bound
-    if hides:
-        farthest = max((abs(e - value) + bound for e in estimates if e is not None), default=inf)
+    distance = max((abs(e - value) for e in estimates if e is not None), default=inf)
+    farthest = distance + bound if hides else distance * NEARER + 2 * bound
     return (value, value + farthest) if limit == "low" else (value - farthest, value)
 
 
