@@ -134,7 +134,7 @@ ERRORS: Mapping[str, str] = {
     "unknown-slice": "There is no slice of this name.",
     "unknown-table": "The result has no table of this name.",
     "which-layout": "The columns allow two readings of the table.",
-    "whole-disk": "A pattern would search the whole disk.",
+    "whole-disk": "A pattern or a folder would search the whole disk.",
     "wrong-format": "The format of the file is not supported.",
     "wrong-layout": "The columns do not fit the requested layout.",
     "zero-weight": "Every metric has weight 0.",

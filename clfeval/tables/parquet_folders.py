@@ -7,26 +7,38 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from contextlib import suppress
+from itertools import chain, islice
 from typing import Any
 
-from clfeval.errors import DataError, format_option
+from clfeval.errors import DataError, UsageError, format_option
 from clfeval.tables.frames import Frame, nw, pl, with_shortest_decimals
 from clfeval.tables.input import Input, match_names
 from clfeval.tables.layouts.counts_file import METADATA
 from clfeval.tables.scan import unreadable_error
 
 
+MOST_PATHS = 200_000  # files and folders in a folder
+
+
 def parquet_files_of(folder: str) -> list[str]:
-    """Return the files of a folder and of those in it, in order; none if none is Parquet."""
-    found = sorted(glob.glob(f"{glob.escape(folder)}/**/*", recursive=True))
+    """Return the files of a folder and of those in it, in order; none if none is Parquet.
+
+    UsageError for the whole file system, or for a folder that seems to be most of it.
+    """
+    inside = glob.iglob(f"{glob.escape(folder)}/**/*", recursive=True)
+    whole = os.path.realpath(folder) == os.sep
+    paths = [] if whole else [*islice(inside, MOST_PATHS + 1)]
+    if whole or len(paths) > MOST_PATHS:
+        message = f"the folder is the whole file system, or has more than {MOST_PATHS:,} files"
+        raise UsageError.new(message, "whole-disk", folder, hint="name a folder of Parquet files")
     # names with _ or . in front are of jobs that are not complete
-    found = [
-        one
-        for one in found
-        if os.path.isfile(one) and not re.search(r"(^|/)[._]", os.path.relpath(one, folder))
+    files = [
+        path
+        for path in sorted(paths)
+        if os.path.isfile(path) and not re.search(r"(^|/)[._]", os.path.relpath(path, folder))
     ]
-    return found if any(map(_is_parquet, found)) else []
+    return files if any(map(_begins_as_parquet, files)) else []
 
 
 def literal_path(file: str) -> str:
@@ -35,8 +47,19 @@ def literal_path(file: str) -> str:
 
 
 def _is_parquet(file: str) -> bool:
-    with open(file, "rb") as stream:
-        return stream.read(4) == b"PAR1"
+    """Return whether a file begins as Parquet does; DataError if it cannot be read."""
+    try:
+        with open(file, "rb") as stream:
+            return stream.read(4) == b"PAR1"
+    except OSError as error:
+        raise DataError.new(f"cannot be read: {error.strerror}", "not-readable", file) from error
+
+
+def _begins_as_parquet(file: str) -> bool:
+    """Return whether a file can be read and is Parquet; those of the system may wait for ever."""
+    with suppress(DataError, OSError):
+        return os.stat(file).st_size > 4 and _is_parquet(file)
+    return False
 
 
 def _expand(paths: Sequence[str]) -> list[str]:

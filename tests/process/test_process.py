@@ -221,6 +221,21 @@ def test_a_pattern_of_the_whole_disk_is_refused(pattern: str) -> None:
     assert problem_places(done.err) == [f"{pattern}: [whole-disk]"]
 
 
+def test_a_folder_that_is_the_whole_disk_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or that holds most of it; files that are no tables do not count."""
+    Path("many", "inner").mkdir(parents=True)
+    for number in range(4):
+        Path("many", "inner", f"{number}.txt").touch()
+    assert problem_places(clfeval("mars", "many").err) == ["many: [is-directory]"]
+    monkeypatch.setattr("clfeval.tables.parquet_folders.MOST_PATHS", 4)
+    Path("root").symlink_to("/")
+    for folder in ("/", "/tmp/..", "root", "many"):
+        done = clfeval("mars", folder)
+        assert (done.code, done.out) == (2, "")
+        assert problem_places(done.err) == [f"{folder}: [whole-disk]"]
+    check_text(done.err)
+
+
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
 def test_a_device_without_end_is_refused() -> None:
     done = clfeval("mars", "/dev/zero")
