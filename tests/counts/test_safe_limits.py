@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import clfeval
+from clfeval.compare.gates.evaluate import NEARER
 from clfeval.counts.min_cell import hide_small_cells
 from clfeval.counts.read_files import score_counts_by_slice
 from clfeval.counts.scores import ScoreCounts
@@ -82,13 +83,20 @@ def test_no_limit_is_nearer_than_that_of_the_rows(seed: int) -> None:
         for form, counts in forms_of(scores, truth).items():
             for measure in MEASURES:
                 exact = estimate_score_measure(measure, rows, LIMITS, "").value
-                known = estimate_score_measure(measure, counts, LIMITS, "").value
+                estimate = estimate_score_measure(measure, counts, LIMITS, "")
+                known, bound = estimate.value, estimate.bound or 0.0
                 if None in (exact.low, exact.high, known.low, known.high):
                     continue
                 rounding = 1e-9 * max(1.0, abs(exact.low), abs(exact.high))
                 place = (measure.id, form, number)
                 assert known.low <= exact.low + rounding, place
                 assert known.high >= exact.high - rounding, place
+                if form != "hidden" and bound:  # a gate in between is not judged
+                    assert known.value is not None
+                    reach = NEARER * (known.value - known.low) + 2 * bound + rounding
+                    assert exact.low <= known.low + reach, place
+                    reach = NEARER * (known.high - known.value) + 2 * bound + rounding
+                    assert exact.high >= known.high - reach, place
                 limited.add((measure.id, form))
     assert {measure for measure, form in limited if form == "hidden"} >= {
         "roc_auc",
