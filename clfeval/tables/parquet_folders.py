@@ -17,7 +17,6 @@ from clfeval.tables.input import Input, match_names
 from clfeval.tables.layouts.counts_file import METADATA
 from clfeval.tables.scan import unreadable_error
 
-
 MOST_PATHS = 200_000  # files and folders in a folder
 
 
