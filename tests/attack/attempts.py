@@ -18,11 +18,11 @@ def numbers(total: int, part: int, parts: int) -> range:
 
 
 @contextlib.contextmanager
-def alarm(what: str) -> Iterator[None]:
+def alarm(attempt: str) -> Iterator[None]:
     """Raise TimeoutError in a block that takes too long."""
 
     def stop(*_: object) -> None:
-        raise TimeoutError(f"no end after {HANG} s: {what}")
+        raise TimeoutError(f"no end after {HANG} s: {attempt}")
 
     handler = signal.signal(signal.SIGALRM, stop)
     signal.alarm(HANG)
@@ -33,25 +33,25 @@ def alarm(what: str) -> Iterator[None]:
         signal.signal(signal.SIGALRM, handler)
 
 
-def answer(what: str, *words: str, content: bytes = b"", form: str = "json") -> Done:
+def answer(attempt: str, *words: str, content: bytes = b"", form: str = "json") -> Done:
     """Run a command line, and see that it ends, and answers as it should."""
-    with alarm(f"{what}: {words!r:.500}"):
-        done = piped(content, *words)
-    check(done, f"{what}: {words!r:.500}", form)
-    return done
+    with alarm(f"{attempt}: {words!r:.500}"):
+        run = piped(content, *words)
+    check(run, f"{attempt}: {words!r:.500}", form)
+    return run
 
 
-def check(done: Done, said: Sequence[str] | str, form: str = "json") -> None:
+def check(run: Done, words: Sequence[str] | str, form: str = "json") -> None:
     """See that the program answered as it should: 0 to 3, no traceback, warning or control sign."""
-    assert done.code in (0, 1, 2, 3), (said, done.err[-2000:])
-    assert "Traceback" not in done.err, said
-    assert "Warning:" not in done.err, (said, done.err)
-    assert control_signs(done.err) == [], (said, done.err)
-    if done.code in (2, 3) and "--dry-run" not in said:
-        assert done.err, said
-        assert done.out == "", said
+    assert run.code in (0, 1, 2, 3), (words, run.err[-2000:])
+    assert "Traceback" not in run.err, words
+    assert "Warning:" not in run.err, (words, run.err)
+    assert control_signs(run.err) == [], (words, run.err)
+    if run.code in (2, 3) and "--dry-run" not in words:
+        assert run.err, words
+        assert run.out == "", words
     if form in ("table", "markdown"):
-        assert control_signs(done.out) == [], (said, done.out)
+        assert control_signs(run.out) == [], (words, run.out)
 
 
 def control_signs(text: str) -> list[str]:

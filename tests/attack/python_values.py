@@ -29,7 +29,7 @@ NIGHT = datetime(2024, 3, 31, 1, 30)
 class Unequal:
     """An object that cannot be compared."""
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, value: object) -> bool:
         raise ValueError("not comparable")
 
     __hash__ = object.__hash__
@@ -288,18 +288,18 @@ def columns_of(dice: random.Random) -> dict[str, Any]:
 def pandas_frame(dice: random.Random) -> Any:
     """Return a frame of pandas with an index and names of any kind."""
     frame = pd.DataFrame(columns_of(dice))
-    how = dice.randrange(7)
-    if how == 0:
+    change = dice.randrange(7)
+    if change == 0:
         frame.columns = pd.MultiIndex.from_product([["top"], frame.columns])
-    elif how == 1:
+    elif change == 1:
         frame = frame.set_index("a", append=True)
-    elif how == 2:
+    elif change == 2:
         frame.columns = pd.Index(dice.choices(NAMES, k=len(frame.columns)), dtype=object)
-    elif how == 3:
+    elif change == 3:
         frame = pd.concat([frame, frame["a"]], axis=1)
-    elif how == 4:
+    elif change == 4:
         frame.index = pd.Index(dice.choices(NAMES, k=len(frame)), dtype=object)
-    elif how == 5:
+    elif change == 5:
         frame = frame.groupby("truth")
     return frame
 
@@ -367,7 +367,7 @@ TABLES: tuple[Callable[[random.Random], Any], ...] = (
 )
 
 
-def made(make: Callable[[random.Random], Any], dice: random.Random) -> Any:
+def make_table(make: Callable[[random.Random], Any], dice: random.Random) -> Any:
     """Return a table, or another one where its library refuses to make it."""
     for _ in range(200):
         try:

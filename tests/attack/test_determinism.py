@@ -102,11 +102,11 @@ def outputs(line: str, saved: str, **environment: str) -> dict[str, bytes]:
             words += ["--save", name]
     if any(name.endswith(".svg") for name in names):
         words += ["--size", "640x480"]
-    done = started(b"", *words, **environment)
-    assert done.code == 0, done.err
+    run = started(b"", *words, **environment)
+    assert run.code == 0, run.err
     written = {name: Path(name).read_bytes() for name in names if Path(name).exists()}
     assert {*saved.split()} <= {*written}
-    return {"stdout": done.out.encode(), "stderr": done.err.encode(), **written}
+    return {"stdout": run.out.encode(), "stderr": run.err.encode(), **written}
 
 
 @pytest.mark.parametrize(("line", "saved"), thinned(LINES, LINES[:1]))
@@ -130,9 +130,9 @@ COMMANDS = (
 def numbers_of(line: str, file: str) -> Any:
     """Return the result of a command on a file, but for the file's name and digest."""
     words = shlex.split(line.replace("FILE", file))
-    done = answer("orders", *words, "-q", "-f", "json")
-    assert done.code == 0, done.err
-    document = json.loads(done.out)
+    run = answer("orders", *words, "-q", "-f", "json")
+    assert run.code == 0, run.err
+    document = json.loads(run.out)
     return {name: document[name] for name in ("tables", "summary", "answer", "warnings")}
 
 

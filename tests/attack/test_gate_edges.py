@@ -135,14 +135,14 @@ def change_edges(document: Document) -> Iterator[Edge]:
 
 def is_possible(edge: Edge, limit: float) -> bool:
     """Return whether a limit lies where the measure can; others are refused as slips."""
-    known = CATALOG[
+    measure = CATALOG[
         edge.name.split(":", 1)[1].partition(":")[0].partition("[")[0].partition(".")[0]
     ]
-    width = known.high - known.low
+    width = measure.high - measure.low
     compared = any(f".{part}" in edge.name for part in ("gap", "extremes", "change"))
     if edge.kind == "max-drop":
         return 0 <= limit <= width
-    return -width <= limit <= width if compared else known.low <= limit <= known.high
+    return -width <= limit <= width if compared else measure.low <= limit <= measure.high
 
 
 def limits_of(edge: Edge) -> tuple[list[float], list[float]]:
@@ -157,9 +157,9 @@ def limits_of(edge: Edge) -> tuple[list[float], list[float]]:
 
 def result_of(*words: str) -> Document:
     """Return the document of a run without gates."""
-    done = answer("gates", *words, "-q", "-f", "json")
-    assert done.code == 0, done.err
-    return dict(json.loads(done.out))
+    run = answer("gates", *words, "-q", "-f", "json")
+    assert run.code == 0, run.err
+    return dict(json.loads(run.out))
 
 
 def check_gates(words: list[str], edges: list[Edge], counts: Counter[str]) -> None:
@@ -168,11 +168,11 @@ def check_gates(words: list[str], edges: list[Edge], counts: Counter[str]) -> No
         gates = [edge.gate(limit) for edge in edges for limit in limits_of(edge)[place]]
         if not gates:
             continue
-        given = [word for gate in gates for word in gate]
-        done = answer("gates", *words, "-q", "-f", "json", *given)
-        assert done.code == place, (outcome, given, done.err)
-        passed = [gate["passed"] for gate in json.loads(done.out)["gates"]]
-        assert passed == [outcome == "pass"] * len(gates), (outcome, given, done.err)
+        arguments = [word for gate in gates for word in gate]
+        run = answer("gates", *words, "-q", "-f", "json", *arguments)
+        assert run.code == place, (outcome, arguments, run.err)
+        passed = [gate["passed"] for gate in json.loads(run.out)["gates"]]
+        assert passed == [outcome == "pass"] * len(gates), (outcome, arguments, run.err)
         counts[outcome] += len(gates)
 
 
@@ -187,17 +187,17 @@ def check_counts(
         exact = rows[edge.name]
         for place, limits in enumerate(limits_of(exact)):
             for limit in limits[:1]:
-                done = answer("gates", *words, "-q", *edge.gate(limit))
-                assert done.code in (place, 3), (edge, exact, limit, done.err)
+                run = answer("gates", *words, "-q", *edge.gate(limit))
+                assert run.code in (place, 3), (edge, exact, limit, run.err)
                 counts["pass" if place == 0 else "miss"] += 1
-                counts["undecided"] += done.code == 3
+                counts["undecided"] += run.code == 3
         if edge.name.endswith(("low", "high")):
             continue
         away = math.copysign(1.01 * edge.bound, edge.step)
         for place, limit in enumerate((edge.value - away, edge.value + away)):
             if edge.bound and is_possible(edge, limit):
-                done = answer("gates", *words, "-q", *edge.gate(limit))
-                assert done.code == place, (edge, exact, limit, done.err)
+                run = answer("gates", *words, "-q", *edge.gate(limit))
+                assert run.code == place, (edge, exact, limit, run.err)
                 counts["pass" if place == 0 else "miss"] += 1
 
 
@@ -224,11 +224,11 @@ def test_no_gate_has_the_wrong_outcome(seed: int) -> None:
         if count.code == 3 and kind == "hidden":  # too few rows of a class
             continue
         assert count.code == 0, count.err
-        known = [edge for edge in value_edges(result_of("report", path)) if edge.name in edges]
+        same_edges = [edge for edge in value_edges(result_of("report", path)) if edge.name in edges]
         if kind != "exact":
-            check_counts(["report", path], dice.sample(known, 3), edges, counts)
+            check_counts(["report", path], dice.sample(same_edges, 3), edges, counts)
         else:
-            assert all(edge == edges[edge.name] for edge in known)
-            check_gates(["report", path], dice.sample(known, 3), counts)
+            assert all(edge == edges[edge.name] for edge in same_edges)
+            check_gates(["report", path], dice.sample(same_edges, 3), counts)
     print(f"gates of table {seed}: {dict(counts)}")
     assert min(counts["miss"], counts["pass"]) >= 8

@@ -76,10 +76,10 @@ def saved_files(name: str, command: str, *files: str) -> dict[str, str]:
     saves = [word for file in files for word in ("--save", file)]
     roles = ("--truth", "truth", "--positive", name, "--by", f"{name} site")
     gates = ("--fail-under", f"{name}:recall=0.999", "--fail-under", f"{name}:recall.low=0.001")
-    shown = ("--caption", name) if any(file.endswith(".svg") for file in files) else ()
-    words = (command, f"./{table}", *roles, *gates, *saves, *shown)
-    done = answer(f"named {name!r}", *words, form="table")
-    assert done.code == 1, done.err  # a gate is missed
+    caption = ("--caption", name) if any(file.endswith(".svg") for file in files) else ()
+    words = (command, f"./{table}", *roles, *gates, *saves, *caption)
+    run = answer(f"named {name!r}", *words, form="table")
+    assert run.code == 1, run.err  # a gate is missed
     return {file: Path(file).read_text(encoding="utf-8") for file in files}
 
 

@@ -17,7 +17,7 @@ import clfeval
 from clfeval.options.declaration import Option
 from clfeval.tables.input import command_of
 from tests.attack.attempts import alarm, numbers
-from tests.attack.python_values import COLUMNS, SCORES, TABLES, TRUTH, VALUES, column_of, made
+from tests.attack.python_values import COLUMNS, SCORES, TABLES, TRUTH, VALUES, column_of, make_table
 from tests.thoroughness import thinned
 
 CALLS, PARTS = 906, 30
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("folder", "quoted_words")
 
 
 def options_of(function: Callable[..., Any]) -> list[Option]:
-    """Return the options of a function that any value is given to."""
+    """Return the options of a function that any value is keywords to."""
     options = command_of(function.__name__.replace("_", "-")).options()
     return [option for option in options if option.name not in LEFT_OUT]
 
@@ -38,11 +38,11 @@ def options_of(function: Callable[..., Any]) -> list[Option]:
 def given_options(function: Callable[..., Any], dice: random.Random) -> dict[str, Any]:
     """Return up to three options with values of any type, or an array for each row."""
     options = dice.sample(options_of(function), dice.choice((0, 0, 0, 1, 1, 2)))
-    given = {option.name: dice.choice((*VALUES, *option.choices)) for option in options}
-    for name in given:
+    keywords = {option.name: dice.choice((*VALUES, *option.choices)) for option in options}
+    for name in keywords:
         if dice.randrange(4) == 0:
-            given[name] = COLUMNS[dice.choice([*COLUMNS])]()
-    return given
+            keywords[name] = COLUMNS[dice.choice([*COLUMNS])]()
+    return keywords
 
 
 def call_of(number: int) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
@@ -53,14 +53,14 @@ def call_of(number: int) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]
     if number % 13 == 12:
         keywords[dice.choice(UNKNOWN)] = 1
     if number % 2:
-        return function, [made(dice.choice(TABLES), dice)], keywords
+        return function, [make_table(dice.choice(TABLES), dice)], keywords
     column = column_of(dice)
     others: tuple[list[Any], ...] = (
         [[*TRUTH], column],
         [[*TRUTH], {"a": [*SCORES], "b": column}],
         [column, [*SCORES]],
         [column, {"a": column}],
-        [[*TRUTH], {"a": made(dice.choice(TABLES), dice)}],
+        [[*TRUTH], {"a": make_table(dice.choice(TABLES), dice)}],
     )
     return function, dice.choice(others), keywords
 

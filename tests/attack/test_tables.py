@@ -63,9 +63,9 @@ def test_damaged_tables_are_read_or_refused(part: int) -> None:
             table = "-" if dice.randrange(8) == 0 else name
             words = (command[0], table, *command[1:], "-f", view)
             piped_content = damaged if table == "-" else b""
-            done = answer(f"table {number}", *words, content=piped_content, form=view)
-            assert done.code != 1, (number, words)  # no gate was asked for
-            codes[done.code] += 1
+            run = answer(f"table {number}", *words, content=piped_content, form=view)
+            assert run.code != 1, (number, words)  # no gate was asked for
+            codes[run.code] += 1
     print(f"damaged tables, part {part}: {dict(codes)}")
     assert codes[3] > codes.total() / 2
 
@@ -86,16 +86,16 @@ def tables_of_every_kind(folder: Path) -> Path:
 @pytest.mark.parametrize("part", SHARES)
 def test_senseless_command_lines_are_answered(part: int, tables_of_every_kind: Path) -> None:
     table = tables_of_every_kind / "t.csv"
-    before = table.read_bytes()
+    content_of_table = table.read_bytes()
     codes = Counter[int]()
     for number in numbers(LINES, part, PARTS):
         dice = random.Random(f"line {number}")
         words = other_line(dice, LONG) if number % 8 == 7 else line(dice, LONG)
-        done = answer(f"line {number}", *words, content=TABLES["wide", "csv"])
-        codes[done.code] += 1
+        run = answer(f"line {number}", *words, content=TABLES["wide", "csv"])
+        codes[run.code] += 1
         if "t.csv" in words:  # what is read is never replaced
-            assert table.read_bytes() == before
-        table.write_bytes(before)
+            assert table.read_bytes() == content_of_table
+        table.write_bytes(content_of_table)
         for name in os.listdir():
             assert not name.startswith(".clfeval"), (number, words)
         if Path("o.json").exists():

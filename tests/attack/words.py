@@ -128,7 +128,7 @@ def line(dice: random.Random, values: Sequence[str] = VALUES) -> list[str]:
     command = dice.choice(COMMANDS)
     words = [command, *dice.choices(FILES, OFTEN, k=dice.choice((1, 1, 1, 2)))]
     for option in dice.sample(OPTIONS[command], dice.choice((0, 1, 1, 2, 2, 3, 6))):
-        words += _given(option, dice, values)
+        words += option_words(option, dice, values)
     if not dice.randrange(20):
         words.insert(dice.randrange(len(words)), dice.choice(values))
     return words
@@ -155,7 +155,7 @@ def other_line(dice: random.Random, values: Sequence[str]) -> list[str]:
     return words
 
 
-def _given(option: Option, dice: random.Random, values: Sequence[str]) -> list[str]:
+def option_words(option: Option, dice: random.Random, values: Sequence[str]) -> list[str]:
     flag = dice.choice(option.opt.flags or (option.flag,)).partition("/")[0]
     if option.kinds == (bool,):
         return [flag]
