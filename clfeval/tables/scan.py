@@ -30,7 +30,7 @@ from clfeval.tables.frames import (
     reading_frame,
 )
 from clfeval.tables.input import FILE_NAME
-from clfeval.tables.source import ARROW_STREAM, SourceFile, refuse_result
+from clfeval.tables.source import ARROW_STREAM, BINARY, SourceFile, refuse_result
 
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns invalid numbers into null, for the pass that names bad rows;
@@ -270,23 +270,38 @@ def _scan_arrow(path: Path) -> pl.LazyFrame:
     return pl.read_ipc_stream(path).lazy() if stream else pl.scan_ipc(path, glob=False)
 
 
-ADDRESSES = 3 << 29  # bytes of address space that the engine takes besides the file
+ADDRESSES = 3 << 29  # bytes of address space that the engine takes besides the rows
+COPIES = 3  # of the rows in memory: below it, reports of two and five million rows aborted
 
 
 def refuse_low_memory(source: SourceFile) -> None:
     """Raise UsageError where the limit of the address space (`ulimit -v`) is too low for a file.
 
-    The engine aborts the process, or waits for ever, where it cannot allocate memory.
+    The engine aborts the process, or waits for ever, where it cannot allocate memory; Python and
+    numpy, which need more for the columns, raise MemoryError.
     """
     with suppress(ImportError):  # only POSIX has limits
         import resource
 
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        needed = ADDRESSES + source.path.stat().st_size
-        if limit != resource.RLIM_INFINITY and limit < needed:
+        if limit == resource.RLIM_INFINITY:
+            return
+        needed = ADDRESSES + COPIES * _size_in_memory(source, countable=limit > ADDRESSES)
+        if limit < needed:
             message = f"the limit of {limit / 1e9:.1f} GB of address space is too low"
             hint = f"raise it to at least {needed / 1e9:.1f} GB: ulimit -v {needed // 1000}"
             raise UsageError.new(message, "memory", source.name, hint=hint)
+
+
+def _size_in_memory(source: SourceFile, *, countable: bool) -> int:
+    """Return the bytes of all numbers of a file; countable: the engine can count packed rows."""
+    size = source.path.stat().st_size
+    if countable and source.format == "parquet":
+        with suppress(pl.exceptions.PolarsError, OSError):  # damage is reported later
+            frame = pl.scan_parquet(source.path, glob=False)
+            rows: int = frame.select(pl.len()).collect().item()
+            return 8 * rows * len(frame.collect_schema())
+    return size if source.format in BINARY else 2 * size  # numbers of text are shorter
 
 
 def open_typed(source: SourceFile) -> TableFile:

@@ -29,7 +29,10 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"report t.csv {ROLES} --by site --fail-under a:recall=0.1", "p.html g.xml h.jsonl"),
     (f"report t.csv {ROLES} --ignore site --show all", "roc.svg calibration.svg scores.svg"),
     (f"report t.csv {ROLES} --ignore site --with all", "p.html p.md"),
-    (f"report t.csv {ROLES} --ignore site --all-pairs --measure auprg", "p.html pairs.svg"),
+    (
+        f"report t.csv {ROLES} --ignore site --reference a --margin recall=0.1 --measure auprg",
+        "p.html differences.svg",
+    ),
     ("report t.csv --positive yes --id id --cluster patient --by site", "p.html"),
     (f"report t.csv {ROLES} --by site --scores buckets:4", "p.csv"),
     (f"report t.csv {ROLES} --by site --baseline old.csv --max-drop a:recall=1", "p.html g.xml"),
@@ -42,7 +45,10 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"phidelta t.csv {ROLES} --ignore site --curve --prevalence 1:9", "p.html diamond.svg"),
     (f"tune-jpt t.csv {ROLES} --ignore site --prevalence 1:100 --show all", "p.html cuts.svg"),
     (f"{METRICS} --weight-sensitivity --show plots", "p.html radars.svg"),
-    (f"mlcps t.csv {ROLES} --ignore site --from predictions --metric f1 --metric mcc", "p.csv"),
+    (
+        f"mlcps t.csv {ROLES} --ignore site --from predictions --metric f1 --metric mcc --metric recall",
+        "p.csv",
+    ),
     ("history old.jsonl --show all", "p.html"),
 )
 # Python 3.11 cannot read the path of a clone with other letters in the locale C
