@@ -46,7 +46,8 @@ LINES: tuple[tuple[str, str], ...] = (
     (f"tune-jpt t.csv {ROLES} --ignore site --prevalence 1:100 --show all", "p.html cuts.svg"),
     (f"{METRICS} --weight-sensitivity --show plots", "p.html radars.svg"),
     (
-        f"mlcps t.csv {ROLES} --ignore site --from predictions --metric f1 --metric mcc --metric recall",
+        f"mlcps t.csv {ROLES} --ignore site --from predictions "
+        "--metric f1 --metric mcc --metric recall",
         "p.csv",
     ),
     ("history old.jsonl --show all", "p.html"),

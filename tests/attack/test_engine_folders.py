@@ -19,7 +19,7 @@ import pytest
 
 from clfeval.errors import ClfevalError
 from tests.counts.test_engines import ENGINES, ODD, counts_of, spark
-from tests.thoroughness import thinned
+from tests.thoroughness import full, thinned
 
 __all__ = ["spark"]  # a fixture
 FOLDERS = 43
@@ -106,7 +106,7 @@ def write_rows(table: pl.DataFrame, seed: int, folder: Path) -> str:
         path = path.with_name(f"{path.name}.parquet")
         table.write_parquet(path)
         return str(path)
-    parts = {"p1": table[: len(table) // 2], "p[1]": table[len(table) // 2 :]}
+    parts = {"p:1": table[: len(table) // 2], "p[1]": table[len(table) // 2 :]}
     if kind > 1:
         by_site = table.partition_by("site", as_dict=True, include_key=False)
         parts = {f"site={site}/p %20.{seed}": part for (site,), part in by_site.items()}
@@ -125,8 +125,7 @@ def write_rows(table: pl.DataFrame, seed: int, folder: Path) -> str:
 def test_all_engines_count_a_folder_alike(
     seed: int, folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    gate = seed in (1, 11)  # Spark is asked in full runs, and by the tests of engines
-    if not gate:
+    if full():  # else Spark is asked by the tests of engines only: each file starts its own
         request.getfixturevalue("spark")
     table, options = random_rows(seed)
     path = write_rows(table, seed, folder)
@@ -134,7 +133,7 @@ def test_all_engines_count_a_folder_alike(
     unused += [name for name in UNUSED if name != options["by"].partition(":")[0]]
     counts: dict[str, tuple[pl.DataFrame, str]] = {}
     refusals: dict[str, str] = {}
-    for engine in ENGINES[: 2 if gate else 3]:
+    for engine in ENGINES[: 3 if full() else 2]:
         try:
             place = folder / f"{engine}.counts.parquet"
             counts[engine] = counts_of(path, place, engine=engine, ignore=unused, **options)
