@@ -215,6 +215,10 @@ NO_ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: report(pa.table([Y, LR, RF], ["truth", "a", "a"]), by=SITE),
         "duplicate-column",
     ),
+    "an option with half of a character": (
+        lambda: report(Y, BOTH, null_value="\ud800"),
+        "bad-option",
+    ),
     "a path that no file has": (lambda: report("a\0b.csv"), "no-such-file"),
     "lists of lists": (
         lambda: report({"truth": Y, "a": LR, "c": [[1], [2]] * (N // 2)}),
