@@ -241,6 +241,8 @@ def convert_value(option: Option, given: Any) -> Any:
     for value in values:
         if words and (not isinstance(value, str) or value not in words):
             raise bad_option(f"{option.flag} must be one of {', '.join(words)}, not '{value}'")
+        if not isinstance(value, str):
+            raise bad_option(f"{option.flag} {given!r:.60} is not text")
         _convert_text(option, value)
     return tuple(values)
 
