@@ -87,6 +87,8 @@ def numbers_of(estimate: Any) -> Iterator[tuple[str, float]]:
 def kind_of(measure: str, part: str) -> str:
     """Return the kind of gate that a measure has: on its worse side, or a random one."""
     best = CATALOG[measure.partition(":")[0]].best
+    if part == "change" and best == "min":  # the other one would pass what is worse
+        return "fail-over"
     if part or best not in ("max", "min"):
         return random.Random(f"{measure}{part}").choice(("fail-under", "fail-over"))
     return "fail-under" if best == "max" else "fail-over"
@@ -147,8 +149,10 @@ def chosen_changes(words: list[str], dice: random.Random) -> list[Edge]:
     gates = []
     for name in names:
         measure = measure_of(name)
-        least = max(measure.low - measure.high, -1e9)
-        gates += ["--fail-under", f"{name}.change={least!r}"]
+        most = min(measure.high - measure.low, 1e9)
+        lower_is_better = measure.best == "min"
+        limit = most if lower_is_better else -most
+        gates += ["--fail-over" if lower_is_better else "--fail-under", f"{name}.change={limit!r}"]
     compared = [*change_edges(result_of(*words, *gates))]
     return [
         dice.choice([edge for edge in compared if edge.name.partition(".")[0] == name])
