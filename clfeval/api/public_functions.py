@@ -233,16 +233,17 @@ def _frame(columns: Mapping[str, Any]) -> Any:
 
         arrays = columns.values()
         _refuse_reordered_index([array for array in arrays if isinstance(array, pd.Series)])
+        cells = {}
         for name, array in columns.items():
             with _values_of(name):
                 name.encode()
-                cells = pd.Series(getattr(array, "array", array), copy=False)
-                columns = {**columns, name: cells}
-        return pd.DataFrame(columns)
+                cells[name] = pd.Series(getattr(array, "array", array), copy=False)
+        return pd.DataFrame(cells)
+    series = {}
     for name, values in columns.items():
         with _values_of(name):
-            columns = {**columns, name: _series(name, values)}
-    return pl.DataFrame(columns)
+            series[name] = _series(name, values)
+    return pl.DataFrame(series)
 
 
 def _refuse_reordered_index(series: Sequence[Any]) -> None:
