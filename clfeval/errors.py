@@ -14,6 +14,7 @@ from typing import Any, Self
 from clfeval.records import dataclass, field
 
 MAX_PRINTED_PROBLEMS = 5  # problems printed without --verbose
+AFTER_FIXING = "after fixing the rest, "
 HEADER_ONLY = "the table has a header but no rows"
 _SPOT = r"(.+?):(\d+):\d+"  # a place in a configuration: file:line:column
 MAX_PROBLEMS = 1000  # problems kept in an error; beyond that only totals
@@ -56,11 +57,22 @@ class Problem:
         return f"{place + ': ' if place else ''}{column}{self.what} [{self.code}]"
 
 
+@dataclass(frozen=True, slots=True)
+class OfferedReading:
+    """A way to read a table: what it means, the options that say so, and the command with them."""
+
+    meaning: str
+    options: Mapping[str, Any]
+    command: str = ""
+
+
 class ClfevalError(Exception):
     """Base class of every error that clfeval raises on purpose; holds all problems of one pass.
 
-    fixes: the guessed options, by name, that resolve it. instead: alternatives to them. parts: the
-    errors combined. settled: the fixes resolve everything. offer: the command with them.
+    fixes: the options, by name, that mend it. readings: the ways to read the table, of which one
+    has to be chosen; further: the options of those that are not listed. parts: the errors
+    combined. settled: the fixes, or each reading, resolve everything. offer: the command with the
+    fixes.
     """
 
     exit_code = ExitCode.BUG
@@ -72,12 +84,15 @@ class ClfevalError(Exception):
         hint: str | None = None,
         totals: Counter[str] | None = None,
         fixes: Mapping[str, Any] | None = None,
-        instead: Mapping[str, Any] | None = None,
+        readings: Sequence[OfferedReading] = (),
+        further: str | None = None,
     ) -> None:
         """Keep the problems in the given order; `totals` counts also those that are not kept."""
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         self.hint = hint
-        self.fixes, self.instead = fixes or {}, instead or {}
+        self.fixes = fixes or {}
+        self.readings = tuple(readings)
+        self.further = further
         self.parts: tuple[ClfevalError, ...] = ()
         self.settled = False
         self.offer: str | None = None
@@ -141,8 +156,17 @@ class ClfevalError(Exception):
         return lines + self._offered()
 
     def _offered(self) -> list[str]:
-        when = "" if self.settled else "after fixing the rest, "
-        return [f"{when}try: {self.offer}"] if self.offer else []
+        """Return the lines of the command with the fixes, or of the readings with theirs."""
+        if self.offer:
+            return [f"{'' if self.settled else AFTER_FIXING}try: {self.offer}"]
+        shown = [reading for reading in self.readings if reading.command]
+        if not shown:
+            return []
+        heading = "possible readings:" if len(shown) > 1 else "possible reading:"
+        lines = [heading if self.settled else f"{AFTER_FIXING}{heading}"]
+        for reading in shown:
+            lines += [f"- {reading.meaning}", f"    {reading.command}"]
+        return lines + ([f"- {self.further}"] if self.further else [])
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clfeval.tables.input import command_of
+from clfeval.methods.command_lookup import command_of
 
 
 def at_shell(function: Any) -> Any:

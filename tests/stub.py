@@ -13,8 +13,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 import clfeval
 from clfeval import FUNCTIONS
 from clfeval.api.public_functions import signature_of
+from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Command
-from clfeval.tables.input import command_of
 
 STUB = Path(clfeval.__file__).with_suffix(".pyi")
 WIDTH = 100  # of a line

@@ -204,7 +204,9 @@ NO_ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
         "unknown-positive",
     ),
     "objects of polars": (
-        lambda: report(FRAME.select("truth", "lr", b=pl.Series([{1}] * N, dtype=pl.Object))),
+        lambda: report(
+            FRAME.select("truth", "lr", b=pl.Series([{1}] * N, dtype=pl.Object)), model=["lr", "b"]
+        ),
         "unknown-label",
     ),
     "a query that fails": (

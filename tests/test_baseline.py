@@ -21,7 +21,7 @@ from clfeval.compare.baseline.read import SETTING_NAMES, EarlierResult
 from clfeval.compare.gates.evaluate import evaluate_limits
 from clfeval.compare.gates.limits import parse_limit
 from clfeval.document import Answer, Estimate
-from clfeval.tables.input import command_of
+from clfeval.methods.command_lookup import command_of
 from clfeval.views.ci import as_junit
 from clfeval.views.page import as_html
 from clfeval.views.table_layout import baseline_tables

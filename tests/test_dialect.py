@@ -11,8 +11,8 @@ import pytest
 
 import clfeval
 from clfeval.errors import ClfevalError, Problem, UsageError
+from clfeval.methods.command_lookup import command_of
 from clfeval.options.syntax import reword_error, yaml_dialect
-from clfeval.tables.input import command_of
 from clfeval.tables.yaml import read_yaml
 from tests.shell import at_shell
 from tests.texts import check_text, numbers_in, problem_places
@@ -37,10 +37,10 @@ CALLS: dict[str, tuple[Any, Any, dict[str, Any], str, str]] = {
     ),
     "a name in a hint": (
         clfeval.mars,
-        TABLE.rename({"truth": "status"}),
+        SCORES.select("truth", "a"),
         {},
-        "--truth 'status'",
-        "truth='status'",
+        "--threshold 'a=T'",
+        "threshold={'a': T}",
     ),
     "a text in a hint": (clfeval.mars, TABLE, {}, "--classes 'x'", "classes='x'"),
     "a share": (

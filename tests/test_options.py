@@ -25,6 +25,7 @@ from clfeval.cli.output import Output
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions
 from clfeval.errors import UsageError
+from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import (
     Command,
     Opt,
@@ -35,7 +36,6 @@ from clfeval.options.declaration import (
     signature_settings,
 )
 from clfeval.suite.schema import options_schema
-from clfeval.tables.input import command_of
 from tests.stub import STUB, stub_of
 from tests.texts import check_text, problem_places
 
@@ -332,7 +332,7 @@ def test_a_label_may_be_anything_and_truth_has_it_or_not(command: str) -> None:
 def test_options_import_no_library() -> None:
     heavy = ["polars", "numpy", "typer", "rich", "narwhals", "yaml"]
     rooms = ", ".join(f"clfeval.methods.{name}.options" for name in FUNCTIONS)
-    script = f"import sys, {rooms}\nfrom clfeval.tables.input import with_input\n"
+    script = f"import sys, {rooms}\nfrom clfeval.methods.command_lookup import with_input\n"
     script += (
         "with_input(clfeval.methods.mars.options.MARS).build_groups({'level': 0.9, 'model': 'a'})"
     )

@@ -13,7 +13,7 @@ import pytest
 import clfeval
 from clfeval.api.result import Result
 from clfeval.errors import UsageError
-from clfeval.tables.input import command_of
+from clfeval.methods.command_lookup import command_of
 from tests.texts import check_text
 
 FRAME = pl.DataFrame({"truth": [1, 1, 0, 0], "a": [1, 0, 0, 0], "b": [1, 1, 1, 0]})

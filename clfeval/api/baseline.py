@@ -24,10 +24,11 @@ from clfeval.document import Document, ResultNote, Row, as_estimate
 from clfeval.errors import DataError, UsageError, bad_option, format_option, list_names, suggestion
 from clfeval.formatting import NAMESAKES
 from clfeval.measures.catalog import equivalent_names, find_measure
+from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Command, as_list
 from clfeval.pages.schema import MOST_CHANGES
-from clfeval.tables.columns import OpenedTable, Predictions
-from clfeval.tables.input import command_of
+from clfeval.tables.columns import OpenedTable
+from clfeval.tables.predictions import Predictions
 
 
 def history_entries(

@@ -167,12 +167,18 @@ def report(
         yield PreparedResult(lambda: saved, {})
         return
     # other methods need two classes and a threshold
-    roles = replace(said, several=not options.methods, ranks=not options.methods)
+    roles = replace(
+        said,
+        several=not options.methods,
+        ranks=not options.methods,
+        runs=not options.methods,
+        reference=options.reference,
+    )
     roles = roles.with_runs(options.run, files=options.run_files)
     if options.runs and options.methods:
         raise bad_option("--with cannot be used with runs, which may repeat rows")
-    with open_predictions(table, roles, keep_counts=True) as predictions:
-        on_open(predictions)
+    with open_predictions(table, roles, keep_counts=True) as found:
+        predictions = found.announced(on_open)
         sample = read_sample(predictions)
         if sample.counted is not None:
             refuse_multilabel(sample.counted)
@@ -211,8 +217,8 @@ def mars(
     """
     from clfeval.methods.mars.result import mars_result
 
-    with open_predictions(table, said) as predictions:
-        on_open(predictions)
+    with open_predictions(table, replace(said, reference=options.reference)) as found:
+        predictions = found.announced(on_open)
         counted = count_predictions(predictions, top=options.top, labels=True)
         sample = Sample.from_predictions(counted)
         yield _prepared_result(sample, lambda: mars_result(counted, options))
@@ -268,9 +274,10 @@ def phidelta(
     from clfeval.methods.phidelta.result import classifier_result
 
     classifiers.check_together()
-    roles = said.with_runs(classifiers.run, files=classifiers.run_files)
-    with open_predictions(table, roles, keep_counts=True) as predictions:
-        on_open(predictions)
+    roles = replace(said, runs=True, reference=classifiers.reference)
+    roles = roles.with_runs(classifiers.run, files=classifiers.run_files)
+    with open_predictions(table, roles, keep_counts=True) as opened_table:
+        predictions = opened_table.announced(on_open)
         sample = read_sample(predictions)
         yield _prepared_result(sample, lambda: classifier_result(sample, plane, classifiers))
 
@@ -289,8 +296,8 @@ def count(
     """
     from clfeval.methods.count.result import count_result
 
-    with open_predictions(table, replace(said, ranks=True)) as predictions:
-        on_open(predictions)
+    with open_predictions(table, replace(said, ranks=True)) as found:
+        predictions = found.announced(on_open)
         sample = read_sample(predictions)
         counted, merged = _need_predictions(sample, "count"), None
         if options.against is not None:
@@ -348,7 +355,7 @@ def tune_jpt(
             given = tuned.sample_from_counts(options.counts, said)
         yield PreparedResult(lambda: tuned.tune_result(given, options), given.facts)
         return
-    with open_predictions(table, said, keep_counts=True) as predictions:
-        on_open(predictions)
+    with open_predictions(table, said, keep_counts=True) as found:
+        predictions = found.announced(on_open)
         sample = tuned.sample_from_table(read_sample(predictions))
         yield _prepared_result(sample, lambda: tuned.tune_result(sample, options))

@@ -15,13 +15,14 @@ from clfeval.counts.count import count_predictions
 from clfeval.document import InputFile, ResultNote
 from clfeval.errors import DataError, Problem, UsageError, bad_option, list_names, quote_word
 from clfeval.measures.catalog import measure_of_column
+from clfeval.methods.command_lookup import with_input
 from clfeval.methods.mlcps.answer import DEFAULT, needs_only_ranks, parse_measure_names
 from clfeval.methods.mlcps.metric_values import MetricValues, measure_predictions
 from clfeval.methods.mlcps.options import MLCPS, MlcpsOptions
 from clfeval.methods.mlcps.result import mlcps_result
 from clfeval.methods.mlcps.scale import RAYS, apply_scales, check_scales, make_scales
 from clfeval.options.declaration import changed_options
-from clfeval.tables.input import Input, table_paths, with_input
+from clfeval.tables.input import Input, table_paths
 from clfeval.tables.metric.grid import Sheet, not_transposed_error
 from clfeval.tables.metric.table import MetricTable, read_metrics
 from clfeval.tables.prediction_files import open_predictions
@@ -147,8 +148,8 @@ def _read_metric_table(
 def _metrics_from_predictions(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
 ) -> MetricValues:
-    with open_predictions(table, said) as predictions:
-        on_open(predictions)
+    with open_predictions(table, said) as found:
+        predictions = found.announced(on_open)
         counted = count_predictions(predictions, any_range=needs_only_ranks(wanted))
         return measure_predictions(counted, wanted, options)
 

@@ -19,11 +19,11 @@ from clfeval.api.questions import OnOpen, Steps, compute_or_ask, with_fixes
 from clfeval.api.result import Result
 from clfeval.document import Document
 from clfeval.errors import ClfevalError, DataError, UsageError, bad_option, list_names, suggestion
+from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Command, Option
 from clfeval.options.syntax import MEANT, PYTHON, reword_error, reword_for_python
 from clfeval.pages.schema import DRY_RUN
 from clfeval.tables.frames import as_text, first_line_of, pl
-from clfeval.tables.input import command_of
 from clfeval.tables.source import FRAME
 
 ARGUMENTS = ("table", "predictions")  # of every public function, by position
@@ -52,6 +52,7 @@ def frame_from_arrays(table: Any, predictions: Any, given: Mapping[str, Any]) ->
         with _values_of(truth):
             columns = {truth: _integer_classes(table), **models}
         options["truth"] = truth
+        options.setdefault("model", ("*",))  # whatever is given as predictions
     elif isinstance(table, Mapping) and not _is_name(given.get("join")) and _holds_arrays(table):
         columns = {str(name): column for name, column in table.items()}
     size = len(next(iter(columns.values()))) if columns else _rows(table)

@@ -14,9 +14,9 @@ from clfeval.compare.gates.limits import Gates
 from clfeval.document import Bounds, Document
 from clfeval.errors import ClfevalError, bad_option
 from clfeval.formatting import MOST_DIGITS, format_count
+from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import build_group, options_of
 from clfeval.options.syntax import PYTHON, accept_size, reword_error, reword_for_python
-from clfeval.tables.input import command_of
 from clfeval.views.files import OutputRequest, SavedFiles, check_names, table_or_first
 
 Backend = Literal["polars", "pandas", "pyarrow"]

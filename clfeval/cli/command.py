@@ -24,10 +24,11 @@ from clfeval.cli.output import OUTPUT, Output, print_notes, print_result
 from clfeval.compare.gates.limits import GATES, Gates
 from clfeval.compare.history.file import HISTORY, HistoryOptions
 from clfeval.errors import UsageError, bad_option, format_command_line, say_which_have_it
+from clfeval.methods.command_lookup import command_of
 from clfeval.methods.options import INTERVALS
 from clfeval.options.declaration import COLUMNS, READING, Command, Option, build_group, options_of
 from clfeval.options.syntax import MEANT
-from clfeval.tables.input import command_of, split_path
+from clfeval.tables.input import split_path
 
 if TYPE_CHECKING:
     from clfeval.document import Document

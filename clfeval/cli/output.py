@@ -313,7 +313,10 @@ def error_lines(error: ClfevalError, **more: Any) -> list[str]:
         for part in error.parts or (error,)
         for one in part.problems
     ]
-    totals = {"totals": dict(sorted(error.totals.items())), "try": error.offer}
+    offered = [{"meaning": one.meaning, "command": one.command} for one in error.readings]
+    totals: dict[str, Any] = {"totals": dict(sorted(error.totals.items())), "try": error.offer}
+    if offered:
+        totals |= {"readings": offered, "further": error.further}
     return [*lines, json.dumps({**totals, "exit_code": int(error.exit_code), **more})]
 
 

@@ -115,6 +115,8 @@ def run_command(
     if dry and result.summary["ambiguities"]:
         if result.parameters["offer"]:
             print_notes(f"try: {result.parameters['offer']}")
+        for row in result.tables["readings"]:
+            print_notes(f"- {row['meaning']}", f"    {row['command']}")
         raise typer.Exit(int(ExitCode.DATA))
     if not result.passed:
         raise typer.Exit(int(result.summary.get("code", ExitCode.GATE_MISSED)))

@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf, isinf, nextafter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clfeval.errors import (
     DataError,
+    OfferedReading,
     Problem,
     bad_option,
     format_option,
@@ -17,12 +18,14 @@ from clfeval.errors import (
     list_names,
     quote_word,
 )
-from clfeval.tables.column_guesses import guess_positive, missing_word_hint
-from clfeval.tables.columns import Columns, ModelColumns, is_score
+from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import as_text, collect, engine_errors, is_missing, nw, pl
 from clfeval.tables.input import DEFAULT_THRESHOLD, Input
 from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
-from clfeval.tables.scan import Reading, TableFile, scan
+from clfeval.tables.profiles import is_score
+from clfeval.tables.readings.labels import guess_positive
+from clfeval.tables.readings.notations import missing_word_hint
+from clfeval.tables.scan import CellReading, TableFile, scan
 
 if TYPE_CHECKING:
     from clfeval.counts.count import PredictionCounts
@@ -32,24 +35,28 @@ MAX_LABELS_IN_HINT = 4  # labels in a hint
 
 
 def refuse_missing_words(
-    file: str, truth: str, classes: Mapping[str, int], said: set[str | None], predicted: set[str]
+    file: str,
+    truth: str,
+    classes: Mapping[str, int],
+    declared: set[str | None],
+    predicted: set[str],
 ) -> None:
     """Raise for a word for missing values that would be a third class.
 
-    Not if `said`: declared, positive, with a column of probabilities, or predicted among text
+    Not if `declared`: declared, positive, with a column of probabilities, or predicted among text
     labels.
     """
     if any(not missing_word_hint(name) and not is_score(name) for name in classes):
-        said = said | predicted
-    words = [name for name in classes if missing_word_hint(name) and name not in said]
+        declared = declared | predicted
+    words = [name for name in classes if missing_word_hint(name) and name not in declared]
     if words and len(classes) - len(words) > 1:
         rows = join_texts([f"'{word}' ({classes[word]:,})" for word in words])
-        what = f"is this a class or a missing value: {rows}?"
+        message = f"is this a class or a missing value: {rows}?"
         flags = " ".join(format_option("--classes", word) for word in words)
         gap = format_option("--null-value", words[0])
         hint = f"add {gap} if it is missing, or {flags} if it is a class"
         fixes = {"null_value": tuple(words)}
-        raise DataError.new(what, "missing-word", file, None, truth, hint=hint, fixes=fixes)
+        raise DataError.new(message, "missing-word", file, None, truth, hint=hint, fixes=fixes)
 
 
 def refuse_similar_labels(
@@ -70,30 +77,41 @@ def refuse_similar_labels(
         parts = [part.strip() for part in label.split(",")]
         if label not in classes and len({*parts} & {*classes}) > 1:
             hint = "name each one: " + " ".join(format_option("--classes", part) for part in parts)
-            what = f"--classes {quote_word(label)} names one class, which truth does not have"
-            raise bad_option(what, hint)
-    said = {*roles.classes, roles.positive}.union(*(model.classes for model in models))
-    refuse_missing_words(file, truth, classes, said, {*predicted})
+            message = f"--classes {quote_word(label)} names one class, which truth does not have"
+            raise bad_option(message, hint)
+    declared_labels = {*roles.classes, roles.positive}.union(*(model.classes for model in models))
+    refuse_missing_words(file, truth, classes, declared_labels, {*predicted})
 
     def twins(labels: Iterable[str]) -> list[list[str]]:
-        alike: dict[str, list[str]] = {}
+        spellings_of: dict[str, list[str]] = {}
         for label in labels:
-            alike.setdefault(label.strip().lower(), []).append(label)
+            spellings_of.setdefault(label.strip().lower(), []).append(label)
         declared = {*roles.classes}
-        return [same for same in alike.values() if len(same) > 1 and not {*same} <= declared]
+        return [
+            spellings
+            for spellings in spellings_of.values()
+            if len(spellings) > 1 and not {*spellings} <= declared
+        ]
 
-    found = [
-        (truth, join_texts([f"'{label}' ({classes[label]:,})" for label in same]), same)
-        for same in twins(classes)
+    groups = [
+        (truth, join_texts([f"'{label}' ({classes[label]:,})" for label in spellings]), spellings)
+        for spellings in twins(classes)
     ]
     for column, strange in (others or {}).items():
-        mixed = [same for same in twins([*classes, *sorted(strange)]) if {*same} & {*strange}]
-        found += [(column, list_names(same), same) for same in mixed]
-    if not found:
+        mixed = [
+            spellings
+            for spellings in twins([*classes, *sorted(strange)])
+            if {*spellings} & {*strange}
+        ]
+        groups += [(column, list_names(spellings), spellings) for spellings in mixed]
+    if not groups:
         return
-    what = "labels differ only in case or outer spaces: "
-    problems = [Problem(what + text, "label-twins", file, None, at) for at, text, _ in found]
-    every = list(dict.fromkeys(label for _, _, same in found for label in same))
+    message = "labels differ only in case or outer spaces: "
+    problems = [
+        Problem(message + text, "label-twins", file, None, column_name)
+        for column_name, text, _ in groups
+    ]
+    every = list(dict.fromkeys(label for _, _, spellings in groups for label in spellings))
     keep = " ".join(format_option("--classes", label) for label in every[:MAX_LABELS_IN_HINT])
     hint = f"add --fold-labels to merge them, or {keep} to keep them separate"
     raise DataError(problems, hint=hint, fixes={"fold_labels": True})
@@ -106,88 +124,94 @@ def threshold_from_labels(
     score: str,
     positive: str,
     write: Callable[..., list[str]],
-    known: Collection[str],
+    truth_labels: Collection[str],
 ) -> tuple[float, float, float] | None:
     """Return a threshold t at which scores reproduce a model's labels, and its range (low, high].
 
     t is 0.5, or else the shortest number in the range. None where the scores cannot be read. write:
-    numbers as in the score column. known: the labels of truth. Raises DataError where no threshold
-    gives the labels, and where no label is a known one.
+    numbers as in the score column. Raises DataError where no threshold gives the labels, and where
+    no label is one of `truth_labels`.
     """
-    label = str(model.beside)
-    chosen = columns.readings("plain")
-    readings: dict[str, Reading] = {label: columns.label(label), score: chosen[score]}
-    # lowest score of positives, highest score of all others
-    least, most, lowest = inf, -inf, inf
-    labels = set()
+    ranges = _score_ranges(files, columns, str(model.beside), score)
+    if ranges is None:
+        return None
+    lowest_positive = ranges.get(positive, (inf, -inf))[0]
+    most = max((high for label, (_, high) in ranges.items() if label != positive), default=-inf)
+    lowest = min((low for low, _ in ranges.values()), default=inf)
+    all_high = lowest >= DEFAULT_THRESHOLD
+    if ranges and not ranges.keys() & {*truth_labels}:
+        message = (
+            f"its values ({list_names(sorted(map(str, ranges)), 3)}) are not classes of truth "
+        )
+        message += f"({list_names(sorted(truth_labels), 3)})"
+        message += "; none of the scores is below 0.5: are they of the predicted class?" * all_high
+        raise _labels_differ_error(message, model, files[0].name, code="unknown-label")
+    if most >= lowest_positive:
+        low, high = write(lowest_positive, most)
+        message = (
+            f"no single threshold on '{score}' gives its labels: '{positive}' has scores from "
+        )
+        message += f"{low}, other labels have scores up to {high}"
+        message += "; none is below 0.5: are they probabilities of the predicted class?" * all_high
+        raise _labels_differ_error(message, model, files[0].name)
+    return _shortest_number_between(most, lowest_positive), most, lowest_positive
+
+
+def _score_ranges(
+    files: Sequence[TableFile], columns: Columns, label: str, score: str
+) -> dict[str | None, tuple[float, float]] | None:
+    """Return the lowest and the highest score of each label; None if scores cannot be read."""
+    plain_readings = columns.readings("plain")
+    readings: dict[str, CellReading] = {label: columns.label(label), score: plain_readings[score]}
+    ranges: dict[str | None, tuple[float, float]] = {}
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
         number = nw.col(score).cast(nw.Float64)
         frame = frame.filter(~nw.col(label).is_null(), ~number.is_null(), ~number.is_nan())
-        ends = [number.min().alias("least"), number.max().alias("most")]
+        extremes = [number.min().alias("least"), number.max().alias("most")]
         try:
-            found = collect(frame.group_by(label).agg(*ends)).rows(named=True)
+            rows = collect(frame.group_by(label).agg(*extremes)).rows(named=True)
         except engine_errors():
             return None
-        for row in (row for row in found if not is_missing(row[label])):
-            text = as_text(row[label])
-            labels.add(text)
-            lowest = min(lowest, row["least"])
-            if text == positive:
-                least = min(least, row["least"])
-            else:
-                most = max(most, row["most"])
-    sure = lowest >= DEFAULT_THRESHOLD
-    if labels and not labels & {*known}:
-        what = f"its values ({list_names(sorted(map(str, labels)), 3)}) are not classes of truth "
-        what += f"({list_names(sorted(known), 3)})"
-        what += "; none of the scores is below 0.5: are they of the predicted class?" * sure
-        raise _labels_differ_error(what, model, files[0].name, sure=sure, code="unknown-label")
-    if most >= least:
-        low, high = write(least, most)
-        what = f"no single threshold on '{score}' gives its labels: '{positive}' has scores from "
-        what += f"{low}, other labels have scores up to {high}"
-        what += "; none is below 0.5: are they probabilities of the predicted class?" * sure
-        raise _labels_differ_error(what, model, files[0].name, sure=sure or len(labels) > 2)
-    return _shortest_number_between(most, least), most, least
+        for row in (row for row in rows if not is_missing(row[label])):
+            low, high = ranges.get(as_text(row[label]), (inf, -inf))
+            ranges[as_text(row[label])] = (min(low, row["least"]), max(high, row["most"]))
+    return ranges
 
 
 def check_labels_most_probable(
     files: Sequence[TableFile], columns: Columns, model: ModelColumns
 ) -> None:
     """Raise DataError if a label next to class probabilities is not the most probable class."""
-    label, chosen = str(model.beside), columns.readings("plain")
-    readings: dict[str, Reading] = {name: chosen[name] for name in model.columns}
+    label, plain_readings = str(model.beside), columns.readings("plain")
+    readings: dict[str, CellReading] = {name: plain_readings[name] for name in model.columns}
     readings[label] = columns.label(label)
     largest = nw.max_horizontal(*model.columns)
     text, pairs = nw.col(label).cast(nw.String), zip(model.classes, model.columns, strict=True)
-    said = [(text == name) & (nw.col(column) >= largest) for name, column in pairs]
-    differ = (~nw.any_horizontal(*said, ignore_nulls=True)).cast(nw.Int64).sum()
-    other = rows = 0
+    agrees = [(text == name) & (nw.col(column) >= largest) for name, column in pairs]
+    differ = (~nw.any_horizontal(*agrees, ignore_nulls=True)).cast(nw.Int64).sum()
+    differing = rows = 0
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
         frame = frame.filter(~nw.col(label).is_null(), ~largest.is_null(), ~largest.is_nan())
         try:
-            found = collect(frame.select(differ.alias("other"), nw.len().alias("rows"))).row(0)
+            counts = collect(frame.select(differ.alias("other"), nw.len().alias("rows"))).row(0)
         except engine_errors():
             return
-        other, rows = other + (found[0] or 0), rows + found[1]
-    if other:
-        what = f"its labels differ from the most probable class in {other:,} of {rows:,} rows"
-        raise _labels_differ_error(what, model, files[0].name)
+        differing, rows = differing + (counts[0] or 0), rows + counts[1]
+    if differing:
+        message = (
+            f"its labels differ from the most probable class in {differing:,} of {rows:,} rows"
+        )
+        raise _labels_differ_error(message, model, files[0].name)
 
 
 def _labels_differ_error(
-    what: str, model: ModelColumns, file: str, *, sure: bool = False, code: str = "labels-differ"
+    message: str, model: ModelColumns, file: str, *, code: str = "labels-differ"
 ) -> DataError:
-    """Build the error of labels that contradict the scores; sure: scores of the predicted class."""
-    label, many = str(model.beside), len(model.columns) > 1
-    others = " ".join(format_option("--ignore", name) for name in model.columns[:2])
-    hint = f"add {format_option('--ignore', label)} to evaluate the "
-    hint += f"{'probabilities' if many else 'scores'}, or "
-    hint += f"{others}{' and so on' * (len(model.columns) > 2)} to evaluate the labels"
-    fixes = {"ignore": model.columns if sure else (label,)}
-    return DataError.new(what, code, file, None, label, hint=hint, fixes=fixes)
+    """Build the error of labels that contradict the scores."""
+    hint = "name the model with --model: the column of its labels, or that of its scores"
+    return DataError.new(message, code, file, None, str(model.beside), hint=hint)
 
 
 def _shortest_number_between(above: float, up_to: float) -> float:
@@ -207,32 +231,37 @@ FOREIGN = 10  # so many different values without a known label are not labels wi
 
 
 def refuse_disjoint_labels(
-    settled: CountSettings, known: Sequence[str], unknown: Collection[str]
+    settled: CountSettings, truth_labels: Sequence[str], unknown: Collection[str]
 ) -> None:
     """Raise if no model predicts any label of truth: the classes are named differently."""
     models, columns = settled.columns.models, settled.columns
-    said = frozenset[str]().union(*map(settled.texts, models))
-    if not 1 < len(said) < FOREIGN or said & {*known} or len(unknown) < len(models):
+    predicted = frozenset[str]().union(*map(settled.texts, models))
+    if not 1 < len(predicted) < FOREIGN or len(unknown) < len(models):
         return
-    if any(is_score(text) or missing_word_hint(text) for text in said):
-        return  # the other values are the invalid ones
-    what = f"predicts {list_names(sorted(said))}, but truth '{columns.truth}' has "
-    what += list_names(known)
+    two_numbers = len(predicted) == len(truth_labels) == 2 and all(map(is_score, predicted))
+    if not two_numbers:
+        if predicted & {*truth_labels}:
+            return
+        if any(is_score(text) or missing_word_hint(text) for text in predicted):
+            return  # the other values are the invalid ones
+    message = f"predicts {list_names(sorted(predicted))}, but truth '{columns.truth}' has "
+    message += list_names(truth_labels)
     hint = "write the same labels in both columns"
-    if len(said) == len(known) == 2:
+    if len(predicted) == len(truth_labels) == 2:
         (ours, one_named), (theirs, two_named) = (
-            guess_positive(dict.fromkeys(sorted(one), 1)) for one in (said, known)
+            guess_positive(dict.fromkeys(sorted(labels), 1)) for labels in (predicted, truth_labels)
         )
         if one_named and two_named:
             hint += f", such as '{theirs}' instead of '{ours}' if they mean the same"
-    hint += "; if a column is not a model, add --ignore COLUMN"
     names = dict.fromkeys(columns.source(model) for model in models)
-    raise DataError(
-        [Problem(what, "unknown-label", settled.name, None, name) for name in names], hint=hint
-    )
+    problems = [Problem(message, "unknown-label", settled.name, None, name) for name in names]
+    if predicted <= {"0", "1"} and settled.roles.ranks and settled.roles.kind is None:
+        words = f"0 and 1 are scores: rows with 1 are predicted '{settled.positive}'"
+        raise DataError(problems, readings=[OfferedReading(words, {"kind": "score"})])
+    raise DataError(problems, hint=hint)
 
 
-def refuse_mixed_predictions(settled: CountSettings, known: Sequence[str]) -> None:
+def refuse_mixed_predictions(settled: CountSettings, truth_labels: Sequence[str]) -> None:
     """Raise for a long table in which some models predict labels, and others scores."""
     columns, text = settled.columns, pl.col("a")
     if not columns.answer:
@@ -241,23 +270,26 @@ def refuse_mixed_predictions(settled: CountSettings, known: Sequence[str]) -> No
     model, answer = column_as_text(str(columns.naming)), column_as_text(columns.answer)
     rows = settled.numbered_rows(m=model, a=answer).drop_nulls()
     every = rows.group_by("m", maintain_order=True).agg(
-        label=text.is_in(list(known)).all(), score=column_as_number("a").is_not_null().all()
+        label=text.is_in(list(truth_labels)).all(), score=column_as_number("a").is_not_null().all()
     )
-    found = every.filter(pl.col("m").is_in(names), pl.col("label") != pl.col("score")).collect()
-    labels, scores = (found.filter(kind)["m"].to_list() for kind in ("label", "score"))
+    decided = every.filter(pl.col("m").is_in(names), pl.col("label") != pl.col("score")).collect()
+    labels, scores = (decided.filter(kind)["m"].to_list() for kind in ("label", "score"))
     if not (labels and scores):
         return
-    what = f"has labels of {list_names(labels, 3)} and scores of {list_names(scores, 3)}"
-    label_flags, score_flags = (
-        " ".join([*(format_option("--model", name) for name in some), f"--kind {kind}"])
-        for some, kind in ((labels, "label"), (scores, "score"))
-    )
-    hint = f"add {score_flags} to evaluate the scores, or {label_flags} to evaluate the labels"
-    fixes: dict[str, Any] = {"model": tuple(scores), "kind": "score"}
-    if len(labels) > len(scores):
-        fixes = {"model": tuple(labels), "kind": "label"}
-    problem = Problem(what, "wrong-layout", settled.name, None, columns.answer)
-    raise DataError([problem], hint=hint, fixes=fixes)
+    message = f"has labels of {list_names(labels, 3)} and scores of {list_names(scores, 3)}"
+    readings = [
+        OfferedReading(
+            f"the {kind}s of {list_names(selected, 3)}, "
+            f"without the {unused_kind}s of {list_names(rest, 3)}",
+            {"model": tuple(selected), "kind": kind},
+        )
+        for kind, selected, unused_kind, rest in (
+            ("score", scores, "label", labels),
+            ("label", labels, "score", scores),
+        )
+    ]
+    problem = Problem(message, "wrong-layout", settled.name, None, columns.answer)
+    raise DataError([problem], readings=readings)
 
 
 def refuse_class_columns_not_in_truth(
@@ -271,8 +303,8 @@ def refuse_class_columns_not_in_truth(
         if strange and lacking and model.kind == "classes":
             columns = (model.columns[model.classes.index(name)] for name in strange)
             have = "has" if len(lacking) == 1 else "have"
-            what = f"truth has no such class, and {list_names(lacking, 3)} {have} no column"
-            problems += [Problem(what, "class-column", file, 1, name) for name in columns]
+            message = f"truth has no such class, and {list_names(lacking, 3)} {have} no column"
+            problems += [Problem(message, "class-column", file, 1, name) for name in columns]
     if problems:
         hint = (
             "name the columns as truth writes the classes, or add --classes CLASS for a class "
@@ -288,12 +320,12 @@ RECIPE = (
 )
 
 
-def refuse_multilabel(counted: PredictionCounts) -> None:
+def refuse_multilabel(counts: PredictionCounts) -> None:
     """Raise for cells with several classes, as `a;b`, and for columns of classes not in truth."""
-    classes = [*counted.classes]
-    refuse_multilabel_cells(counted.kept.settled, classes)
-    declared = (name for name in counted.roles.classes if name not in classes)
-    refuse_class_columns_not_in_truth(counted.name, counted.models, [*classes, *declared])
+    classes = [*counts.classes]
+    refuse_multilabel_cells(counts.kept.settled, classes)
+    declared = (name for name in counts.roles.classes if name not in classes)
+    refuse_class_columns_not_in_truth(counts.name, counts.models, [*classes, *declared])
 
 
 def refuse_multilabel_cells(
@@ -305,27 +337,37 @@ def refuse_multilabel_cells(
     """
     roles, columns = settled.roles, settled.columns
     models = [model for model in columns.models if model.kind == "label"]
-    every = {*classes}.union(*others, *(settled.texts(model) for model in models))
+    texts = {*classes}.union(*others, *(settled.texts(model) for model in models))
+    cells = _cells_of_several_labels(texts, {*roles.classes, roles.positive})
+    if not cells:
+        return
+    message = f"{list_names(cells, 3)}: a cell has several classes "
+    message += f"({list_names(next(iter(cells.values())), 3)})"
+    place = (settled.name, None, columns.truth)
+    joined = [name.strip() for name in cells]
+    # the first cell with one of them
+    for column in dict.fromkeys([columns.truth, *(columns.source(model) for model in models)]):
+        is_joined = column_as_text(column).str.strip_chars().is_in(joined)
+        frame = settled.numbered_rows(FILE, ROW, found=is_joined)
+        rows = frame.filter("found").head(1).collect()
+        if len(rows):
+            place = (*rows.row(0)[:2], column)
+            break
+    raise DataError.new(message, "multi-label", *place, hint=RECIPE)
+
+
+def _cells_of_several_labels(
+    texts: Collection[str], declared: Collection[str | None]
+) -> dict[str, list[str]]:
+    """Return the parts of each text that are other texts, or parts of several texts."""
     cells = {}
-    for name in sorted(every - {*roles.classes, roles.positive}):
-        parts = [part for part in re.split(SEPARATORS, name.strip()) if part]
+    for text in sorted({*texts} - {*declared}):
+        parts = [part for part in re.split(SEPARATORS, text.strip()) if part]
         if len(parts) > 1:
-            cells[name] = parts
-    known = every - cells.keys()
+            cells[text] = parts
+    labels = {*texts} - cells.keys()
     repeated = Counter[str]()
-    for name, parts in cells.items():
-        repeated.update(() if "," in name else {*parts})
-    known |= {part for part, times in repeated.items() if times > 1}
-    joined = [name for name, parts in cells.items() if {*parts} <= known]
-    if joined:
-        names = dict.fromkeys([columns.truth, *(columns.source(model) for model in models)])
-        what = f"{list_names(joined, 3)}: a cell has several classes "
-        what += f"({list_names(cells[joined[0]], 3)})"
-        wanted, place = [name.strip() for name in joined], (settled.name, None, columns.truth)
-        for column in names:  # the first cell with one of them
-            found = column_as_text(column).str.strip_chars().is_in(wanted)
-            rows = settled.numbered_rows(FILE, ROW, found=found).filter("found").head(1).collect()
-            if len(rows):
-                place = (*rows.row(0)[:2], column)
-                break
-        raise DataError.new(what, "multi-label", *place, hint=RECIPE)
+    for text, parts in cells.items():
+        repeated.update(() if "," in text else {*parts})
+    labels |= {part for part, times in repeated.items() if times > 1}
+    return {text: parts for text, parts in cells.items() if {*parts} <= labels}

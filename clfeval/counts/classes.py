@@ -30,7 +30,6 @@ from clfeval.counts.patterns import (
 from clfeval.counts.scores import ScoreCounts
 from clfeval.counts.settings import CountSettings
 from clfeval.records import dataclass
-from clfeval.tables.column_guesses import known_labels
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.frames import (
     Frame,
@@ -41,6 +40,7 @@ from clfeval.tables.frames import (
     natural_sort_key,
     nw,
 )
+from clfeval.tables.readings.labels import known_labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,6 +28,7 @@ from clfeval.counts.invalid_rows import (
     check_patterns,
     check_thresholds,
     corrected_settings,
+    has_other_facts,
     patterns_by_slice,
     refuse_invalid_patterns,
     refuse_invalid_rows,
@@ -37,13 +38,16 @@ from clfeval.counts.patterns import ConfusionCounts, PatternCounts, rounding_err
 from clfeval.counts.read_files import EXACT, StoredCounts, StoredRows, parse_bits, read_counts
 from clfeval.counts.scores import ScoreCounts, TopRows, count_model_scores, find_top_rows
 from clfeval.document import InputFile
-from clfeval.errors import UsageError, bad_option
+from clfeval.errors import DataError, UsageError, bad_option
 from clfeval.records import dataclass, field, replace
-from clfeval.tables.columns import ModelColumns, Predictions
+from clfeval.tables.columns import ModelColumns
 from clfeval.tables.engines import counts_only
 from clfeval.tables.frames import collect, engine_errors, nw
 from clfeval.tables.input import Input
 from clfeval.tables.layouts.counts_file import COUNTS_FILE, counts_as_table
+from clfeval.tables.predictions import Predictions
+from clfeval.tables.readings.positive import is_multiclass
+from clfeval.tables.recognition import read_again
 from clfeval.tables.scan import TableFile, scan
 
 S = TypeVar("S")
@@ -56,11 +60,11 @@ class PredictionCounts:
 
     slices: patterns of the whole table under None, then of every slice.
     thresholds: in force by model, None for labels and for predictions of the most probable class.
-    uncut: the range of scores of models without a threshold, whose votes are meaningless. reread:
-    models whose first rows looked like labels and which hold scores. order: the classes of truth,
-    --classes and columns, as declared, else in natural order. labelled: counts the labels of more
-    than two classes, None where a model holds probabilities. stored: counts that were read from
-    files, where there are no rows. ranges: of the scores of each model, where there are rows.
+    uncut: the range of scores of models without a threshold, whose votes are meaningless. order:
+    the classes of truth, --classes and columns, as declared, else in natural order. labelled:
+    counts the labels of more than two classes, None where a model holds probabilities. stored:
+    counts that were read from files, where there are no rows. ranges: of the scores of each model,
+    where there are rows.
     """
 
     slices: Mapping[str | None, PatternCounts]
@@ -71,7 +75,6 @@ class PredictionCounts:
     thresholds: Mapping[str, float | None]
     ties: Mapping[str, int]
     blank_rows: int
-    reread: tuple[str, ...]
     roles: Input
     kept: EvaluatedRows
     order: tuple[str, ...] = ()
@@ -119,7 +122,6 @@ class PredictionCounts:
             thresholds,
             {model: count for model, count in grouped.ties.items() if count},
             judged.blank,
-            tuple(sorted(settled.reread)),
             settled.roles,
             kept,
             order,
@@ -153,7 +155,7 @@ class PredictionCounts:
     @property
     def multiclass(self) -> bool:
         """True if more than two classes are evaluated, without a positive one."""
-        return settings.is_multiclass(self.classes, self.roles, self.models)
+        return is_multiclass(self.classes, self.roles, self.models)
 
     @property
     def ordered(self) -> bool:
@@ -310,9 +312,7 @@ def count_predictions(
     if top is not None and opened.roles.threshold:
         raise bad_option("--top and --threshold cannot be combined")
     try:
-        counted = _count_patterns(
-            settings.resolve_settings(opened), any_range=any_range or top is not None
-        )
+        counted = _count_as_read(opened, any_range=any_range or top is not None)
         if counted.roles.scores not in (None, EXACT):
             _ = counted.bits  # raises where buckets are impossible
         if elsewhere and counted.multiclass:
@@ -345,17 +345,38 @@ def _as_stored(counted: PredictionCounts, opened: Predictions) -> PredictionCoun
     return PredictionCounts(**read_counts(counts_as_table((file,), about, opened.roles), [about]))
 
 
+def _count_as_read(opened: Predictions, *, any_range: bool) -> PredictionCounts:
+    """Count a table; where all rows are of other facts than the first ones, it is read again."""
+    while True:
+        try:
+            settled = settings.resolve_settings(opened)
+            return _count_patterns(settled, any_range=any_range, opened=opened)
+        except settings.OtherFacts as facts:
+            opened = read_again(opened, facts.denied)
+        except DataError:
+            if opened.whole:
+                raise
+            opened = read_again(opened)  # all rows may be read otherwise
+
+
 def _count_patterns(
-    settled: settings.CountSettings, *, any_range: bool, top: TopRows | None = None
+    settled: settings.CountSettings,
+    *,
+    any_range: bool,
+    top: TopRows | None = None,
+    opened: Predictions | None = None,
 ) -> PredictionCounts:
     if settled.strange:
         settings.check_structure(settled.files, settled.tasks)
         settled.refuse_similar_labels(dict.fromkeys(settled.classes, 0), settled.strange)
-        refuse_invalid_rows(settled, settled.classes, settled.strange)
+        weighed = settled.columns.weight is not None
+        refuse_invalid_rows(settled, settled.classes, settled.strange, weights=weighed)
     while True:
         if settled.related is None:
-            settled = settings.with_label_thresholds(settled)
+            settled = settings.with_label_thresholds(settled, opened)
         grouped = group_rows(settled)  # the one pass
+        if opened is not None and not opened.whole and has_other_facts(grouped, settled):
+            raise settings.OtherFacts
         judged = check_patterns(grouped, settled)
         better = corrected_settings(judged, settled)
         if better is None:

@@ -218,11 +218,11 @@ class EvaluatedRows:
         settled, columns = self.settled, self.settled.columns
         used = {columns.id, columns.naming, columns.answer, *columns.constants}
         used |= {name for model in columns.models for name in model.columns}
-        unused = [name for name in settled.peeks if name not in used]
+        unused = [name for name in settled.profiles if name not in used]
         name = find_column(unused, ColumnNames.CLUSTER)
         each = len(columns.models) if settled.layout.models else 1  # rows of an observation
         seen = min(self.rows, SAMPLE_ROWS // each)
-        alike = name is not None and len(settled.peeks[name].texts) < _DISTINCT * seen
+        alike = name is not None and len(settled.profiles[name].texts) < _DISTINCT * seen
         return name if alike else None
 
     def _among(self, frame: Frame, target: Target) -> Frame:

@@ -122,7 +122,7 @@ def group_rows(settled: CountSettings) -> RawPatterns:
     for model in settled.columns.models:
         if model.kind == "classes" and settled.positive not in model.classes:
             if settled.roles.several and settled.roles.positive is None:
-                known = sorted(settled.peeks[settled.columns.truth].texts, key=natural_sort_key)
+                known = sorted(settled.profiles[settled.columns.truth].texts, key=natural_sort_key)
                 refuse_class_columns_not_in_truth(settled.name, settled.columns.models, known)
             what = f"model '{model.name}' has no probability column for the positive class "
             what += f"'{settled.positive}'; it has {list_names(model.classes)}"
@@ -276,15 +276,15 @@ def _is_missing_score(score: nw.Expr) -> nw.Expr:
 
 def _all_bits(settled: CountSettings) -> bool:
     """Return whether truth and every model's column have only 0 and 1 in the sample."""
-    columns, peeks = settled.columns, settled.peeks
-    if settled.layout.gathers or columns.weight or columns.null_values or columns.bits:
+    columns, profiles = settled.columns, settled.profiles
+    if settled.layout.gathers or columns.weight or columns.null_values or columns.spelled:
         return False
     names = [columns.truth, *map(columns.source, columns.models)]
     labels = all(model.kind == "label" for model in columns.models)
     return (
         labels
         and all(file.head for file in settled.files)
-        and all(peeks[n].is_binary for n in names)
+        and all(profiles[n].is_binary for n in names)
     )
 
 

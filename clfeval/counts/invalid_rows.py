@@ -25,7 +25,6 @@ from clfeval.counts.settings import (
     declarable_labels,
     raw_values_of,
     resolve_positive,
-    with_model_kinds,
 )
 from clfeval.errors import (
     HEADER_ONLY,
@@ -38,11 +37,9 @@ from clfeval.errors import (
     unknown_model_error,
 )
 from clfeval.records import dataclass, replace
-from clfeval.tables.column_guesses import known_labels, missing_word_hint
-from clfeval.tables.columns import ColumnPeek, is_score
 from clfeval.tables.engines import counts_only
 from clfeval.tables.frames import as_text, count_texts, distinct_texts, natural_sort_key, pl
-from clfeval.tables.input import ColumnNames, Input, find_column
+from clfeval.tables.input import Input
 from clfeval.tables.invalid_cells import (
     FILE,
     PLACE,
@@ -56,6 +53,10 @@ from clfeval.tables.invalid_cells import (
     run_checks,
     unknown_rows_error,
 )
+from clfeval.tables.profiles import NEAR_ONE, ColumnProfile
+from clfeval.tables.readings.labels import known_labels
+from clfeval.tables.readings.notations import missing_word_hint
+from clfeval.tables.readings.requirements import RATED
 from clfeval.tables.row_selection import MOST_SLICES
 from clfeval.tables.scan import TableFile, all_distinct
 
@@ -151,7 +152,6 @@ def refuse_invalid_rows(
         raise unknown_rows_error(file.name)
     refuse_mixed_predictions(settled, known)
     refuse_multilabel_cells(settled, classes, unknown.values())
-    ambiguous_columns.refuse_text_columns(settled, known, unknown)
     refuse_disjoint_labels(settled, known, unknown)
     parts = [numbered_rows(file, settled.columns.null_values) for file in settled.files]
     hints = ROW_HINTS | ({"missing-value": "every row needs a cluster"} if lost else {})
@@ -173,12 +173,12 @@ def check_ids(
     files: Sequence[TableFile],
     column: str,
     null_values: Sequence[str],
-    peek: ColumnPeek | None = None,
+    profile: ColumnProfile | None = None,
     run: str | None = None,
     hints: Mapping[str, str] = HINTS,
 ) -> None:
     """Raise if an id occurs in more than one row of the files, or of one run."""
-    if all_distinct(files, column, null_values, peek.texts if peek else ()):
+    if all_distinct(files, column, null_values, profile.texts if profile else ()):
         return
     if counts_only(files[0].native, Input()):
         what, hint = "some ids are in more than one row", "each id must occur once"
@@ -262,7 +262,8 @@ def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck
     unbounded = {}
     for model in models:
         low, high = grouped.ranges.get(model.name, (0.0, 1.0))
-        needed = model.kind == "classes" or not roles.has_threshold(model.name)
+        labelled = model.name in (settled.related or {})  # a threshold gives its labels
+        needed = model.kind == "classes" or not (labelled or roles.has_threshold(model.name))
         if needed and (low < 0 or (high > 1 and not model.shares)):
             unbounded[model.name] = low, high
     empty = np.logical_and.reduce(absent)
@@ -274,20 +275,48 @@ def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck
     return PatternCheck(grouped, classes, missing, excused, unknown, unbounded, blank)
 
 
+_EDGES = (0.0, 1.0, NEAR_ONE, float(RATED), 100.0)  # of the scales of scores
+
+
+def has_other_facts(grouped: RawPatterns, settled: CountSettings) -> bool:
+    """Return whether all rows show what the first rows did not: labels, scales, other cells."""
+    if grouped.mode == "loose":
+        return True
+    columns, profiles = settled.columns, settled.profiles
+    if distinct_texts(grouped.truth) - profiles[columns.truth].texts:
+        return True
+    for model, values in zip(columns.models, grouped.votes, strict=True):
+        if model.kind == "label":
+            if distinct_texts(values) - settled.texts(model):
+                return True
+            continue
+        if model.name not in grouped.ranges:
+            continue
+        names = (columns.answer,) if columns.answer else model.columns
+        known = [number for name in names for number in profiles[name].numbers]
+        if not known or [_scale_part(min(known)), _scale_part(max(known))] != [
+            *map(_scale_part, grouped.ranges[model.name])
+        ]:
+            return True
+    return False
+
+
+def _scale_part(number: float) -> int:
+    """Return between which edges of scales a number lies."""
+    return sum(number > edge for edge in _EDGES) + (number < 0) * -1
+
+
 def corrected_settings(judged: PatternCheck, settled: CountSettings) -> CountSettings | None:
-    """Return corrected settings to count again: another positive class, or scores for labels."""
-    scores, positive, models = set[str](), settled.positive, settled.columns.models
-    if settled.roles.kind is None:
-        scores = {name for name, values in judged.unknown.items() if all(map(is_score, values))}
-    if judged.classes:
-        settled.refuse_similar_labels(judged.rows)
-        positive = resolve_positive(settled.name, judged.rows, settled.roles, models)
-    if not scores and positive == settled.positive:
+    """Return corrected settings to count again with another positive class; None if it is right."""
+    if not judged.classes:
+        return None
+    settled.refuse_similar_labels(judged.rows)
+    truth, models = settled.columns.truth, settled.columns.models
+    positive = resolve_positive(settled.name, truth, judged.rows, settled.roles, models)
+    if positive == settled.positive:
         return None
     # another class: other thresholds relate labels to scores
-    related = settled.related if positive == settled.positive else None
-    settled = with_model_kinds(settled, dict.fromkeys(scores, "score"))
-    return replace(settled, positive=positive, reread=settled.reread | scores, related=related)
+    return replace(settled, positive=positive, related=None)
 
 
 def refuse_invalid_patterns(
@@ -295,9 +324,6 @@ def refuse_invalid_patterns(
 ) -> None:
     """Raise all problems of the rows, named in a second pass if needed."""
     grouped, name, columns = judged.grouped, settled.name, settled.columns
-    ambiguous_columns.refuse_stray_columns(settled, grouped.votes, judged.unbounded)
-    ambiguous_columns.refuse_binary_predictions(settled, judged.classes)
-    ambiguous_columns.refuse_complements(settled)
     settled.refuse_similar_labels(judged.rows, judged.unknown)
     owners, evaluated = grouped.clusters, np.flatnonzero(~judged.missing)
     lost = owners is not None and any(owners[i] is None for i in evaluated.tolist())
@@ -321,12 +347,8 @@ def refuse_invalid_patterns(
         raise DataError.new("no rows to evaluate", "empty-table", name, hint=hint)
     asked = settled.roles.id or not counts_only(settled.files[0].native, settled.roles)
     if columns.id is not None and asked and not settled.layout.gathers:
-        peek = settled.peeks[columns.id]
-        check_ids(settled.files, columns.id, columns.null_values, peek, columns.run, ROW_HINTS)
-    several = len(settled.files) > 1 and columns.id is None
-    if columns.cluster and several and find_column([columns.cluster], ColumnNames.ID):
-        rows = settled.numbered_rows(FILE, columns.cluster)
-        refuse_same_rows(settled.files, columns.cluster, rows)
+        profile = settled.profiles[columns.id]
+        check_ids(settled.files, columns.id, columns.null_values, profile, columns.run, ROW_HINTS)
 
 
 def patterns_by_slice(

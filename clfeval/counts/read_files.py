@@ -20,10 +20,12 @@ from clfeval.counts.settings import CountSettings, input_file, start_fingerprint
 from clfeval.counts.stored_columns import check_cells, check_column_types
 from clfeval.errors import UsageError
 from clfeval.records import dataclass
-from clfeval.tables.columns import ColumnPeek, Columns, ModelColumns, Predictions
+from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import natural_sort_key, nw, pl
 from clfeval.tables.layouts.counts_file import FILE, read_description
 from clfeval.tables.layouts.counts_schema import damaged_counts
+from clfeval.tables.predictions import Predictions
+from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.scan import TableFile
 
 SUFFIX = ".counts.parquet"
@@ -216,7 +218,7 @@ def _count_fields(
         name: np.inf if cut is None else cut for name, cut in description["thresholds"].items()
     }
     names = [columns.truth, *(model.name for model in columns.models)]
-    peeks = {name: ColumnPeek(frozenset(description["classes"])) for name in names}
+    profiles = {name: ColumnProfile(frozenset(description["classes"])) for name in names}
     settled = CountSettings(
         columns,
         description["positive"],
@@ -225,7 +227,7 @@ def _count_fields(
         opened.layout,
         opened.files,
         tasks,
-        peeks,
+        profiles,
     )
     rows = sum(file.rows for file in files)
     no_votes = ((),) * len(columns.models)
@@ -238,7 +240,6 @@ def _count_fields(
         "thresholds": description["thresholds"],
         "ties": {},
         "blank_rows": 0,
-        "reread": (),
         "roles": roles,
         "kept": StoredRows(settled, "plain", (), no_votes, True, rows),
         "uncut": {name: tuple(limits) for name, limits in description["uncut"].items()},

@@ -13,9 +13,9 @@ from clfeval.counts.settings import input_file, start_fingerprints
 from clfeval.document import InputFile
 from clfeval.errors import UsageError, bad_option, join_texts, list_names
 from clfeval.records import dataclass, field
-from clfeval.tables.columns import Facts, Predictions
 from clfeval.tables.input import ColumnNames, Input, find_column
 from clfeval.tables.layouts.long import read_confusion_files
+from clfeval.tables.predictions import Facts, Predictions
 
 ConfusionSlices = Mapping[str | None, ConfusionCounts]
 
@@ -103,7 +103,7 @@ def read_sample(opened: Predictions) -> Sample:
             what = f"--{option} needs predictions, but the table holds counts"
             raise UsageError.new(what, "needs-predictions", hint="leave it out")
     keys, facets = opened.columns.by, opened.columns.facets
-    if {naming, *(find_column(opened.peeks, (name,)) for name in ColumnNames.COUNT)} & set(keys):
+    if {naming, *(find_column(opened.profiles, (name,)) for name in ColumnNames.COUNT)} & set(keys):
         what = f"{list_names(keys)} is a column of counts or models, not of runs or slices"
         raise bad_option(what)
     tasks = start_fingerprints(opened.files)

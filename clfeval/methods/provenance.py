@@ -172,8 +172,6 @@ def counting_notes(counted: PredictionCounts, *, clusters: bool = True) -> list[
     if (off := counted.kept.settled.rounding) > 1e-12:
         text = f"weights differ too much and are rounded, the smallest by up to {off:.1g} of it"
         said.append(ResultNote("rounded-weights", text))
-    text = "has numbers other than labels and is read as scores"
-    said += [ResultNote("read-as-scores", f"'{name}' {text}") for name in counted.reread]
     for model in counted.models:
         cut = counted.thresholds[model.name]
         if not model.beside:

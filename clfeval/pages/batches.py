@@ -148,8 +148,8 @@ DRY_RUN_TABLES = (
             *cols("text", "text"),
             *cols("text?", "hint"),
         ),
-        when="",
     ),
+    Table("readings", cols("text", "meaning command"), when=""),
     Table("plan", cols("text", "what value"), when=""),
 )
 

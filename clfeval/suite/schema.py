@@ -12,11 +12,11 @@ from clfeval import COMMANDS
 from clfeval.compare.gates.limits import Gates, LimitKind
 from clfeval.errors import say_which_have_it, suggestion
 from clfeval.measures.catalog import find_measure
+from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Command, Opt, Option, options_of, union_types
 from clfeval.options.syntax import MEANT
 from clfeval.records import dataclass
 from clfeval.suite.reading import TOP, VERSION, BatchErrors, Node
-from clfeval.tables.input import command_of
 
 RUN = ("command", "input", "inputs", "matrix", "exclude", "baseline")  # in addition to the options
 LOOK = ("size", "caption", "font")  # options on pictures

@@ -14,12 +14,15 @@ from clfeval.errors import (
     unknown_column_error,
 )
 from clfeval.records import dataclass, field, replace
-from clfeval.tables.column_guesses import find_truth
-from clfeval.tables.columns import ColumnPeek, Columns, ModelColumns
+from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.frames import engine_errors, in_polars, pl, unreadable_frame_error
 from clfeval.tables.input import FILE_NAME, Input
-from clfeval.tables.scan import Origin, Reading, TableFile, scan, unreadable_error
+from clfeval.tables.profiles import ColumnProfile
+from clfeval.tables.readings.labels import known_labels
+from clfeval.tables.readings.requirements import kind_of_cells
+from clfeval.tables.readings.truths import named_truth
+from clfeval.tables.scan import CellReading, Origin, TableFile, scan, unreadable_error
 
 QUALIFIED_NAME = "{}:{}"  # a column, or one model of several, of a file
 
@@ -32,7 +35,7 @@ class JoinedFile:
     said: bool  # by the user, not by its name
     file: TableFile
     columns: Columns
-    peeks: Mapping[str, ColumnPeek]
+    profiles: Mapping[str, ColumnProfile]
     names: Mapping[str, str]
 
     @property
@@ -95,24 +98,33 @@ def refuse_equal_names(parts: Sequence[JoinedFile], models: Sequence[str]) -> No
 
 
 def find_lone_truth(
-    peeks: Mapping[str, ColumnPeek], called: str, roles: Input, used: set[str]
+    profiles: Mapping[str, ColumnProfile], called: str, roles: Input, used: set[str]
 ) -> str | None:
-    """Return the truth column of a file that has only ids and truth, else None."""
+    """Return the truth column of a file without models, of ids, truth and texts; else None."""
     taken = {str(roles.join), *used}
-    free = {n: p for n, p in peeks.items() if not {n, QUALIFIED_NAME.format(called, n)} & taken}
-    truth = find_truth(free, roles)
-    return truth if [*free] == [truth] else None
+    free = {
+        name: profile
+        for name, profile in profiles.items()
+        if not {name, QUALIFIED_NAME.format(called, name)} & taken
+    }
+    truth = named_truth(free, roles)
+    if truth is None or truth not in free:
+        return None
+    classes = known_labels(free[truth].texts, roles)
+    others = (profile for name, profile in free.items() if name != truth)
+    kinds = {kind_of_cells(profile, classes) for profile in others}
+    return truth if kinds <= {"text", "empty"} else None
 
 
-def joined_peeks(
+def joined_profiles(
     parts: Sequence[JoinedFile], columns: Iterable[str], truth: str
-) -> dict[str, ColumnPeek]:
-    """Return the peek of each column of the joined table; that of truth from all files."""
-    found: dict[str, ColumnPeek] = {}
+) -> dict[str, ColumnProfile]:
+    """Return the profile of each column of the joined table; that of truth from all files."""
+    found: dict[str, ColumnProfile] = {}
     for part in reversed(parts):
-        for name, look in part.peeks.items():
+        for name, look in part.profiles.items():
             found[part.names.get(name, name)] = look
-    truths = [part.peeks[part.columns.truth] for part in parts if part.columns.truth]
+    truths = [part.profiles[part.columns.truth] for part in parts if part.columns.truth]
     found[truth] = replace(truths[0], texts=frozenset().union(*(one.texts for one in truths)))
     return {name: found[name] for name in columns}
 
@@ -199,7 +211,7 @@ def align_rows(sides: Sequence[JoinedFile], *, drop: bool) -> AlignedRows:
 def _read_file(side: JoinedFile) -> pl.DataFrame:
     """Read the used columns of a file with the number of each row, without blank lines."""
     file, columns = side.file, side.columns
-    readings: dict[str, Reading] = columns.readings("plain")
+    readings: dict[str, CellReading] = columns.readings("plain")
     readings |= {one.beside: columns.label(columns.truth) for one in columns.models if one.beside}
     try:
         return _read_with_row_numbers(side, readings)
@@ -214,10 +226,10 @@ def _read_file(side: JoinedFile) -> pl.DataFrame:
             raise unreadable_error(file.name, file.source.format, error) from error
 
 
-def _read_with_row_numbers(side: JoinedFile, readings: Mapping[str, Reading]) -> pl.DataFrame:
+def _read_with_row_numbers(side: JoinedFile, readings: Mapping[str, CellReading]) -> pl.DataFrame:
     """Read columns, ids as ID and row numbers as ROW (the header is row 1)."""
     file = side.file
-    wanted: dict[str, Reading] = {**readings, side.id: readings.get(side.id, "text")}
+    wanted: dict[str, CellReading] = {**readings, side.id: readings.get(side.id, "text")}
     if file.numbered:
         wanted[ROW] = "integer"
     frame = in_polars(scan(file, wanted, null_values=side.columns.null_values))

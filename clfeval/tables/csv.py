@@ -26,12 +26,16 @@ SAMPLE_ROWS = 5000
 
 @dataclass(frozen=True, slots=True)
 class CsvHead:
-    """Header and sample rows of a delimited file, as text; an empty cell is None."""
+    """Header and sample rows of a delimited file, as text; an empty cell is None.
+
+    whole: the sample has all rows.
+    """
 
     columns: tuple[str, ...]
     sample: tuple[tuple[str | None, ...], ...]
     header_bytes: int  # of the names alone, without delimiters and line end
     header_row: int = 1  # more if blank lines or comments precede it
+    whole: bool = False
 
 
 _SEPARATOR = re.compile(rb'"?sep=([\t!-~])"?\s*', re.IGNORECASE)
@@ -79,11 +83,14 @@ def read_csv_head(source: SourceFile) -> CsvHead:
     if not any(columns):
         raise DataError.new("no header line", "empty-table", source.name, 1)
     _check_names(source, columns)
+    rows = list(records)
     sample = tuple(
-        tuple(cell or None for cell in row) for _, row in records if len(row) == len(columns)
+        tuple(cell or None for cell in row) for _, row in rows if len(row) == len(columns)
     )
+    header_bytes = sum(len(name.encode()) for name in columns)
     above = source.comments.count(b"\n")
-    return CsvHead(columns, sample, sum(len(name.encode()) for name in columns), above + header_row)
+    all_read = whole and (not rows or rows[-1][0] < SAMPLE_ROWS)
+    return CsvHead(columns, sample, header_bytes, above + header_row, all_read)
 
 
 def refuse_utf16(source: SourceFile, start: bytes) -> None:

@@ -6,10 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
 
-from clfeval.errors import DataError, UsageError, format_option, list_names, unknown_column_error
+from clfeval.errors import (
+    DataError,
+    OfferedReading,
+    Problem,
+    UsageError,
+    list_names,
+    quote_name,
+    unknown_column_error,
+)
 from clfeval.records import dataclass, replace
-from clfeval.tables.column_guesses import likely_truth
-from clfeval.tables.columns import ColumnRole, peek_columns
+from clfeval.tables.columns import ColumnRole
 from clfeval.tables.frames import in_polars, nw
 from clfeval.tables.input import (
     ColumnNames,
@@ -21,6 +28,10 @@ from clfeval.tables.input import (
 from clfeval.tables.invalid_cells import with_delimiter_hint
 from clfeval.tables.layouts.counts_file import refuse_counts
 from clfeval.tables.prediction_files import open_files
+from clfeval.tables.profiles import profile_sample
+from clfeval.tables.readings.pair_facts import PairFacts
+from clfeval.tables.readings.reading import MOST_OFFERED
+from clfeval.tables.readings.truths import truth_candidates
 from clfeval.tables.scan import TableFile
 
 # binary    0 and 1, or booleans: true is 1
@@ -75,14 +86,16 @@ class FeatureTable:
         elif self.id is not None:
             parts.append(f"ids in '{self.id}'")
         for kind in WHY:
-            if names := [name for name, one in (self.kinds or {}).items() if one == kind]:
+            if names := [
+                name for name, column_kind in (self.kinds or {}).items() if column_kind == kind
+            ]:
                 parts.append(f"{len(names):,} {kind}: {list_names(names, 4)}")
         return "; ".join(parts)
 
     def column_roles(self) -> list[ColumnRole]:
         """Return the role of every column of the files, with the reason."""
         roles = self.roles
-        known = {
+        role_of = {
             self.truth: ("class", "--truth" if roles.truth else "its name"),
             self.id: ("id", "--id" if roles.id else "its name"),
             self.row: ("row", "--id" if roles.id else "its name"),
@@ -90,9 +103,13 @@ class FeatureTable:
             self.value: ("value", "its name"),
             roles.weight: ("weight", "--weight"),
         }
-        known |= {name: (f"{kind} feature", WHY[kind]) for name, kind in (self.kinds or {}).items()}
-        other = ("not used", "no option names it")
-        return [ColumnRole(name, *known.get(name, other)) for name in self.files[0].columns]
+        role_of |= {
+            name: (f"{kind} feature", WHY[kind]) for name, kind in (self.kinds or {}).items()
+        }
+        default_role = ("not used", "no option names it")
+        return [
+            ColumnRole(name, *role_of.get(name, default_role)) for name in self.files[0].columns
+        ]
 
 
 WHY: Mapping[FeatureKind, str] = {
@@ -109,8 +126,8 @@ def open_features(
     """Open paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:
         files = stack.enter_context(open_files(tables, roles))
-        given = [file.source for file in files if file.source is not None]
-        refuse_counts(given, "features need rows: give the table")
+        sources = [file.source for file in files if file.source is not None]
+        refuse_counts(sources, "features need rows: give the table")
         classes = None
         if truth_table is not None:  # it may be of another format
             others = stack.enter_context(open_files(truth_table, replace(roles, input_format=None)))
@@ -126,46 +143,35 @@ def _in_polars(file: TableFile) -> TableFile:
 
 
 def _recognise_features(
-    files: tuple[TableFile, ...], roles: Input, wanted: tuple[str, ...], classes: ClassTable | None
+    files: tuple[TableFile, ...],
+    roles: Input,
+    features: tuple[str, ...],
+    classes: ClassTable | None,
 ) -> FeatureTable:
     first = files[0]
-    columns = list(first.columns)
-    left_out = match_names(first.name, columns, roles.ignore, what="column")
-    asked = {"--id": [roles.id], "--weight": [roles.weight], "--truth": [roles.truth]}
-    refuse_ignored_columns(left_out, {**asked, "--feature": wanted})
-    columns = [name for name in columns if name not in left_out]
-    for name in (roles.id, roles.weight, None if classes else roles.truth):
-        if name is not None and name not in columns:
-            raise unknown_column_error(first.name, name, columns)
+    columns = _columns_without_ignored(first, roles, features, classes)
     truth = None if classes else roles.truth or find_column(columns, ColumnNames.TRUTH)
     rest = [name for name in columns if name != truth]
     row = roles.id or find_column(rest, ColumnNames.ROW)
     feature = find_column(rest, ColumnNames.FEATURE)
     value = find_column(rest, ColumnNames.VALUE)
-    known = {row, feature, value, truth, find_column(columns, ColumnNames.TRUTH)}
-    spare = [name for name in columns if name not in known]
+    excluded = {row, feature, value, truth, find_column(columns, ColumnNames.TRUTH)}
+    spare = [name for name in columns if name not in excluded]
     sparse = row and feature and not spare
     # a column named word may be a feature; one named feature hardly is
-    named = find_column(rest, ColumnNames.FEATURE[:3]) if classes is None else feature
-    if row and named and spare and roles.layout is None:
-        what = f"columns '{row}' and '{feature}' look like a sparse table, but what are "
+    feature_name = find_column(rest, ColumnNames.FEATURE[:3]) if classes is None else feature
+    if row and feature_name and spare and roles.layout is None:
+        message = f"columns '{row}' and '{feature}' look like a sparse table, but what are "
         hint = "add --layout long to leave them out, or --layout wide to read every column as a "
         hint += "feature; a column of values is called 'value'"
-        raise DataError.new(f"{what}{list_names(spare)}?", "which-layout", first.name, hint=hint)
+        raise DataError.new(f"{message}{list_names(spare)}?", "which-layout", first.name, hint=hint)
     is_long = roles.layout == "long" or classes is not None
     if is_long and not (row and feature):
-        what = f"not a sparse table; columns: {list_names(columns)}"
+        message = f"not a sparse table; columns: {list_names(columns)}"
         hint = "a sparse table has one line per row and feature: columns row, feature, value"
-        raise DataError.new(what, "wrong-layout", first.name, hint=hint)
+        raise DataError.new(message, "wrong-layout", first.name, hint=hint)
     if truth is None and classes is None:
-        what = f"no class column; columns: {list_names(columns)}"
-        hint = "name it with --truth COLUMN"
-        hint += ", or its file with --truth-table FILE (Python, batches)" if feature else ""
-        guess = None if feature else likely_truth(peek_columns(first, roles.null_value))
-        hint = f"add {format_option('--truth', guess[0])}: {guess[1]}" if guess else hint
-        fixes = {"truth": guess[0]} if guess else {}
-        error = DataError.new(what, "no-truth", first.name, hint=hint, fixes=fixes)
-        raise with_delimiter_hint(first, error)
+        truth = _truth_by_name_or_offer(first, columns, roles, sparse=feature is not None)
     if is_long or (sparse and roles.layout is None):
         if roles.weight:
             raise UsageError.new("--weight needs a wide table of features", "bad-option")
@@ -177,20 +183,71 @@ def _recognise_features(
             row=str(row),
             feature=str(feature),
             value=value,
-            wanted=wanted,
+            wanted=features,
             classes=classes,
             ignored=tuple(spare),
         )
+    return _wide_features(files, roles, truth, columns, features)
+
+
+def _columns_without_ignored(
+    file: TableFile, roles: Input, features: Sequence[str], classes: ClassTable | None
+) -> list[str]:
+    """Return the columns that --ignore leaves; DataError for options that name no column."""
+    columns = list(file.columns)
+    ignored = match_names(file.name, columns, roles.ignore, what="column")
+    columns_of_flag = {"--id": [roles.id], "--weight": [roles.weight], "--truth": [roles.truth]}
+    refuse_ignored_columns(ignored, {**columns_of_flag, "--feature": features})
+    columns = [name for name in columns if name not in ignored]
+    for name in (roles.id, roles.weight, None if classes else roles.truth):
+        if name is not None and name not in columns:
+            raise unknown_column_error(file.name, name, columns)
+    return columns
+
+
+def _wide_features(
+    files: tuple[TableFile, ...],
+    roles: Input,
+    truth: str | None,
+    columns: Sequence[str],
+    features: tuple[str, ...],
+) -> FeatureTable:
+    """Return the table whose columns are features, but for truth, ids and weights."""
+    first = files[0]
+    rest = [name for name in columns if name != truth]
     row_id = roles.id or find_column(rest, ColumnNames.ID)
     names = [name for name in rest if name not in (row_id, roles.weight, "")]
-    if wanted:
-        names = match_names(first.name, names, wanted, what="feature")
+    if features:
+        names = match_names(first.name, names, features, what="feature")
     if not names:
-        what = f"no feature columns; columns: {list_names(columns)}"
+        message = f"no feature columns; columns: {list_names(columns)}"
         hint = "every column except class, id and weight is a feature"
-        raise DataError.new(what, "no-features", first.name, hint=hint)
+        raise DataError.new(message, "no-features", first.name, hint=hint)
     kinds = _kinds(first, names, roles.null_value)
-    return FeatureTable(files, roles, "wide", truth, row_id, kinds, wanted=wanted)
+    return FeatureTable(files, roles, "wide", truth, row_id, kinds, wanted=features)
+
+
+def _truth_by_name_or_offer(
+    file: TableFile, columns: Sequence[str], roles: Input, *, sparse: bool
+) -> str:
+    """Return the only column that is named like truth; DataError with those that may be it."""
+    message = f"no class column; columns: {list_names(columns)}"
+    if sparse:
+        hint = "name it with --truth COLUMN"
+        hint += ", or its file with --truth-table FILE (Python, batches)"
+        raise with_delimiter_hint(file, DataError.new(message, "no-truth", file.name, hint=hint))
+    profiles = profile_sample(file, roles.null_value)
+    candidates_by_name = {name: profiles[name] for name in columns}
+    candidates = truth_candidates(candidates_by_name, roles, PairFacts(candidates_by_name))
+    if len(candidates) == 1 and candidates[0].claim == "likely":
+        return candidates[0].name
+    readings = [
+        OfferedReading(f"{quote_name(candidate.name)} is the class", {"truth": candidate.name})
+        for candidate in candidates[:MOST_OFFERED]
+    ]
+    unread_hint = None if readings else "name it with --truth COLUMN"
+    problem = Problem(message, "no-truth", file.name)
+    raise with_delimiter_hint(file, DataError(problem, hint=unread_hint, readings=readings))
 
 
 def _classes(files: tuple[TableFile, ...], roles: Input) -> ClassTable:
@@ -205,9 +262,9 @@ def _classes(files: tuple[TableFile, ...], roles: Input) -> ClassTable:
     truth = roles.truth or find_column(rest, ColumnNames.TRUTH)
     truth = truth or (rest[0] if len(rest) == 1 else None)
     if row is None or truth is None or row == truth:
-        what = f"which columns are row and class? columns: {list_names(columns)}"
+        message = f"which columns are row and class? columns: {list_names(columns)}"
         hint = "name them with --id COLUMN and --truth COLUMN"
-        raise DataError.new(what, "no-truth", first.name, hint=hint)
+        raise DataError.new(message, "no-truth", first.name, hint=hint)
     return ClassTable(files, row, truth)
 
 
@@ -220,9 +277,9 @@ def _kinds(
         binary = {n for n in names if schema[n] == nw.Boolean or schema[n].is_integer()}
         numeric = {n for n in names if schema[n].is_numeric()}
     else:
-        peeks = peek_columns(file, null_values)
-        binary = {n for n in names if peeks[n].is_binary}
-        numeric = {n for n in names if peeks[n].mostly_numeric}
+        profiles = profile_sample(file, null_values)
+        binary = {n for n in names if profiles[n].is_binary}
+        numeric = {n for n in names if profiles[n].mostly_numeric}
     return {
         name: "binary" if name in binary else "numeric" if name in numeric else "category"
         for name in names

@@ -8,8 +8,6 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cache
-from importlib import import_module
 from typing import Annotated, Any, Literal
 
 from clfeval.errors import (
@@ -20,7 +18,7 @@ from clfeval.errors import (
     not_a_table_error,
     suggestion,
 )
-from clfeval.options.declaration import COLUMNS, READING, Command, Opt, as_list, to_float
+from clfeval.options.declaration import COLUMNS, READING, Opt, as_list, to_float
 from clfeval.options.syntax import parse_thresholds
 from clfeval.records import dataclass, field, replace
 
@@ -88,7 +86,9 @@ class Input:
 
     threshold: by model; the key None for all others. run: a column also in `by`, ids being unique
     in each run. several: the command supports more than two classes. ranks: it has measures of
-    scores without threshold.
+    scores without threshold. runs: it evaluates runs. denied: pairs
+    of columns of which all rows deny what the first rows show. reference: the model that others
+    are compared with.
     """
 
     input_format: Annotated[
@@ -258,6 +258,9 @@ class Input:
     run: str | None = None
     several: bool = False
     ranks: bool = False
+    runs: bool = False
+    denied: tuple[tuple[str, str], ...] = ()
+    reference: str | None = None
 
     def folded(self) -> Input:
         """Return the options with classes stripped and in lower case if `fold_labels` is set."""
@@ -276,6 +279,11 @@ class Input:
         run = FILE_NAME if files else str(column)
         return replace(self, by=(run,), run=run)
 
+    @property
+    def named_models(self) -> set[str]:
+        """The models that options other than --model name."""
+        return {name for name in (*self.threshold, self.reference) if name is not None}
+
     def threshold_of(self, model: str) -> float:
         """Return the threshold of a model: scores at or above it are predicted positive."""
         return self.threshold.get(model, self.threshold.get(None, DEFAULT_THRESHOLD))
@@ -285,20 +293,22 @@ class Input:
         return model in self.threshold or None in self.threshold
 
 
-def with_input(command: Command) -> Command:
-    """Return a command with the options on its input table."""
-    return replace(command, input=Input)
-
-
-IF_MODEL = "if it is a model, add --model NAME for each model"
-
-
 class ColumnNames:
     """Default names of columns by role, likeliest first."""
 
     TRUTH = ("truth", "y_true", "target", "actual", "label", "true_label")
     LONG_TRUTH = (*TRUTH, "actual_class", "true_class")
-    MODEL = ("model", "classifier", "classifier_name", "model_name", "system")
+    MODEL = (
+        "model",
+        "classifier",
+        "classifier_name",
+        "model_name",
+        "system",
+        "algorithm",
+        "algo",
+        "learner",
+        "predictor",
+    )
     PREDICTION = (
         "prediction",
         "pred_label",
@@ -437,15 +447,6 @@ def match_names(
             raise UsageError.new(text, f"unknown-{what}", file, hint=hint)
         chosen |= dict.fromkeys(found)
     return list(chosen)
-
-
-@cache
-@cache  # its options are reworded once
-def command_of(name: str) -> Command:
-    """Return the declaration of a command."""
-    word = name.replace("-", "_")
-    declared: Command = getattr(import_module(f"clfeval.methods.{word}.options"), word.upper())
-    return with_input(declared)
 
 
 def parse_bins(entry: str, columns: Collection[str]) -> tuple[str, str]:

@@ -36,8 +36,8 @@ from clfeval.tables.scan import (
     fold_text,
     open_typed,
     parse_number_text,
-    recode_bits,
     scan,
+    spell_labels,
     unreadable_error,
 )
 from clfeval.tables.source import SourceFile
@@ -117,8 +117,8 @@ def prediction_checks(
     if number:
         checks.append(bad_number(column, written))
     elif unknown:
-        if column in columns.bits:
-            text = recode_bits(pl, text, columns.bits[column])
+        if column in columns.spelled:
+            text = spell_labels(pl, text, columns.spelled[column])
         text = fold_text(text) if columns.fold else text
         bad = pl.col(column).is_not_null() & ~text.is_in(list(suspicion.known))
         what = "'{value}' is not among truth's labels " + escape_braces(list_names(suspicion.known))
@@ -279,8 +279,22 @@ def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
         return title
     if len(file.columns) == 1:
         hint = f"there is only one column: {list_names(file.columns)}"
-        return DataError(error.problems, hint=error.hint or hint, fixes=error.fixes)
+        return DataError(
+            error.problems, hint=error.hint or hint, fixes=error.fixes, readings=error.readings
+        )
     return error
+
+
+def refuse_other_structure(files: Sequence[TableFile]) -> None:
+    """Raise for rows of text tables with other numbers of fields than the header has.
+
+    Not where another delimiter, or a title above the header, is the cause.
+    """
+    for file in files:
+        if file.source is None or file.head is None:
+            continue
+        if other_delimiter(file.source, file.columns) is None and not title_error(file.source):
+            inspect_structure(file.source, file.columns)
 
 
 def title_error(source: SourceFile) -> DataError | None:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from itertools import chain
-from typing import Any, cast
+from typing import Any
 
 from clfeval.errors import (
     ClfevalError,
     DataError,
+    OfferedReading,
     Problem,
     bad_option,
     list_names,
@@ -25,35 +26,32 @@ from clfeval.tables.align import (
     align_rows,
     file_stem,
     find_lone_truth,
-    joined_peeks,
+    joined_profiles,
     refuse_equal_names,
     refuse_unjoinable,
 )
-from clfeval.tables.column_guesses import (
-    find_truth,
-    known_labels,
-    refuse_decimal_commas,
-    spell_as_truth,
-)
-from clfeval.tables.columns import ColumnPeek, Columns, Layout, Predictions, peek_columns
+from clfeval.tables.columns import Columns
 from clfeval.tables.frames import nw
 from clfeval.tables.input import (
     FILE_NAME,
     Input,
     match_names,
     parse_facets,
-    refuse_ignored_columns,
     refuse_named_tables,
     split_path,
     table_paths,
 )
-from clfeval.tables.layouts import long, wide
+from clfeval.tables.layouts import wide
 from clfeval.tables.layouts.counts_file import are_counts_files, open_counts_files
-from clfeval.tables.scan import Reading, TableFile, check_names, file_of_frame, open_typed
+from clfeval.tables.predictions import Predictions
+from clfeval.tables.profiles import ColumnProfile
+from clfeval.tables.readings.names import tags_of
+from clfeval.tables.readings.pair_facts import PairFacts
+from clfeval.tables.readings.reading import MOST_OFFERED
+from clfeval.tables.readings.truths import named_truth, truth_candidates
+from clfeval.tables.recognition import profiles_of_file, recognise, recognise_predictions
+from clfeval.tables.scan import TableFile, check_names, file_of_frame, open_typed
 from clfeval.tables.source import FRAME, SourceFile, open_sources
-
-# in order of recognition
-LAYOUTS = (long.COUNTS_LAYOUT, long.LAYOUT, wide.PROBABILITIES, wide.LAYOUT)
 
 
 def open_source(source: SourceFile) -> TableFile:
@@ -65,77 +63,6 @@ def open_source(source: SourceFile) -> TableFile:
     return TableFile(source.name, head.columns, source, head=head)
 
 
-def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> tuple[Layout, Columns]:
-    """Recognise the layout of a table, and the roles of its columns, from header and first rows."""
-    columns = list(peeks)
-    facets, asked = parse_facets(roles, columns), roles.by
-    roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
-    alone = ("truth", "id", "weight", "cluster")
-    named = {f"--{one}": (getattr(roles, one),) for one in alone} | {"--by": roles.by}
-    used = {*chain(*named.values()), *roles.model, roles.run}
-    ignored = match_names(file, columns, roles.ignore, what="column")
-    ignored += row_selection.filter_columns(roles, peeks, (*used, *ignored))
-    peeks = {name: column for name, column in peeks.items() if name not in ignored}
-    refuse_ignored_columns(ignored, {**named, "--model": roles.model})
-    for flag, name in ((flag, name) for flag, names in named.items() for name in names):
-        if name is not None and name not in peeks and name != FILE_NAME:
-            raise unknown_column_error(file, name, columns, flag)
-    wanted = roles.layout
-    for layout in LAYOUTS:
-        if wanted not in (None, layout.name, *layout.asked):
-            continue
-        if (found := layout.recognise(file, peeks, roles)) is not None:
-            few = found.truth in peeks and len(peeks[found.truth].texts) < 3
-            for flag in ("--cluster", "--weight", "--id", *["--by"] * few):  # slices are classes
-                if found.truth in named[flag]:
-                    classes = "results of each class: add --show confusion"
-                    raise bad_option(
-                        f"{flag} '{found.truth}' is the column of true labels",
-                        classes if flag == "--by" else None,
-                    )
-            for name in {*asked}:
-                flag = "--run" if name == roles.run else "--by"
-                row_selection.refuse_many_slices(name, peeks.get(name), flag)
-            if roles.decimal == ".":
-                numbers = [name for one in found.models for name in one.columns]
-                refuse_decimal_commas(file, [*numbers, found.answer], found.truth, peeks, roles)
-            comma = roles.decimal == ","
-            written = [
-                n for n, one in peeks.items() if one.percent or (comma and not one.typed_number)
-            ]
-            return layout, replace(
-                found,
-                facets=facets,
-                weight=roles.weight,
-                run=roles.run,
-                cluster=roles.cluster,
-                null_values=roles.null_value,
-                fold=roles.fold_labels,
-                ignored=(*found.ignored, *ignored),
-                bits=_recoded_columns(found, peeks, roles),
-                written=frozenset(written),
-            )
-    layout = next(layout for layout in LAYOUTS if layout.name == wanted)
-    what = f"not a {wanted} table" if wanted != "probabilities" else "no class probabilities"
-    what += f"; columns: {list_names(columns)}"
-    hint = f"that layout needs columns such as {layout.needs}"
-    raise DataError.new(what, "wrong-layout", file, hint=hint)
-
-
-def _recoded_columns(
-    columns: Columns, peeks: Mapping[str, ColumnPeek], roles: Input
-) -> dict[str, Reading]:
-    """Return the 0/1 columns of labels that truth spells differently, with truth's spelling."""
-    if columns.truth not in peeks:
-        return {}
-    labels = [name for one in columns.models if one.kind == "label" for name in one.columns]
-    labels += [one.beside for one in columns.models if one.beside]
-    labels += [columns.answer] if columns.answer and roles.kind != "score" else []
-    classes = known_labels(peeks[columns.truth].texts, roles)
-    found = {name: spell_as_truth(peeks[name].texts, classes) for name in labels}
-    return {name: cast(Reading, "/".join(pair)) for name, pair in found.items() if pair}
-
-
 LENT = "__clfeval_truth"  # name of the truth column of another file
 MAX_FILES_NAMED = 3  # files named in the name of the joined table
 
@@ -145,10 +72,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     refuse_unjoinable(files, roles)
     whole = " + ".join(file.display_name for _, file in files[:MAX_FILES_NAMED])
     whole += f" + {len(files) - MAX_FILES_NAMED} more" if len(files) > MAX_FILES_NAMED else ""
-    peeks = [
-        peek_columns(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
-        for _, file in files
-    ]
+    profiles = [profiles_of_file(file, roles) for _, file in files]
     called = [name or file_stem(file.display_name) for name, file in files]
     if twice := [name for name, times in Counter(called).items() if times > 1]:
         first = next(file for name, (_, file) in zip(called, files, strict=True) if name in twice)
@@ -156,7 +80,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
         raise bad_option(f"two files have the name {list_names(twice)}, such as {first.name}", hint)
     known = [
         name
-        for of, each in zip(called, peeks, strict=True)
+        for of, each in zip(called, profiles, strict=True)
         for one in each
         for name in (one, QUALIFIED_NAME.format(of, one))
     ]
@@ -167,25 +91,28 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     others = [name for name in (*roles.by, roles.weight, roles.cluster) if name is not None]
     for name in others:
         if name not in known:
-            raise unknown_column_error(whole, name, [name for each in peeks for name in each])
-    times = Counter(name for each in peeks for name in each)
+            raise unknown_column_error(whole, name, [name for each in profiles for name in each])
+    _refuse_unknown_truth(whole, profiles, roles)
+    times = Counter(name for each in profiles for name in each)
     used = {*others, *(QUALIFIED_NAME.format(of, one) for of in called for one in others)} | ignored
-    bare = [find_lone_truth(each, of, roles, used) for of, each in zip(called, peeks, strict=True)]
+    bare = [
+        find_lone_truth(each, of, roles, used) for of, each in zip(called, profiles, strict=True)
+    ]
     only_truth = [i for i, name in enumerate(bare) if name is not None]
     # fractions named like truth are the scores of another file
-    only_truth.sort(key=lambda i: not peeks[i][str(bare[i])].classes)
+    only_truth.sort(key=lambda i: not profiles[i][str(bare[i])].classes)
     at = next(iter(only_truth), None)
-    truths = [find_truth(each, roles) for each in peeks]
+    truths = [named_truth(each, roles) for each in profiles]
     holder = at
     if at is None:
-        holder = next((i for i, truth in enumerate(truths) if truth in peeks[i]), None)
-    given_truth = None if holder is None else peeks[holder][str(truths[holder])]
+        holder = next((i for i, truth in enumerate(truths) if truth in profiles[i]), None)
+    given_truth = None if holder is None else profiles[holder][str(truths[holder])]
     separate = at is not None
     recognise_part = partial(
         _recognise_part, roles=roles, ignored=ignored, others=others, times=times, own_file=separate
     )
     parts = []
-    for i, (of, (given, file), each) in enumerate(zip(called, files, peeks, strict=True)):
+    for i, (of, (given, file), each) in enumerate(zip(called, files, profiles, strict=True)):
         lent = given_truth if i != holder else None
         part = recognise_part(of, of == given, file, each, lent, only=i == at, called_so=bare[i])
         parts.append(part)
@@ -235,7 +162,7 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     how += f", {found.lost:,} dropped that are not in all files" if found.lost else ""
     how += f", rows without an id dropped: {found.nameless:,}" if found.nameless else ""
     layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
-    looks = joined_peeks(parts, table.columns, true)
+    looks = joined_profiles(parts, table.columns, true)
     # labels of one file are not stray columns next to scores of another
     sure = all(len({model.kind for model in part.columns.models}) <= 1 for part in parts)
     said = replace(asked, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
@@ -244,12 +171,38 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     return Predictions((table,), layout, columns, looks, said, how)
 
 
+def _refuse_unknown_truth(
+    whole: str, profiles: Sequence[Mapping[str, ColumnProfile]], roles: Input
+) -> None:
+    """Raise with the columns that may be truth, where no file has one by its name.
+
+    Those of files without predictions come first.
+    """
+    if roles.truth is not None or any(named_truth(each, roles) is not None for each in profiles):
+        return
+    found = []
+    for each in profiles:
+        free = {name: profile for name, profile in each.items() if name != roles.join}
+        predicts = any(tags_of(name) & {"prediction", "model"} for name in free)
+        candidates = truth_candidates(free, roles, PairFacts(free))
+        found += [(predicts, candidate.name) for candidate in candidates]
+    names = list(dict.fromkeys(name for _, name in sorted(found, key=lambda item: item[0])))
+    if not names:
+        return
+    columns = dict.fromkeys(name for each in profiles for name in each)
+    problem = Problem(f"no truth column; columns: {list_names(columns)}", "no-truth", whole)
+    offered = [OfferedReading(f"'{name}' is truth", {"truth": name}) for name in names]
+    left = names[MOST_OFFERED:]
+    further = f"{len(left)} more: --truth with {list_names(left, 5)}" if left else None
+    raise DataError(problem, readings=offered[:MOST_OFFERED], further=further)
+
+
 def _recognise_part(
     called: str,
     said: bool,
     file: TableFile,
-    peeks: Mapping[str, ColumnPeek],
-    truth: ColumnPeek | None,
+    profiles: Mapping[str, ColumnProfile],
+    truth: ColumnProfile | None,
     *,
     only: bool,
     called_so: str | None,
@@ -264,8 +217,8 @@ def _recognise_part(
     truth: of another file; own_file: that file has nothing else, only: this is that file.
     called_so: a single column named as truth.
     """
-    of = {QUALIFIED_NAME.format(called, name): name for name in peeks}
-    own = {name: name if name in peeks else of.get(name) for name in others}
+    of = {QUALIFIED_NAME.format(called, name): name for name in profiles}
+    own = {name: name if name in profiles else of.get(name) for name in others}
     mine = {name: column for name, column in own.items() if column is not None}
     if len({*mine.values()}) < len(mine):
         raise bad_option(f"two of {list_names(mine)} are one column of {file.name}", "name it once")
@@ -290,20 +243,25 @@ def _recognise_part(
             null_values=roles.null_value,
             fold=roles.fold_labels,
         )
-        return JoinedFile(called, said, file, columns, peeks, {full: n for n, full in mine.items()})
-    known, known_peeks = {name for name in peeks if name not in left_out}, peeks
-    lent = truth is not None and (called_so is not None or find_truth(peeks, local) not in known)
+        return JoinedFile(
+            called, said, file, columns, profiles, {full: n for n, full in mine.items()}
+        )
+    known, known_profiles = {name for name in profiles if name not in left_out}, profiles
+    lent = truth is not None and (
+        called_so is not None or named_truth(profiles, local) not in known
+    )
     try:
         if lent and truth is not None:
-            peeks = {LENT: truth, **peeks}
+            profiles = {LENT: truth, **profiles}
             local = replace(local, truth=LENT)
-        layout, columns = recognise(file.name, peeks, local)
-        if lent and len(columns.models) != 1 and not own_file:  # one of them may be the truth
-            layout, columns = recognise(file.name, known_peeks, replace(local, truth=roles.truth))
+        found = recognise(file.name, profiles, local)
+        if lent and len(found.columns.models) != 1 and not own_file:  # one of them may be truth
+            found = recognise(file.name, known_profiles, replace(local, truth=roles.truth))
         elif lent:
-            columns = replace(columns, truth="")
+            found = replace(found, columns=replace(found.columns, truth=""))
     except DataError as error:
         raise invalid_cells.with_delimiter_hint(file, error) from error
+    layout, columns = found.layout, found.columns
     if layout.gathers or layout.expand is not None:
         what = f"a {layout.name} table; --join needs one row per id and one column per model"
         hint = None
@@ -314,7 +272,7 @@ def _recognise_part(
     for model in columns.models:
         for name in (*model.columns, *([model.beside] if model.beside else [])):
             names[name] = name if times[name] == 1 else QUALIFIED_NAME.format(called, name)
-    return JoinedFile(called, said, file, columns, peeks, names)
+    return JoinedFile(called, said, file, columns, profiles, names)
 
 
 @contextmanager
@@ -422,24 +380,11 @@ def open_predictions(
             yield open_counts_files(files, roles)
             return
         files = row_selection.run_files(files) if roles.run == FILE_NAME else files
-        found = _recognise_predictions(files, roles)
+        found = recognise_predictions(files, roles)
         expand = found.layout.expand
         if expand is not None and not keep_counts:
             if len(files) > 1:
                 raise DataError.new("more than one counts table", "several-counts", files[1].name)
             file, roles = expand(files[0], found.columns.naming, roles)
-            found = _recognise_predictions((file,), roles)
+            found = recognise_predictions((file,), roles)
         yield found
-
-
-def _recognise_predictions(files: tuple[TableFile, ...], roles: Input) -> Predictions:
-    peeks = peek_columns(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
-    if not roles.model:
-        row_selection.refuse_train_and_test(files, peeks, roles)
-    try:
-        layout, columns = recognise(files[0].name, peeks, roles)
-    except DataError as error:
-        raise invalid_cells.with_delimiter_hint(files[0], error) from error
-    peeks |= {name: peeks[name].in_bits(pair) for name, pair in columns.bits.items()}
-    edges = row_selection.find_bin_edges(files, roles.by, files[0].columns, roles.null_value)
-    return Predictions(files, layout, replace(columns, edges=edges), peeks, roles)

@@ -16,6 +16,8 @@ import numpy as np
 
 from clfeval.errors import (
     DataError,
+    OfferedReading,
+    Problem,
     UsageError,
     bad_option,
     format_option,
@@ -23,10 +25,11 @@ from clfeval.errors import (
     unknown_column_error,
 )
 from clfeval.records import dataclass, field, replace
-from clfeval.tables.columns import ColumnPeek
 from clfeval.tables.frames import collect, float32_threshold, in_polars, nw, pl
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names, parse_bins
 from clfeval.tables.invalid_cells import ROW, column_as_number, column_as_text
+from clfeval.tables.profiles import ColumnProfile, count_rows
+from clfeval.tables.readings.names import is_certain_truth
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
 _TOKEN = (
@@ -40,6 +43,7 @@ EXAMPLE = "\"split = 'test' and age >= 18\""
 MAX_TERMS = 1000  # comparisons in a condition, values of a list included
 MAX_DEPTH = 50  # levels of parentheses and of `not`
 GROUP = 32  # conditions that are joined at once
+MOST_PARTS = 3  # of a table that are offered
 MAX_VALUES_LISTED = 5  # values of a column in an error
 MOST_COUNTED = 2**20  # values of a column that an engine brings to this machine
 TRAIN, TEST = {"train", "training", "development", "derivation"}, {"test", "testing"}
@@ -80,9 +84,9 @@ class RowFilter:
             raise self._refused(f"'and' or 'or' is missing before {self._tokens[0][1]}")
         return condition
 
-    def _refused(self, what: str, hint: str | None = None) -> UsageError:
+    def _refused(self, message: str, hint: str | None = None) -> UsageError:
         example = f"for example --where {EXAMPLE}; quote texts"
-        return bad_option(f"--where: {what}", hint or example)
+        return bad_option(f"--where: {message}", hint or example)
 
     def _take(self, *words: str) -> str | None:
         """Pop the next token if it is one of some words or signs."""
@@ -197,8 +201,8 @@ class RowFilter:
         start = float32_threshold(float(value))
         end = float32_threshold(math.nextafter(float(value), math.inf))
         if sign in ("=", "==", "!=", "<>"):
-            same = (number >= start) & (number < end)
-            return same if sign in ("=", "==") else ~same
+            is_equal = (number >= start) & (number < end)
+            return is_equal if sign in ("=", "==") else ~is_equal
         return compare(number, start if sign in ("<", ">=") else math.nextafter(end, -math.inf))
 
     def _times(self, name: str, text: str, dtype: Any) -> tuple[Any, Any]:
@@ -210,16 +214,16 @@ class RowFilter:
             time = datetime.fromisoformat(text)
             time = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
         except (ValueError, OverflowError):
-            what, hint = f"'{name}' holds dates or times", "write for example '2024-01-31 12:00'"
-            raise self._refused(f"{what}, but '{text}' is not one", hint) from None
+            message, hint = f"'{name}' holds dates or times", "write for example '2024-01-31 12:00'"
+            raise self._refused(f"{message}, but '{text}' is not one", hint) from None
         if dtype == nw.Date:
             if len(text) > len("2024-01-31"):
-                what = f"'{name}' holds dates without a time of day"
-                raise self._refused(what, f"write '{time.date()}'")
+                message = f"'{name}' holds dates without a time of day"
+                raise self._refused(message, f"write '{time.date()}'")
             return (pl.col(name) if self.converts else nw.col(name)), time.date()
         plain = time.replace(tzinfo=None)
-        known = 1678 <= time.year <= 2261  # which nanoseconds of 64 bits hold
-        unit: Literal["ns", "us"] = "ns" if dtype.time_unit == "ns" and known else "us"
+        fits_nanoseconds = 1678 <= time.year <= 2261  # which nanoseconds of 64 bits hold
+        unit: Literal["ns", "us"] = "ns" if dtype.time_unit == "ns" and fits_nanoseconds else "us"
         if self.converts:
             column = pl.col(name).cast(pl.Datetime(unit, dtype.time_zone))
             if dtype.time_zone is not None:
@@ -228,20 +232,20 @@ class RowFilter:
         if dtype.time_zone is not None:
             return nw.col(name), time
         # sessions of Spark take a time for one of their zone
-        times = nw.col(name) if known else nw.col(name).cast(nw.Datetime("us"))
+        times = nw.col(name) if fits_nanoseconds else nw.col(name).cast(nw.Datetime("us"))
         return times, nw.lit(str(plain)).cast(nw.Datetime(unit))
 
 
-def filtered_rows(file: TableFile, where: str | None) -> TableFile:
+def filtered_rows(file: TableFile, condition_text: str | None) -> TableFile:
     """Return the rows that meet a condition, with their numbers in the file; DataError if none."""
-    if where is None:
+    if condition_text is None:
         return file
     text, converts = file.native, True
     if text is not None:
         converts = text.implementation.is_polars() or text.implementation.is_pandas_like()
-    asked = RowFilter(where, {} if text is None else text.collect_schema(), converts)
-    condition = asked.parse()
-    for name in asked.columns:
+    row_filter = RowFilter(condition_text, {} if text is None else text.collect_schema(), converts)
+    condition = row_filter.parse()
+    for name in row_filter.columns:
         if name not in file.columns:
             raise unknown_column_error(file.name, name, file.columns)
     if file.head is not None:
@@ -250,44 +254,49 @@ def filtered_rows(file: TableFile, where: str | None) -> TableFile:
     if converts:
         frame, first = in_polars(text), file.head.header_row + 1 if file.head else 1
         numbered = frame if file.numbered else frame.with_row_index(ROW, offset=first)
-        some = nw.from_native(numbered.filter(condition))
+        selected = nw.from_native(numbered.filter(condition))
     else:
-        some = text.filter(condition)
-    if not collect(some.head(1).select(n=nw.len()))["n"].item():
+        selected = text.filter(condition)
+    if not collect(selected.head(1).select(n=nw.len()))["n"].item():
         counts = dict[str, Counter[str]]()
-        for name in asked.columns:
+        for name in row_filter.columns:
             with suppress(UsageError):  # too many values
                 counts[name] = count_distinct_values([file], name, (), most=MOST_COUNTED)
-        hints = (f"'{name}' has the values {list_values(one)}" for name, one in counts.items())
-        what = f"no row matches {format_option('--where', where)}"
-        raise DataError.new(what, "empty-table", file.name, hint="; ".join(hints))
+        hints = (
+            f"'{name}' has the values {list_values(value_counts)}"
+            for name, value_counts in counts.items()
+        )
+        message = f"no row matches {format_option('--where', condition_text)}"
+        raise DataError.new(message, "empty-table", file.name, hint="; ".join(hints))
     if not converts:
-        return replace(file, native=some)
-    return replace(file, native=some, head=None, parts=(file,), numbered=True)
+        return replace(file, native=selected)
+    return replace(file, native=selected, head=None, parts=(file,), numbered=True)
 
 
 def list_values(counts: Counter[str]) -> str:
     """List the most frequent values with their counts."""
-    shown = [f"'{value}' ({rows:,})" for value, rows in counts.most_common(MAX_VALUES_LISTED)]
-    more = len(counts) - len(shown)
-    return join_texts(shown) + (f" and {more:,} more values" if more > 0 else "")
+    texts = [f"'{value}' ({rows:,})" for value, rows in counts.most_common(MAX_VALUES_LISTED)]
+    further = len(counts) - len(texts)
+    return join_texts(texts) + (f" and {further:,} more values" if further > 0 else "")
 
 
 def filter_columns(
-    roles: Input, peeks: Mapping[str, ColumnPeek] | None = None, used: Iterable[str | None] = ()
+    roles: Input,
+    profiles: Mapping[str, ColumnProfile] | None = None,
+    used: Iterable[str | None] = (),
 ) -> list[str]:
-    """Return the columns that --where names; with `peeks` only those without a role.
+    """Return the columns that --where names; with `profiles` only those without a role.
 
     Columns between 0 and 1 may be models, and ids stay. used: columns of other options.
     """
     if roles.where is None:
         return []
-    asked = RowFilter(roles.where)
-    asked.parse()
-    if peeks is None:
-        return list(asked.columns)
-    free = [name for name in asked.columns if name in peeks and name not in {*used}]
-    models = {name for name in free if peeks[name].mostly_numeric and peeks[name].shares}
+    row_filter = RowFilter(roles.where)
+    row_filter.parse()
+    if profiles is None:
+        return list(row_filter.columns)
+    free = [name for name in row_filter.columns if name in profiles and name not in {*used}]
+    models = {name for name in free if profiles[name].mostly_numeric and profiles[name].shares}
     return [n for n in free if n not in models and not find_column([n], ColumnNames.ID)]
 
 
@@ -303,44 +312,64 @@ def _split_values(texts: Iterable[str]) -> set[str]:
 
 
 def refuse_train_and_test(
-    files: Sequence[TableFile], peeks: Mapping[str, ColumnPeek], roles: Input
+    files: Sequence[TableFile], profiles: Mapping[str, ColumnProfile], roles: Input
 ) -> None:
     """Raise for a column without a role that separates training from test rows."""
-    ignored = match_names(files[0].name, list(peeks), roles.ignore, what="column")
-    said = {roles.truth, roles.id, roles.run, roles.cluster, *roles.by, *ignored}
-    said.update(filter_columns(roles))
-    for name in peeks:
-        parts = _split_values(peeks[name].texts)
+    ignored = match_names(files[0].name, list(profiles), roles.ignore, what="column")
+    columns_with_roles = {roles.truth, roles.id, roles.run, roles.cluster, *roles.by, *ignored}
+    columns_with_roles.update(filter_columns(roles))
+    for name in profiles:
+        parts = _split_values(profiles[name].texts)
         words = {*re.split(r"[\W_]+", name.casefold())}
         # a flag such as is_test
         flag = parts in _BITS and bool(words & TRAIN) != bool(words & TEST)
-        named = len(parts) > 1 and parts <= _PARTS and bool(parts & {*TRAIN, *TEST})
-        if name in said or not (flag or named):
+        has_part_names = len(parts) > 1 and parts <= _PARTS and bool(parts & {*TRAIN, *TEST})
+        if name in columns_with_roles or is_certain_truth(name) or not (flag or has_part_names):
             continue
         counts = sum((count_distinct_values([file], name, ()) for file in files), Counter[str]())
-        plain = re.fullmatch(r"[^\W\d][\w.]*", name, re.ASCII)
-        column = name if plain else '"{}"'.format(name.replace('"', '""'))
-        wanted = {"1", "true"} if words & TEST else {"0", "false"}
-        tests = [one for one in counts if one.strip().casefold() in (wanted if flag else TEST)]
-        others = [one for one in counts if one.strip().casefold() not in TRAIN]
-        where = f"{column} = '{(tests or others)[0]}'"
-        sure = named or words <= {*TRAIN, *TEST, "is", "in", "set", "split"}  # else a model?
-        what = f"{'marks' if sure else 'may mark'} training and test rows: which should be "
-        what += f"evaluated? {list_values(counts)}"
-        hint = "" if sure else f"if it is a model, add {format_option('--model', '*')}; else "
-        hint += (
-            f"add {format_option('--where', where)} to evaluate one part, "
-            f"{format_option('--by', name)} to compare the parts, or "
-            f"{format_option('--ignore', name)} to pool all rows"
+        test_bits = {"1", "true"} if words & TEST else {"0", "false"}
+        tests = [
+            value for value in counts if value.strip().casefold() in (test_bits if flag else TEST)
+        ]
+        order = list(dict.fromkeys([*tests, *counts]))
+        is_certain = has_part_names or words <= {
+            *TRAIN,
+            *TEST,
+            "is",
+            "in",
+            "set",
+            "split",
+        }  # else a model?
+        message = (
+            f"{'marks' if is_certain else 'may mark'} training and test rows: which should be "
         )
-        code, fixes = "train-and-test", {"where": where} if sure else {}
-        raise DataError.new(what, code, files[0].name, None, name, hint=hint, fixes=fixes)
+        message += f"evaluated? {list_values(counts)}"
+        problem = Problem(message, "train-and-test", files[0].name, None, name)
+        readings = _readings_of_parts(name, order, counts)
+        if not is_certain:
+            readings.insert(0, OfferedReading(f"'{name}' is a model", {"model": ("*",)}))
+        raise DataError(problem, readings=readings)
+
+
+def _readings_of_parts(
+    name: str, parts: Sequence[str], counts: Mapping[str, int]
+) -> list[OfferedReading]:
+    """Return the readings of one part of the rows each, and of all rows together."""
+    plain = re.fullmatch(r"[^\W\d][\w.]*", name, re.ASCII)
+    column = name if plain else '"{}"'.format(name.replace('"', '""'))
+    readings = []
+    for part in parts[:MOST_PARTS]:
+        rows = count_rows(counts[part])
+        condition = "{} = '{}'".format(column, part.replace("'", "''"))
+        readings.append(OfferedReading(f"only the {rows} with '{part}'", {"where": condition}))
+    words = f"all {sum(counts.values()):,} rows together, without the parts of '{name}'"
+    return [*readings, OfferedReading(words, {"ignore": (name,)})]
 
 
 MOST, MOST_SLICES = 20, 1000  # bins of a column, and its values
 
 
-def refuse_many_slices(name: str, column: ColumnPeek | None, flag: str) -> None:
+def refuse_many_slices(name: str, column: ColumnProfile | None, flag: str) -> None:
     """Raise for slices by a column with too many distinct values in the first rows."""
     number = column is not None and column.mostly_numeric and not column.classes
     if column is None or len(column.texts) <= (MOST if number else MOST_SLICES):
@@ -349,10 +378,10 @@ def refuse_many_slices(name: str, column: ColumnPeek | None, flag: str) -> None:
     if number:
         hint = f"use {format_option('--by', f'{name}:4')} to make four groups"
         hint += f"; then '{name}' is not evaluated as a model" if column.shares else ""
-    of = "runs" if flag == "--run" else "slices"
-    what = f"{flag} '{name}' has too many distinct values for {of}"
-    what += f" ({len(column.texts)} in the first rows)"
-    raise UsageError.new(what, "bad-option" if number else "too-many-slices", hint=hint)
+    groups = "runs" if flag == "--run" else "slices"
+    message = f"{flag} '{name}' has too many distinct values for {groups}"
+    message += f" ({len(column.texts)} in the first rows)"
+    raise UsageError.new(message, "bad-option" if number else "too-many-slices", hint=hint)
 
 
 def find_bin_edges(
@@ -366,54 +395,69 @@ def find_bin_edges(
     A whole number N sets the quantiles 1/N, 2/N, ..., or above the minimum if all equal it; a
     list its numbers. UsageError for other bins, DataError for a cell that is not a number.
     """
-    found: dict[str, tuple[float, ...]] = {}
-    for entry in chain(*([one] if one in columns else one.split("*") for one in by)):
-        name, spec = parse_bins(entry.strip(), columns)
+    edges: dict[str, tuple[float, ...]] = {}
+    for by_text in chain(*([column] if column in columns else column.split("*") for column in by)):
+        name, spec = parse_bins(by_text.strip(), columns)
         if not spec:
             continue
         try:
-            numbers = [float(one) for one in spec.split(",")]
+            numbers = [float(number) for number in spec.split(",")]
         except ValueError:
             numbers = []
         count = "," not in spec and spec.strip().isdecimal()
         if not numbers or numbers != sorted({*numbers}) or (count and not 2 <= numbers[0] <= MOST):
             hint = f"use --by '{name}:4' for quarters, or --by '{name}:40,65' to split there"
-            raise bad_option(f"--by '{entry}' needs 2 to {MOST} bins, or ascending numbers", hint)
-        place, values, native = (files[0].name, None, name), Counter[float](), files[0].native
-        found[name] = tuple(numbers)
-        there = native is not None and not native.implementation.is_polars()
-        if native is not None and there and not count:
+            raise bad_option(f"--by '{by_text}' needs 2 to {MOST} bins, or ascending numbers", hint)
+        native = files[0].native
+        edges[name] = tuple(numbers)
+        in_engine = native is not None and not native.implementation.is_polars()
+        if native is not None and in_engine and not count:
             kind = native.collect_schema().get(name)
             if kind is not None and kind.is_numeric():
                 continue
-        for text, times in count_distinct_values(
-            files, name, null_values, most=MOST_COUNTED
-        ).items():
-            try:
-                values[float(text)] += times
-            except ValueError:
-                hint = f"use --by '{name}' for one slice per value"
-                what = f"'{text}' is not a number, and --by makes bins of numbers only"
-                raise DataError.new(what, "bad-number", *place, hint=hint) from None
-        if not values:
-            raise DataError.new("it has no numbers", "bad-number", *place)
+        values = _count_numbers(files, name, null_values)
         if count:
-            x, n = (np.array(part) for part in zip(*sorted(values.items()), strict=True))
-            share = np.cumsum(n) / n.sum()
-            cuts = [x[np.searchsorted(share, k / numbers[0])] for k in range(1, int(numbers[0]))]
-            above = {float(one) for one in cuts if one > x[0]} or {float(x[:2][-1])}
-            found[name] = tuple(sorted(above))
-    return found
+            edges[name] = _quantile_edges(values, int(numbers[0]))
+    return edges
+
+
+def _count_numbers(
+    files: Sequence[TableFile], name: str, null_values: Sequence[str]
+) -> Counter[float]:
+    """Count the rows of each number of a column; DataError for other cells, or if there is none."""
+    values = Counter[float]()
+    counts = count_distinct_values(files, name, null_values, most=MOST_COUNTED)
+    for text, times in counts.items():
+        try:
+            values[float(text)] += times
+        except ValueError:
+            hint = f"use --by '{name}' for one slice per value"
+            message = f"'{text}' is not a number, and --by makes bins of numbers only"
+            raise DataError.new(
+                message, "bad-number", files[0].name, None, name, hint=hint
+            ) from None
+    if not values:
+        raise DataError.new("it has no numbers", "bad-number", files[0].name, None, name)
+    return values
+
+
+def _quantile_edges(values: Mapping[float, int], groups: int) -> tuple[float, ...]:
+    """Return the quantiles that divide the rows into groups, above the minimum."""
+    x, n = (np.array(part) for part in zip(*sorted(values.items()), strict=True))
+    share = np.cumsum(n) / n.sum()
+    cuts = [x[np.searchsorted(share, k / groups)] for k in range(1, groups)]
+    above = {float(cut) for cut in cuts if cut > x[0]} or {float(x[:2][-1])}
+    return tuple(sorted(above))
 
 
 def run_files(files: Sequence[TableFile]) -> tuple[TableFile, ...]:
     """Return files with their names as runs, numbered if equal; UsageError for a single file."""
     if len(files) < 2:
-        what = "--run-files needs several files, but only one is given"
-        raise bad_option(what, "name several files, or add --run COLUMN")
-    often, numbers, found = Counter(file.display_name for file in files), Counter[str](), []
+        message = "--run-files needs several files, but only one is given"
+        raise bad_option(message, "name several files, or add --run COLUMN")
+    often, numbers, named_files = Counter(file.display_name for file in files), Counter[str](), []
     for file in files:
         numbers[file.display_name] += 1
         number = f" ({numbers[file.display_name]})" if often[file.display_name] > 1 else ""
-        found.append(replace(file, run=f"{file.display_name}{number}"))
-    return tuple(found)
+        named_files.append(replace(file, run=f"{file.display_name}{number}"))
+    return tuple(named_files)

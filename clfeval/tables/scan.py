@@ -35,22 +35,12 @@ from clfeval.tables.source import ARROW_STREAM, BINARY, SourceFile, refuse_resul
 # How a column of text is read. `bit`, `integer` and `number` are guesses from a sample that polars
 # verifies while parsing; `loose` turns invalid numbers into null, for the pass that names bad rows;
 # `written` and `loose written` read `12.5%` and, if declared, a decimal comma; `folded` is text in
-# lower case without outer spaces; `False/True` and the like are 0/1 columns in any spelling; `bins`
-Reading = Literal[
-    "bit",
-    "integer",
-    "number",
-    "loose",
-    "written",
-    "loose written",
-    "text",
-    "folded",
-    "0/1",
-    "0.0/1.0",
-    "false/true",
-    "False/True",
-    "FALSE/TRUE",
-]
+# lower case without outer spaces. `spelled {...}` are labels in truth's spelling, `bins (...)` the
+# bins of numbers with their edges.
+CellReading = (
+    Literal["bit", "integer", "number", "loose", "written", "loose written", "text", "folded"] | str
+)
+SPELLED, BINS = "spelled ", "bins "
 # Columns that `watch` adds for the pass to sum: the bytes of the text fields (reading them makes
 # polars refuse rows that are too long), and whether the last field is absent (short rows end so).
 TEXT_BYTES, NO_TAIL = "__clfeval_text_bytes", "__clfeval_no_tail"
@@ -94,7 +84,7 @@ class TableFile:
 
 def scan(
     file: TableFile,
-    readings: Mapping[str, Reading],
+    readings: Mapping[str, CellReading],
     *,
     null_values: Sequence[str] = (),
     watch: bool = False,
@@ -108,23 +98,18 @@ def scan(
         frame = scan(file, others, null_values=null_values, watch=watch)
         frame = frame.with_columns(nw.lit(file.run).alias(FILE_NAME))
         return frame if watch else frame.select(list(readings))
-    coded = [name for name, one in readings.items() if "/" in one or one.startswith("bins ")]
+    coded = {name: one for name, one in readings.items() if one.startswith((SPELLED, BINS))}
     if coded:
-        texts: dict[str, Reading] = dict.fromkeys(coded, "text")
+        texts: dict[str, CellReading] = dict.fromkeys(coded, "text")
         frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)
-        return frame.with_columns(
-            recode_bits(nw, nw.col(name).cast(nw.String), readings[name]).alias(name)
-            if "/" in readings[name]
-            else assign_bins(nw.col(name), literal_eval(readings[name][5:])).alias(name)
-            for name in coded
-        )
+        return frame.with_columns(_recode(nw.col(name), coded[name]).alias(name) for name in coded)
     if file.native is not None:
         return _scan_typed(file, file.native, readings, null_values)
     return nw.from_native(_scan_text(file, readings, null_values, watch))
 
 
 def _scan_text(
-    file: TableFile, readings: Mapping[str, Reading], null_values: Sequence[str], watch: bool
+    file: TableFile, readings: Mapping[str, CellReading], null_values: Sequence[str], watch: bool
 ) -> pl.LazyFrame:
     assert file.source is not None
     refuse_low_memory(file.source)
@@ -152,7 +137,7 @@ def _scan_text(
     return frame.select(wanted)
 
 
-def _read_text(name: str, reading: Reading) -> pl.Expr:
+def _read_text(name: str, reading: CellReading) -> pl.Expr:
     """Return the expression that reads a column of text as requested."""
     column = pl.col(name)
     if reading == "loose":
@@ -170,11 +155,23 @@ def fold_text(column: Any) -> Any:
     return column.str.strip_chars().str.to_lowercase()
 
 
-def recode_bits(library: Any, text: Any, pair: str) -> Any:
-    """Return a 0/1 text column spelled as a pair such as `False/True`; library: that of `text`."""
-    no, yes = pair.split("/")
-    for value, names in ((no, ["0", "0.0", "false"]), (yes, ["1", "1.0", "true"])):
-        text = library.when(fold_text(text).is_in(names)).then(library.lit(value)).otherwise(text)
+def _recode(column: nw.Expr, reading: CellReading) -> nw.Expr:
+    """Return the bins of numbers, or labels in another spelling, as a reading says."""
+    if reading.startswith(BINS):
+        return assign_bins(column, literal_eval(reading.removeprefix(BINS)))
+    spelled: nw.Expr = spell_labels(nw, column.cast(nw.String), reading)
+    return spelled
+
+
+def spell_labels(library: Any, text: Any, reading: CellReading) -> Any:
+    """Return labels as truth spells them; reading: the variants of each; library: that of `text`.
+
+    Variants are in lower case, without outer spaces.
+    """
+    variants = literal_eval(reading.removeprefix(SPELLED))
+    folded = fold_text(text)
+    for label, texts in variants.items():
+        text = library.when(folded.is_in(list(texts))).then(library.lit(label)).otherwise(text)
     return text
 
 
@@ -205,7 +202,7 @@ def _names_in_polars(file: TableFile) -> dict[str, str]:
 def _scan_typed(
     file: TableFile,
     frame: nw.LazyFrame[Any],
-    readings: Mapping[str, Reading],
+    readings: Mapping[str, CellReading],
     null_values: Sequence[str],
 ) -> nw.LazyFrame[Any]:
     schema, marks = frame.collect_schema(), list(null_values)
@@ -250,7 +247,7 @@ def _scan_typed(
     return frame
 
 
-def _cast_types(dtype: Any, reading: Reading) -> tuple[Any, ...]:
+def _cast_types(dtype: Any, reading: CellReading) -> tuple[Any, ...]:
     """Return the types a typed column is cast to, in order."""
     casts: tuple[Any, ...] = (nw.Float64,) if dtype.is_decimal() else ()
     number = reading in ("number", *_AS_WRITTEN)
@@ -425,7 +422,7 @@ def count_distinct_values(
     files: Sequence[TableFile],
     column: str,
     null_values: Sequence[str],
-    reading: Reading = "text",
+    reading: CellReading = "text",
     *,
     most: int | None = None,
 ) -> Counter[str]:

@@ -10,12 +10,12 @@ from clfeval import COMMANDS
 from clfeval.document import Cell, Document, Estimate, Gate, GateState, Row
 from clfeval.errors import UsageError, list_names
 from clfeval.formatting import DIGITS, format_count, format_number, join_names, join_words
+from clfeval.methods.command_lookup import command_of
 from clfeval.options.syntax import reword_for_python
 from clfeval.pages import schema as schema
 from clfeval.pages import table_parts as parts
 from clfeval.pages.chart import Rank
 from clfeval.records import dataclass, replace
-from clfeval.tables.input import command_of
 
 GATES = 50  # gates shown one by one
 FEW = 4  # models from which on they are not named

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import clfeval
+from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Option
-from clfeval.tables.input import command_of
 from tests.attack.attempts import alarm, numbers
 from tests.attack.python_values import COLUMNS, SCORES, TABLES, TRUTH, VALUES, column_of, make_table
 from tests.thoroughness import thinned

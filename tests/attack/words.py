@@ -9,8 +9,8 @@ from clfeval import COMMANDS
 from clfeval.cli.output import Output
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions
+from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Option
-from clfeval.tables.input import command_of
 
 VALUES = (
     "0",

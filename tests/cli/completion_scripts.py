@@ -17,7 +17,7 @@ from clfeval import COMMANDS
 from clfeval.cli.output import Output
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions
-from clfeval.tables.input import command_of
+from clfeval.methods.command_lookup import command_of
 
 FILES = {"bash": "clfeval.bash", "zsh": "_clfeval", "fish": "clfeval.fish"}
 # Options whose value is a name or a class: where there is nothing to suggest, no files are listed

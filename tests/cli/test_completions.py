@@ -25,7 +25,7 @@ from clfeval.cli.help_and_completion import complete_class, complete_column, com
 from clfeval.cli.output import Output
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions
-from clfeval.tables.input import command_of
+from clfeval.methods.command_lookup import command_of
 from tests.cli.completion_scripts import FILES
 from tests.cli.shells import FOLDER, Bash, Terminal, installed
 

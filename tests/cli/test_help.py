@@ -13,7 +13,7 @@ from clfeval.cli.help_and_completion import break_command, guide_names
 from clfeval.cli.output import Output
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history.file import HistoryOptions
-from clfeval.tables.input import command_of
+from clfeval.methods.command_lookup import command_of
 from tests.process.program import ESCAPE, clfeval, on_terminal
 
 SCREEN = 32  # lines of the short help

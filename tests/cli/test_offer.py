@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clfeval.cli.command import command_line_with_fixes
-from clfeval.tables.input import command_of
+from clfeval.methods.command_lookup import command_of
 
 CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "a range": ("t.csv", {"rescale": {"mcc": (-1.0, 1.0)}}, "t.csv --rescale mcc=-1:1"),

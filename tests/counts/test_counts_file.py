@@ -113,6 +113,7 @@ def test_shards_in_any_order_give_the_counts_of_the_table(
     dice = np.random.default_rng(seed)
     table = table_of(dice, int(dice.integers(shards, 200)))
     said: dict[str, Any] = {"positive": "yes", "by": "site" if by else (), "classes": ["yes", "no"]}
+    said["model"] = ["few", "many", "rule"]  # of few rows it is not clear
     whole = counts_of(table, tmp_path / "whole.counts.parquet", scores=kinds[0], **said)
     part = dice.permutation(np.arange(len(table)) % shards)
     places = [

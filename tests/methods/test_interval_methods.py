@@ -12,7 +12,7 @@ from scipy import stats
 
 import clfeval
 from clfeval import COMMANDS
-from clfeval.tables.input import command_of
+from clfeval.methods.command_lookup import command_of
 from tests.texts import check_text
 
 K, N = 31, 40  # positives that are detected; of 60 negatives 6 are flagged

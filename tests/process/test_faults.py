@@ -54,11 +54,13 @@ def test_all_problems_carried_along_are_lines_and_all_are_counted() -> None:
 
 
 def test_what_is_to_be_typed_next_stands_with_the_totals() -> None:
-    Path("t.csv").write_text("truth,a\nyes,yes\nno,no\nyes,no\n")
+    Path("t.csv").write_text("truth,a\na,a\nb,b\na,b\n")
     done = clfeval("mars", "t.csv", "-q", "-f", "json")
     *_, totals = objects(done.err)
     assert done.code == totals["exit_code"] == 3
-    assert totals["try"].startswith("clfeval mars t.csv -q -f json --positive ")
+    assert totals["try"] is None
+    commands = [reading["command"] for reading in totals["readings"]]
+    assert commands == [f"clfeval mars t.csv -q -f json --positive {name}" for name in "ba"]
 
 
 USAGE = {

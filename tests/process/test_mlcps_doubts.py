@@ -250,7 +250,7 @@ def test_models_named_again_and_again_are_predictions_perhaps() -> None:
     rows = "".join(f"P{i // 2},{i % 2},0.{i},0.{9 - i}\n" for i in range(8))
     done = rank(f"patient,y,rf,svm\n{rows}", "-q")
     check_text(done.err)
-    assert "--from predictions --truth 'y'" in done.err.splitlines()[-1]
+    assert "--from predictions --truth y --ignore patient" in done.err.splitlines()[-1]
 
 
 def test_transpose_is_taken_away_where_models_are_in_rows_already() -> None:

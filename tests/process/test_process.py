@@ -131,7 +131,7 @@ def test_an_unreadable_table_exits_3() -> None:
 
 
 def test_verbose_lists_every_problem() -> None:
-    Path("t.csv").write_text("truth,a\n" + "y,y\nn,z\n" * 9, encoding="utf-8")
+    Path("t.csv").write_text("truth,a\n" + "y,y\nn,z\nn,n\n" * 9, encoding="utf-8")
     short = clfeval("mars", "t.csv", "-q", "--positive", "y")
     long = clfeval("mars", "t.csv", "-q", "--positive", "y", "--verbose")
     assert short.code == long.code == 3

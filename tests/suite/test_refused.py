@@ -54,7 +54,7 @@ def test_problems_of_tables_come_with_those_of_the_file(tmp_path: Path) -> None:
       b: {command: mars, input: none.csv, feature: a}
       c: {command: report, input: t.csv, id: "${week}", model: [aa]}
       d: {command: report, input: t.csv, threshold: high, by: site}
-      e: {command: mars, input: fold.csv}
+      e: {command: report, input: fold.csv}
       f: {command: mlcps, input: none.csv}
       g: {command: mars, input: "$HOME/t.csv"}
     """
@@ -68,7 +68,7 @@ def test_problems_of_tables_come_with_those_of_the_file(tmp_path: Path) -> None:
         "7:38 configuration",
         "8:3 unknown-column",
         "8:38 bad-option",
-        "9:3 stray-run",
+        "9:3 which-role",
         "10:3 no-such-file",
         "11:22 configuration",
     ]

@@ -16,7 +16,7 @@ import pytest
 from clfeval.api.commands import mars
 from clfeval.api.result import Result
 from clfeval.errors import ClfevalError, DataError, UsageError
-from clfeval.tables.columns import Predictions
+from clfeval.tables.predictions import Predictions
 from tests.shell import at_shell
 from tests.texts import check_text
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 import clfeval
 from tests.process.program import clfeval as program
-from tests.tables.asking import START, asked, refused, spots_in
+from tests.tables.asking import asked, found, refused
 from tests.tables.door import confusion, write
 from tests.texts import check_text
 
@@ -165,7 +164,8 @@ def test_labels_with_class_probabilities_are_one_model() -> None:
 def test_labels_that_are_not_the_most_probable_class_are_asked_about() -> None:
     rows = "a,a,.7,.2,.1\nb,b,.1,.2,.7\nc,c,.2,.2,.6\nb,c,.1,.45,.45\n"  # the last one ties
     write("t.csv", f"truth,y_pred,prob_a,prob_b,prob_c\n{rows}")
-    assert asked_in("t.csv") == ("y_pred labels-differ", "--ignore y_pred")
+    either = "--ignore y_pred | --model y_pred --model prob"
+    assert asked_in("t.csv") == ("y_pred which-role", either)
     for words in ("--ignore", "y_pred"), ("--ignore", "prob_*"):
         assert program("report", "t.csv", "-q", *words).code == 0
 
@@ -214,38 +214,35 @@ def test_columns_are_taken_together_by_their_names(
     assert confusion(found) == expected
 
 
-def test_how_sure_a_model_is_of_its_label_is_no_score_of_the_positive_class() -> None:
+def test_the_confidence_of_the_predicted_class_is_no_score_of_the_positive_class() -> None:
     write("t.csv", "actual,predicted,confidence\n1,1,.7\n0,0,.9\n1,0,.6\n0,1,.8\n")
-    assert asked_in("t.csv") == ("predicted labels-differ", "--ignore confidence")
-    result = clfeval.report("t.csv", ignore="confidence")
+    result = clfeval.report("t.csv")
     (model,) = result.tables["models"]
     assert [model[name] for name in ("tp", "fp", "fn", "tn")] == [1, 1, 1, 1]
+    assert "roc_auc" not in model
+    # of another name it may be a score
+    write("t.csv", "actual,predicted,certain\n1,1,.7\n0,0,.9\n1,0,.6\n0,1,.8\n")
+    either = "--model predicted --model certain | --ignore certain"
+    assert asked_in("t.csv") == ("certain which-role", either)
     write("t.csv", "target,prediction,confidence\na,a,.4\nb,b,.9\nc,a,.6\nb,c,.8\n")
-    assert asked_in("t.csv", "--positive", "a")[1] == "--ignore confidence"
+    assert program("report", "t.csv", "--positive", "a", "-q").code == 0
 
 
-@pytest.mark.parametrize(
-    ("names", "spare"),
-    [
-        ("score_neg,score_pos", "score_neg"),
-        ("prob_0,prob_1", "prob_0"),
-        ("m_yes,m_no", "m_no"),
-        ("b,a", "b"),
-    ],
-)
-def test_scores_that_are_1_less_the_next_are_asked_about(names: str, spare: str) -> None:
+@pytest.mark.parametrize("names", ["score_neg,score_pos", "prob_0,prob_1", "m_yes,m_no"])
+def test_of_scores_that_are_1_less_the_next_the_name_says_which_is_one(names: str) -> None:
     rows = "".join(f"{'ill' if i % 3 else 'well'},.{9 - i},.{1 + i}\n" for i in range(8))
     write("t.csv", f"truth,{names}\n{rows}")
-    spots, proposed = asked_in("t.csv", "--positive", "ill")
-    assert (spots, proposed) == (f"{spare} complements", f"--ignore {spare}")
+    (model,) = clfeval.report("t.csv", positive="ill").tables["models"]
+    assert model["model"] in ("score_pos", "prob_1", "m_yes")
     both = [word for name in names.split(",") for word in ("--model", name)]
     assert program("report", "t.csv", "-q", "--positive", "ill", *both).code == 0
 
 
-def test_scores_that_are_1_less_the_next_in_the_first_rows_alone_are_two_models() -> None:
+def test_scores_that_are_1_less_the_next_are_asked_about_unless_some_row_denies_it() -> None:
     rows = "".join(f"{i % 2},{i % 10 / 10},{1 - i % 10 / 10}\n" for i in range(40))
     write("t.csv", f"truth,a,b\n{rows}")
-    assert "[complements]" in program("report", "t.csv", "-q").err
+    either = "--model b | --model a | --model a --model b"
+    assert asked_in("t.csv") == ("a which-role, b which-role", either)
     write("t.csv", f"truth,a,b\n{rows}1,.3,.4\n")
     assert program("report", "t.csv", "-q").code == 0
 
@@ -266,25 +263,21 @@ def test_a_word_for_missing_that_has_a_column_of_probabilities_is_a_class() -> N
     assert "[missing-word]" in program("report", "t.csv", "-q").err
 
 
-@pytest.mark.parametrize("pair", [("no", "yes"), ("0.0", "1.0")])
-def test_bits_among_other_labels_of_truth_are_asked_about(pair: tuple[str, str]) -> None:
-    no, yes = pair
-    write("t.csv", f"truth,pred\n{yes},1\n{no},0\n{no},1\n{yes},0\n")
-    done = program("report", "t.csv", "--positive", yes, "-q")
-    assert spots_in(done.err) == "pred stray-labels"
-    assert program(*shlex.split(done.err.splitlines()[-1].removeprefix(START))).code == 0
+def test_bits_among_other_labels_of_truth_are_scores_if_that_is_said() -> None:
+    write("t.csv", "truth,pred\nyes,1\nno,0\nno,1\nyes,0\n")
+    assert asked_in("t.csv", "--positive", "yes") == ("pred unknown-label", "--kind score")
+    # as numbers they are the labels
+    write("t.csv", "truth,pred\n1.0,1\n0.0,0\n0.0,1\n1.0,0\n")
+    assert found() == {"pred": (1, 1, 1, 1)}
     write("t.csv", "truth,tree\n1,1.0\n0,0.0\n0,1.0\n")  # a tree that is sure of everything
-    assert program("report", "t.csv", "-q").code == 0
+    assert found() == {"tree": (1, 1, 0, 1)}
 
 
 @pytest.mark.parametrize("words", ["report", "report --positive x", "phidelta --positive x"])
-def test_numbers_with_the_name_of_a_model_of_probabilities_are_asked_about(words: str) -> None:
-    """Labels of that name are labels of the model."""
+def test_a_column_with_the_name_of_a_model_of_probabilities_may_be_its_labels(words: str) -> None:
     rows = (("x", ".6,.2,.2"), ("y", ".1,.7,.2"), ("z", ".1,.2,.7"))
-    write("q.csv", "truth,m:x,m:y,m:z,m\n" + "".join(f"{y},{p},.5\n" for y, p in rows))
     command, *options = words.split()
-    done = program(command, "q.csv", *options, "-q")
-    assert (done.code, spots_in(done.err)) == (3, "q.csv:m stray-confidence")
-    assert program(*shlex.split(done.err.splitlines()[-1].removeprefix(START))).code == 0
-    write("q.csv", "truth,m:x,m:y,m:z,m\n" + "".join(f"{y},{p},{y}\n" for y, p in rows))
-    assert program(command, "q.csv", *options, "-q").code == 0
+    for cell in (".5", "{}"):
+        lines = "".join(f"{y},{p},{cell.format(y)}\n" for y, p in rows)
+        write("q.csv", f"truth,m:x,m:y,m:z,m\n{lines}")
+        assert program(command, "q.csv", *options, "-q").code == 0

@@ -51,7 +51,7 @@ KINDS = {
     "truth's own labels": (["1", "0"], "label"),
     "one of truth's labels": (["1", "1"], "label"),
     "numbers": (["0.7", "0.2"], "score"),
-    "whole numbers that are no labels, as numbers": (["1.0", "0.0"], "score"),
+    "truth's labels, as numbers with a point": (["1.0", "0.0"], "label"),
     "exponents": (["7e-1", "2E-3"], "score"),
 }
 

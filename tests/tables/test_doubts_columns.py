@@ -29,33 +29,37 @@ LOANS = "loan,Status,rf,region\n" + "".join(
     f"L{i},{('bad', 'good', 'good')[i % 3]},{('bad', 'good')[i % 2]},{'nsew'[i % 4]}\n"
     for i in range(24)
 )
+USUAL = ("status", "Churn", "relevant")
+WEIGHTS = ("weight", "Weights", "w", "sample_weight")
 WEIGHED = "truth,a,{}\n1,1,2\n1,0,1\n0,0,3\n0,1,1\n"
 RUNS = "truth,a,{}\n1,1,0\n1,0,1\n0,0,0\n0,1,1\n"
 TWO_TRUTHS = "label,target,a\n1,1,1\n0,0,0\n0,1,1\n"
-SAMPLE_WEIGHT = WEIGHED.format("sample_weight")
+PATIENTS = "truth,a,patient\n1,.9,p1\n0,.2,p1\n1,.4,p2\n0,.3,p2\n1,.7,p3\n0,.6,p3\n"
+NO_NAMES = "sick,fever,a\n1,0,.9\n0,0,.2\n1,1,.4\n0,1,.3\n"
 ASKED: dict[str, tuple[str, str, str]] = {
-    "everything": (
-        LOANS,
-        "no-truth, positive-needed, loan unknown-label, region unknown-label",
-        "--truth Status --positive bad --id loan --ignore region",
+    "two truths": (TWO_TRUTHS, "which-truth", "--truth target | --truth label"),
+    "no model is left": (
+        "truth,target\n1,1\n0,0\n0,1\n",
+        "which-truth",
+        "--truth truth | --truth target",
     ),
-    "two truths": (TWO_TRUTHS, "label two-truths", "--truth target --ignore label"),
-    "no model is left": ("truth,target\n1,1\n0,0\n0,1\n", "target two-truths", "--truth truth"),
-    "status": (THREE.format("status"), "no-truth", "--truth status"),
-    "Churn": (THREE.format("Churn"), "no-truth", "--truth Churn"),
-    "relevant": (THREE.format("relevant"), "no-truth", "--truth relevant"),
-    "weight": (WEIGHED.format("weight"), "weight stray-weight", "--weight weight"),
-    "Weights": (WEIGHED.format("Weights"), "Weights stray-weight", "--weight Weights"),
-    "sample_weight": (SAMPLE_WEIGHT, "sample_weight stray-weight", "--weight sample_weight"),
-    "w": (WEIGHED.format("w"), "w stray-weight", "--weight w"),
+    "no names": (
+        NO_NAMES,
+        "no-truth, sick which-role, fever which-role",
+        "--truth fever --model sick --model a | --truth fever --ignore sick | "
+        "--truth sick --model fever --model a | --truth sick --ignore fever",
+    ),
     "two weights": (
         "truth,a,w,weight\n1,1,.5,2\n0,0,.5,1\n0,1,.7,1\n",
-        "w stray-weight, weight stray-weight",
-        "--weight weight --ignore w",
+        "w which-role, weight which-role",
+        "--weight w --ignore weight | --weight weight --ignore w | --ignore w --ignore weight",
     ),
-    "fold": (RUNS.format("fold"), "fold stray-run", "--ignore fold"),
-    "Seed": (RUNS.format("Seed"), "Seed stray-run", "--ignore Seed"),
-    "run": (RUNS.format("run"), "run stray-run", "--ignore run"),
+    "counts": (
+        "truth,a,n\n1,1,2\n1,0,1\n0,0,3\n0,1,1\n",
+        "n which-role",
+        "--weight n | --ignore n",
+    ),
+    "clusters": (PATIENTS, "patient which-role", "--cluster patient | --ignore patient"),
 }
 
 
@@ -68,11 +72,17 @@ def test_columns_that_may_be_misread_are_asked_about(case: str) -> None:
 @pytest.mark.parametrize(
     ("content", "options", "expected"),
     [
-        (ASKED["two truths"][0], {"truth": "label"}, dict.fromkeys(["target", "a"], (1, 1, 0, 1))),
-        (ASKED["no model is left"][0], {"truth": "truth"}, {"target": (1, 1, 0, 1)}),
+        (TWO_TRUTHS, {"truth": "label"}, dict.fromkeys(["target", "a"], (1, 1, 0, 1))),
+        ("truth,target\n1,1\n0,0\n0,1\n", {"truth": "truth"}, {"target": (1, 1, 0, 1)}),
         (WEIGHED.format("w"), {"weight": "w"}, {"a": (2, 1, 1, 3)}),
         (WEIGHED.format("w"), {"ignore": "w"}, {"a": (1, 1, 1, 1)}),
         (RUNS.format("run"), {"ignore": "run"}, {"a": (1, 1, 1, 1)}),
+        # names that often are those of truth
+        *((THREE.format(name), {}, {"rf": (1, 1, 0, 1), "gb": (0, 1, 1, 1)}) for name in USUAL),
+        # names of weights, of runs where the command has none, and texts of no class
+        *((WEIGHED.format(name), {}, {"a": (2, 1, 1, 3)}) for name in WEIGHTS),
+        *((RUNS.format(name), {}, {"a": (1, 1, 1, 1)}) for name in ("fold", "Seed", "run")),
+        (LOANS, {}, {"rf": (4, 8, 4, 8)}),
         # labels of truth, a name that somebody said, and the only column are models
         ("truth,a,w\n1,1,0\n0,0,1\n", {}, {"a": (1, 0, 0, 1), "w": (0, 1, 1, 0)}),
         (
@@ -93,7 +103,7 @@ def test_columns_are_taken_as_somebody_says(
 
 def test_an_answer_that_leaves_no_model_is_not_proposed() -> None:
     write("t.csv", "truth,name\n" + "".join(f"{i % 2},N{i}\n" for i in range(24)))
-    assert refused("mars", "t.csv") == ("name unknown-label", "")
+    assert refused("mars", "t.csv") == ("no-models", "")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +143,8 @@ def test_what_is_left_out_is_not_asked_for_in_other_commands() -> None:
 def test_a_model_that_is_named_is_not_proposed_to_be_left_out() -> None:
     rows = "".join(f"{i % 2},{i % 3 % 2},{i * 7 % 50 + 20}\n" for i in range(20))
     write("t.csv", f"truth,rf,age\n{rows}")
-    assert refused("mars", "t.csv", "--model", "rf", "--model", "age")[1] == ""
+    words = ("--model", "rf", "--model", "age")
+    assert refused("mars", "t.csv", *words)[1].endswith("--model age -q --threshold 50")
 
 
 def test_a_cell_is_named_once() -> None:

@@ -42,15 +42,15 @@ ASKED: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "labels and percentages": (
         "y_true,y_pred,y_prob\n1,1,20%\n0,0,57.1%\n1,0,20%\n",
         (),
-        "y_pred labels-differ",
-        "--ignore y_pred",
+        "y_pred which-role, y_prob which-role",
+        "--model y_pred | --model y_prob | --model y_pred --model y_prob",
     ),
     "a decimal comma": (DECIMAL_COMMA, SEMI, "rf decimal-comma, gb decimal-comma", "--decimal ,"),
     # the order of scores is the same either way
     "a comma of either": (
         "truth;rf\n1;70,010\n0;20,200\n",
         SEMI,
-        "rf decimal-comma, rf needs-threshold",
+        "rf decimal-comma",
         "--decimal , --threshold 50",
     ),
     # 0,7 tells which
@@ -58,16 +58,16 @@ ASKED: dict[str, tuple[str, tuple[str, ...], str, str]] = {
     "0 to 100": (CASE_0_TO_100, (), "rf needs-threshold, gb needs-threshold", "--threshold 50"),
     "margins": (MARGINS, (), "rf needs-threshold, gb needs-threshold", "--threshold 0"),
     "a column of another scale": (
-        "truth,rf,age\n1,.7,51\n0,.2,33\n1,.8,60\n0,.55,21\n",
+        "truth,rf,visits\n1,.7,51\n0,.2,33\n1,.8,60\n0,.55,21\n",
         (),
-        "age stray-covariate",
-        "--ignore age",
+        "visits which-role",
+        "--model rf --model visits --threshold visits=50 | --ignore visits",
     ),
     "scores of three scales": (
         f"truth,a,b,c\n{SCALES}",
         (),
-        "b needs-threshold, c needs-threshold",
-        "--threshold b=50 --threshold c=0",
+        "b which-role, c which-role",
+        "--model a --model b --model c --threshold b=50 --threshold c=0 | --ignore b --ignore c",
     ),
     "one scale in a long table": (LONG, (), "score needs-threshold", "--threshold lr=50"),
     "a little above 1": (LITTLE_ABOVE_1, (), "b needs-threshold", "--threshold b=0.5"),
@@ -112,8 +112,9 @@ def test_a_comma_of_thousands_is_no_decimal_comma() -> None:
 )
 def test_one_threshold_does_not_cut_two_scales_unasked(cut: str, more: str) -> None:
     write("t.csv", f"truth,a,b,c\n{SCALES}")
-    _, proposed = refused("mars", "t.csv", "--threshold", cut)
-    assert proposed == f"mars t.csv --threshold {cut} -q {more}"
+    models = ("--model", "a", "--model", "b", "--model", "c")
+    _, proposed = refused("mars", "t.csv", *models, "--threshold", cut)
+    assert proposed == f"mars t.csv {' '.join(models)} --threshold {cut} -q {more}"
     # who says so of each is not asked, nor is there a question where all are of one scale
     assert found(threshold={None: 0.3, "b": 0.3, "c": 0.3})["b"] == (2, 2, 0, 0)
     assert found(threshold=50, model="b") == {"b": (2, 0, 0, 2)}

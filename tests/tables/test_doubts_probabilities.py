@@ -73,7 +73,8 @@ def test_the_threshold_that_relates_labels_to_scores_is_found() -> None:
 
 def test_labels_that_no_threshold_makes_are_asked_about() -> None:
     spots, proposed = asked("y_true,y_pred,y_prob\n1,1,0.2\n0,0,0.7\n1,0,0.3\n0,1,0.6\n")
-    assert (spots, proposed) == ("y_pred labels-differ", "--ignore y_pred")
+    either = "--model y_pred | --model y_prob | --model y_pred --model y_prob"
+    assert (spots, proposed) == ("y_pred which-role, y_prob which-role", either)
     assert found(ignore="y_pred") == {"y_prob": (0, 2, 2, 0)}
     assert found(ignore="y_prob") == {"y_pred": (1, 1, 1, 1)}
     assert set(found(model=["y_pred", "y_prob"])) == {"y_pred", "y_prob"}
@@ -82,17 +83,19 @@ def test_labels_that_no_threshold_makes_are_asked_about() -> None:
 def test_a_flag_among_scores_is_asked_about() -> None:
     rows = "1,.7,.4,1\n0,.2,.3,1\n1,.3,.6,0\n0,.6,.1,1\n"
     spots, proposed = asked(f"truth,rf,gb,is_member\n{rows}")
-    assert (spots, proposed) == ("is_member stray-labels", "--ignore is_member")
+    either = "--model rf --model gb --model is_member | --ignore is_member"
+    assert (spots, proposed) == ("is_member which-role", either)
     assert set(found(ignore="is_*")) == {"rf", "gb"}
     assert set(found(model="*")) == {"rf", "gb", "is_member"}
 
 
 @pytest.mark.parametrize("name", ["P{}", "{}"])
-def test_a_column_of_patients_is_taken_for_clusters(name: str) -> None:
+def test_a_column_of_patients_may_hold_clusters(name: str) -> None:
     rows = "".join(
         f"{name.format(i // 2 + 7)},{i % 2},{i % 3 % 2},{i % 5 % 2}\n" for i in range(30)
     )
-    assert asked(f"patient,truth,rf,gb\n{rows}")[1] == "--cluster patient"
+    either = "--cluster patient | --ignore patient"
+    assert asked(f"patient,truth,rf,gb\n{rows}")[1] == either
     # mlcps has no clusters
     done = program(
         "mlcps",

@@ -121,8 +121,9 @@ def test_a_column_that_is_not_there(role: str) -> None:
 
 def test_a_class_column_that_has_no_usual_name() -> None:
     content = "outcome,f\n1,1\n0,0\n"
-    assert told(content) == "no-truth"
-    assert cells_of(write("t.csv", content), truth="outcome") == {"f": (1, 0, 0, 1)}
+    assert cells_of(write("t.csv", content)) == cells_of("t.csv", truth="outcome")
+    assert cells_of("t.csv") == {"f": (1, 0, 0, 1)}
+    assert told("sick,f\n1,1\n0,0\n1,1\n") == "no-truth"
 
 
 def test_the_layout_may_be_said() -> None:

@@ -20,7 +20,7 @@ REFUSED: dict[str, tuple[str | bytes, dict[str, Any], str]] = {
     "entries": ("row,feature,truth\n1,a,1\n2,b,1\n", {}, "truth single-class"),
     "klass": ("row,feature,klass\n1,a,1\n2,b,1\n", {"truth": "klass"}, "klass single-class"),
     "three classes": ("truth,f\nlow,1\nhigh,0\nmid,0\n", {}, "positive-needed"),
-    "two classes": ("truth,f\nyes,1\nno,0\n", {}, "positive-needed"),
+    "two classes": ("truth,f\ncat,1\ndog,0\n", {}, "positive-needed"),
     "Malign": ("truth,f\nmalign,1\nbenign,0\n", {"positive": "Malign"}, "unknown-positive"),
     "an empty column": ("truth,f,g\n1,,1\n0,,0\n", {}, "2:f missing-value, 3:f missing-value"),
     "a bad number": ("truth,f,g\n1,1.5,2\n0,2.5,3\n1,x,4\n0,3.5,5\n", {}, "4:f bad-number"),

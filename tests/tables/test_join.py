@@ -253,7 +253,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "a short row": (OLD + "1,e\n", {}, "old.csv:6:id unequal-ids"),
     "a long row": (OLD + "1,e,1,1\n", {}, "old.csv:6 long-row"),
     "no such id": (OLD.replace("id", "key"), {}, "old.csv unknown-column"),
-    "no truth column": (OLD.replace("truth", "what"), {}, "old.csv no-truth, bad-option"),
+    "no truth column": (
+        OLD.replace("truth", "what"),
+        {},
+        "old.csv no-truth, new.csv:truth which-role",
+    ),
     "a long table": ("id,model,prediction,truth\na,m,1,1\n", {}, "old.csv wrong-layout"),
     "truth alone": ("truth,id\n1,a\n", {}, "new.csv:3:id unequal-ids"),
     "nothing": ("", {}, "old.csv empty-table"),
@@ -357,12 +361,9 @@ def test_names_that_two_would_have_are_refused() -> None:
     refused(by=("rf", "old:rf"))
 
 
-def test_a_column_nobody_asked_for_is_asked_about_by_its_name() -> None:
+def test_texts_of_no_class_are_no_models_of_a_joined_file() -> None:
     write("old.csv", "id,truth,patient,pred\na,1,x,1\nb,0,x,1\nc,1,y,1\nd,0,y,0\n")
-    error = MARS.refusal(PAIR, join="id")
-    assert spots(error) == "old.csv:patient unknown-label"
-    assert "--cluster 'patient'" in (error.hint or "")
-    assert joined(*PAIR, cluster="patient") == BOTH
+    assert joined(*PAIR) == joined(*PAIR, cluster="patient") == BOTH
 
 
 def test_model_names_may_be_awkward() -> None:

@@ -50,7 +50,7 @@ def test_columns_keep_the_order_of_the_first_record() -> None:
     names = ["z", "y", "truth", "x", "b", "a", "k", "c", "m", "d", "n", "e"]
     records = [dict.fromkeys(names, 1), {"later": 0, **dict.fromkeys(reversed(names), 0)}]
     predictions = opened(write("t.json", json.dumps(records)), missing="drop")
-    assert list(predictions.peeks) == [*names, "later"]
+    assert list(predictions.profiles) == [*names, "later"]
 
 
 def test_another_format_of_that_name() -> None:

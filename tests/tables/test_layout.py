@@ -93,15 +93,15 @@ def test_labels_beside_scores_of_a_long_table_are_asked_about() -> None:
     assert counted("t.csv", kind="label") == {"a": (0, 0, 1, 1), "b": (1, 1, 0, 0)}
 
 
-def test_models_named_in_rows_without_known_answers_are_told_what_is_lacking() -> None:
+def test_the_only_numbers_of_a_table_with_model_names_are_predictions() -> None:
     rows = "".join(f"{i},{m},{i % 2},.{i}\n" for i in range(1, 9) for m in ("rf", "svm"))
-    told(f"id,model,truth,p\n{rows}")
+    write("t.csv", f"id,model,truth,p\n{rows}")
+    assert counted("t.csv") == dict.fromkeys(["rf", "svm"], (2, 2, 2, 2))
 
 
 def test_a_long_table_may_name_its_id() -> None:
     content = LONG.replace("id,", "patient,", 1)
-    assert told(content) == "no-id"
-    assert counted("t.csv", id="patient") == EXPECTED
+    assert counted(write("t.csv", content)) == counted("t.csv", id="patient") == EXPECTED
 
 
 def test_a_threshold_cuts_probabilities_of_three_classes() -> None:
@@ -119,10 +119,10 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "one bad cell": (ONE_BAD_CELL, {"positive": "a"}, "3:m:a bad-number"),
     "counts of several": ("model,TP,FP,FN,TN\na,1,2,3,4\nb,2,1,2,5\n", {}, "needs-predictions"),
-    "an id by its name": (LONG.replace("id,", "document,", 1), {}, "no-id"),
+    "no id": (LONG.replace("id,", "place,", 1), {}, "no-id"),
     "long": (WIDE, {"layout": "long"}, "wrong-layout"),
     "counts": (WIDE, {"layout": "counts"}, "wrong-layout"),
-    "no truth": ("id,gold,a\n1,1,1\n", {}, "no-truth"),
+    "no truth": ("id,m,a\n1,x,1\n2,x,1\n", {}, "no-truth"),
     "no models": ("id,truth\n1,1\n", {}, "no-models"),
     "no such column": ("id,truth,site name,a\n1,1,x,1\n", {"by": "Site-name"}, "unknown-column"),
 }
@@ -153,7 +153,7 @@ def test_truth_is_the_first_of_the_usual_names() -> None:
         others = names[position + 1 :]
         assert opened(write("t.csv", content), ignore=others).columns.truth == name
         if others:  # who names none is asked
-            assert "two-truths" in places(content)
+            assert "which-truth" in places(content)
 
 
 def test_truth_outranks_the_usual_names_when_given() -> None:

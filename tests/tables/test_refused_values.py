@@ -34,7 +34,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "quoted for the shell": ("id,truth,a\n1,it's,b\n2,b,b\n3,b,b\n", {}, "positive-needed"),
     "nearly a class": (NAMED, {"positive": "Malignant"}, "unknown-positive"),
     "no such class": ("truth,a\nb,b\nc,c\n", {"positive": "zzz"}, "unknown-positive"),
-    "scores outside": (OUTSIDE, {}, "a needs-threshold, c needs-threshold"),
+    "scores outside": (OUTSIDE, {"model": "*"}, "a needs-threshold, c needs-threshold"),
     "a weight": (WEIGHED.format("-1"), {"weight": "w"}, "3:w bad-weight"),
 }
 

@@ -213,21 +213,28 @@ TRAPS = [
 assert len(TRAPS) == 16
 
 
-def followed(words: list[str]) -> tuple[dict[str, Any] | None, list[str]]:
-    """Run a command and what it proposes, until it computes; return the result and the lines."""
-    lines = []
-    for _ in range(ROUNDS):
-        done = program(*words)
-        lines.append(shlex.join(words))
-        if done.code == 0:
-            return json.loads(done.out), lines
-        assert done.code in (2, 3), done.err
-        last = json.loads(done.err.splitlines()[-1]).get("try")
-        if last is None:
-            return None, [*lines, done.err]
-        words = shlex.split(last.removeprefix("clfeval "))
-        assert "--missing" not in words, lines
-    return None, lines
+def followed(words: list[str], depth: int = 0) -> tuple[list[dict[str, Any]], list[str]]:
+    """Run a command and all that it proposes, until it computes; return the results and the lines.
+
+    A reading computes at once; what mends an error may lead to another one.
+    """
+    lines = [shlex.join(words)]
+    done = program(*words)
+    if done.code == 0:
+        return [json.loads(done.out)], lines
+    assert done.code in (2, 3), done.err
+    error = json.loads(done.err.splitlines()[-1])
+    readings = [reading["command"] for reading in error.get("readings", [])]
+    results: list[dict[str, Any]] = []
+    for command in readings or [error["try"]] * (error["try"] is not None):
+        again = shlex.split(command.removeprefix("clfeval "))
+        assert "--missing" not in again, lines
+        assert depth < ROUNDS, lines
+        found, more = followed(again, depth + 1)
+        assert found or not readings, more  # no reading asks again
+        results += found
+        lines += more
+    return results, lines if results else [*lines, done.err]
 
 
 def expected(truth: Any, said: Any) -> tuple[str, float]:
@@ -247,15 +254,10 @@ def expected(truth: Any, said: Any) -> tuple[str, float]:
             "3:mcc missing-value, 2:mcc negative-metric",
             "--rescale mcc=-1:1",
         ),
-        (
-            "mars",
-            "truth,a\nyes,yes\nno,\nno,yes\n",
-            "positive-needed, 3:a missing-value",
-            "--positive yes",
-        ),
+        ("mars", "truth,a\nyes,yes\nno,\nno,yes\n", "3:a missing-value", None),
         # measurements: no thresholds are made up
         (
-            "report",
+            "mars",
             "truth,a,b,c\n1,14.5,90.1,650\n0,12.1,80.3,-20.5\n1,16.2,101,900\n",
             "a needs-threshold, b needs-threshold, c needs-threshold",
             None,
@@ -280,14 +282,21 @@ def test_what_is_proposed_leads_to_what_is_meant(trap: Callable[[Dice], Trap]) -
             write(name, text)
         found, lines = followed(["report", *case.files, *case.words, "-f", "json", "-q"])
         if case.refused:
-            assert found is None, lines
+            assert not found, lines
             assert len(lines) == 2, lines  # the command, the message: nothing is proposed
             continue
-        assert found is not None, lines
-        models = {row["model"]: row for row in found["tables"]["models"]}
-        assert len(models) == len(case.means), (lines, [*models])
-        for name, (truth, said) in case.means.items():
-            row = models[name] if name in models else next(iter(models.values()))
-            measure, value = expected(truth, said)
-            assert row[measure]["value"] == pytest.approx(value, abs=1e-12), (seed, lines)
-            assert found["summary"]["rows"] == len(truth), (seed, lines)
+        assert any(is_meant(case, result) for result in found), (seed, lines)
+
+
+def is_meant(case: Trap, result: dict[str, Any]) -> bool:
+    """Return whether a result has the models, rows and values that a table means."""
+    models = {row["model"]: row for row in result["tables"]["models"]}
+    if len(models) != len(case.means):
+        return False
+    for name, (truth, said) in case.means.items():
+        row = models[name] if name in models else next(iter(models.values()))
+        measure, value = expected(truth, said)
+        same = row[measure]["value"] == pytest.approx(value, abs=1e-12)
+        if not same or result["summary"]["rows"] != len(truth):
+            return False
+    return True

@@ -16,7 +16,6 @@ from clfeval.counts.scores import ScoreCounts
 from clfeval.document import InputFile
 from clfeval.errors import HEADER_ONLY, DataError, UsageError
 from clfeval.records import dataclass
-from clfeval.tables.columns import Facts
 from clfeval.tables.feature import ClassTable, FeatureTable
 from clfeval.tables.frames import Frame, as_text, collect, concatenate_frames, engine_errors, nw, pl
 from clfeval.tables.input import Input, match_names
@@ -29,7 +28,8 @@ from clfeval.tables.invalid_cells import (
     missing_value,
     numbered_rows,
 )
-from clfeval.tables.scan import Reading, TableFile, scan
+from clfeval.tables.predictions import Facts
+from clfeval.tables.scan import CellReading, TableFile, scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def _read_columns(
 ) -> Frame:
     """Return the columns of the files that exist, under internal names."""
     columns = {name: column for name, column in names.items() if column is not None}
-    readings: dict[str, Reading] = dict.fromkeys(columns.values(), "text")
+    readings: dict[str, CellReading] = dict.fromkeys(columns.values(), "text")
     if VALUE in columns:
         readings[columns[VALUE]] = "number"
     wanted = [nw.col(column).alias(name) for name, column in columns.items()]

@@ -124,7 +124,7 @@ def count_classes(
     counts = count_texts((row["t"] for row in found), (row["rows"] for row in found))
     of_class = {name: counts[name] for name in classes}
     refuse_similar_labels(file, column or truth, of_class, roles)
-    positive = resolve_positive(file, of_class, roles)
+    positive = resolve_positive(file, "", of_class, roles)
     totals, rows = {True: 0.0, False: 0.0}, {True: list[int](), False: list[int]()}
     for table in tables:
         by_absence = {True: 0, False: 0}

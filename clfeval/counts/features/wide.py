@@ -36,7 +36,7 @@ from clfeval.tables.invalid_cells import (
     duplicate_id,
     missing_value,
 )
-from clfeval.tables.scan import NO_TAIL, Reading, TableFile, all_distinct, scan
+from clfeval.tables.scan import NO_TAIL, CellReading, TableFile, all_distinct, scan
 
 CELLS = 1 << 24  # cells held in memory at once
 MOST_CATEGORIES = 1000
@@ -65,7 +65,7 @@ def count_wide(table: FeatureTable, cut: Cut, tasks: Tasks) -> tuple[FeatureCoun
     short = None
     binary = [column for column, kind in kinds.items() if kind == "binary"]
     # as numbers if the text has more values; not at all if it has no numbers
-    readings: tuple[Reading, ...] = ("bit", "number") if binary else ()
+    readings: tuple[CellReading, ...] = ("bit", "number") if binary else ()
     for reading in readings:
         try:
             counts, good, no_tail = count_binary(binary, rows, reading)
@@ -159,7 +159,7 @@ class WideRowReader:
     classes: ClassCounts
 
     def frames(
-        self, columns: Sequence[str], reading: Reading, *, watch: bool = False
+        self, columns: Sequence[str], reading: CellReading, *, watch: bool = False
     ) -> list[nw.LazyFrame[Any]]:
         """Return rows with a class: class as 1 / 0, weight, columns; watch: add NO_TAIL."""
         readings = dict.fromkeys(columns, reading)
@@ -179,7 +179,7 @@ class WideRowReader:
         return frames
 
     def blocks(
-        self, columns: Sequence[str], reading: Reading
+        self, columns: Sequence[str], reading: CellReading
     ) -> Iterator[tuple[Sequence[str], nw.DataFrame[Any]]]:
         """Yield blocks of a few columns, with the rows of all files."""
         wide = max(1, CELLS // max(1, sum(self.classes.rows)))
@@ -194,17 +194,21 @@ class WideRowReader:
 
 
 def _scan_rows(
-    table: FeatureTable, file: TableFile, readings: Mapping[str, Reading], *, watch: bool = False
+    table: FeatureTable,
+    file: TableFile,
+    readings: Mapping[str, CellReading],
+    *,
+    watch: bool = False,
 ) -> nw.LazyFrame[Any]:
     roles = table.roles
-    chosen: dict[str, Reading] = {str(table.truth): "text"}
+    chosen: dict[str, CellReading] = {str(table.truth): "text"}
     if roles.weight is not None:
         chosen[roles.weight] = "number"
     return scan(file, chosen | dict(readings), null_values=roles.null_value, watch=watch)
 
 
 def count_binary(
-    columns: Sequence[str], rows: WideRowReader, reading: Reading
+    columns: Sequence[str], rows: WideRowReader, reading: CellReading
 ) -> tuple[FeatureCounts, Bools, int | None]:
     """Count 0/1 columns (k,); return also which are valid, and the rows without last field."""
     classes, roles, k = rows.classes, rows.table.roles, len(columns)
@@ -293,7 +297,7 @@ def check_wide_rows(table: FeatureTable, kinds: Mapping[str, str]) -> None:
 
 
 def _count_missing_cells(
-    table: FeatureTable, columns: Sequence[str], reading: Reading
+    table: FeatureTable, columns: Sequence[str], reading: CellReading
 ) -> dict[str, int]:
     """Count the missing cells (empty or NaN) of each column when read in this way."""
     totals = np.zeros(len(columns), np.int64)

@@ -10,7 +10,7 @@ from typing import Any
 
 from clfeval.errors import DataError, UsageError, list_names
 from clfeval.records import fields, replace
-from clfeval.tables.columns import Columns, Layout, ModelColumns, Predictions
+from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import pl
 from clfeval.tables.input import Input
 from clfeval.tables.layouts.counts_schema import (
@@ -20,12 +20,13 @@ from clfeval.tables.layouts.counts_schema import (
     damaged_counts,
     description_problem,
 )
+from clfeval.tables.predictions import Layout, Predictions
 from clfeval.tables.scan import TableFile
 from clfeval.tables.source import SourceFile
 
 METADATA = "clfeval.counts"  # the key of the description among the metadata of the file
 # fields of `Input` that do not select or read rows
-APPLY = ("positive", "dry_run", "input_format", "several", "ranks", "scores")
+APPLY = ("positive", "dry_run", "input_format", "several", "ranks", "scores", "runs", "reference")
 FILE = "file"  # slices of --by: a file each
 ALIKE = {
     "positive": "positive class",
@@ -35,7 +36,7 @@ ALIKE = {
     "edges": "edges of slices",
     "min_cell": "--min-cell",
 }
-COUNTS_FILE = Layout("counts", "", lambda *_: None, lambda *_: [], lambda *_: [])
+COUNTS_FILE = Layout("counts", "", lambda *_: [], lambda *_: [], lambda *_: [])
 
 
 def refuse_counts(sources: Sequence[SourceFile], hint: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from clfeval.arrays import MOST
 from clfeval.errors import (
@@ -16,18 +16,7 @@ from clfeval.errors import (
 )
 from clfeval.records import dataclass, replace
 from clfeval.tables import invalid_cells as checks
-from clfeval.tables.column_guesses import known_labels
-from clfeval.tables.columns import (
-    KEY,
-    WRONG,
-    Also,
-    ColumnPeek,
-    Columns,
-    Layout,
-    Mode,
-    ModelColumns,
-    guess_kind,
-)
+from clfeval.tables.columns import KEY, WRONG, Also, Columns, Mode, ModelColumns
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.frames import (
     Frame,
@@ -38,90 +27,225 @@ from clfeval.tables.frames import (
     nw,
     pl,
 )
-from clfeval.tables.input import ColumnNames, Input, find_column, match_names
+from clfeval.tables.input import ColumnNames, Input, Kind, find_column, match_names
 from clfeval.tables.layouts import wide
+from clfeval.tables.predictions import Layout
+from clfeval.tables.profiles import ColumnProfile
+from clfeval.tables.readings.labels import known_labels
+from clfeval.tables.readings.names import tags_of
+from clfeval.tables.readings.pair_facts import PairFacts
+from clfeval.tables.readings.reading import Question, Reading
+from clfeval.tables.readings.requirements import TruthView, kind_of_cells, kind_of_predictions
+from clfeval.tables.readings.truths import TruthCandidate, truth_candidates
+from clfeval.tables.readings.wide_tables import side_readings, with_positive
 from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
 ANSWER_COLUMN, TIMES, DIFFERS = "__clfeval_said{}", "__clfeval_times{}", "__clfeval_differs{}"
 NAMELESS = "__clfeval_nameless"
 
 
-def recognise(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns | None:
-    """Recognise a long table by the names of its columns."""
-    columns = list(peeks)
-    model, truth = (
-        find_column(columns, ColumnNames.MODEL),
-        roles.truth or find_column(columns, ColumnNames.LONG_TRUTH),
+def long_readings(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> list[Reading]:
+    """Return the readings of a long table, known by the names of its columns; none if it is none.
+
+    Where it has labels and scores, each of them is a reading.
+    """
+    naming = find_column(profiles, ColumnNames.MODEL)
+    if naming is None:
+        return []
+    facts = PairFacts(profiles)
+    readings: list[Reading] = []
+    for candidate in _truths(profiles, naming, roles, facts):
+        rest = {n: profile for n, profile in profiles.items() if n not in (candidate.name, naming)}
+        classes = frozenset(known_labels(profiles[candidate.name].texts, roles))
+        answers = _prediction_columns(rest, classes, roles)
+        ids = _ids_by_name(rest)
+        if not answers and ids and facts.are_unique([naming, *ids]):
+            answers = _only_prediction(rest, classes, roles)
+        if not answers:
+            continue
+        parts = (candidate.name, naming, *answers.values())
+        row_id = _id_column(profiles, parts, roles, facts)
+        if row_id is None and candidate.claim == "values":
+            continue
+        if row_id is None:
+            raise _no_id_error(file, profiles, naming)
+        columns = {
+            kind: _long_columns(profiles, candidate.name, naming, answer, row_id)
+            for kind, answer in answers.items()
+        }
+        readings += _readings_of_kinds(candidate, columns, profiles, roles, facts)
+    return readings
+
+
+def _readings_of_kinds(
+    truth: TruthCandidate,
+    columns_of_kind: Mapping[Kind, Columns],
+    profiles: Mapping[str, ColumnProfile],
+    roles: Input,
+    facts: PairFacts,
+) -> list[Reading]:
+    """Return the readings of the labels, of the scores, or of the only kind of predictions."""
+    readings: list[Reading] = []
+    answers = {kind: columns.answer for kind, columns in columns_of_kind.items()}
+    for kind, columns in columns_of_kind.items():
+        resolved = replace(roles, kind=kind) if len(answers) > 1 else roles
+        reading = Reading(truth.claim, columns, resolved)
+        if len(answers) > 1:
+            reading = _reading_of_kind(reading, kind, answers)
+        models = [ModelColumns(columns.naming, kind, (columns.answer,))]
+        unused = columns.unused
+        view = TruthView.from_profiles(truth.name, profiles, unused, roles, facts, sets=models)
+        for side in side_readings(reading, view, unused):
+            readings += with_positive(side, profiles[truth.name].counts, roles, models)
+    return readings
+
+
+def _truths(
+    profiles: Mapping[str, ColumnProfile], naming: str, roles: Input, facts: PairFacts
+) -> list[TruthCandidate]:
+    """Return the columns of a long table that may be truth; that of a usual name alone."""
+    truth = roles.truth or find_column(profiles, ColumnNames.LONG_TRUTH)
+    if truth is not None:
+        return [TruthCandidate(truth, "given" if roles.truth else "certain")]
+    rest = {name: profile for name, profile in profiles.items() if name != naming}
+    return truth_candidates(rest, roles, facts)
+
+
+def _long_columns(
+    profiles: Mapping[str, ColumnProfile], truth: str, naming: str, answer: str, row_id: str
+) -> Columns:
+    """Return the columns of a long table; the others are not used."""
+    parts = (truth, naming, answer, row_id)
+    unused = {name: "a long table has no part for it" for name in profiles if name not in parts}
+    return Columns(truth, row_id, naming=naming, answer=answer, unused=unused)
+
+
+def _reading_of_kind(reading: Reading, kind: Kind, answers: Mapping[Kind, str]) -> Reading:
+    """Return a reading that evaluates the labels or the scores only, and says so."""
+    unused_kind: Kind = "score" if kind == "label" else "label"
+    words = (
+        f"the {kind}s of '{answers[kind]}', without the {unused_kind}s of '{answers[unused_kind]}'"
     )
-    answer = find_column([name for name in columns if name != roles.truth], ColumnNames.PREDICTION)
-    if model and truth and answer not in (None, truth):
-        answer = _prediction_column(
-            file,
-            {name: peeks[name] for name in columns if name != truth},
-            frozenset(known_labels(peeks[truth].texts, roles)),
-            roles,
-        )
-    if not (model and answer and truth) or truth == answer:
-        return None
-    row_id = roles.id or find_column(columns, ColumnNames.ID)
-    if row_id in (model, answer):
-        part = "model names" if row_id == model else "predictions"
-        other = find_column([name for name in columns if name != row_id], ColumnNames.ID)
-        hint = format_option("--id", other) if other else "name a column that identifies the rows"
-        raise bad_option(f"--id '{row_id}' is the column of {part}", hint)
-    if row_id is None:
-        hint, fixes = "add --id COLUMN, or number the rows in the same order for each model", {}
-        row = find_column([name for name in peeks if name != model], ColumnNames.ROW)
-        if row is not None:
-            hint, fixes = f"add {format_option('--id', row)}: its name suggests ids", {"id": row}
-        what = "a long table needs a column of row ids"
-        raise DataError.new(what, "no-id", file, hint=hint, fixes=fixes)
-    return Columns(truth, row_id, naming=model, answer=answer)
+    text = f"'{answers['label']}' has labels and '{answers['score']}' has scores"
+    question = Question("which-layout", f"{text}: which should be evaluated?")
+    return replace(reading, options={"kind": kind}, words=[words], questions=[question])
 
 
-def _prediction_column(
-    file: str, peeks: Mapping[str, ColumnPeek], classes: frozenset[str], roles: Input
+def _id_column(
+    profiles: Mapping[str, ColumnProfile], parts: Sequence[str], roles: Input, facts: PairFacts
 ) -> str | None:
-    """Return the column of predictions; DataError if one has labels and another has scores."""
-    named = [name for name in peeks if find_column([name], ColumnNames.PREDICTION)]
-    kinds = {name: guess_kind(peeks[name], classes) for name in named}
-    alike = [name for name in named if roles.kind in (None, kinds[name])] or named
-    answer = find_column(alike, ColumnNames.PREDICTION)
-    other = next((name for name in alike if answer and kinds[name] != kinds[answer]), None)
-    if answer and other and roles.kind is None:
-        by_kind = {kinds[name]: name for name in (answer, other)}
-        label, score = by_kind["label"], by_kind["score"]
-        what = f"'{label}' has labels and '{score}' has scores: which should be evaluated?"
-        hint = f"add {format_option('--ignore', label)} to evaluate the scores, or "
-        hint += f"{format_option('--ignore', score)} to evaluate the labels"
-        raise DataError.new(what, "which-layout", file, hint=hint, fixes={"ignore": (label,)})
-    return answer
+    """Return the column of row ids of a long table: by name, or unique together with the model.
+
+    parts: the columns of truth, model and predictions. None if no column can be it.
+    """
+    _, naming, *answers = parts
+    row_id = roles.id or find_column(profiles, ColumnNames.ID)
+    if row_id in (naming, *answers):
+        part = "model names" if row_id == naming else "predictions"
+        id_name = find_column([name for name in profiles if name != row_id], ColumnNames.ID)
+        hint = (
+            format_option("--id", id_name) if id_name else "name a column that identifies the rows"
+        )
+        raise bad_option(f"--id '{row_id}' is the column of {part}", hint)
+    if row_id is not None:
+        return row_id
+    excluded = {*parts, *roles.by, roles.weight, roles.cluster, roles.run}
+    runs = [name for name in profiles if "run" in tags_of(name)]
+    other_keys = [naming, *runs[:1]]
+    possible = [
+        name
+        for name, profile in profiles.items()
+        if name not in excluded
+        and not profile.distinct
+        and name not in other_keys
+        and tags_of(name) & {"like an id", "cluster", "index"}
+        and facts.are_unique([name, *other_keys])
+    ]
+    row_column = find_column(possible, ColumnNames.ROW)
+    return row_column or (possible[0] if len(possible) == 1 else None)
+
+
+def _no_id_error(file: str, profiles: Mapping[str, ColumnProfile], naming: str) -> DataError:
+    """Build the error of a long table without a column of row ids."""
+    hint, fixes = "add --id COLUMN, or number the rows in the same order for each model", {}
+    row = find_column([name for name in profiles if name != naming], ColumnNames.ROW)
+    if row is not None:
+        hint, fixes = f"add {format_option('--id', row)}: its name suggests ids", {"id": row}
+    message = "a long table needs a column of row ids"
+    return DataError.new(message, "no-id", file, hint=hint, fixes=fixes)
+
+
+def _ids_by_name(profiles: Mapping[str, ColumnProfile]) -> list[str]:
+    """Return the columns of ids that repeat, as in a long table."""
+    row_id = find_column(profiles, ColumnNames.ID)
+    return [row_id] if row_id and not profiles[row_id].distinct else []
+
+
+def _only_prediction(
+    profiles: Mapping[str, ColumnProfile], classes: frozenset[str], roles: Input
+) -> dict[Kind, str]:
+    """Return the only column of labels or numbers that has no other part by its name."""
+    view = TruthView.from_profiles(next(iter(profiles)), profiles, profiles, roles, PairFacts({}))
+    possible = [
+        column.name
+        for column in view.free
+        if kind_of_cells(column.profile, classes) in ("label", "number")
+        and (column.predicts or not column.tags)
+        and column.name not in roles.by
+    ]
+    if len(possible) != 1:
+        return {}
+    return {kind_of_predictions(profiles[possible[0]], classes, roles): possible[0]}
+
+
+def _prediction_columns(
+    profiles: Mapping[str, ColumnProfile], classes: frozenset[str], roles: Input
+) -> dict[Kind, str]:
+    """Return the columns of labels and of scores by their names, the likeliest of each kind."""
+    names_of_predictions = [
+        name for name in profiles if find_column([name], ColumnNames.PREDICTION)
+    ]
+    by_kind: dict[Kind, list[str]] = {}
+    for name in names_of_predictions:
+        kind = kind_of_predictions(profiles[name], classes, replace(roles, kind=None))
+        by_kind.setdefault(kind, []).append(name)
+    if roles.kind is not None and names_of_predictions:
+        same_kind = by_kind.get(roles.kind) or names_of_predictions
+        return {roles.kind: str(find_column(same_kind, ColumnNames.PREDICTION))}
+    return {
+        kind: str(find_column(names, ColumnNames.PREDICTION)) for kind, names in by_kind.items()
+    }
 
 
 def list_models(
-    files: Sequence[TableFile], columns: Columns, peeks: Mapping[str, ColumnPeek], roles: Input
+    files: Sequence[TableFile],
+    columns: Columns,
+    profiles: Mapping[str, ColumnProfile],
+    roles: Input,
 ) -> Columns:
     """Return the columns with the selected models in the rows, ordered by name."""
     names = count_distinct_values(files, columns.naming, columns.null_values)
     name, ordered = files[0].name, sorted(names, key=natural_sort_key)
     if not names:
         raise DataError.new("no rows to evaluate", "empty-table", name, hint=HEADER_ONLY)
-    chosen = match_names(name, ordered, roles.model or ordered)
-    classes = frozenset(known_labels(peeks[columns.truth].texts, roles))
-    kind = roles.kind or guess_kind(peeks[columns.answer], classes)
-    found = (ModelColumns(name, kind, (ANSWER_COLUMN.format(i),)) for i, name in enumerate(chosen))
-    return replace(columns, models=tuple(found))
+    selected = match_names(name, ordered, roles.model or ordered)
+    classes = frozenset(known_labels(profiles[columns.truth].texts, roles))
+    kind: Kind = kind_of_predictions(profiles[columns.answer], classes, roles)
+    models = (
+        ModelColumns(name, kind, (ANSWER_COLUMN.format(i),)) for i, name in enumerate(selected)
+    )
+    return replace(columns, models=tuple(models))
 
 
-def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
+def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, extra: Also) -> list[Frame]:
     """Scan the files, and widen the rows of each observation, which may be in several files."""
-    chosen, watch = columns.readings(mode), also == "watch"
-    scans = [scan(file, chosen, null_values=columns.null_values, watch=watch) for file in files]
+    readings, watch = columns.readings(mode), extra == "watch"
+    scans = [scan(file, readings, null_values=columns.null_values, watch=watch) for file in files]
     wide = widen(concatenate_frames(scans), columns)
-    wrong = [nw.col(TIMES.format(i)) != 1 for i in range(len(columns.models))]
-    wrong += [nw.col(DIFFERS.format(i)) == 1 for i in range(len(columns.constants))]
-    wrong.append(nw.col(NAMELESS) == 1)
-    return [wide.with_columns(nw.any_horizontal(*wrong, ignore_nulls=True).alias(WRONG))]
+    suspect = [nw.col(TIMES.format(i)) != 1 for i in range(len(columns.models))]
+    suspect += [nw.col(DIFFERS.format(i)) == 1 for i in range(len(columns.constants))]
+    suspect.append(nw.col(NAMELESS) == 1)
+    return [wide.with_columns(nw.any_horizontal(*suspect, ignore_nulls=True).alias(WRONG))]
 
 
 def widen(frame: Frame, columns: Columns) -> Frame:
@@ -135,12 +259,12 @@ def widen(frame: Frame, columns: Columns) -> Frame:
     lacks its id or its model.
     """
     model, answer = nw.col(columns.naming), nw.col(columns.answer)
-    names, constants = [one.name for one in columns.models], columns.constants
+    names, constants = [model_columns.name for model_columns in columns.models], columns.constants
     marks = [model == name for name in names]
     blank = nw.col(str(columns.id)).is_null() & model.is_null() & answer.is_null()
-    chosen = model.is_in(names) | model.is_null()
+    is_selected = model.is_in(names) | model.is_null()
     row = {f"r{i}": nw.col(name) for i, name in enumerate(columns.row)}
-    spread = frame.filter(~blank & chosen).select(
+    marked = frame.filter(~blank & is_selected).select(
         *[value.alias(name) for name, value in row.items()],
         *[nw.when(mark).then(answer).alias(f"p{i}") for i, mark in enumerate(marks)],
         *[mark.cast(nw.Int32).alias(f"c{i}") for i, mark in enumerate(marks)],
@@ -148,7 +272,7 @@ def widen(frame: Frame, columns: Columns) -> Frame:
         *[nw.col(name).is_null().cast(nw.Int32).alias(f"g{i}") for i, name in enumerate(constants)],
         model.is_null().cast(nw.Int32).alias("nobody"),
     )
-    gathered = spread.group_by(*row).agg(
+    gathered = marked.group_by(*row).agg(
         *[nw.col(f"p{i}").max() for i in range(len(names))],
         *[nw.col(f"c{i}").sum() for i in range(len(names))],
         *[nw.col(f"k{i}").min().alias(f"l{i}") for i in range(len(constants))],
@@ -159,7 +283,10 @@ def widen(frame: Frame, columns: Columns) -> Frame:
     )
     return gathered.select(
         nw.col("r0").alias(KEY),
-        *[nw.col(f"p{i}").alias(one.columns[0]) for i, one in enumerate(columns.models)],
+        *[
+            nw.col(f"p{i}").alias(model_columns.columns[0])
+            for i, model_columns in enumerate(columns.models)
+        ],
         *[nw.col(f"c{i}").alias(TIMES.format(i)) for i in range(len(names))],
         *[_differs(i).alias(DIFFERS.format(i)) for i in range(len(constants))],
         (nw.col("r0").is_null() | (nw.col("nobody") > 0)).cast(nw.Int8).alias(NAMELESS),
@@ -173,8 +300,8 @@ def _differs(constant: int) -> nw.Expr:
     low, high, gaps = (nw.col(f"{name}{constant}") for name in "lhg")
     two = nw.when(low.is_null()).then(nw.lit(0)).otherwise((low != high).cast(nw.Int8))
     if constant:
-        some = (gaps > 0) & (gaps < nw.col("rows"))
-        two = nw.when(some).then(nw.lit(1)).otherwise(two)
+        partly_missing = (gaps > 0) & (gaps < nw.col("rows"))
+        two = nw.when(partly_missing).then(nw.lit(1)).otherwise(two)
     return two.cast(nw.Int8)
 
 
@@ -182,42 +309,55 @@ def row_checks(
     columns: Columns, suspicion: checks.Suspicion, frames: Sequence[pl.LazyFrame]
 ) -> list[tuple[pl.LazyFrame, list[checks.Check]]]:
     """Return the checks of all files together, as an observation may have rows in several."""
-    model, names = pl.col(columns.naming), [one.name for one in columns.models]
+    model, names = pl.col(columns.naming), [model_columns.name for model_columns in columns.models]
     frame = pl.concat(frames).filter(model.is_in(names) | model.is_null())
-    labels = {one.kind for one in columns.models} == {"label"}
+    labels = {model_columns.kind for model_columns in columns.models} == {"label"}
     row_id, place = columns.row[0], pl.col(checks.PLACE)
-    known = pl.col(row_id).is_not_null()
+    has_id = pl.col(row_id).is_not_null()
     first = place.first().over(pl.struct(*columns.row, columns.naming))
-    what = "'{value}' already has a prediction for this id in {extra}"
-    wanted = [checks.Check(columns.naming, "duplicate-row", what, (place != first) & known, first)]
-    for name in columns.constants:  # they are the same in all rows of an id
-        text, truth = checks.column_as_text(name), name == columns.truth
-        value = text if truth else text.fill_null("")
-        first = (text.drop_nulls() if truth else value).first().over(columns.row)
-        code = "conflicting-truth" if truth else "conflicting-value"
-        what = "'{value}' differs from '{extra}' in an earlier row of this id"
-        wanted.append(checks.Check(name, code, what, (value != first) & known, first))
-    wanted += [checks.missing_value(str(columns.id)), checks.missing_value(columns.naming)]
-    told = (columns.run, columns.cluster)
-    wanted += [checks.missing_cell(one, frame) for one in told if one is not None]
-    wanted += [checks.missing_value(columns.truth)] if suspicion.strict else []
-    wanted += checks.prediction_checks(columns.answer, columns, suspicion, number=not labels)
+    message = "'{value}' already has a prediction for this id in {extra}"
+    observation_checks = [
+        checks.Check(columns.naming, "duplicate-row", message, (place != first) & has_id, first)
+    ]
+    observation_checks += [_constant_check(columns, name, has_id) for name in columns.constants]
+    observation_checks += [
+        checks.missing_value(str(columns.id)),
+        checks.missing_value(columns.naming),
+    ]
+    group_columns = (columns.run, columns.cluster)
+    observation_checks += [
+        checks.missing_cell(name, frame) for name in group_columns if name is not None
+    ]
+    observation_checks += [checks.missing_value(columns.truth)] if suspicion.strict else []
+    observation_checks += checks.prediction_checks(
+        columns.answer, columns, suspicion, number=not labels
+    )
     if suspicion.weights and columns.weight:
-        wanted.append(checks.bad_weight(columns.weight, columns.written))
+        observation_checks.append(checks.bad_weight(columns.weight, columns.written))
     for name in names if suspicion.wrong else ():  # at the first row of the id
-        bad = (place == place.first().over(columns.row)) & known
+        bad = (place == place.first().over(columns.row)) & has_id
         bad &= ~(model == name).any().over(columns.row)
-        what = f"id '{{extra}}' has no row for model '{checks.escape_braces(name)}'"
-        wanted.append(
-            checks.Check(columns.naming, "unequal-ids", what, bad, checks.column_as_text(row_id))
+        message = f"id '{{extra}}' has no row for model '{checks.escape_braces(name)}'"
+        observation_checks.append(
+            checks.Check(columns.naming, "unequal-ids", message, bad, checks.column_as_text(row_id))
         )
-    return [(frame, wanted)]
+    return [(frame, observation_checks)]
+
+
+def _constant_check(columns: Columns, name: str, has_id: pl.Expr) -> checks.Check:
+    """Return the check that a column has the same value in all rows of an id."""
+    text, truth = checks.column_as_text(name), name == columns.truth
+    value = text if truth else text.fill_null("")
+    first = (text.drop_nulls() if truth else value).first().over(columns.row)
+    code = "conflicting-truth" if truth else "conflicting-value"
+    message = "'{value}' differs from '{extra}' in an earlier row of this id"
+    return checks.Check(name, code, message, (value != first) & has_id, first)
 
 
 LAYOUT = Layout(
     name="long",
     needs="id, model, prediction, truth",
-    recognise=recognise,
+    readings=long_readings,
     rows=scan_rows,
     checks=row_checks,
     models=list_models,
@@ -239,11 +379,16 @@ class CountsRow:
     keys: tuple[str, ...] = ()
 
 
-def recognise_counts(file: str, peeks: Mapping[str, ColumnPeek], roles: Input) -> Columns | None:  # noqa: ARG001
-    """Recognise a table with a model column, four columns of counts, and no truth option."""
-    model = find_column(peeks, ColumnNames.MODEL)
-    whole = all(find_column(peeks, (name,)) for name in ColumnNames.COUNT)
-    return Columns("", naming=model) if model and whole and not roles.truth else None
+def counts_readings(
+    file: str, profiles: Mapping[str, ColumnProfile], roles: Input
+) -> list[Reading]:
+    """Return the reading of a table with model names and four columns of counts, without truth."""
+    del file
+    model = find_column(profiles, ColumnNames.MODEL)
+    has_counts = all(find_column(profiles, (name,)) for name in ColumnNames.COUNT)
+    if not (model and has_counts and not roles.truth):
+        return []
+    return [Reading("given", Columns("", naming=model), roles)]
 
 
 def read_confusions(
@@ -253,37 +398,57 @@ def read_confusions(
     columns = [str(find_column(file.columns, (name,))) for name in ColumnNames.COUNT]
     if file.head and file.source:
         inspect_structure(file.source, file.columns)  # a few lines, read at once
-    named = [model_column, *keys]
-    frame = in_polars(scan(file, dict.fromkeys([*named, *columns], "text"))).collect()
+    key_columns = [model_column, *keys]
+    frame = in_polars(scan(file, dict.fromkeys([*key_columns, *columns], "text"))).collect()
     problems: list[Problem] = []
     rows: dict[tuple[str, ...], CountsRow] = {}
     for number, values in enumerate(frame.rows(), start=2 if file.head else 1):
-        names = [None if is_missing(name) else name for name in values[: len(named)]]
-        cells = values[len(named) :]
+        names = [None if is_missing(name) else name for name in values[: len(key_columns)]]
+        cells = values[len(key_columns) :]
         counts = [_count(cell) for cell in cells]
-        parts = zip((*columns, *named), (*cells, *names), (*counts, *names), strict=True)
-        for column, cell, found in parts:
-            if found is None:
-                what = "missing value" if cell is None else f"'{cell}' is not a count"
-                code = "missing-value" if cell is None else "bad-count"
-                problems.append(Problem(what, code, file.name, number, column))
+        problems += _cell_problems(
+            file.name, number, (*columns, *key_columns), (*cells, *names), (*counts, *names)
+        )
         place = tuple(map(str, names))
         if None not in names and place in rows:
-            what = f"'{', '.join(place)}' is already in an earlier row"
-            problems.append(Problem(what, "duplicate-row", file.name, number, model_column))
+            problems.append(_repeated_row_problem(file.name, number, place, model_column))
         tp, fp, fn, tn = (count or 0 for count in counts)
         rows[place] = CountsRow(place[0], tp, fp, fn, tn, place[1:])
     if not rows:
         raise DataError.new("no rows to evaluate", "empty-table", file.name, hint=HEADER_ONLY)
     if problems:
-        bad = any(problem.column in columns for problem in problems)
-        hint = "use whole numbers of at least 0" if bad else "give one complete row per model"
-        if not bad and not keys:
-            hint += "; for slices add --by COLUMN, for runs --run COLUMN (phidelta)"
-        raise DataError(problems, hint=hint)
+        raise _invalid_counts_error(problems, columns, keys)
     if not any(row.tp or row.fp or row.fn or row.tn for row in rows.values()):
         raise DataError.new("no rows to evaluate: all counts are 0", "empty-table", file.name)
     return list(rows.values())
+
+
+def _repeated_row_problem(file: str, row: int, place: Sequence[str], model_column: str) -> Problem:
+    """Return the problem of a row with the model and the keys of an earlier one."""
+    message = f"'{', '.join(place)}' is already in an earlier row"
+    return Problem(message, "duplicate-row", file, row, model_column)
+
+
+def _cell_problems(
+    file: str, row: int, columns: Sequence[str], cells: Sequence[object], values: Sequence[object]
+) -> Iterator[Problem]:
+    """Yield the problems of the cells without a value: missing ones, and those not a count."""
+    for column, cell, value in zip(columns, cells, values, strict=True):
+        if value is None and cell is None:
+            yield Problem("missing value", "missing-value", file, row, column)
+        elif value is None:
+            yield Problem(f"'{cell}' is not a count", "bad-count", file, row, column)
+
+
+def _invalid_counts_error(
+    problems: Sequence[Problem], columns: Sequence[str], keys: Sequence[str]
+) -> DataError:
+    """Build the error of invalid rows of counts; columns: those of the counts."""
+    bad = any(problem.column in columns for problem in problems)
+    hint = "use whole numbers of at least 0" if bad else "give one complete row per model"
+    if not bad and not keys:
+        hint += "; for slices add --by COLUMN, for runs --run COLUMN (phidelta)"
+    return DataError(problems, hint=hint)
 
 
 def read_confusion_files(
@@ -292,16 +457,18 @@ def read_confusion_files(
     """Read the counts of every file, of some models if any are named; DataError as of one file."""
     parts: list[list[CountsRow]] = []
     for file in files:
-        found = read_confusions(file, model_column, keys)
+        confusions = read_confusions(file, model_column, keys)
         if models:
-            chosen = match_names(file.name, list(dict.fromkeys(row.model for row in found)), models)
-            found = [row for name in chosen for row in found if row.model == name]
-        before = {(row.model, *row.keys) for part in parts for row in part}
-        for again in (row for row in found if (row.model, *row.keys) in before):
-            what = f"'{', '.join((again.model, *again.keys))}' is already in an earlier file"
+            selected = match_names(
+                file.name, list(dict.fromkeys(row.model for row in confusions)), models
+            )
+            confusions = [row for name in selected for row in confusions if row.model == name]
+        earlier = {(row.model, *row.keys) for part in parts for row in part}
+        for again in (row for row in confusions if (row.model, *row.keys) in earlier):
+            message = f"'{', '.join((again.model, *again.keys))}' is already in an earlier file"
             hint = "if each file is a run, add --run-files"
-            raise DataError.new(what, "duplicate-row", file.name, hint=hint)
-        parts.append(found)
+            raise DataError.new(message, "duplicate-row", file.name, hint=hint)
+        parts.append(confusions)
     return parts
 
 
@@ -311,26 +478,31 @@ def expand_counts(file: TableFile, model_column: str, roles: Input) -> tuple[Tab
     DataError for several models, whose joint counts are unknown.
     """
     if roles.cluster is not None:
-        what = "--cluster needs predictions, but the table holds counts"
-        raise UsageError.new(what, "needs-predictions", hint="leave it out")
+        message = "--cluster needs predictions, but the table holds counts"
+        raise UsageError.new(message, "needs-predictions", hint="leave it out")
     confusions = read_confusions(file, model_column)
     if roles.model:
-        confusions = [item for item in confusions if item.model in roles.model]
+        confusions = [row for row in confusions if row.model in roles.model]
     if len(confusions) != 1:
-        names = list_names(item.model for item in confusions)
-        what = f"counts per model ({names}) do not say which rows the models share"
+        names = list_names(row.model for row in confusions)
+        message = f"counts per model ({names}) do not say which rows the models share"
         hint = "use predictions with one column per model, or select one --model; clfeval "
         hint += "phidelta and clfeval tune-jpt read counts of several models"
-        raise DataError.new(what, "needs-predictions", file.name, hint=hint)
-    one = confusions[0]
+        raise DataError.new(message, "needs-predictions", file.name, hint=hint)
+    confusion = confusions[0]
     yes = roles.positive or "1"
     no = "0" if yes == "1" else f"not {yes}"
-    said = {"truth": [yes, no, yes, no], one.model: [yes, yes, no, no]}
-    frame = pl.LazyFrame({**said, "n": [one.tp, one.fp, one.fn, one.tn]})
+    labels = {"truth": [yes, no, yes, no], confusion.model: [yes, yes, no, no]}
+    frame = pl.LazyFrame({**labels, "n": [confusion.tp, confusion.fp, confusion.fn, confusion.tn]})
     plain = Input(
-        truth="truth", model=(one.model,), positive=yes, classes=(no,), weight="n", layout="wide"
+        truth="truth",
+        model=(confusion.model,),
+        positive=yes,
+        classes=(no,),
+        weight="n",
+        layout="wide",
     )
-    columns = ("truth", one.model, "n")
+    columns = ("truth", confusion.model, "n")
     return replace(file, columns=columns, native=nw.from_native(frame), head=None), plain
 
 
@@ -349,6 +521,6 @@ COUNTS_LAYOUT = replace(
     wide.LAYOUT,  # for the predictions counted in it
     name="counts",
     needs="model, tp, fp, fn, tn",
-    recognise=recognise_counts,
+    readings=counts_readings,
     expand=expand_counts,
 )

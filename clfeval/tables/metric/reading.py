@@ -1,4 +1,4 @@
-"""Reading of metric tables: bytes of a file (CSV, JSON, Parquet) or a data frame to a grid."""
+"""CellReading of metric tables: bytes of a file (CSV, JSON, Parquet) or a data frame to a grid."""
 
 from __future__ import annotations
 

@@ -11,9 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clfeval.arrays import Floats
-from clfeval.errors import MAX_PROBLEMS, DataError, Problem, bad_option, format_option, list_names
+from clfeval.errors import (
+    MAX_PROBLEMS,
+    DataError,
+    OfferedReading,
+    Problem,
+    bad_option,
+    list_names,
+    quote_name,
+)
 from clfeval.records import dataclass, field, replace
-from clfeval.tables.column_guesses import LIKELY
 from clfeval.tables.columns import ColumnRole
 from clfeval.tables.input import (
     ColumnNames,
@@ -41,6 +48,7 @@ from clfeval.tables.metric.grid import (
 from clfeval.tables.metric.layouts import build_sheet
 from clfeval.tables.metric.reading import read_grid
 from clfeval.tables.metric.values import check_values, percent_metrics
+from clfeval.tables.readings.names import is_likely_truth
 
 
 def select_models(sheet: Sheet, models: NDArray[np.intp]) -> Sheet:
@@ -111,8 +119,12 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
             raise DataError(
                 problems[:MAX_PROBLEMS], hint=FROM_PREDICTIONS, totals=+totals, fixes=PREDICTIONS
             )
-        if likely := find_column(grid.columns, LIKELY):
-            hint += f"; for predictions add --from predictions {format_option('--truth', likely)}"
+        if likely := next(filter(is_likely_truth, grid.columns), None):
+            words = f"predictions, with {quote_name(likely)} as truth"
+            options = {**PREDICTIONS, "truth": likely}
+            readings = [OfferedReading(words, options)]
+            kept = problems[:MAX_PROBLEMS]
+            raise DataError(kept, hint=hint, totals=+totals, readings=readings)
     fixes = {} if totals["duplicate-model"] or len(problems) == len(rows) else {"missing": "drop"}
     raise DataError(problems[:MAX_PROBLEMS], hint=hint, totals=+totals, fixes=fixes)
 

@@ -12,7 +12,6 @@ import numpy as np
 from clfeval.arrays import Bools
 from clfeval.errors import MAX_PROBLEMS, DataError, Problem, quote_word
 from clfeval.records import dataclass
-from clfeval.tables.column_guesses import COMMA, comma_hint, missing_word_hint, null_value_hint
 from clfeval.tables.metric.grid import (
     CODES,
     INFINITE,
@@ -28,6 +27,7 @@ from clfeval.tables.metric.grid import (
     is_estimate,
     is_numeric,
 )
+from clfeval.tables.readings.notations import COMMA, comma_hint, missing_word_hint, null_value_hint
 
 CORNERS = 3  # corners of a polygon: at least as many metrics remain
 WORDS = 3  # distinct texts among numbers that may all mean missing

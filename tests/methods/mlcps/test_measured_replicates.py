@@ -90,7 +90,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("plain")
 def test_all_models_are_measured_on_the_same_rows_in_each_replicate() -> None:
     """Accuracy is p sensitivity + (1 - p) specificity; the precision of always yes is p."""
-    frame = scored(60).drop("n").with_columns(yes=1.0)
+    frame = scored(60).drop("n").with_columns(yes=pl.Series([0.8] + [0.9] * 59))
     names = ("accuracy", "sensitivity", "specificity", "precision")
     accuracy, sensitivity, specificity, precision = replicates(frame, *names).transpose(2, 0, 1)
     p = precision[:, 2:]

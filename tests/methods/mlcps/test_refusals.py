@@ -142,7 +142,7 @@ def test_ids_and_truth_are_predictions_whatever_the_truth_is_made_of(tmp_path: P
     error = refused(tmp_path, "id,truth,rf,svm,lr\ns1,benign,.8,.7,.6\ns2,malignant,.9,.8,.7\n")
     assert error.problems[0].code == "which-layout"
     assert "--from predictions" in str(error.parts[0].hint)
-    assert error.fixes == {"source": "predictions", "positive": "malignant"}
+    assert error.fixes == {"source": "predictions"}
 
 
 def test_outside_the_scale_given(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ MANY = pl.DataFrame(
     {
         "truth": TRUTH,
         "s": (0.2 * TRUTH + 0.8 * DICE.random(3000)),
-        "label": TRUTH ^ (DICE.random(3000) < 0.1),
+        "hard": TRUTH ^ (DICE.random(3000) < 0.1),
         "site": np.where(DICE.random(3000) < 0.3, "A", "B"),
     }
 )
@@ -38,7 +38,9 @@ def points(result: Result, model: str = "s", label: str | None = None) -> list[A
 @given(scored_tables(models=(1, 2), rows=(2, 14)))
 def test_every_point_counts_the_rows_at_or_above_its_threshold(rows: list[ScoredRow]) -> None:
     assume(len({row.truth for row in rows}) == 2)
-    result = clfeval.phidelta(frame_of(rows), weight="n", interval="none", curve=True, points="all")
+    result = clfeval.phidelta(
+        frame_of(rows), weight="n", interval="none", kind="score", curve=True, points="all"
+    )
     positives = sum(row.n for row in rows if row.truth)
     negatives = sum(row.n for row in rows if not row.truth)
     for j in range(len(rows[0].scores)):
@@ -96,8 +98,8 @@ def test_slices_have_the_curves_of_their_own_rows() -> None:
 
 
 def test_models_of_labels_beside_scores_have_no_curve() -> None:
-    result = clfeval.phidelta(MANY.select("truth", "s", "label"), curve=True, model="*")
-    assert [row["model"] for row in result.tables["models"]] == ["s", "label"]
+    result = clfeval.phidelta(MANY.select("truth", "s", "hard"), curve=True, model="*")
+    assert [row["model"] for row in result.tables["models"]] == ["s", "hard"]
     assert [row["model"] for row in result.tables["curves"]] == ["s"]
 
 

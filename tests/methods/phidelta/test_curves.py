@@ -23,7 +23,9 @@ Points = list[tuple[float, Fraction, Fraction]]  # threshold, sensitivity, 1 - s
 
 
 def curves(table: Any, **options: Any) -> dict[str, Line]:
-    return whole(clfeval.phidelta(table, curve=True, points="all", **options), "curves")
+    return whole(
+        clfeval.phidelta(table, curve=True, points="all", **{"kind": "score", **options}), "curves"
+    )
 
 
 def walk(rows: list[ScoredRow], model: int) -> Points:

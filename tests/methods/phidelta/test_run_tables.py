@@ -60,7 +60,7 @@ def test_an_id_twice_in_one_run_of_a_long_table(tmp_path: Path) -> None:
 
 def test_without_run_repeated_ids_are_refused() -> None:
     assert "duplicate-id" in str(refusal(WIDE.drop("fold")))
-    assert "duplicate-row" in str(refusal(LONG))
+    assert "repeated-rows" in str(refusal(LONG))
 
 
 def places(error: clfeval.ClfevalError) -> list[tuple[int | None, str | None, str]]:

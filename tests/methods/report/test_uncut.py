@@ -75,12 +75,10 @@ def test_with_a_threshold_they_are_cut() -> None:
     assert "no-threshold" not in [note.code for note in result.warnings]
 
 
-def test_what_may_be_no_model_is_asked_about_as_before() -> None:
+def test_numbers_next_to_scores_of_0_to_1_are_asked_about() -> None:
     frame = drawn().drop("site")
-    margins = frame.with_columns(pl.col("a") - 3.5, extra=pl.col("b") + 40)
-    for table in (margins.drop("b"), frame.with_columns(c=pl.col("b") / 10)):
-        with pytest.raises(DataError, match="needs-threshold"):
-            clfeval.report(table)
+    with pytest.raises(DataError, match="which-role"):
+        clfeval.report(frame.with_columns(c=pl.col("b") / 10))
     with pytest.raises(DataError, match="needs-threshold"):
         clfeval.mars(frame)
 

@@ -1,0 +1,139 @@
+"""Layouts of prediction tables, and opened predictions with the roles of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+
+from clfeval.errors import list_names
+from clfeval.records import dataclass, replace
+from clfeval.tables.columns import Also, ColumnRole, Columns, Mode
+from clfeval.tables.frames import Frame, pl
+from clfeval.tables.input import Input, LayoutName
+from clfeval.tables.invalid_cells import Check, Suspicion
+from clfeval.tables.profiles import ColumnProfile
+from clfeval.tables.readings.reading import Reading
+from clfeval.tables.scan import TableFile
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A layout of prediction tables, with the functions that read it.
+
+    needs: required columns. readings: the readings of a table by its names and profiles; none if it
+    has another layout. rows: lazy frames with a row per observation and a column
+    for each prediction; one per file, or one for all. checks: numbered rows and their checks.
+    models: finds models in rows. expand: the predictions of rows that are 2 x 2 tables. joined:
+    from several files.
+    """
+
+    name: LayoutName
+    needs: str
+    readings: Callable[[str, Mapping[str, ColumnProfile], Input], Sequence[Reading]]
+    rows: Callable[[Sequence[TableFile], Columns, Mode, Also], list[Frame]]
+    checks: Callable[
+        [Columns, Suspicion, Sequence[pl.LazyFrame]], list[tuple[pl.LazyFrame, list[Check]]]
+    ]
+    models: (
+        Callable[[Sequence[TableFile], Columns, Mapping[str, ColumnProfile], Input], Columns] | None
+    ) = None
+    expand: Callable[[TableFile, str, Input], tuple[TableFile, Input]] | None = None
+    joined: bool = False
+
+    @property
+    def gathers(self) -> bool:
+        """True if an observation has several rows: one per model, or one per joined file."""
+        return self.joined or self.models is not None
+
+
+Facts = Mapping[str, object]  # counts of rows, models, classes etc. by name
+KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}
+WHY = {
+    "label": "its values are truth's labels",
+    "score": "its values are numbers",
+    "classes": "its name contains a class",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """Files with the same columns, the layout, and the roles of the columns.
+
+    roles: the options, with what the reading adds. whole: the profiles are those of all rows.
+    asked: the options as given, by which the table is read again. heard: called with it then.
+    """
+
+    files: tuple[TableFile, ...]
+    layout: Layout
+    columns: Columns
+    profiles: Mapping[str, ColumnProfile]
+    roles: Input
+    joined: str = ""  # what was joined, and how
+    whole: bool = True
+    asked: Input | None = None
+    heard: Callable[[Predictions], object] | None = None
+
+    def announced(self, on_open: Callable[[Predictions], object]) -> Predictions:
+        """Call a function with the table, now and if it is read again."""
+        on_open(self)
+        return replace(self, heard=on_open)
+
+    def described(self) -> str:
+        """Return one line on how the table was read."""
+        columns = self.columns
+        left = len(self.files) - 1
+        files = self.files[0].name + f" and {left:,} more file{'s' * (left > 1)}" * bool(left)
+        ids = None if self.joined else columns.id
+        columns_by_part = {
+            "truth": columns.truth or None,
+            "ids": ids,
+            "clusters": columns.cluster,
+            "weights": columns.weight,
+            "models": columns.naming or None,
+            "predictions": (columns.naming and columns.answer) or None,
+        }
+        places = [
+            f"{part} in '{name}'" for part, name in columns_by_part.items() if name is not None
+        ]
+        parts = [self.joined or f"{files}: {self.layout.name} table", ", ".join(places)]
+        for kind, values in KINDS.items():
+            names = [model.name for model in columns.models if model.kind == kind]
+            if names:
+                parts.append(f"{values} of {list_names(names)}")
+        if columns.spelled:
+            parts.append(f"labels of {list_names(columns.spelled)} in truth's spelling")
+        if columns.ignored:
+            parts.append(f"ignored {list_names(columns.ignored)}")
+        if columns.unused:
+            parts.append(f"not used: {list_names(columns.unused)}")
+        return "; ".join(parts)
+
+    def column_roles(self) -> list[ColumnRole]:
+        """Return the role of every column of the files, with the reason."""
+        columns, roles = self.columns, self.roles
+        role_of: dict[str | None, tuple[str, str]] = {
+            columns.truth: ("truth", "--truth" if roles.truth else "its name"),
+            columns.id: ("id", "--join" if self.joined else "--id" if roles.id else "its name"),
+            columns.naming: ("model names", "its name"),
+            columns.answer: ("predictions", "its name"),
+            columns.weight: ("weight", "its name" if roles.weight is None else "--weight"),
+            columns.cluster: ("cluster", "--cluster"),
+            **dict.fromkeys(columns.by, ("slice" if columns.run is None else "run", "--by")),
+        }
+        for model in columns.models:
+            if model.beside:
+                role_of[model.beside] = (f"labels of '{model.name}'", "its name")
+            for name, label in zip_longest(model.columns, model.classes):
+                role = f"{KINDS[model.kind]} of '{model.name}'"
+                if label is not None:
+                    role = f"probability of '{label}' by '{model.name}'"
+                classes = model.kind == "classes"
+                reason = "--kind" if roles.kind and not classes else WHY[model.kind]
+                role_of.setdefault(name, (role, reason))
+        for name in columns.ignored:
+            role_of.setdefault(name, ("left out", "--ignore"))
+        for name, reason in columns.unused.items():
+            role_of.setdefault(name, ("not used", reason))
+        default_role = ("not used", "no option names it")
+        names = self.files[0].columns
+        return [ColumnRole(name, *role_of.get(name, default_role)) for name in names]

@@ -1,0 +1,1 @@
+"""How a table is read: requirements on roles of columns, readings that meet them, offers."""

@@ -1,0 +1,145 @@
+"""The choice of a reading: the only one is taken, several are offered, none is an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+from clfeval.errors import DataError, OfferedReading, Problem, join_texts, list_names, quote_name
+from clfeval.records import replace
+from clfeval.tables.input import ColumnNames, find_column
+from clfeval.tables.profiles import ColumnProfiles
+from clfeval.tables.readings.labels import PAIRS
+from clfeval.tables.readings.reading import MOST_OFFERED, Reading
+
+METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
+# names of truth in a multilabel table, with one truth column per label
+_TRUE = rf"(?:{'|'.join(ColumnNames.TRUTH)}|true|gt|gold)"
+_OF_LABEL = rf"(?i)\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*"
+
+
+def distinct_readings(readings: Iterable[Reading]) -> list[Reading]:
+    """Return the readings without those that give the same numbers as an earlier one."""
+    return list({reading.numbers: reading for reading in reversed(list(readings))}.values())[::-1]
+
+
+def choose_reading(file: str, profiles: ColumnProfiles, readings: Sequence[Reading]) -> Reading:
+    """Return the only reading of a table whose truth is known; else raise DataError.
+
+    The error offers the readings that are left, at most four, each with its options.
+    """
+    different = distinct_readings(readings)
+    if len(different) == 1 and different[0].is_sure and not different[0].options:
+        return different[0]
+    if not different:
+        raise no_truth_error(file, profiles)
+    raise several_readings_error(file, profiles, different)
+
+
+def several_readings_error(
+    file: str, profiles: ColumnProfiles, readings: Sequence[Reading]
+) -> DataError:
+    """Build the error with the readings that are offered."""
+    truths = list(dict.fromkeys(reading.columns.truth for reading in readings))
+    by_values = not readings[0].is_sure
+    if by_values or len(truths) > 1:
+        readings = [_with_truth(reading) for reading in readings]
+    problems = _problems(file, profiles, readings, truths)
+    offered = [
+        OfferedReading(reading.meaning, reading.options) for reading in readings[:MOST_OFFERED]
+    ]
+    return DataError(problems, readings=offered, further=_further_readings(readings))
+
+
+def _with_truth(reading: Reading) -> Reading:
+    """Return a reading that says its column of truth."""
+    truth = reading.columns.truth
+    if "truth" in reading.options:
+        return reading
+    return replace(
+        reading,
+        options={"truth": truth, **reading.options},
+        words=[f"{quote_name(truth)} is truth", *reading.words],
+    )
+
+
+def _problems(
+    file: str, profiles: ColumnProfiles, readings: Sequence[Reading], truths: Sequence[str]
+) -> list[Problem]:
+    """Return the questions of all readings as problems."""
+    problems = []
+    if not readings[0].is_sure:
+        message = f"no truth column; columns: {list_names(profiles)}"
+        problems.append(Problem(message, "no-truth", file))
+    elif len(truths) > 1:
+        message = f"which column is truth: {list_names(truths)}?"
+        problems.append(Problem(message, "which-truth", file))
+    for reading in readings:
+        for question in reading.questions:
+            problems.append(Problem(question.text, question.code, file, None, question.column))
+    return list(dict.fromkeys(problems))
+
+
+def _further_readings(readings: Sequence[Reading]) -> str | None:
+    """Return the options and values of the readings that are not offered; None if all are."""
+    left = readings[MOST_OFFERED:]
+    if not left:
+        return None
+    offered = readings[:MOST_OFFERED]
+    parts = []
+    for name in ("truth", "positive", "weight"):
+        values = [str(reading.options[name]) for reading in left if name in reading.options]
+        offered_values = {str(reading.options.get(name)) for reading in offered}
+        rest = [value for value in dict.fromkeys(values) if value not in offered_values]
+        if rest:
+            parts.append(f"--{name} with {join_texts([quote_name(value) for value in rest], 5)}")
+    parts = parts or ["name each model with --model, or leave columns out with --ignore"]
+    return f"{len(left)} more: " + ", or ".join(parts)
+
+
+def no_truth_error(file: str, profiles: ColumnProfiles) -> DataError:
+    """Build the error of a table in which no column can be truth."""
+    message = f"no truth column; columns: {list_names(profiles)}"
+    hint = "add --truth COLUMN to name it"
+    several = [name for name in profiles if re.fullmatch(_OF_LABEL, name)]
+    several = several or columns_of_labels(profiles)
+    if all(find_column(profiles, (name,)) for name in ("sensitivity", "specificity")):
+        hint = (
+            "if these are rates, run clfeval tune-jpt with counts (columns model, tp, fp, fn, tn), "
+            "or with --sensitivity 0.9 --specificity 0.8; clfeval mlcps ranks models by rates"
+        )
+    elif is_table_of_metrics(profiles):
+        hint = "if this is a table of metrics, run clfeval mlcps; otherwise add --truth COLUMN"
+    elif len(several) > 1:
+        hint = (
+            f"if {list_names(several, 3)} are labels, write one row per label, with columns row, "
+            "label, truth and prediction, then add --by label --cluster row --positive 1; "
+            "otherwise add --truth COLUMN"
+        )
+        return DataError.new(message, "multi-label", file, 1, several[1], hint=hint)
+    return DataError.new(message, "no-truth", file, hint=hint)
+
+
+def is_table_of_metrics(names: Iterable[str]) -> bool:
+    """Return whether several columns have names of measures, or both rates are there."""
+    columns = list(names)
+    rates = all(find_column(columns, (name,)) for name in ("sensitivity", "specificity"))
+    return rates or sum(name.strip().casefold() in METRICS for name in columns) > 1
+
+
+def has_columns_of_labels(profiles: ColumnProfiles) -> bool:
+    """Return whether a table has one column of truth for each of several labels."""
+    label_columns = sum(bool(re.fullmatch(_OF_LABEL, name)) for name in profiles)
+    return label_columns > 1 or len(columns_of_labels(profiles)) > 1
+
+
+def columns_of_labels(profiles: ColumnProfiles) -> list[str]:
+    """Return 0/1 columns whose names end those of others, as `sun` in `m_sun`: multilabel."""
+    bits = [name for name, column in profiles.items() if name and column.texts <= {*PAIRS[0]}]
+    models: dict[str, list[str]] = {}
+    for label, name in product(bits, bits):
+        match = re.fullmatch(rf"(.*\S)[_ .:-]{re.escape(label)}", name)
+        if match:
+            models.setdefault(match[1], []).append(label)
+    return max(models.values(), key=len, default=[])

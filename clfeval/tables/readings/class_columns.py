@@ -1,0 +1,281 @@
+"""Columns of class probabilities, one per class, and columns of labels with the scores of a model.
+
+Both are recognised by their names, with the classes of truth in them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+
+from clfeval.records import replace
+from clfeval.tables.columns import ModelColumns
+from clfeval.tables.input import Input
+from clfeval.tables.profiles import NEAR_ONE, ColumnProfile
+from clfeval.tables.readings.labels import PAIRS
+from clfeval.tables.readings.pair_facts import PairFacts
+
+PREFIXES = (".pred_", "prob_", "proba_", "probability_", "pred_prob_", "pred_proba_", "p_", "P_")
+HARD = ".pred_class"  # tidymodels writes the label next to the probabilities it comes from
+_BARE = {prefix.strip("._") for prefix in PREFIXES}
+ONLY_MODEL = "model"  # name of the only model if its columns do not name it
+_SAID = r"(?:y?[ _.-]?pred|predicted)[ _.-]?"
+_LABEL = (
+    rf"(?:{_SAID}(?:class|label|y)|y?preds?|predictions?|predicted|labels?|class|y[ _.-]?hat|hard)"
+)
+_SCORE = rf"(?:(?:{_SAID})?(?:y?probs?|probas?|probability|scores?|confidence|conf)(?:[ _.-]?1)?)"
+# `rf_pred`, else `pred_rf` and `y_pred_rf`
+_LABELS, _SCORES = (
+    rf"(?i)(.*?)[ _.-]*{word}|(?:y[ _.-])?{word}[ _.-]+(.+)" for word in (_LABEL, _SCORE)
+)
+
+
+def probability_models(
+    free: Mapping[str, ColumnProfile], classes: frozenset[str], roles: Input, facts: PairFacts
+) -> list[ModelColumns]:
+    """Return the models of class probabilities, in the order of their first columns.
+
+    classes: known labels of truth.
+    """
+    sets = _sets_by_separator(free, classes, roles)
+    with_classes = [
+        model for model, pairs in sets.items() if any(label in classes for _, label in pairs)
+    ]
+    model_of = {column: model for model in with_classes for column, _ in sets[model]}
+    left = {n: free[n] for n in free if n not in model_of and n not in roles.model}
+    further = {} if roles.kind else columns_by_class(left, classes, ONLY_MODEL, facts)
+    for stem, pairs in further.items():
+        model = f"{stem}_2" if stem in with_classes else stem
+        sets[model] = pairs
+        model_of |= {column: model for column, _ in pairs}
+    if roles.several and roles.positive is None and len(classes) > 2:  # other class names
+        for model, pairs in sets.items():
+            if len(pairs) == len(classes) and not model_of.keys() & dict(pairs).keys():
+                model_of |= {column: model for column, _ in pairs}
+    names = dict.fromkeys(model_of[column] for column in free if column in model_of)
+    models = [_model_of_pairs(model, sets[model], roles) for model in names]
+    return [model for model in models if not _is_one_other_score(model, free)]
+
+
+def _is_one_other_score(model: ModelColumns, profiles: Mapping[str, ColumnProfile]) -> bool:
+    """Return whether a model has one column only, of numbers that are no probabilities."""
+    if len(model.columns) > 1:
+        return False
+    numbers = profiles[model.columns[0]].numbers
+    return bool(numbers) and (min(numbers) < 0 or max(numbers) > NEAR_ONE)
+
+
+def _sets_by_separator(
+    free: Mapping[str, ColumnProfile], classes: frozenset[str], roles: Input
+) -> dict[str, list[tuple[str, str]]]:
+    """Return columns with the text of a class in their names, such as `rf:cat`, by model."""
+    sets: dict[str, list[tuple[str, str]]] = {}
+    for name, profile in free.items():
+        split = _split(name, classes) if profile.mostly_numeric else None
+        if split:
+            sets.setdefault(split[0], []).append((name, split[1]))
+    numeric = [name for name in free if free[name].mostly_numeric and name not in roles.model]
+    if len(classes) > 1 and classes <= {_folded(name, roles) for name in numeric}:
+        class_names = [name for name in numeric if _folded(name, roles) in classes]
+        sets.setdefault(ONLY_MODEL, []).extend((name, name) for name in class_names)
+    for model, pairs in sets.items():
+        labels = {label for _, label in pairs}
+        shortest = [(name, label) for name, label in pairs if not _is_longer(label, labels)]
+        pairs[:] = shortest
+        folded = [(name, _folded(label, roles)) for name, label in pairs]
+        if len({label for _, label in folded}) == len(pairs):  # else two would share a class
+            sets[model] = folded
+    return sets
+
+
+def _is_longer(label: str, labels: Collection[str]) -> bool:
+    """Return whether a text is another label and more, as `1_copy` is `1`."""
+    return any(label != text and re.match(rf"{re.escape(text)}[ _.-]", label) for text in labels)
+
+
+def _model_of_pairs(model: str, pairs: Pairs, roles: Input) -> ModelColumns:
+    """Return a model of columns and their classes; ties go to the first of the declared classes."""
+    order = list(dict.fromkeys([*roles.classes, *(label for _, label in pairs)]))
+    names, labels = zip(*sorted(pairs, key=lambda pair: order.index(pair[1])), strict=True)
+    return ModelColumns(model, "classes", names, labels, shares=roles.renormalize)
+
+
+def _folded(label: str, roles: Input) -> str:
+    return label.strip().lower() if roles.fold_labels else label
+
+
+def _split(name: str, classes: Collection[str]) -> tuple[str, str] | None:
+    """Split `.pred_<class>`, `p_<class>`, `<model>:<class>` and their like into model and class."""
+    if name == HARD and "class" not in classes:
+        return None
+    for prefix in PREFIXES:
+        if name.startswith(prefix):
+            model = prefix.strip("._")
+            return model if len(model) > 1 else ONLY_MODEL, name.removeprefix(prefix)
+    for label in sorted(classes, key=len, reverse=True):
+        if name.endswith(f":{label}") and name != f":{label}":
+            return name.removesuffix(f":{label}"), label
+    model, colon, label = name.rpartition(":")
+    return (model, label) if colon and model and label else None
+
+
+def merge_labels_with_scores(
+    models: Sequence[ModelColumns], roles: Input, *, separate: Collection[str] = ()
+) -> list[ModelColumns]:
+    """Merge labels and scores of one model (`rf_label` and `rf_score`), unless a model is named.
+
+    The model has the scores, or class probabilities, and the column of labels as `beside`.
+    separate: columns of labels that belong to no scores.
+    """
+    merged = list(models)
+    free = [model for model in models if model.beside is None and model.name not in separate]
+    for stem, labels, scores in pairs_of_one_name(free, roles):
+        name = scores.name if scores.kind == "classes" else stem or ONLY_MODEL
+        merged[merged.index(labels)] = replace(scores, name=name, beside=labels.name)
+        merged.remove(scores)
+    return merged
+
+
+def pairs_of_one_name(
+    models: Sequence[ModelColumns], roles: Input
+) -> list[tuple[str, ModelColumns, ModelColumns]]:
+    """Return the models of labels and of scores that have one name in common, with that name."""
+    stems: dict[str, dict[bool, list[tuple[str, ModelColumns]]]] = {}
+    folded = {model.name for model in models if model.kind == "classes"}
+    for model in models:
+        stem = _stem(model, folded)
+        if stem is not None and not {*model.columns} & {*roles.model}:
+            kinds = stems.setdefault(stem.casefold(), {})
+            kinds.setdefault(model.kind == "label", []).append((stem, model))
+    pairs = []
+    for kinds in stems.values():
+        labels, scores = kinds.get(True, []), kinds.get(False, [])
+        if len(labels) == len(scores) == 1:
+            pairs.append((scores[0][0], labels[0][1], scores[0][1]))
+    return pairs
+
+
+def _stem(model: ModelColumns, folded: Collection[str]) -> str | None:
+    """Return the model's name within a column name, "" if that has none; None if unrecognised."""
+    match = re.fullmatch(_LABELS if model.kind == "label" else _SCORES, model.name)
+    if match:
+        stem = match[1] if match[1] is not None else match[2]
+        return "" if stem.casefold().strip("_. -") in ("", "y") else stem
+    if model.kind == "classes":
+        return "" if model.name == ONLY_MODEL or model.name in _BARE else model.name
+    return model.name if model.name in folded else None
+
+
+ROUNDED = 0.005  # of the last of two decimal places
+_WORD = (
+    r"(?:y|p|probs?|probas?|probability|probabilities|preds?|predicted|scores?|logits?|class|of)"
+)
+_MODEL = rf"(?i)[\W_]*(?:{_WORD}(?![^\W_])[\W_]*)*(.*?)(?:[\W_]+{_WORD})*[\W_]*"
+
+Pairs = list[tuple[str, str]]  # column name and class
+
+
+def columns_by_class(
+    free: Mapping[str, ColumnProfile], classes: Collection[str], alone: str, facts: PairFacts
+) -> dict[str, Pairs]:
+    """Return columns with their classes, by model, from column names that contain a class.
+
+    The rows must sum to 1, or names have all of three or more classes with a separator. A
+    model's name is separated from the class: `rf0` and `rf1` are two models, `p0` and `p1` one.
+    Case is ignored. alone: the name of a model without one in its columns.
+    """
+    numeric = [name for name in free if free[name].mostly_numeric]
+    columns = {name.casefold(): name for name in numeric}
+    spelt = {label.casefold(): label for label in classes}
+    if len(spelt) < len(classes) or len(columns) < len(numeric):
+        return {}
+    add_up = partial(_add_up, profiles=free, classes=classes, facts=facts)
+    by_model = _columns_by_model(columns, spelt, alone, add_up)
+    pair = next((pair for pair in PAIRS[1:] if {*classes} == {*pair}), None)
+    if by_model or pair is None:
+        return by_model
+    meant = dict(zip(PAIRS[0], pair, strict=True))  # `p0` and `p1` of true and false
+    bits = columns_by_class(free, PAIRS[0], alone, facts)
+    return {
+        model: [(name, meant.get(bit, bit)) for name, bit in pairs] for model, pairs in bits.items()
+    }
+
+
+def _columns_by_model(
+    columns: Mapping[str, str],
+    spelt: Mapping[str, str],
+    alone: str,
+    add_up: Callable[[Pairs], bool],
+) -> dict[str, Pairs]:
+    """Return columns with their classes, by model; columns and spelt: names by their lower case."""
+    unassigned = dict(columns)
+    longest = max(sorted(spelt), key=len, default="")
+    by_model: dict[str, Pairs] = {}
+    for folded, name in columns.items():
+        if folded not in unassigned or not longest:
+            continue
+        for prefix, suffix in _split_around_label(name, longest):
+            word = re.fullmatch(_MODEL, f"{prefix}_{suffix}")
+            model = word[1] if word else ""
+            separated = bool(re.search(r"[\W_]$", prefix) or re.match(r"[\W_]", suffix))
+            if model and not separated:
+                continue
+            pairs = _columns_around(prefix, suffix, unassigned, spelt, add_up, separated=separated)
+            if pairs:
+                model = model or alone
+                by_model[model if model not in by_model else f"{prefix}{suffix}"] = pairs
+                for column, _ in pairs:
+                    del unassigned[column.casefold()]
+                break
+    return by_model
+
+
+def _columns_around(
+    prefix: str,
+    suffix: str,
+    columns: Mapping[str, str],
+    spelt: Mapping[str, str],
+    add_up: Callable[[Pairs], bool],
+    *,
+    separated: bool,
+) -> Pairs | None:
+    """Return the columns named by a prefix, a class and a suffix; None if they are no model.
+
+    That is where a class has no such column, or their rows do not sum to 1. These may be further
+    columns of that form, of classes that truth lacks.
+    """
+    start, end = prefix.casefold(), suffix.casefold()
+    label_of = {f"{start}{folded}{end}": label for folded, label in spelt.items()}
+    if not label_of.keys() <= columns.keys():
+        return None
+    pairs = [(name, label_of[folded]) for folded, name in columns.items() if folded in label_of]
+    similar = [
+        (name, name[len(prefix) : len(name) - len(suffix)])
+        for folded, name in columns.items()
+        if folded.startswith(start)
+        and folded.endswith(end)
+        and len(name) > len(prefix) + len(suffix)
+    ]
+    sets = [pairs, similar] if len(similar) > len(pairs) else [pairs]
+    model_columns = next((candidate for candidate in sets if add_up(candidate)), None)
+    if model_columns is None and separated and len(pairs) > 2:
+        return pairs
+    return model_columns
+
+
+def _split_around_label(name: str, label: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts before and after each occurrence of a label in a name."""
+    position = name.casefold().rfind(label)
+    while position >= 0:
+        yield name[:position], name[position + len(label) :]
+        position = name.casefold().rfind(label, 0, position + len(label) - 1)
+
+
+def _add_up(
+    pairs: Pairs, profiles: Mapping[str, ColumnProfile], classes: Collection[str], facts: PairFacts
+) -> bool:
+    """Return whether columns sum to 1 in each row, and are not classes themselves."""
+    if len(pairs) < 2 or all(profiles[name].texts <= {*classes} for name, _ in pairs):
+        return False
+    return facts.sum_to_one([name for name, _ in pairs])

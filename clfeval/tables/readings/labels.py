@@ -1,0 +1,141 @@
+"""Labels: how programs spell them, which are equal, and which class is the positive one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+from clfeval.tables.input import Input
+from clfeval.tables.profiles import is_score
+
+# negative and positive, as programs write them
+# fmt: off
+PAIRS = (
+    ("0", "1"), ("-1", "1"), ("0.0", "1.0"), ("-1.0", "1.0"),
+    ("false", "true"), ("False", "True"), ("FALSE", "TRUE"),
+)
+# names that suggest the positive class, or the negative class
+POSITIVE_WORDS = {
+    "yes", "y", "true", "t", "positive", "pos", "p", "+", "case", "cases", "event",
+    "malignant", "cancer", "tumor", "tumour", "disease", "diseased", "sick", "ill", "abnormal",
+    "dead", "died", "deceased", "relapse", "default", "defaulted", "bad", "fraud", "fraudulent",
+    "spam", "churn", "churned", "attack", "anomaly", "anomalous", "outlier", "defect", "defective",
+    "fail", "failed", "failure", "faulty", "relevant", "include", "included", "hit", "toxic",
+    "hate", "offensive", "fake", "phishing", "malware", "intrusion", "match", "duplicate",
+    "unsafe", "unhealthy", "hiv+", "ja", "oui", "si", "krank", "success", "present", "detected",
+    "infected", "bankrupt", "late", "alert", "poor",
+}
+NEGATIVE_WORDS = {
+    "no", "n", "false", "f", "negative", "neg", "-", "none", "control",
+    "controls", "benign", "normal", "healthy", "well", "alive", "survived", "paid", "repaid",
+    "good", "ok", "okay", "legit", "legitimate", "genuine", "ham", "stayed", "retained", "pass",
+    "passed", "irrelevant", "exclude", "excluded", "clean", "real", "absent", "other", "others",
+    "unmatched", "rest", "background", "nonevent", "censored", "nein", "non", "gesund",
+}
+# fmt: on
+_NOT = r"(?:not|non|no)[ _-]?"
+
+
+def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
+    """Return truth's labels, the declared classes, and both labels of a pair like 0 / 1."""
+    labels = {*classes, *roles.classes}
+    if roles.positive is not None:
+        labels.add(roles.positive)
+    pair = next((pair for pair in PAIRS if labels <= {*pair}), ()) if labels else ()
+    return labels.union(pair)
+
+
+def spelling_as_truth(texts: Collection[str], classes: Collection[str]) -> dict[str, str]:
+    """Return truth's spelling of the texts of a column that are labels of truth.
+
+    Texts are equal as they are written, as numbers (`2`, `2.0`), or as 0 and 1 for false and true.
+    """
+    spelled = {text: text for text in texts if text in classes}
+    for canonical in (_number, _bit):
+        names = {canonical(name): name for name in classes}
+        if None in names or len(names) < len(classes):
+            continue
+        for text in texts:
+            value = canonical(text)
+            if text not in spelled and value is not None and value in names:
+                spelled[text] = names[value]
+    return spelled
+
+
+def _number(text: str) -> float | None:
+    return float(text) if is_score(text) and text not in ("nan", "NaN") else None
+
+
+def _bit(text: str) -> float | None:
+    """Return 0 or 1 of a text that is false or true, or one of these numbers."""
+    words = {"false": 0.0, "true": 1.0}
+    if text.casefold() in words:
+        return words[text.casefold()]
+    number = _number(text)
+    return number if number in (0.0, 1.0) else None
+
+
+def variants_of(label: str, texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the folded texts that stand for a label: the given ones, and others of programs."""
+    variants = {text.strip().lower() for text in texts}
+    number = _number(label)
+    if number is not None:
+        variants |= {repr(number), f"{number:g}"}
+    if (bit := _bit(label)) is not None:
+        words = ("0", "0.0", "false") if bit == 0 else ("1", "1.0", "true")
+        variants |= {*words} if label.casefold() in ("false", "true", *words) else set()
+    return tuple(sorted(variants))
+
+
+def plain_label(name: str) -> str:
+    """Return the words of a label in lower case, without signs and a leading `2:`."""
+    bare = re.sub(r"^\d+:", "", name)
+    return re.sub(r"[\W_]+", " ", bare.casefold()).strip() or name
+
+
+def default_positive(classes: Collection[str]) -> str | None:
+    """Return the positive class that follows from how classes are written; None if none does.
+
+    It is 1 of 0 and 1, true of false and true, and of two words with known meanings the one that
+    is sought, such as yes of no and yes.
+    """
+    folded = {name.casefold(): name for name in classes}
+    if len(folded) != len(classes) or not folded:
+        return None
+    for no, yes in PAIRS:
+        if folded.keys() <= {no, yes}:
+            written = next((pair[1] for pair in PAIRS if pair[0] == folded.get(no)), yes)
+            return folded.get(yes, written)
+    return positive_of_words(classes)
+
+
+def positive_of_words(classes: Collection[str]) -> str | None:
+    """Return the sought one of two classes whose words are both known; else None."""
+    if len(classes) != 2:
+        return None
+    words = {name: plain_label(name) for name in classes}
+    sought = [name for name, word in words.items() if word in POSITIVE_WORDS]
+    others = [name for name, word in words.items() if word in NEGATIVE_WORDS]
+    if len(sought) == len(others) == 1:
+        return sought[0]
+    short, long = sorted(classes, key=len)
+    negated = re.fullmatch(_NOT + re.sub(r"\W", ".", words[short]), words[long])
+    return short if negated and not is_score(short) else None
+
+
+def guess_positive(classes: Mapping[str, int]) -> tuple[str, bool]:
+    """Return the likeliest positive class, given counts, and whether its name suggests it."""
+    words = {name: plain_label(name) for name in classes}
+    positive_words = (
+        POSITIVE_WORDS if "2" in classes else POSITIVE_WORDS | {"1"}
+    )  # of 1 and 2 either is
+    sought = [name for name, word in words.items() if word in positive_words]
+    if len(sought) == 1:
+        return sought[0], True
+    if len(classes) == 2:
+        others = [name for name, word in words.items() if word not in NEGATIVE_WORDS]
+        if len(others) == 1:
+            return others[0], True
+        if (positive := positive_of_words(classes)) is not None:
+            return positive, True
+    return min(sorted(classes), key=classes.__getitem__), False

@@ -1,0 +1,88 @@
+"""Notations of cells: decimal commas, separators of thousands, and words for missing values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from clfeval.errors import DataError, OfferedReading, Problem, format_option
+from clfeval.tables.input import Input
+from clfeval.tables.profiles import ColumnProfile
+from clfeval.tables.readings.labels import known_labels
+
+COMMA = "has a comma that may be a decimal sign or a thousands separator"
+_EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}\s*%?")
+_MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
+
+
+def missing_word_hint(text: str) -> str | None:
+    """Return the hint for a word that usually means a missing value, else None."""
+    return null_value_hint(text) if text.casefold() in _MISSING_WORDS else None
+
+
+def comma_hint(texts: Sequence[str]) -> str | None:
+    """Return a hint on commas that may be decimal or thousands separators, None if unambiguous."""
+    if not texts or not all(map(_EITHER.fullmatch, map(str.strip, texts))):
+        return None
+    first = texts[0].strip()
+    decimal, integer = first.replace(",", "."), first.replace(",", "")
+    return f"add --decimal ',' to read '{first}' as {decimal}; if it is {integer}, remove the comma"
+
+
+def null_value_hint(text: str) -> str:
+    """Return the hint on the option that makes a text a missing value."""
+    return f"if '{text}' means missing, add {format_option('--null-value', text)}"
+
+
+def refuse_decimal_commas(
+    file: str, names: Iterable[str], truth: str, profiles: Mapping[str, ColumnProfile], roles: Input
+) -> None:
+    """Raise for predictions in the named columns, or weights, with a decimal comma."""
+    labels = known_labels(profiles[truth].texts, roles) if truth in profiles else set()
+    candidates = [name for name in (*names, roles.weight or "") if name and name in profiles]
+    with_commas = [
+        name for name in candidates if profiles[name].commas and not profiles[name].texts <= labels
+    ]
+    if not with_commas:
+        return
+    either = comma_hint(
+        sorted(text for n in with_commas for text in profiles[n].texts if "," in text)
+    )
+    if either and any(_has_whole_numbers(profiles[name]) for name in with_commas):
+        _raise_commas(
+            file, with_commas, profiles, f"'{{}}' {THOUSANDS}", hint="write it without commas"
+        )
+    if either:
+        example = profiles[with_commas[0]].example
+        words = f"commas are decimal signs: '{example}' is {example.replace(',', '.')}"
+        hint = "if they separate thousands, write the numbers without them"
+        # weights would be 1000 times larger
+        offered = [] if roles.weight in with_commas else [OfferedReading(words, {"decimal": ","})]
+        _raise_commas(file, with_commas, profiles, f"'{{}}' {COMMA}", hint=hint, readings=offered)
+    message = "numbers with a decimal comma, such as '{}'"
+    hint = "add --decimal ',' to read them"
+    _raise_commas(file, with_commas, profiles, message, hint=hint, fixes={"decimal": ","})
+
+
+THOUSANDS = "has commas that separate thousands, as other numbers of the column have none"
+
+
+def _has_whole_numbers(profile: ColumnProfile) -> bool:
+    """Return whether some cells are whole numbers below 1,000, next to others with commas."""
+    return any(text.isdecimal() and len(text) <= 3 for text in profile.texts)
+
+
+def _raise_commas(
+    file: str,
+    names: Sequence[str],
+    profiles: Mapping[str, ColumnProfile],
+    message: str,
+    **options: Any,
+) -> NoReturn:
+    """Raise the error of columns with commas, with an example of each."""
+    problems = [
+        Problem(message.format(profiles[name].example), "decimal-comma", file, None, name)
+        for name in names
+    ]
+    raise DataError(problems, **options)

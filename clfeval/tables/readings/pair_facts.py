@@ -1,0 +1,120 @@
+"""Facts of several columns: labels that cut a score, columns that sum to 1, the largest of a row.
+
+They are summaries that can be added: of all scores at once for each column of labels, and of sets
+of columns that their names or places suggest; never of all pairs of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf, nan
+
+import numpy as np
+
+from clfeval.arrays import Bools, Floats
+from clfeval.records import dataclass, field
+from clfeval.tables.profiles import ColumnProfile, is_score
+
+HALF = 0.005  # of the last of two decimal places
+FEW_ROWS = 30  # fewer may be a cut of a score by chance
+FEWEST = 5  # different rows needed to rule out chance that two columns sum to 1
+
+Ranges = Mapping[str, tuple[float, float]]  # least and greatest score of rows with a label
+
+
+@dataclass(slots=True)
+class PairFacts:
+    """Facts of the sample of a table, computed when they are asked for, and of all rows if known.
+
+    ranges: by column of labels and of scores; broken: pairs of columns for which all rows deny
+    what the sample shows.
+    """
+
+    profiles: Mapping[str, ColumnProfile]
+    broken: frozenset[tuple[str, str]] = frozenset()
+    _numbers: dict[str, Floats] = field(default_factory=dict)
+    _codes: dict[str, tuple[Sequence[str], list[Bools]]] = field(default_factory=dict)
+
+    def numbers(self, column: str) -> Floats:
+        """Return the numbers in the sample of a column, NaN where it has none."""
+        if column not in self._numbers:
+            cells = self.profiles[column].sample
+            values = [float(text) if text and is_score(text) else nan for text in cells]
+            self._numbers[column] = np.array(values, float)
+        return self._numbers[column]
+
+    def ranges(self, labels: str, scores: str) -> Ranges:
+        """Return the range of the scores of each label, in rows that have both."""
+        if labels not in self._codes:
+            cells = np.array([text or "" for text in self.profiles[labels].sample], object)
+            names = sorted({*cells} - {""})
+            self._codes[labels] = names, [cells == name for name in names]
+        numbers, ranges = self.numbers(scores), {}
+        for name, rows in zip(*self._codes[labels], strict=True):
+            scores_of_label = numbers[rows]
+            scores_of_label = scores_of_label[~np.isnan(scores_of_label)]
+            ranges[name] = (
+                (scores_of_label.min(), scores_of_label.max())
+                if scores_of_label.size
+                else (inf, -inf)
+            )
+        return ranges
+
+    def upper_label(self, labels: str, scores: str) -> str | None:
+        """Return the label of the rows at or above a threshold on the scores; None if none cuts.
+
+        Of a column with one label the only one, where nothing can be known.
+        """
+        if (labels, scores) in self.broken or len(self.profiles[labels].texts) > 2:
+            return None
+        ranges = sorted(self.ranges(labels, scores).items(), key=lambda label_range: label_range[1])
+        if len(ranges) != 2:
+            return None
+        (_, (_, highest)), (upper, (lowest, _)) = ranges
+        return upper if highest < lowest else None
+
+    def are_unique(self, columns: Sequence[str]) -> bool:
+        """Return whether no two rows of the sample have the same values in some columns."""
+        rows = list(zip(*(self.profiles[name].sample for name in columns), strict=True))
+        return len({*rows}) == len(rows)
+
+    def are_equal(self, first: str, second: str) -> bool:
+        """Return whether two columns have the same texts in every row of the sample."""
+        if (first, second) in self.broken:
+            return False
+        return [*self.profiles[first].sample] == [*self.profiles[second].sample]
+
+    def are_largest(self, labels: str, columns: Sequence[str], classes: Sequence[str]) -> bool:
+        """Return whether every label is that of the largest of some columns in its row."""
+        if (labels, columns[0]) in self.broken:
+            return False
+        table = np.array([self.numbers(name) for name in columns])
+        best = np.max(table, axis=0)
+        place = {name: i for i, name in enumerate(classes)}
+        cells = self.profiles[labels].sample
+        for row, text in enumerate(cells):
+            if text is None or best[row] != best[row]:
+                continue
+            if text not in place or table[place[text], row] < best[row]:
+                return False
+        return True
+
+    def sum_to_one(self, columns: Sequence[str]) -> bool:
+        """Return whether columns sum to 1 in every row of the sample, within rounding."""
+        if tuple(columns[:2]) in self.broken:
+            return False
+        total = np.sum([self.numbers(name) for name in columns], axis=0)
+        sums = total[~np.isnan(total)]
+        allowed = HALF * len(columns) + 1e-9
+        return bool(sums.size) and bool(np.abs(sums - 1).max() <= allowed)
+
+    def are_complements(self, first: str, second: str) -> bool:
+        """Return whether two columns sum to 1 in every row, in enough different rows."""
+        if not self.sum_to_one((first, second)):
+            return False
+        pairs = zip(self.profiles[first].sample, self.profiles[second].sample, strict=True)
+        return len({*pairs}) >= FEWEST
+
+    def rows(self, columns: Iterable[str]) -> int:
+        """Return the number of rows of the sample."""
+        return max((len(self.profiles[name].sample) for name in columns), default=0)

@@ -1,0 +1,111 @@
+"""Which class is positive: what follows from its words, and what is offered where nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from clfeval.errors import join_texts, quote_name
+from clfeval.records import dataclass, field
+from clfeval.tables.columns import ModelColumns
+from clfeval.tables.frames import natural_sort_key
+from clfeval.tables.input import Input
+from clfeval.tables.profiles import count_rows
+from clfeval.tables.readings.labels import default_positive, guess_positive
+from clfeval.tables.readings.reading import Question
+
+MISSING_WORDS = {"", "na", "n/a", "nan", "null", "none", "-", "?", ".", "missing"}
+MOST_CLASSES = 20  # of more none is asked about
+
+
+@dataclass(frozen=True, slots=True)
+class PositiveChoice:
+    """An answer to the question which class is positive: options, and what it means."""
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    words: str = ""
+
+
+def is_multiclass(
+    classes: Iterable[str], roles: Input, models: Iterable[ModelColumns] = ()
+) -> bool:
+    """Return whether truth, --classes and probability columns have more than two classes in all.
+
+    False if a positive class is declared, or a model has one score per row.
+    """
+    if not roles.several or roles.positive is not None:
+        return False
+    models = list(models)
+    if any(model.kind == "score" for model in models):
+        return False
+    labels = {*classes, *roles.classes}
+    return len(labels.union(*(model.classes for model in models if model.kind == "classes"))) > 2
+
+
+def positive_choices(
+    truth: str,
+    counts: Mapping[str, int],
+    roles: Input,
+    models: Sequence[ModelColumns],
+    predicted: Collection[str] = (),
+) -> list[PositiveChoice]:
+    """Return the possible positive classes, the likeliest first; one without options if known.
+
+    counts: rows of each class of truth; predicted: labels that models predict. A class is not asked
+    for where a word for missing values, or two spellings of a class, has to be settled first.
+    """
+    no_choice = [PositiveChoice()]
+    if roles.positive is not None or is_multiclass(counts, roles, models) or len(counts) < 1:
+        return no_choice
+    if default_positive(counts) is not None or _is_unsettled(counts, roles):
+        return no_choice
+    if len(counts) > MOST_CLASSES or (roles.several and len({*counts, *predicted}) > 2):
+        return no_choice  # refused as numbers, or of many classes where the others are declared
+    values = {_whole_number(name): name for name in counts}
+    if values.keys() == {-1, 0, 1}:
+        return _choices_of_three_values(truth, values[-1], values[0], values[1])
+    guess, _ = guess_positive(counts)
+    order = [guess, *sorted({*counts} - {guess}, key=lambda name: (counts[name], name))]
+    return [_positive(name, counts) for name in order]
+
+
+def _positive(name: str, counts: Mapping[str, int]) -> PositiveChoice:
+    """Return the choice of a class; all others are negative."""
+    words = f"{quote_name(name)} is positive"
+    if len(counts) > 2:
+        words += f", the {len(counts) - 1} other classes are negative"
+    return PositiveChoice({"positive": name}, words)
+
+
+def _choices_of_three_values(truth: str, minus: str, no: str, yes: str) -> list[PositiveChoice]:
+    """Return the choices of -1, 0 and 1: -1 may be unknown, or one more negative class."""
+    column = truth.replace('"', '""')
+    condition = f"\"{column}\" = '{no}' or \"{column}\" = '{yes}'"
+    lost = quote_name(minus)
+    return [
+        PositiveChoice({"where": condition, "positive": yes}, f"only the rows with {no} or {yes}"),
+        PositiveChoice({"positive": yes}, f"{quote_name(yes)} is positive, {lost} is negative"),
+    ]
+
+
+def _whole_number(text: str) -> int | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else None
+
+
+def _is_unsettled(counts: Mapping[str, int], roles: Input) -> bool:
+    """Return whether classes have to be merged, or a word for missing values to be declared."""
+    declared = {*roles.classes}
+    folded = {name.strip().lower() for name in counts}
+    words = [name for name in counts if name.casefold() in MISSING_WORDS and name not in declared]
+    return len(folded) < len(counts) or (bool(words) and len(counts) - len(words) > 1)
+
+
+def positive_question(counts: Mapping[str, int]) -> Question:
+    """Return the question which class is positive, with the rows of each."""
+    ordered = sorted(counts, key=natural_sort_key)
+    rows = [f"{quote_name(name)} ({count_rows(counts[name])})" for name in ordered]
+    return Question("positive-needed", f"which class is positive? truth has {join_texts(rows)}")

@@ -1,0 +1,144 @@
+"""Which columns may be truth: by an option, by their names, or by nothing but their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from clfeval.records import dataclass
+from clfeval.tables.input import Input
+from clfeval.tables.profiles import ColumnProfile, is_score
+from clfeval.tables.readings.labels import PAIRS
+from clfeval.tables.readings.names import (
+    copied_name,
+    is_certain_truth,
+    is_likely_truth,
+    tags_of,
+    truth_rank,
+)
+from clfeval.tables.readings.pair_facts import PairFacts
+from clfeval.tables.readings.reading import Claim
+from clfeval.tables.readings.requirements import MOST_CLASSES
+
+MOST_NAMED_CLASSES = 1000  # of a truth by its name
+_NUMBER_LIKE = re.compile(r"\s*[-+]?\d[\d.,:/ -]*%?\s*")  # 7/10, 2024-05-01, 1.5 %
+# names of columns that are never truth while another column can be
+_NO_TRUTH = {
+    "prediction",
+    "model",
+    "confidence",
+    "weight",
+    "run",
+    "id",
+    "index",
+    "count",
+    "date",
+    "error",
+}
+_SELDOM_TRUTH = {"covariate", "cluster", "share", "like an id"}
+
+
+@dataclass(frozen=True, slots=True)
+class TruthCandidate:
+    """A column that may be truth, and how that is known."""
+
+    name: str
+    claim: Claim
+
+
+def truth_candidates(
+    profiles: Mapping[str, ColumnProfile], roles: Input, facts: PairFacts
+) -> list[TruthCandidate]:
+    """Return the columns that may be truth, the likeliest first.
+
+    A name that only truth has claims it where its values allow that, and without such a name the
+    only one that truth often has. A name whose values do not allow it leaves no other column.
+    """
+    if roles.truth is not None:
+        return [TruthCandidate(roles.truth, "given")]
+    excluded = {roles.id, roles.weight, roles.cluster, *roles.by, ""}
+    free = _without_copies([name for name in profiles if name not in excluded], profiles, facts)
+    claimed = _without_copies(
+        [name for name in profiles if is_certain_truth(name)], profiles, facts
+    )
+    certain = sorted(claimed, key=truth_rank)
+    certain = [name for name in certain if name not in excluded] or certain
+    allowed = [name for name in certain if has_classes(profiles[name], MOST_NAMED_CLASSES)]
+    if certain:
+        return [TruthCandidate(name, "certain") for name in allowed or certain[:1]]
+    likely = sorted(filter(is_likely_truth, free), key=truth_rank)
+    likely = [name for name in likely if _has_several_classes(profiles[name])]
+    if likely:
+        return [TruthCandidate(name, "likely") for name in likely]
+    unnamed = [name for name in free if name not in roles.model]
+    return [TruthCandidate(name, "values") for name in _by_values(profiles, unnamed, facts)]
+
+
+def _without_copies(
+    names: Sequence[str], profiles: Mapping[str, ColumnProfile], facts: PairFacts
+) -> list[str]:
+    """Return names without columns that repeat another column, and are called like it."""
+    originals = []
+    for name in names:
+        original = copied_name(name)
+        if original not in profiles or not facts.are_equal(str(original), name):
+            originals.append(name)
+    return originals
+
+
+def named_truth(profiles: Mapping[str, ColumnProfile], roles: Input) -> str | None:
+    """Return the column of truth that an option or its name gives; None if none does."""
+    candidates = truth_candidates(profiles, roles, PairFacts(profiles))
+    return next((candidate.name for candidate in candidates if candidate.claim != "values"), None)
+
+
+def has_classes(profile: ColumnProfile, most: int) -> bool:
+    """Return whether the values of a column may be classes: texts or whole numbers, not many."""
+    different = profile.distinct and profile.rows > 2
+    return 0 < len(profile.texts) <= most and profile.classes and not different
+
+
+def _has_several_classes(profile: ColumnProfile) -> bool:
+    return len(profile.texts) > 1 and has_classes(profile, MOST_CLASSES)
+
+
+def _by_values(
+    profiles: Mapping[str, ColumnProfile], free: Collection[str], facts: PairFacts
+) -> list[str]:
+    """Return the columns that may be truth by their values, those of 0 and 1 first."""
+    possible = [name for name in free if _has_several_classes(profiles[name])]
+    possible = [name for name in possible if not _is_like_numbers(profiles[name])]
+    tags = {name: tags_of(name) for name in possible}
+    possible = [name for name in possible if not tags[name] & _NO_TRUTH]
+    plain = [name for name in possible if not tags[name] & _SELDOM_TRUTH]
+    possible = plain or possible
+    cuts = {name for name in possible if _is_cut(name, profiles, facts)}
+    # a model may be without errors: what one threshold on its scores gives may still be truth
+    return sorted(possible, key=lambda name: (name in cuts, _preference(profiles[name])))
+
+
+def _preference(profile: ColumnProfile) -> tuple[int, int]:
+    """Return the place of a possible truth: 0 and 1 first, then other two values, then more."""
+    bits = any(profile.texts == {*pair} for pair in PAIRS)
+    return (0 if bits else 1 if len(profile.texts) == 2 else 2, 0)
+
+
+def _is_like_numbers(profile: ColumnProfile) -> bool:
+    """Return whether most texts are numbers in another writing: 7/10, 3-5, 10:30."""
+    texts = [text for text in profile.texts if not is_score(text)]
+    number_like = sum(bool(_NUMBER_LIKE.fullmatch(text)) for text in texts)
+    return 2 * number_like > len(profile.texts)
+
+
+def _is_cut(name: str, profiles: Mapping[str, ColumnProfile], facts: PairFacts) -> bool:
+    """Return whether a column of two labels is the cut of a column of scores."""
+    profile = profiles[name]
+    if len(profile.texts) != 2:
+        return False
+    scores = [
+        score
+        for score, column in profiles.items()
+        if score != name and column.mostly_numeric and len(column.texts) > 2
+        if not (column.distinct and column.is_integer)  # rows sorted by class and numbered
+    ]
+    return any(facts.upper_label(name, score) is not None for score in scores[:MOST_CLASSES])

@@ -1,0 +1,284 @@
+"""Recognition of prediction tables: layout and roles of columns, from the first or all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from clfeval.errors import DataError, bad_option, list_names, unknown_column_error
+from clfeval.records import dataclass, replace
+from clfeval.tables import invalid_cells, row_selection
+from clfeval.tables.columns import Columns
+from clfeval.tables.input import (
+    FILE_NAME,
+    ColumnNames,
+    Input,
+    find_column,
+    match_names,
+    parse_facets,
+    refuse_ignored_columns,
+)
+from clfeval.tables.layouts import long, wide
+from clfeval.tables.predictions import Layout, Predictions
+from clfeval.tables.profiles import ColumnProfile, profile_all_rows, profile_sample, sample_is_whole
+from clfeval.tables.readings.choice import (
+    choose_reading,
+    has_columns_of_labels,
+    is_table_of_metrics,
+    no_truth_error,
+)
+from clfeval.tables.readings.labels import known_labels, spelling_as_truth, variants_of
+from clfeval.tables.readings.notations import refuse_decimal_commas
+from clfeval.tables.readings.reading import Reading
+from clfeval.tables.readings.repeated_rows import refuse_rows_in_files, refuse_settings
+from clfeval.tables.readings.truths import named_truth
+from clfeval.tables.readings.wide_tables import no_models_error
+from clfeval.tables.scan import SPELLED, CellReading, TableFile, all_distinct
+
+# in order of recognition
+LAYOUTS = (long.COUNTS_LAYOUT, long.LAYOUT, wide.PROBABILITIES, wide.LAYOUT)
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """The layout of a table, the roles of its columns, and the options with what these add."""
+
+    layout: Layout
+    columns: Columns
+    roles: Input
+
+
+def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> Recognised:
+    """Recognise the layout of a table, and the roles of its columns; DataError if several fit."""
+    columns = list(profiles)
+    facets, slice_columns = parse_facets(roles, columns), roles.by
+    roles = replace(roles, by=tuple(dict.fromkeys(chain(*facets))))
+    ignored = _ignored_columns(file, profiles, roles)
+    used = {name: column for name, column in profiles.items() if name not in ignored}
+    layout, reading = _choose_layout(file, used, roles)
+    _refuse_truth_elsewhere(reading.columns.truth, used, roles)
+    for name in slice_columns:
+        flag = "--run" if name == roles.run else "--by"
+        row_selection.refuse_many_slices(name, used.get(name), flag)
+    if roles.decimal == ".":
+        numbers = [name for model in reading.columns.models for name in model.columns]
+        value_columns = [*numbers, reading.columns.answer]
+        refuse_decimal_commas(file, value_columns, reading.columns.truth, used, roles)
+    run = reading.roles.run
+    if run is not None and run != roles.run:
+        facets = ((run,),)
+    columns_in_full = replace(
+        reading.columns,
+        facets=facets,
+        weight=reading.roles.weight,
+        run=reading.roles.run,
+        cluster=reading.roles.cluster,
+        null_values=roles.null_value,
+        fold=roles.fold_labels,
+        ignored=(*reading.columns.ignored, *ignored),
+        spelled=_spelled_columns(reading.columns, used, reading.roles),
+        written=frozenset(_written_columns(used, roles)),
+    )
+    return Recognised(layout, columns_in_full, replace(reading.roles, by=reading.roles.by))
+
+
+def _ignored_columns(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> list[str]:
+    """Return the columns that options leave out; DataError for options that name no column."""
+    columns = list(profiles)
+    alone = ("truth", "id", "weight", "cluster")
+    columns_of_flag = {f"--{option}": (getattr(roles, option),) for option in alone} | {
+        "--by": roles.by
+    }
+    used = {*chain(*columns_of_flag.values()), *roles.model, roles.run}
+    ignored = match_names(file, columns, roles.ignore, what="column")
+    ignored += row_selection.filter_columns(roles, profiles, (*used, *ignored))
+    refuse_ignored_columns(ignored, {**columns_of_flag, "--model": roles.model})
+    for flag, name in ((flag, name) for flag, names in columns_of_flag.items() for name in names):
+        if name is not None and (name not in profiles or name in ignored) and name != FILE_NAME:
+            raise unknown_column_error(file, name, columns, flag)
+    return ignored
+
+
+def _choose_layout(
+    file: str, profiles: Mapping[str, ColumnProfile], roles: Input
+) -> tuple[Layout, Reading]:
+    """Return the first layout that claims a table, with its only reading; DataError otherwise."""
+    required = roles.layout
+    layouts = [candidate for candidate in LAYOUTS if required in (None, candidate.name)]
+    if required is None:
+        layouts.remove(wide.PROBABILITIES)  # the wide layout has them too
+    unnamed = required is None and named_truth(profiles, roles) is None
+    if unnamed and (is_table_of_metrics(profiles) or has_columns_of_labels(profiles)):
+        layouts = layouts[:1]  # no other reading of a table that is something else
+    for layout in layouts:
+        if readings := layout.readings(file, profiles, roles):
+            reading = choose_reading(file, profiles, readings)
+            if layout is wide.LAYOUT and any(
+                model.kind == "classes" for model in reading.columns.models
+            ):
+                layout = wide.PROBABILITIES
+            return layout, reading
+    if required in ("long", "counts", "probabilities"):
+        layout = next(candidate for candidate in LAYOUTS if candidate.name == required)
+        message = (
+            f"not a {required} table" if required != "probabilities" else "no class probabilities"
+        )
+        message += f"; columns: {list_names(profiles)}"
+        hint = f"that layout needs columns such as {layout.needs}"
+        raise DataError.new(message, "wrong-layout", file, hint=hint)
+    if named_truth(profiles, roles) is not None:
+        raise no_models_error(file, profiles)
+    raise no_truth_error(file, profiles)
+
+
+def _refuse_truth_elsewhere(
+    truth: str, profiles: Mapping[str, ColumnProfile], roles: Input
+) -> None:
+    """Raise where an option gives the column of truth another part."""
+    is_binary = truth in profiles and len(profiles[truth].texts) < 3  # slices are classes
+    columns_of_flag: dict[str, tuple[str | None, ...]] = {
+        "--cluster": (roles.cluster,),
+        "--weight": (roles.weight,),
+        "--id": (roles.id,),
+    }
+    if is_binary:
+        columns_of_flag["--by"] = roles.by
+    for flag, names in columns_of_flag.items():
+        if truth in names:
+            classes = "results of each class: add --show confusion"
+            message = f"{flag} '{truth}' is the column of true labels"
+            raise bad_option(message, classes if flag == "--by" else None)
+
+
+def _written_columns(profiles: Mapping[str, ColumnProfile], roles: Input) -> list[str]:
+    """Return the columns of formatted numbers: with percent signs, or a declared decimal comma."""
+    comma = roles.decimal == ","
+    return [
+        name
+        for name, profile in profiles.items()
+        if profile.percent or (comma and not profile.typed_number)
+    ]
+
+
+def _spelled_columns(
+    columns: Columns, profiles: Mapping[str, ColumnProfile], roles: Input
+) -> dict[str, CellReading]:
+    """Return the columns of labels that truth spells differently, with truth's spelling."""
+    if columns.truth not in profiles:
+        return {}
+    labels = [name for model in columns.models if model.kind == "label" for name in model.columns]
+    labels += [model.beside for model in columns.models if model.beside]
+    labels += [columns.answer] if columns.answer and roles.kind != "score" else []
+    classes = known_labels(profiles[columns.truth].texts, roles)
+    readings: dict[str, CellReading] = {}
+    for name in labels:
+        if name not in profiles:
+            continue
+        spelling = spelling_as_truth(profiles[name].texts, classes)
+        if all(text == label for text, label in spelling.items()):
+            continue
+        texts_of: dict[str, list[str]] = {}
+        for text, label in spelling.items():
+            texts_of.setdefault(label, []).append(text)
+        variants = {label: variants_of(label, texts_of.get(label, ())) for label in sorted(classes)}
+        readings[name] = f"{SPELLED}{variants!r}"
+    return readings
+
+
+def recognise_predictions(
+    files: tuple[TableFile, ...], roles: Input, *, all_rows: bool = False
+) -> Predictions:
+    """Recognise a table by its first rows, or, where these do not decide, by all rows."""
+    profiles = profile_sample(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
+    is_whole = sample_is_whole(files, profiles)
+    if all_rows and not is_whole:
+        profiles = profiles_of_all_rows(files, profiles, roles)
+        is_whole = True
+    try:
+        if not roles.model:
+            row_selection.refuse_train_and_test(files, profiles, roles)
+        refuse_rows_in_files(files, profiles, roles)
+        refuse_settings(files, profiles, roles, _model_names_of(profiles))
+        recognised = recognise(files[0].name, profiles, roles)
+        if not is_whole and _needs_all_rows(files, recognised, profiles):
+            return recognise_predictions(files, roles, all_rows=True)
+    except DataError as error:
+        if not is_whole:
+            return recognise_predictions(files, roles, all_rows=True)
+        invalid_cells.refuse_other_structure(files)
+        raise invalid_cells.with_delimiter_hint(files[0], error) from error
+    columns = recognised.columns
+    spelled = {name: _spelling(profiles[name], columns, profiles) for name in columns.spelled}
+    profiles |= {name: profiles[name].with_spelling(spelling) for name, spelling in spelled.items()}
+    edges = row_selection.find_bin_edges(files, roles.by, files[0].columns, roles.null_value)
+    columns = replace(columns, edges=edges)
+    resolved = _resolved_options(roles, recognised.roles)
+    return Predictions(
+        files, recognised.layout, columns, profiles, resolved, whole=is_whole, asked=roles
+    )
+
+
+def _model_names_of(profiles: Mapping[str, ColumnProfile]) -> list[str]:
+    """Return the column of model names of a long table, if there is one."""
+    naming = find_column(profiles, ColumnNames.MODEL)
+    answer = find_column(profiles, ColumnNames.PREDICTION)
+    return [naming] if naming and answer else []
+
+
+def _resolved_options(roles: Input, reading_roles: Input) -> Input:
+    """Return the options with what a reading adds to them."""
+    return replace(
+        roles,
+        positive=reading_roles.positive,
+        weight=reading_roles.weight,
+        cluster=reading_roles.cluster,
+        kind=reading_roles.kind,
+        run=reading_roles.run,
+        by=roles.by or reading_roles.by,
+    )
+
+
+def _spelling(
+    profile: ColumnProfile, columns: Columns, profiles: Mapping[str, ColumnProfile]
+) -> Mapping[str, str]:
+    classes = known_labels(profiles[columns.truth].texts, Input())
+    return spelling_as_truth(profile.texts, classes)
+
+
+def profiles_of_file(file: TableFile, roles: Input) -> dict[str, ColumnProfile]:
+    """Return the profiles of all rows of a file."""
+    profiles = profile_sample(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
+    if sample_is_whole([file], profiles):
+        return profiles
+    return profiles_of_all_rows([file], profiles, roles)
+
+
+def profiles_of_all_rows(
+    files: Sequence[TableFile], sample: Mapping[str, ColumnProfile], roles: Input
+) -> dict[str, ColumnProfile]:
+    """Return the profiles of all rows, by one more pass over the columns."""
+    return profile_all_rows(files, sample, roles.null_value, roles.decimal, fold=roles.fold_labels)
+
+
+def _needs_all_rows(
+    files: Sequence[TableFile], recognised: Recognised, profiles: Mapping[str, ColumnProfile]
+) -> bool:
+    """Return whether all rows deny that the values of an unused column are all different.
+
+    Other facts of the first rows are checked by the pass that counts.
+    """
+    names = [name for name in recognised.columns.unused if profiles[name].distinct]
+    nulls = recognised.columns.null_values
+    return any(not all_distinct(files, name, nulls, profiles[name].texts) for name in names)
+
+
+def read_again(opened: Predictions, denied: Sequence[tuple[str, str]] = ()) -> Predictions:
+    """Return a table as it is read from the profiles of all rows; denied: facts of two columns."""
+    options = opened.asked or opened.roles
+    roles = replace(options, denied=(*options.denied, *denied))
+    again = recognise_predictions(opened.files, roles, all_rows=True)
+    again = replace(again, heard=opened.heard, asked=roles, joined=opened.joined)
+    is_equal = again.columns == opened.columns and again.roles.positive == opened.roles.positive
+    if opened.heard is not None and not is_equal:
+        opened.heard(again)
+    return again

@@ -1,0 +1,382 @@
+"""What the options of a printed command say, and whether its result has the numbers of that.
+
+Only the words of the command and the cells of the table are used: no code of the program.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tests.tables.generated import Columns, GeneratedTable
+from tests.tables.model_facts import (
+    Facts,
+    binary_facts,
+    cell_value,
+    differences,
+    many_class_facts,
+    mean_over_runs,
+    model_rows,
+    rank_auc,
+    reading_differences,
+)
+from tests.tables.table_drafts import Array, is_number
+
+FLAGS = {"-q", "--quiet", "-v", "--verbose", "--fold-labels", "--renormalize", "--dry-run"}
+LARGEST = "largest of"
+SHORT = {"-f": "--format", "-d": "--delimiter"}
+
+
+@dataclass
+class Command:
+    """Files and options of a `clfeval report` command line."""
+
+    files: list[str] = field(default_factory=list)
+    options: dict[str, list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, line: str) -> Command:
+        """Read a shell line; ValueError if it is no report."""
+        words = shlex.split(line)
+        if words[:2] != ["clfeval", "report"]:
+            raise ValueError("does not begin with clfeval report")
+        command = cls()
+        rest = iter(words[2:])
+        for word in rest:
+            if word in FLAGS:
+                command.options.setdefault(word, [])
+            elif word.startswith("-") and word != "-":
+                name, equals, value = word.partition("=")
+                name = SHORT.get(name, name)
+                command.options.setdefault(name, []).append(value if equals else next(rest, ""))
+            else:
+                command.files.append(word)
+        return command
+
+    def value(self, option: str) -> str | None:
+        """Return the last value of an option."""
+        values = self.options.get(option)
+        return values[-1] if values else None
+
+    def names(self, option: str, columns: Sequence[str]) -> set[str]:
+        """Return the columns that an option names: some by a pattern, or by a model's name.
+
+        A model of class probabilities is called as its columns begin: `prob` of `prob_cat`.
+        """
+        values = self.options.get(option, [])
+        patterns = [value.rpartition(":")[2] for value in values] + values
+        stems = tuple(values) if option == "--model" else ()
+        patterns += [part for value in values if "+" in value for part in value.split("+")]
+        return {
+            name
+            for name in columns
+            if any(name == pattern or fnmatch.fnmatch(name, pattern) for pattern in patterns)
+            or (stems and name.lstrip(".").startswith(stems))
+        }
+
+
+@dataclass
+class WideTable:
+    """One row per observation; models: the columns that may hold the predictions of each name."""
+
+    columns: Columns
+    models: dict[str, list[str]]
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return len(next(iter(self.columns.values())))
+
+    def filter(self, mask: Array) -> WideTable:
+        """Return the table of some rows."""
+        index = np.flatnonzero(mask)
+        columns = {name: [cells[i] for i in index] for name, cells in self.columns.items()}
+        return WideTable(columns, self.models)
+
+
+def appended_files(files: Mapping[str, Columns]) -> WideTable:
+    """Return the rows of files of the same columns."""
+    first = next(iter(files.values()))
+    columns = {
+        name: [cell for file in files.values() for cell in file.get(name, [])] for name in first
+    }
+    return WideTable(columns, {name: [name] for name in columns})
+
+
+def joined_files(files: Mapping[str, Columns], names: Mapping[str, str], id_name: str) -> WideTable:
+    """Return the rows of files joined on an id; columns of one file are called FILE:COLUMN too."""
+    first = next(iter(files.values()))
+    ids = first[id_name]
+    wide = WideTable({id_name: ids}, {})
+    for file, columns in files.items():
+        position = {cell: row for row, cell in enumerate(columns[id_name])}
+        order = [position[cell] for cell in ids]
+        for name, cells in columns.items():
+            if name == id_name:
+                continue
+            key, aligned = f"{names[file]}:{name}", [cells[row] for row in order]
+            wide.columns[key] = aligned
+            for alias in (key, names[file], name):
+                wide.models.setdefault(alias, []).append(key)
+            wide.columns.setdefault(name, aligned)
+    return wide
+
+
+def widened(table: GeneratedTable, appended: WideTable) -> WideTable:
+    """Return a long table with one row per id and one column per model."""
+    by_role = {role: name for name, role in table.roles.items()}
+    id_name, model_name, prediction = by_role["id"], by_role["model"], by_role["prediction"]
+    columns = appended.columns
+    ids = list(dict.fromkeys(columns[id_name]))
+    first: dict[str, int] = {}
+    cells: dict[str, dict[str, str]] = {}
+    for row, (key, model) in enumerate(zip(columns[id_name], columns[model_name], strict=True)):
+        first.setdefault(key, row)
+        cells.setdefault(model, {})[key] = columns[prediction][row]
+    rest = [name for name in columns if name not in (model_name, prediction)]
+    wide = {name: [columns[name][first[key]] for key in ids] for name in rest}
+    wide |= {model: [by_id[key] for key in ids] for model, by_id in cells.items()}
+    return WideTable(wide, {name: [name] for name in wide})
+
+
+def meets_condition(columns: Columns, condition: str) -> Array:
+    """Return which rows meet a condition of --where."""
+    texts = pl.DataFrame(columns)
+    numbers = texts.with_columns(
+        pl.col(name).cast(pl.Float64)
+        for name, cells in columns.items()
+        if all(map(is_number, cells))
+    )
+    for frame in (numbers, texts):
+        try:
+            mask = frame.select(pl.sql_expr(condition).alias("kept"))["kept"]
+        except pl.exceptions.PolarsError:
+            continue
+        return mask.fill_null(False).to_numpy()
+    raise ValueError(f"the condition {condition!r} cannot be read")
+
+
+def largest_classes(table: GeneratedTable, wide: WideTable) -> Columns:
+    """Return the class of the largest probability, for each set of one column per class."""
+    names = [name for name, role in table.roles.items() if role == "probability"]
+    classes = table.traits["classes"].split("/")
+    columns = {}
+    for start in range(0, len(names), len(classes)):
+        part = names[start : start + len(classes)]
+        matrix = np.array([[float(cell) for cell in wide.columns[name]] for name in part])
+        columns[f"{LARGEST} {', '.join(part)}"] = [classes[i] for i in matrix.argmax(axis=0)]
+    return columns
+
+
+def confidence_scores(table: GeneratedTable, wide: WideTable) -> Columns:
+    """Return the probability of the positive and of the other class, from a confidence."""
+    by_role = {role: name for name, role in table.roles.items()}
+    if "confidence" not in by_role:
+        return {}
+    positive = normal(table.traits["classes"].split("/")[1])
+    labels, confidences = wide.columns[by_role["label"]], wide.columns[by_role["confidence"]]
+    chance = [
+        float(cell) if normal(label) == positive else 1 - float(cell)
+        for label, cell in zip(labels, confidences, strict=True)
+    ]
+    return {
+        f"{LARGEST} {by_role['confidence']}": [str(value) for value in chance],
+        f"{LARGEST} other {by_role['confidence']}": [str(1 - value) for value in chance],
+    }
+
+
+def assemble(table: GeneratedTable, command: Command) -> WideTable:
+    """Return the table that a command names, without the rows that --where leaves out."""
+    files, names = {}, {}
+    for word in command.files:
+        stem, equals, file = word.rpartition("=")
+        file = file if equals else word
+        if file not in table.files:
+            raise ValueError(f"there is no file {file}")
+        files[file] = table.files[file]
+        names[file] = stem if equals else file.removesuffix(".csv")
+    if {*files} != {*table.files}:
+        raise ValueError("a file is left out")
+    id_name = command.value("--join")
+    wide = appended_files(files) if id_name is None else joined_files(files, names, id_name)
+    if "model" in table.roles.values():
+        [model_name] = [name for name, role in table.roles.items() if role == "model"]
+        if not command.names("--ignore", [model_name]):
+            wide = widened(table, wide)
+    wide.columns |= largest_classes(table, wide) | confidence_scores(table, wide)
+    condition = command.value("--where")
+    return wide if condition is None else wide.filter(meets_condition(wide.columns, condition))
+
+
+def normal(cell: str) -> str:
+    """Return a cell so that equal numbers, and booleans and numbers, are equal."""
+    if is_number(cell):
+        return str(float(cell))
+    return {"false": "0.0", "true": "1.0"}.get(cell.casefold(), cell)
+
+
+@dataclass
+class Context:
+    """One way to count that a command allows: positive class, weights, runs."""
+
+    wide: WideTable
+    truth: list[str]
+    positive: str | None
+    weight: Array | None
+    runs: Array | None
+    candidates: list[str]
+
+    def facts(self, cells: Sequence[str], threshold: float | None, kind: str) -> Facts:
+        """Return the numbers of a column as `label`, `score` or `auc`."""
+        classes = {name: code for code, name in enumerate(sorted({*self.truth, *cells}))}
+        if self.positive is not None:
+            truth = np.array([int(cell == self.positive) for cell in self.truth])
+            codes = np.array([int(cell == self.positive) for cell in cells])
+        else:
+            truth = np.array([classes[cell] for cell in self.truth])
+            codes = np.array([classes[cell] for cell in cells])
+        score = np.array([float(cell) for cell in cells]) if kind != "label" else codes
+        if kind == "score":
+            codes = (score >= threshold).astype(int)
+
+        def compute(rows: Array) -> Facts:
+            weight = None if self.weight is None else self.weight[rows]
+            if kind == "auc":
+                return {"roc_auc": rank_auc(truth[rows], score[rows], weight)}
+            if self.positive is None:
+                return many_class_facts(truth[rows], codes[rows], weight)
+            return binary_facts(truth[rows], codes[rows], weight)
+
+        return mean_over_runs(self.runs, len(truth), compute)
+
+
+def possible_positives(command: Command, truth: Sequence[str]) -> list[str | None]:
+    """Return the positive class of a command, either class of two, or none."""
+    positive = command.value("--positive")
+    if positive is not None:
+        return [normal(positive)]
+    classes = sorted({*truth})
+    return [None] if len(classes) > 2 else [*classes]
+
+
+def model_columns(command: Command, wide: WideTable, truth: str) -> list[str]:
+    """Return the columns that may be of models by the options of a command."""
+    ignored = command.names("--ignore", [*wide.columns])
+    roles = ("--weight", "--run", "--id", "--join", "--by", "--cluster", "--truth")
+    used = {truth, *ignored, *(command.value(role) for role in roles)}
+    names = [name for name in wide.columns if name not in used]
+    if "--model" not in command.options:
+        return names
+    models = command.names("--model", [*wide.models])
+    wanted_keys = {key for model in models for key in wide.models[model]} | models
+    return [name for name in names if name in wanted_keys or name.startswith(LARGEST)]
+
+
+def contexts(table: GeneratedTable, command: Command, wide: WideTable) -> list[Context]:
+    """Return the ways to count that the options of a command allow."""
+    truth_name = command.value("--truth") or table.truth
+    if truth_name not in wide.columns:
+        raise ValueError(f"there is no column {truth_name} of truth")
+    truth = [normal(cell) for cell in wide.columns[truth_name]]
+    ignored = command.names("--ignore", [*wide.columns])
+    weights = [
+        None if name is None else np.array([float(cell) for cell in wide.columns[name]])
+        for name in spoken_or_claimed(table, command, "--weight", "weight", ignored)
+    ]
+    runs = [
+        None if name is None else np.array(wide.columns[name])
+        for name in spoken_or_claimed(table, command, "--run", "run", ignored)
+    ]
+    candidates = model_columns(command, wide, truth_name)
+    positives = possible_positives(command, truth)
+    return [
+        Context(wide, truth, *way, candidates)
+        for way in itertools.product(positives, weights, runs)
+    ]
+
+
+def spoken_or_claimed(
+    table: GeneratedTable, command: Command, option: str, role: str, ignored: set[str]
+) -> list[str | None]:
+    """Return the column an option names; without it a column of a certain name, or none."""
+    name = command.value(option)
+    if name is not None:
+        return [name]
+    claimed = [column for column, column_role in table.roles.items() if column_role == role]
+    return [None, *(column for column in claimed if column not in ignored)]
+
+
+def column_explains(
+    context: Context, key: str, row: Mapping[str, Any], measures: Sequence[str]
+) -> bool:
+    """Tell whether a column, as labels or by its scores, gives these numbers of a row."""
+    cells = context.wide.columns[key]
+    numeric, threshold = all(map(is_number, cells)), row.get("threshold")
+    kinds = ["auc"] if "roc_auc" in measures else ["label", "score"]
+    if not numeric:
+        kinds = [kind for kind in kinds if kind == "label"]
+    elif threshold is None:
+        kinds = [kind for kind in kinds if kind != "score"]
+    for kind in kinds:
+        texts = [normal(cell) for cell in cells] if kind == "label" else cells
+        facts = context.facts(texts, threshold, kind)
+        if not differences(row, {name: facts[name] for name in measures}):
+            return True
+    return False
+
+
+def row_complaints(context: Context, row: Mapping[str, Any]) -> list[str]:
+    """Return what of a model's row no column explains."""
+    hard = ["tp", "fp", "tn"]
+    groups = [["roc_auc"], hard]
+    if context.positive is None:  # AUC of many classes is compared with the readings known
+        groups = [["accuracy", "balanced_accuracy"]]
+    complaints = []
+    for measures in groups:
+        numbers = {name: cell_value(row, name) for name in measures}
+        if all(number is None for number in numbers.values()):
+            continue
+        if not any(column_explains(context, key, row, measures) for key in context.candidates):
+            complaints.append(f"{row['model']}: no column gives its {numbers}")
+    return complaints
+
+
+def context_complaints(context: Context, result: Mapping[str, Any]) -> list[str]:
+    """Return what of a result differs from what the options say, counted in one way."""
+    weight = np.ones(len(context.truth)) if context.weight is None else context.weight
+    summary = result["summary"]
+    complaints = []
+    if not np.isclose(summary["rows"], weight.sum()):
+        complaints.append(f"{summary['rows']} rows, not {weight.sum()}")
+    if context.positive is not None:
+        positives = weight[np.array(context.truth) == context.positive].sum()
+        if not np.isclose(summary.get("positives", -1), positives):
+            complaints.append(f"{summary.get('positives')} positives, not {positives}")
+    for row in model_rows(result):
+        complaints += row_complaints(context, row)
+    return complaints
+
+
+def command_complaints(table: GeneratedTable, line: str, result: Mapping[str, Any]) -> list[str]:
+    """Return in what the result of a printed command differs from what its options say."""
+    try:
+        command = Command.parse(line)
+        wide = assemble(table, command)
+        ways = contexts(table, command, wide)
+    except ValueError as error:
+        return [str(error)]
+    ignored = command.names("--ignore", [*wide.columns])
+    models = [str(row["model"]) for row in model_rows(result)]
+    complaints = [f"{model} is ignored, but is a model" for model in models if model in ignored]
+    if len({*ways[0].truth}) > 2 and ways[0].positive is None:
+        meanings = [*table.accepted, *table.offered]
+        if any(not reading_differences(result, meaning) for meaning in meanings):
+            return complaints
+    return complaints + min((context_complaints(way, result) for way in ways), key=len)

@@ -1,0 +1,384 @@
+"""Tables of predictions whose meaning is known: what each column holds, and the numbers it gives.
+
+A table is made of a base (how models are laid out), names, an order of rows, one further column, a
+coding of labels, a scale of scores, and one or two files; all are drawn by the seed of the table.
+`python -m tests.tables.generated 600` judges how the program reads tables 0 to 599.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tests.tables import column_name_samples as samples
+from tests.tables.table_drafts import (
+    BASE_SHARES,
+    BASES,
+    CONSTANT_ROWS,
+    EXTRAS,
+    Array,
+    Cells,
+    Dice,
+    Draft,
+    Meaning,
+    Model,
+    is_number,
+    latent_scores,
+    noisy_labels,
+    pick,
+    scaled,
+    score_names,
+)
+
+SEED = 56
+Columns = dict[str, Cells]
+
+
+@dataclass
+class GeneratedTable:
+    """Files, the words after them, and what is known of them.
+
+    accepted: readings that may be computed without a question. offered: readings of which a list of
+    offers must have one. refusable: its meaning cannot be said by options. clear: truth has a
+    listed name and one look leaves one reading.
+    """
+
+    seed: int
+    traits: dict[str, str]
+    files: dict[str, dict[str, Cells]]
+    words: tuple[str, ...]
+    truth: str
+    roles: dict[str, str]
+    accepted: tuple[Meaning, ...]
+    offered: tuple[Meaning, ...]
+    name_listed: bool
+    clear: bool
+    refusable: bool
+
+    def without_truth(self) -> dict[str, dict[str, Cells]]:
+        """Return the files without the column of truth and its copies; empty files left out."""
+        gone = {name for name, role in self.roles.items() if role in ("truth", "copy of truth")}
+        files = {}
+        for file, columns in self.files.items():
+            rest = {name: cells for name, cells in columns.items() if name not in gone}
+            if {*rest} - {"id", *samples.JOIN_IDS}:
+                files[file] = rest
+        return files
+
+    def reordered(self, order: str) -> dict[str, dict[str, Cells]]:
+        """Return the files with their rows sorted by class, reversed or shuffled."""
+        files = {}
+        for file, columns in self.files.items():
+            rows = len(next(iter(columns.values())))
+            index = np.arange(rows)[::-1]
+            if order == "shuffled":
+                index = np.random.default_rng([SEED, self.seed, 9]).permutation(rows)
+            elif order == "sorted" and self.truth in columns:
+                index = np.argsort(np.array(columns[self.truth]), kind="stable")
+            files[file] = {name: [cells[i] for i in index] for name, cells in columns.items()}
+        return files
+
+
+def write_files(files: dict[str, dict[str, Cells]], folder: Path) -> None:
+    """Write files of columns as CSV."""
+    for name, columns in files.items():
+        with (folder / name).open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(columns)
+            writer.writerows(zip(*columns.values(), strict=True))
+
+
+# truth
+
+
+def draw_truth(
+    dice: Dice, many_classes: bool, rows: int, constant: bool
+) -> tuple[Array, tuple[str, ...]]:
+    """Return codes of truth and the names of classes."""
+    if many_classes:
+        classes = tuple(pick(dice, samples.MANY_CLASSES))
+        truth = dice.integers(0, len(classes), rows)
+    else:
+        classes = tuple(pick(dice, samples.TWO_CLASSES)[:2])
+        truth = (dice.random(rows) < dice.uniform(0.2, 0.6)).astype(int)
+    for code in range(len(classes)):
+        truth[5 * code : 5 * code + 5] = code
+    truth = dice.permutation(truth)
+    return np.concatenate([np.zeros(CONSTANT_ROWS * constant, int), truth]), classes
+
+
+def draw_truth_name(dice: Dice, many_classes: bool) -> tuple[str, bool]:
+    """Return a name of truth, and whether a list of such names has it: half of them."""
+    if dice.random() < 0.5:
+        unlisted = (
+            samples.TRUTH_UNLISTED_OF_MANY_CLASSES if many_classes else samples.TRUTH_UNLISTED
+        )
+        return pick(dice, unlisted), False
+    of_any = samples.TRUTH_LIKELY[: samples.TRUTH_LIKELY.index("default")]
+    likely = of_any if many_classes else samples.TRUTH_LIKELY
+    return pick(dice, samples.TRUTH_CERTAIN if dice.random() < 0.5 else likely), True
+
+
+def decided_positive(classes: tuple[str, ...]) -> bool:
+    """Tell whether one look at the classes decides the positive one, or none is needed."""
+    return len(classes) > 2 or (*classes, True) in samples.TWO_CLASSES
+
+
+# layouts
+
+
+def lengthen(draft: Draft, dice: Dice, truth: str) -> Columns:
+    """Return the columns of a long table: one row per id and model."""
+    id_name, model_name, label_name, score_name = pick(dice, samples.LONG)
+    rows, models = len(draft.truth), draft.models
+    row, model = (part.ravel() for part in np.indices((rows, len(models))))
+    if dice.random() < 0.5:  # model by model
+        order = np.argsort(model, kind="stable")
+        row, model = row[order], model[order]
+    prediction = label_name if models[0].score is None else score_name
+    cells = [draft.columns[single.name] for single in models]
+    columns = {
+        id_name: [str(i + 1) for i in row],
+        model_name: [models[m].name for m in model],
+        prediction: [cells[m][i] for i, m in zip(row, model, strict=True)],
+        truth: [draft.columns[truth][i] for i in row],
+    }
+    names = {single.name for single in models}
+    rest = [name for name in draft.columns if name not in {*names, *columns}]
+    for name in rest:
+        columns[name] = [draft.columns[name][i] for i in row]
+    for name in names:
+        del draft.roles[name]
+    draft.roles |= {id_name: "id", model_name: "model", prediction: "prediction"}
+    draft.refusable |= model_name == "algorithm"  # no list has it, no option names it
+    return columns
+
+
+def join_models(draft: Draft, dice: Dice, labels: bool) -> None:
+    """Give the draft two models, for two files in which their column has one name."""
+    stems = [name.removesuffix(".csv") for name in pick(dice, samples.FILES_OF_MODELS)]
+    for stem in stems:
+        if labels:
+            codes = noisy_labels(dice, draft.truth, len(draft.classes))
+            draft.columns[stem] = draft.written(codes)
+            draft.models.append(Model(stem, label=codes))
+        else:
+            values, cells = scaled(latent_scores(dice, draft.truth), draft.scale)
+            draft.columns[stem] = cells
+            draft.models.append(Model(stem, score=values))
+
+
+def split_models(
+    draft: Draft, dice: Dice, truth: str, order: Array
+) -> tuple[dict[str, Columns], tuple[str, ...]]:
+    """Return one file per model, with or without truth, and the words that join them."""
+    id_name = pick(dice, samples.JOIN_IDS)
+    of_labels = draft.models[0].score is None
+    prediction = pick(dice, samples.LABEL_ALONE if of_labels else score_names(draft.scale))
+    ids = [str(number) for number in dice.permutation(len(order)) + 1]
+    own_file = dice.random() < 0.3
+    words = ("--join", id_name) if own_file or dice.random() < 0.7 else ()
+    if not words:
+        draft.doubts.append("two models or one sample")
+    stems = [model.name for model in draft.models]
+    rest = [name for name in draft.columns if name not in {truth, *stems}]
+    files = {}
+    for number, stem in enumerate(stems):
+        index = dice.permutation(order) if number and dice.random() < 0.5 else order
+        cells = {id_name: ids} | ({} if own_file else {truth: draft.columns[truth]})
+        cells |= {name: draft.columns[name] for name in ([] if own_file else rest)}
+        cells |= {prediction: draft.columns[stem]}
+        files[f"{stem}.csv"] = {name: [column[i] for i in index] for name, column in cells.items()}
+    if own_file:
+        cells = {id_name: ids, truth: draft.columns[truth]}
+        cells |= {name: draft.columns[name] for name in rest}
+        files = {"labels.csv": cells} | files
+    draft.roles |= {id_name: "id", prediction: "prediction"}
+    return files, words
+
+
+def repeat_settings(draft: Draft, base: str, names_seed: list[int], dice: Dice) -> Draft:
+    """Return a draft in which every id occurs once per value of a setting."""
+    setting = pick(dice, samples.SETTINGS)
+    values = pick(dice, [("0.1", "0.5"), ("a", "b", "c"), ("1", "2", "3"), ("10", "100")])
+    rows = len(draft.truth)
+    stacked = Draft(np.tile(draft.truth, len(values)), draft.classes, draft.scale)
+    stacked.offered, parts = [], []
+    for value in values:
+        part = Draft(draft.truth, draft.classes, draft.scale)
+        BASES[base](part, np.random.default_rng(names_seed), dice)
+        stacked.offered.append(part.meaning(f"{setting} = {value}"))
+        parts.append(part)
+    stacked.scale, stacked.coding = part.scale, part.coding
+    stacked.refusable, stacked.unsayable = part.refusable, part.unsayable
+    stacked.add("id", "id", [f"k{row}" for row in range(rows)] * len(values))
+    stacked.add(setting, "setting", np.repeat(values, rows).tolist())
+    for name, role in part.roles.items():
+        stacked.add(
+            name, role, [cell for setting_draft in parts for cell in setting_draft.columns[name]]
+        )
+    for models in zip(*(setting_draft.models for setting_draft in parts), strict=True):
+        arrays = {
+            kind: np.concatenate([getattr(model, kind) for model in models])
+            for kind in ("label", "score", "probabilities")
+            if getattr(models[0], kind) is not None
+        }
+        stacked.models.append(Model(models[0].name, unranked=models[0].unranked, **arrays))
+    runs = np.repeat(np.arange(len(values)), rows)
+    stacked.offered.append(stacked.meaning("mean of settings", runs=runs))
+    stacked.accepted = []
+    stacked.doubts = [*part.doubts, "setting"]
+    return stacked
+
+
+# whole tables
+
+
+def possible_extras(base: str, draft: Draft) -> list[str]:
+    """Return the further columns that make sense beside the models of a draft."""
+    extras = ["date", "covariate"]
+    if "joined" in base:
+        return extras
+    extras += ["weight", "run"]
+    if "long" in base:
+        return extras
+    extras += ["id", "account", "marker", "flag", "counts", "copy"]
+    kinds = {(model.label is None, model.score is None) for model in draft.models}
+    numbers = all(map(is_number, draft.classes)) or draft.models[0].score is not None
+    if base in ("labels", "scores") and len(draft.models) > 1 and len(kinds) == 1 and numbers:
+        extras.append("total")
+    if len(draft.truth) < CONSTANT_ROWS:
+        extras.append("setting")
+    return extras
+
+
+def row_order(dice: Dice, cells: Cells, order: str) -> Array:
+    """Return the order of rows: as they are, shuffled, or sorted by the cells of truth."""
+    if order == "constant first":
+        return np.arange(len(cells))
+    if order == "sorted":
+        return np.argsort(np.array(cells), kind="stable")
+    return dice.permutation(len(cells))
+
+
+def place_columns(columns: Columns, truth: str, dice: Dice) -> Columns:
+    """Return the columns in another order: truth first, last, or among the others."""
+    names = [name for name in columns if name != truth]
+    if dice.random() < 0.4:  # ids, covariates and weights come first as often as last
+        names = names[-1:] + names[:-1]
+    position = pick(dice, [0, 0, len(names), len(names), int(dice.integers(len(names) + 1))])
+    names.insert(position, truth)
+    return {name: columns[name] for name in names}
+
+
+def split_rows(dice: Dice, columns: Columns) -> dict[str, Columns]:
+    """Return one file, or two with different rows."""
+    rows = len(next(iter(columns.values())))
+    if rows < 30 or dice.random() > 0.12:
+        return {"preds.csv": columns}
+    cut = int(0.55 * rows)
+    first, second = pick(dice, samples.FILES_OF_PARTS)
+    return {
+        first: {name: cells[:cut] for name, cells in columns.items()},
+        second: {name: cells[cut:] for name, cells in columns.items()},
+    }
+
+
+def make_draft(
+    seed: int, dice: Dice, base: str, extra: str | None, rows: int | None, order: str
+) -> tuple[Draft, str]:
+    """Return the models of a table and its further column, and the name of that."""
+    many_classes = "many" in base or (base in ("long", "joined labels") and dice.random() < 0.4)
+    size = int(dice.integers(100, 260)) if rows is None else rows
+    truth, classes = draw_truth(dice, many_classes, size, order == "constant first")
+    scale = pick(dice, ["unit"] * 12 + ["percent", "log-odds"] * 2 + ["ratings", "wide"] * 2)
+    draft = Draft(truth, classes, scale, one_scale="long" in base)
+    names_seed = [SEED, seed, 1]
+    if "joined" in base:
+        join_models(draft, dice, "labels" in base)
+    else:
+        BASES[base](draft, np.random.default_rng(names_seed), dice)
+    if extra is None:
+        extra = "none"
+        if dice.random() < 0.75:
+            extra = pick(dice, possible_extras(base, draft))
+    if extra == "setting":
+        draft = repeat_settings(draft, base, names_seed, dice)
+    elif extra != "none":
+        EXTRAS[extra](draft, dice)
+    return draft, extra
+
+
+def name_copies(draft: Draft, truth: str) -> None:
+    """Call the copies of truth after it."""
+    for pattern in [name for name, role in draft.roles.items() if role == "copy of truth"]:
+        draft.columns[pattern.format(truth)] = draft.columns.pop(pattern)
+        draft.roles[pattern.format(truth)] = draft.roles.pop(pattern)
+
+
+def lay_out_rows(
+    draft: Draft, dice: Dice, base: str, truth: str, order: str
+) -> tuple[dict[str, Columns], tuple[str, ...]]:
+    """Return the files of a draft, their rows in order, and the words after them."""
+    if "joined" in base:
+        return split_models(draft, dice, truth, row_order(dice, draft.columns[truth], order))
+    columns = lengthen(draft, dice, truth) if "long" in base else draft.columns
+    index = row_order(dice, columns[truth], order)
+    columns = {name: [cells[i] for i in index] for name, cells in columns.items()}
+    for name, role in draft.roles.items():
+        if role == "counting id":
+            columns[name] = [str(row + 1) for row in range(len(index))]
+    return split_rows(dice, place_columns(columns, truth, dice)), ()
+
+
+def generate(
+    seed: int, *, base: str | None = None, extra: str | None = None, rows: int | None = None
+) -> GeneratedTable:
+    """Return the table of a seed; base, extra and rows instead of drawn ones."""
+    dice = np.random.default_rng([SEED, seed])
+    drawn_base = dice.choice([*BASES], p=np.array(BASE_SHARES) / sum(BASE_SHARES))
+    base = base or str(drawn_base)
+    order = str(dice.choice(["shuffled", "sorted", "constant first"], p=[0.6, 0.34, 0.06]))
+    if rows is not None:
+        order = "shuffled"
+    draft, extra = make_draft(seed, dice, base, extra, rows, order)
+    name, name_listed = draw_truth_name(dice, len(draft.classes) > 2)
+    truth = draft.add(name, "truth", draft.written(draft.truth))
+    name_copies(draft, truth)
+    files, words = lay_out_rows(draft, dice, base, truth, order)
+    default = [draft.meaning("as made")]
+    accepted = default if draft.accepted is None else draft.accepted
+    offered = accepted if draft.offered is None else draft.offered
+    if draft.unsayable:
+        accepted, offered = [], []
+    traits = {"base": base, "extra": extra, "order": order, "truth": truth}
+    traits |= {"classes": "/".join(draft.classes), "coding": draft.coding, "scale": draft.scale}
+    traits |= {"doubts": ", ".join(draft.doubts), "files": " ".join(files)}
+    return GeneratedTable(
+        seed,
+        traits,
+        files,
+        words,
+        truth,
+        draft.roles,
+        tuple(accepted),
+        tuple(offered),
+        name_listed,
+        clear=name_listed and not draft.doubts and one_look_is_enough(draft),
+        refusable=draft.refusable,
+    )
+
+
+def one_look_is_enough(draft: Draft) -> bool:
+    """Tell whether the positive class is decided and the meaning can be said."""
+    return decided_positive(draft.classes) and not draft.refusable
+
+
+if __name__ == "__main__":
+    from tests.tables.reading_judge import main
+
+    main(sys.argv[1:])

@@ -1,0 +1,148 @@
+"""Numbers of models, recomputed from definitions: AUC by ranks, 2 x 2 counts, accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from tests.tables.table_drafts import Array, Meaning, Model
+
+Facts = dict[str, float | None]
+TOLERANCE = 1e-9
+
+
+def rank_auc(truth: Array, score: Array, weight: Array | None = None) -> float:
+    """Return the share of pairs that are ranked right, ties one half; weights are repeats."""
+    weight = np.ones(len(truth)) if weight is None else weight
+    _, rank = np.unique(score, return_inverse=True)
+    positive = np.bincount(rank, weight * (truth == 1))
+    negative = np.bincount(rank, weight * (truth == 0))
+    lower = np.cumsum(negative) - negative
+    pairs = positive.sum() * negative.sum()
+    return float((positive * (lower + negative / 2)).sum() / pairs) if pairs else float("nan")
+
+
+def binary_facts(truth: Array, codes: Array, weight: Array | None = None) -> Facts:
+    """Return tp, fp, fn, tn, sensitivity, specificity and accuracy."""
+    weight = np.ones(len(truth)) if weight is None else weight
+    tp, fp, fn, tn = (
+        float(weight[(truth == t) & (codes == c)].sum())
+        for t, c in ((1, 1), (0, 1), (1, 0), (0, 0))
+    )
+    facts: Facts = {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+    facts["sensitivity"] = tp / (tp + fn) if tp + fn else None
+    facts["specificity"] = tn / (tn + fp) if tn + fp else None
+    facts["accuracy"] = (tp + tn) / (tp + fp + fn + tn)
+    return facts
+
+
+def many_class_facts(truth: Array, codes: Array, weight: Array | None = None) -> Facts:
+    """Return accuracy and the mean recall of the classes."""
+    weight = np.ones(len(truth)) if weight is None else weight
+    hit = weight * (truth == codes)
+    recalls = [hit[truth == code].sum() / weight[truth == code].sum() for code in np.unique(truth)]
+    return {
+        "accuracy": float(hit.sum() / weight.sum()),
+        "balanced_accuracy": float(np.mean(recalls)),
+    }
+
+
+def rows_facts(meaning: Meaning, model: Model, rows: Array) -> Facts:
+    """Return the numbers of a model on some rows."""
+    truth = meaning.truth[rows]
+    weight = None if meaning.weight is None else meaning.weight[rows]
+    label = None if model.label is None else model.label[rows]
+    if not meaning.binary:
+        assert label is not None
+        facts = many_class_facts(truth, label, weight)
+        if model.probabilities is not None and weight is None:
+            shares = model.probabilities[rows]
+            facts["roc_auc"] = float(roc_auc_score(truth, shares, multi_class="ovo"))
+        return facts
+    facts = {}
+    if model.score is None:
+        facts["roc_auc"] = None
+    else:
+        score = model.score[rows]
+        facts["roc_auc"] = rank_auc(truth, score, weight)
+        if label is None and model.score.min() >= 0 and model.score.max() <= 1:
+            label = (score >= 0.5).astype(int)
+    return facts if label is None else facts | binary_facts(truth, label, weight)
+
+
+def mean_over_runs(runs: Array | None, size: int, compute: Callable[[Array], Facts]) -> Facts:
+    """Return the facts of all rows, or their means over the runs."""
+    if runs is None:
+        return compute(np.ones(size, bool))
+    parts = [compute(runs == run) for run in np.unique(runs)]
+    means: Facts = {}
+    for measure in parts[0]:
+        numbers = [part[measure] for part in parts if part[measure] is not None]
+        means[measure] = float(np.mean(numbers)) if numbers else None  # type: ignore[arg-type]
+    return means
+
+
+def model_facts(meaning: Meaning, model: Model) -> Facts:
+    """Return the numbers of a model of a reading."""
+    return mean_over_runs(
+        meaning.runs, len(meaning.truth), lambda rows: rows_facts(meaning, model, rows)
+    )
+
+
+def cell_value(row: Mapping[str, Any], measure: str) -> float | None:
+    """Return a number of a row of the result's table of models."""
+    cell = row.get(measure)
+    return cell["value"] if isinstance(cell, dict) else cell
+
+
+def differences(row: Mapping[str, Any], facts: Facts, unranked: bool = False) -> list[str]:
+    """Return the measures in which a row of the result differs from what it should be."""
+    complaints = []
+    for measure, value in facts.items():
+        number = cell_value(row, measure)
+        if measure == "roc_auc" and unranked and number is None:
+            continue
+        if value is None or number is None:
+            is_equal = value is None and number is None
+        else:
+            is_equal = bool(np.isclose(number, value, rtol=TOLERANCE, atol=TOLERANCE))
+        if not is_equal:
+            complaints.append(f"{measure} {number}, not {value}")
+    return complaints
+
+
+def model_rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of all models over the whole table."""
+    return [row for row in result["tables"]["models"] if row.get("slice") is None]
+
+
+def reading_differences(result: Mapping[str, Any], meaning: Meaning) -> list[str]:
+    """Return in what a result differs from a reading; nothing if it has exactly its numbers."""
+    rows = {str(row["model"]): row for row in model_rows(result)}
+    if len(rows) != len(meaning.models):
+        return [f"models {', '.join(rows)}; not {', '.join(m.name for m in meaning.models)}"]
+    total = len(meaning.truth) if meaning.weight is None else meaning.weight.sum()
+    complaints = []
+    if not np.isclose(result["summary"]["rows"], total):
+        complaints.append(f"{result['summary']['rows']} rows, not {total}")
+    names = sorted(meaning.models, key=lambda model: model.name not in rows)
+    for model in names:
+        facts = model_facts(meaning, model)
+        possible = [model.name] if model.name in rows else [*rows]
+        comparisons = {name: differences(rows[name], facts, model.unranked) for name in possible}
+        right = [name for name, differing in comparisons.items() if not differing]
+        if right:
+            del rows[right[0]]
+        else:
+            closest = (
+                min(comparisons, key=lambda name: len(comparisons[name]))
+                if comparisons
+                else "no row"
+            )
+            complaints.append(
+                f"{model.name} ({closest}): {'; '.join(comparisons.get(closest, []))}"
+            )
+    return complaints
