@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from errno import ENAMETOOLONG, ENOENT
 from shlex import quote
 from typing import Any, Self
 
-from clfeval.records import dataclass, field
+from clfeval.records import dataclass, field, replace
 
 MAX_PRINTED_PROBLEMS = 5  # problems printed without --verbose
 AFTER_FIXING = "after fixing the rest, "
@@ -154,6 +154,14 @@ class ClfevalError(Exception):
         if self.hint:
             lines.append(f"hint: {self.hint}")
         return lines + self._offered()
+
+    def add_commands(self, offer: Callable[[Mapping[str, Any]], str]) -> None:
+        """Add the command with the fixes, or that of each reading, as `offer` writes options."""
+        self.offer = offer(self.fixes) if self.fixes and not self.readings else None
+        self.readings = tuple(
+            replace(reading, command=offer(reading.options)) for reading in self.readings
+        )
+        self.args = ("\n".join(self.lines()),)
 
     def _offered(self) -> list[str]:
         """Return the lines of the command with the fixes, or of the readings with theirs."""

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -247,6 +248,54 @@ def test_only_the_command_line_prints_and_exits() -> None:
                 )
                 or path.name == "result.py"
             ), path  # whose `show` prints
+
+
+ROLE_FLAGS = re.compile(r"--(?:ignore|truth|positive|kind|weight)[ =]$")
+
+
+def test_only_one_function_writes_roles_into_a_proposal() -> None:
+    """A proposed role is an option of a reading: whoever writes its flag with a name could err."""
+    written = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in FILES
+        for node in ast.walk(tree_of(path))
+        if writes_role(node)
+    ]
+    assert written == []
+
+
+def writes_role(node: ast.AST) -> bool:
+    """Return whether a node joins the flag of a role and a value, by one of the ways there are."""
+    if isinstance(node, ast.JoinedStr):
+        before = [part.value for part, _ in pairwise(node.values) if isinstance(part, ast.Constant)]
+        return any(ROLE_FLAGS.search(str(text)) for text in before)
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "format_option":
+        flag = node.args[0]
+        return isinstance(flag, ast.Constant) and bool(ROLE_FLAGS.search(f"{flag.value} "))
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return any(ROLE_FLAGS.search(part) for part in re.split(r"[{%]", node.value)[:-1])
+    return False
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "f'add --ignore {name}'",
+        "f'{hint} or --weight={name} to weight'",
+        "format_option('--truth', name)",
+        "'add --positive {}'.format(name)",
+        "'add --kind %s' % name",
+    ],
+)
+def test_a_role_in_a_proposal_is_found(code: str) -> None:
+    assert any(writes_role(node) for node in ast.walk(ast.parse(code)))
+
+
+@pytest.mark.parametrize(
+    "code", ["f'--ignore leaves out {name}'", "'add --truth COLUMN'", "format_option('--by', name)"]
+)
+def test_what_proposes_no_role_is_not(code: str) -> None:
+    assert not any(writes_role(node) for node in ast.walk(ast.parse(code)))
 
 
 def test_the_command_line_starts_without_heavy_libraries() -> None:

@@ -21,13 +21,22 @@ from clfeval.compare.families import CALIBRATION
 from clfeval.compare.gates.limits import Gates
 from clfeval.compare.history import file as history
 from clfeval.document import Document, ResultNote, Row, as_estimate
-from clfeval.errors import DataError, UsageError, bad_option, format_option, list_names, suggestion
+from clfeval.errors import (
+    DataError,
+    OfferedReading,
+    UsageError,
+    bad_option,
+    list_names,
+    quote_name,
+    suggestion,
+)
 from clfeval.formatting import NAMESAKES
 from clfeval.measures.catalog import equivalent_names, find_measure
 from clfeval.methods.command_lookup import command_of
 from clfeval.options.declaration import Command, as_list
 from clfeval.pages.schema import MOST_CHANGES
 from clfeval.tables.columns import OpenedTable
+from clfeval.tables.input import JOIN_NOTHING
 from clfeval.tables.predictions import Predictions
 
 
@@ -141,7 +150,11 @@ def compute_with_gates(
     from clfeval.compare.gates.evaluate import evaluate_gates
 
     read = heard[-1] if heard else None
-    beside = table_baseline(function, table, given, gates, result, read, on_open[1])
+    try:
+        beside = table_baseline(function, table, given, gates, result, read, on_open[1])
+    except DataError as error:
+        error.add_commands(offer)
+        raise
     if isinstance(gates.baseline, (str, PathLike)):
         past = reading.HistoryBaseline(fspath(gates.baseline), run, label)
         gates = replace(gates, baseline=past)
@@ -170,7 +183,7 @@ def table_baseline(
     if result.again:
         what = "--baseline names a table, but a saved result has no rows to compare"
         raise bad_option(what, "give a saved result: --baseline RESULT.json")
-    if given.get("join"):
+    if given.get("join") not in (None, JOIN_NOTHING):
         hint = "save the earlier result and compare with it: --baseline RESULT.json"
         raise bad_option("--baseline TABLE cannot be used with --join", hint)
     command = command_of(called.__name__)
@@ -282,8 +295,10 @@ def _joined_report(
         if {one.code for one in error.problems} == {UNEQUAL_IDS}:  # no id is in both
             return None, {}
         if {one.code for one in error.problems} == {"conflicting-truth"}:
-            ignore = format_option("--ignore", str(reads[0].columns.id))
-            error.hint = f"{error.hint}; if the ids only number the rows of each file, add {ignore}"
+            ids = str(reads[0].columns.id)
+            words = f"{quote_name(ids)} only numbers the rows of each file; they are two samples"
+            error.readings = (OfferedReading(words, {"ignore": (ids,)}),)
+            error.settled = True
         raise
     return joined, {new: one for one, new in called[0].items()}
 

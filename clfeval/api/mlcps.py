@@ -13,7 +13,7 @@ from clfeval.api.public_functions import public_function
 from clfeval.api.questions import OnOpen, PreparedResult
 from clfeval.counts.count import count_predictions
 from clfeval.document import InputFile, ResultNote
-from clfeval.errors import DataError, Problem, UsageError, bad_option, list_names, quote_word
+from clfeval.errors import DataError, Problem, UsageError, bad_option, list_names
 from clfeval.measures.catalog import measure_of_column
 from clfeval.methods.command_lookup import with_input
 from clfeval.methods.mlcps.answer import DEFAULT, needs_only_ranks, parse_measure_names
@@ -172,12 +172,13 @@ def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
         raise DataError.new(what, "turned-table", name, hint="add --transpose", fixes=fixes)
     known = [name for name in sheet.ignored if measure_of_column(name) is not None]
     if known:
-        flags = " ".join(f"--ignore {quote_word(name)}" for name in known)
-        hint = f"write plain numbers, or leave {'them' if len(known) > 1 else 'it'} out: {flags}"
+        others_suffice = len(sheet.metrics) >= RAYS
+        hint = "write plain numbers"
+        hint += f", or leave {'them' if len(known) > 1 else 'it'} out" * others_suffice
         raise DataError(
             [Problem("holds text instead of numbers", "bad-number", name, None, n) for n in known],
             hint=hint,
-            fixes={"ignore": tuple(known)} if len(sheet.metrics) >= RAYS else {},
+            fixes={"ignore": tuple(known)} if others_suffice else {},
         )
     if all(map(_is_number, sheet.metrics)) and not all(map(str.isdigit, sheet.metrics)):
         what = f"the column names are {list_names(sheet.metrics, 4)}: is the header missing?"

@@ -155,10 +155,11 @@ def compute_or_ask(
         stack.enter_context(reading_pipes_once())
         opened: list[OpenedTable] = []
         option_groups = command.build_groups(options)
+        dry_run = option_groups[0].dry_run
 
         def hear(read: OpenedTable) -> None:
             opened.append(read)
-            if not option_groups[0].dry_run:
+            if not dry_run:
                 on_open(read)
 
         try:
@@ -166,19 +167,21 @@ def compute_or_ask(
         except ClfevalError as error:
             questions = Questions(command, opening, table, options, opened)
             combined = questions.collect(error)
-            combined.offer = (
-                offer(combined.fixes) if combined.fixes and not combined.readings else None
-            )
-            combined.readings = tuple(
-                replace(reading, command=offer(reading.options)) for reading in combined.readings
-            )
-            combined.args = ("\n".join(combined.lines()),)
-            if option_groups[0].dry_run and isinstance(error, DataError):
+            combined.add_commands(offer)
+            if dry_run and isinstance(error, DataError):
                 return dry_result(command, option_groups[1:], opened[-1:], combined, {})
             raise combined from error.__cause__
-        if option_groups[0].dry_run:
+        if dry_run:
             return dry_result(command, option_groups[1:], opened[-1:], None, ready.facts)
-        result = ready.result()
+        try:
+            result = ready.result()
+        except ClfevalError as error:
+            if not error.readings:
+                raise
+            questions = Questions(command, opening, table, options, opened, to_the_end=True)
+            combined = questions.collect(error)
+            combined.add_commands(offer)
+            raise combined from error.__cause__
         return replace(result, truth=ready.truth()) if truth else result
 
 
@@ -187,6 +190,7 @@ class Questions:
     """The errors of a table that options mend, and the readings that it may have.
 
     Mending options are tried one after the other, and so are the options of every reading.
+    to_the_end: until the result, else until the rows are counted.
     """
 
     command: Command
@@ -194,6 +198,7 @@ class Questions:
     table: Any
     given: Mapping[str, Any]
     seen: list[OpenedTable]
+    to_the_end: bool = False
 
     def collect(self, first: ClfevalError) -> ClfevalError:
         """Return the error with all problems of the table, and its readings with their options."""
@@ -261,7 +266,9 @@ class Questions:
         """Read the table with further options; return the error, None if there is none."""
         try:
             groups = self.command.build_groups(with_fixes(self.given, options))
-            with self.opening(self.table, *groups, self.seen.append):
+            with self.opening(self.table, *groups, self.seen.append) as ready:
+                if self.to_the_end:
+                    ready.result()
                 return None
         except ClfevalError as error:
             return error

@@ -14,7 +14,7 @@ from clfeval.arrays import Floats, Ints
 from clfeval.counts.ambiguous_labels import refuse_class_columns_not_in_truth
 from clfeval.counts.patterns import in_units, squares_of
 from clfeval.counts.settings import CountSettings, check_structure
-from clfeval.errors import DataError, format_option, list_names
+from clfeval.errors import DataError, OfferedReading, Problem, list_names, quote_name
 from clfeval.records import dataclass
 from clfeval.tables.columns import WRONG, Mode, ModelColumns
 from clfeval.tables.engines import unseen_nan_error
@@ -27,6 +27,7 @@ from clfeval.tables.frames import (
     natural_sort_key,
     nw,
 )
+from clfeval.tables.readings.reading import MOST_OFFERED
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES
 
 _PLAIN = {str, int, bool, type(None)}  # cells of these types need no conversion
@@ -126,8 +127,12 @@ def group_rows(settled: CountSettings) -> RawPatterns:
                 refuse_class_columns_not_in_truth(settled.name, settled.columns.models, known)
             what = f"model '{model.name}' has no probability column for the positive class "
             what += f"'{settled.positive}'; it has {list_names(model.classes)}"
-            hint = f"add {format_option('--positive', model.classes[0])} to detect that class"
-            raise DataError.new(what, "no-class-column", settled.name, hint=hint)
+            readings = [
+                OfferedReading(f"{quote_name(label)} is positive", {"positive": label})
+                for label in model.classes[:MOST_OFFERED]
+            ]
+            problem = Problem(what, "no-class-column", settled.name)
+            raise DataError(problem, readings=readings)
     modes: tuple[Mode, ...] = ("fast", "plain", "loose")
     for mode in modes if _all_bits(settled) else modes[1:]:
         try:

@@ -17,7 +17,7 @@ from clfeval.records import dataclass, field, replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.csv import inspect_structure
 from clfeval.tables.frames import engine_errors, in_polars, pl, unreadable_frame_error
-from clfeval.tables.input import FILE_NAME, Input
+from clfeval.tables.input import FILE_NAME, JOIN_ROWS, Input
 from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.labels import known_labels
 from clfeval.tables.readings.requirements import kind_of_cells
@@ -40,8 +40,8 @@ class JoinedFile:
 
     @property
     def id(self) -> str:
-        """The column of its ids."""
-        return str(self.columns.id)
+        """The column of its ids; `row` where rows are joined by their numbers."""
+        return self.columns.id or JOIN_ROWS
 
     def model(self, one: ModelColumns, alone: bool, taken: Counter[str]) -> ModelColumns:
         """Return a model, renamed for the joined table; alone: one per file; taken: all names."""
@@ -77,9 +77,27 @@ def refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: Inpu
         raise bad_option(f"{option} and --join cannot be combined")
     if roles.layout in ("long", "counts"):
         raise bad_option(f"--join needs files with one row per id, not --layout {roles.layout}")
-    for _, file in files:
-        if roles.join not in file.columns:
-            raise unknown_column_error(file.name, str(roles.join), file.columns)
+
+
+def find_keys(files: Sequence[TableFile], join: str) -> list[str | None]:
+    """Return the column of each file on which rows are joined; None: the number of the row.
+
+    join: a column of all files, `A+B` of which each file has one, or `row`.
+    """
+    columns = {name for file in files for name in file.columns}
+    if join == JOIN_ROWS and join not in columns:
+        return [None for _ in files]
+    choices = [join] if join in columns else join.split("+")
+    keys: list[str | None] = []
+    for file in files:
+        present = [name for name in choices if name in file.columns]
+        if not present:
+            raise unknown_column_error(file.name, join, file.columns)
+        if len(present) > 1:
+            message = f"--join '{join}' names two columns of {file.name}: {list_names(present)}"
+            raise bad_option(message, "name one column of each file")
+        keys.append(present[0])
+    return keys
 
 
 def refuse_equal_names(parts: Sequence[JoinedFile], models: Sequence[str]) -> None:
@@ -98,10 +116,17 @@ def refuse_equal_names(parts: Sequence[JoinedFile], models: Sequence[str]) -> No
 
 
 def find_lone_truth(
-    profiles: Mapping[str, ColumnProfile], called: str, roles: Input, used: set[str]
+    profiles: Mapping[str, ColumnProfile],
+    called: str,
+    key: str | None,
+    roles: Input,
+    used: set[str],
 ) -> str | None:
-    """Return the truth column of a file without models, of ids, truth and texts; else None."""
-    taken = {str(roles.join), *used}
+    """Return the truth column of a file without models, of ids, truth and texts; else None.
+
+    key: its column of ids.
+    """
+    taken = {key, *used}
     free = {
         name: profile
         for name, profile in profiles.items()
@@ -126,7 +151,7 @@ def joined_profiles(
             found[part.names.get(name, name)] = look
     truths = [part.profiles[part.columns.truth] for part in parts if part.columns.truth]
     found[truth] = replace(truths[0], texts=frozenset().union(*(one.texts for one in truths)))
-    return {name: found[name] for name in columns}
+    return {name: found[name] for name in columns if name in found}  # but numbers of rows
 
 
 ID, ROW = "__clfeval_id", "__clfeval_row"
@@ -175,11 +200,13 @@ class _Problems:
 
 
 def align_rows(sides: Sequence[JoinedFile], *, drop: bool) -> AlignedRows:
-    """Join the rows of files on their ids; DataError with all mismatches.
+    """Join the rows of files on their ids, or their numbers; DataError with all mismatches.
 
     drop: exclude ids missing in some file. The result is sorted by id.
     """
     frames = _with_common_id_type([_read_file(side) for side in sides])
+    if sides[0].columns.id is None:
+        _check_equal_numbers_of_rows(sides, frames)
     found = _Problems(drop)
     for side, frame in zip(sides, frames, strict=True):
         rows = frame.filter(pl.col(ID).is_null()).select(ROW, what=pl.lit("missing"))
@@ -208,6 +235,18 @@ def align_rows(sides: Sequence[JoinedFile], *, drop: bool) -> AlignedRows:
     return replace(_merge_columns(sides, frames, drop=drop), lost=lost, nameless=nameless)
 
 
+def _check_equal_numbers_of_rows(
+    sides: Sequence[JoinedFile], frames: Sequence[pl.DataFrame]
+) -> None:
+    """Raise DataError for files of different lengths, whose rows are joined by their numbers."""
+    rows = frames[0].height
+    for side, frame in zip(sides, frames, strict=True):
+        if frame.height != rows:
+            message = f"{frame.height:,} rows, but {sides[0].file.name} has {rows:,}"
+            hint = "rows are joined by number; name the rows in each file, and join on the names"
+            raise DataError.new(message, "unequal-ids", side.file.name, hint=hint)
+
+
 def _read_file(side: JoinedFile) -> pl.DataFrame:
     """Read the used columns of a file with the number of each row, without blank lines."""
     file, columns = side.file, side.columns
@@ -229,15 +268,21 @@ def _read_file(side: JoinedFile) -> pl.DataFrame:
 def _read_with_row_numbers(side: JoinedFile, readings: Mapping[str, CellReading]) -> pl.DataFrame:
     """Read columns, ids as ID and row numbers as ROW (the header is row 1)."""
     file = side.file
-    wanted: dict[str, CellReading] = {**readings, side.id: readings.get(side.id, "text")}
+    key = side.columns.id
+    wanted: dict[str, CellReading] = dict(readings)
+    if key is not None:
+        wanted[key] = readings.get(key, "text")
     if file.numbered:
         wanted[ROW] = "integer"
     frame = in_polars(scan(file, wanted, null_values=side.columns.null_values))
     if not file.numbered:
         frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
-    frame = frame.with_columns(pl.col(side.id).alias(ID))
+    if key is not None:
+        frame = frame.with_columns(pl.col(key).alias(ID))
     if file.head is not None:
         frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in wanted))
+    if key is None:
+        frame = frame.with_row_index(ID, offset=1)
     found = frame.select(ROW, ID, *readings).collect(engine="streaming")
     ids = found[ID]
     if ids.dtype.is_nested() or ids.dtype == pl.Binary:

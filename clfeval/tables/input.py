@@ -29,6 +29,8 @@ Engine = Literal["polars", "duckdb", "spark"]
 Format = Literal["csv", "tsv", "parquet", "arrow", "ndjson", "json"]
 
 DEFAULT_THRESHOLD = 0.5
+JOIN_ROWS = "row"  # --join: by the number of the row, where no file has such a column
+JOIN_NOTHING = "none"  # --join: the files are parts of one sample
 FILE_NAME = "__clfeval_file"  # the column of the name of a file, also in numbered rows
 _SPEC = r"[-+0-9.eE,\s]+"
 
@@ -178,7 +180,7 @@ class Input:
     join: Annotated[
         str | None,
         Opt(
-            "Join files NAME=FILE, one per model, on this id column.",
+            "Join files NAME=FILE, one per model, on this id column, or A+B, row, none.",
             COLUMNS,
             signed="join",
             completes="column",

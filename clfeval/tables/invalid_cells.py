@@ -30,7 +30,7 @@ from clfeval.tables.csv import (
     skip_comments,
 )
 from clfeval.tables.frames import engine_errors, in_polars, pl
-from clfeval.tables.input import FILE_NAME, ColumnNames, find_column
+from clfeval.tables.input import FILE_NAME
 from clfeval.tables.scan import (
     TableFile,
     fold_text,
@@ -231,41 +231,19 @@ def read_head(source: SourceFile) -> tuple[SourceFile, CsvHead]:
         raise title_error(source) or error from error
 
 
-def check_same_columns(files: Sequence[TableFile]) -> None:
-    """Raise DataError for files whose columns differ from those of the first."""
-    first = files[0]
-    for other in files[1:]:
-        if first.columns != other.columns and (apart := _delimiters_differ(first, other)):
-            raise apart
-        ours, theirs = set(first.columns), set(other.columns)
-        missing = [name for name in first.columns if name not in theirs]
-        extra = [name for name in other.columns if name not in ours]
-        if missing or extra:
-            parts = [f"has no column {list_names(missing)}"] if missing else []
-            parts += [f"has columns that {first.name} lacks: {list_names(extra)}"] if extra else []
-            hint = "files read as one table need the same columns; to join files of one model each "
-            hint += "by row id, add --join COLUMN"
-            common = [name for name in first.columns if name in theirs]
-            named = (name for name in common if name.endswith("_id"))
-            key = find_column(common, ColumnNames.ID) or next(named, None)
-            fixes = {"join": key} if key else {}
-            what = "; ".join(parts)
-            raise DataError.new(what, "different-columns", other.name, hint=hint, fixes=fixes)
-
-
-def _delimiters_differ(first: TableFile, other: TableFile) -> DataError | None:
-    """Return the error of two files with different delimiters, None if they have the same."""
+def refuse_different_delimiters(first: TableFile, other: TableFile) -> None:
+    """Raise DataError for two text files with different delimiters."""
     texts = [file.source for file in (first, other) if file.source and file.source.text]
     if len(texts) < 2:
-        return None
+        return
     found = [other_delimiter(file.source, file.columns) for file in (first, other) if file.source]
     if found[0] == found[1]:
-        return None
+        return
     ours, theirs = (sign or text.delimiter for sign, text in zip(found, texts, strict=True))
     mine, its = ("a tab" if sign == "\t" else f"'{sign}'" for sign in (theirs, ours))
     what = f"its delimiter is {mine}, but that of {first.name} is {its}"
     hint = "files read as one table need the same delimiter; .tsv files are read with tabs"
-    return DataError.new(what, "different-columns", other.name, hint=hint)
+    raise DataError.new(what, "different-columns", other.name, hint=hint)
 
 
 def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:

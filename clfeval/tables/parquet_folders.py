@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import chain, islice
 from typing import Any
 
-from clfeval.errors import DataError, UsageError, format_option
+from clfeval.errors import DataError, OfferedReading, Problem, UsageError, quote_name
 from clfeval.tables.frames import Frame, nw, pl, with_shortest_decimals
 from clfeval.tables.input import Input, match_names
 from clfeval.tables.layouts.counts_file import METADATA
@@ -190,8 +190,9 @@ def _common_type(name: str, kinds: Mapping[Any, str]) -> Any:
     other = min(unfit, key=len)[0]
     one = next(one for one in kinds if one != other)
     what = f"holds {other}, but {one} in {kinds[one]}"
-    hint = f"write both with one type, or add {format_option('--ignore', name)}"
-    raise DataError.new(what, "bad-type", kinds[other], None, name, hint=hint)
+    without = OfferedReading(f"without {quote_name(name)}", {"ignore": (name,)})
+    problem = Problem(what, "bad-type", kinds[other], None, name)
+    raise DataError(problem, hint="write both with one type", readings=[without])
 
 
 def _keys(path: str) -> list[str]:

@@ -25,6 +25,7 @@ from clfeval.tables.align import (
     JoinedFile,
     align_rows,
     file_stem,
+    find_keys,
     find_lone_truth,
     joined_profiles,
     refuse_equal_names,
@@ -34,6 +35,7 @@ from clfeval.tables.columns import Columns
 from clfeval.tables.frames import nw
 from clfeval.tables.input import (
     FILE_NAME,
+    JOIN_NOTHING,
     Input,
     match_names,
     parse_facets,
@@ -48,6 +50,7 @@ from clfeval.tables.profiles import ColumnProfile
 from clfeval.tables.readings.names import tags_of
 from clfeval.tables.readings.pair_facts import PairFacts
 from clfeval.tables.readings.reading import MOST_OFFERED
+from clfeval.tables.readings.rows_in_files import check_same_columns
 from clfeval.tables.readings.truths import named_truth, truth_candidates
 from clfeval.tables.recognition import profiles_of_file, recognise, recognise_predictions
 from clfeval.tables.scan import TableFile, check_names, file_of_frame, open_typed
@@ -70,6 +73,7 @@ MAX_FILES_NAMED = 3  # files named in the name of the joined table
 def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> Predictions:
     """Join files on their id column, each with the name the user gave it, or None."""
     refuse_unjoinable(files, roles)
+    keys = find_keys([file for _, file in files], str(roles.join))
     whole = " + ".join(file.display_name for _, file in files[:MAX_FILES_NAMED])
     whole += f" + {len(files) - MAX_FILES_NAMED} more" if len(files) > MAX_FILES_NAMED else ""
     profiles = [profiles_of_file(file, roles) for _, file in files]
@@ -92,11 +96,12 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     for name in others:
         if name not in known:
             raise unknown_column_error(whole, name, [name for each in profiles for name in each])
-    _refuse_unknown_truth(whole, profiles, roles)
+    _refuse_unknown_truth(whole, profiles, keys, roles)
     times = Counter(name for each in profiles for name in each)
     used = {*others, *(QUALIFIED_NAME.format(of, one) for of in called for one in others)} | ignored
     bare = [
-        find_lone_truth(each, of, roles, used) for of, each in zip(called, profiles, strict=True)
+        find_lone_truth(each, of, key, roles, used)
+        for of, key, each in zip(called, keys, profiles, strict=True)
     ]
     only_truth = [i for i, name in enumerate(bare) if name is not None]
     # fractions named like truth are the scores of another file
@@ -114,7 +119,9 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
     parts = []
     for i, (of, (given, file), each) in enumerate(zip(called, files, profiles, strict=True)):
         lent = given_truth if i != holder else None
-        part = recognise_part(of, of == given, file, each, lent, only=i == at, called_so=bare[i])
+        part = recognise_part(
+            of, of == given, file, each, lent, only=i == at, called_so=bare[i], key=keys[i]
+        )
         parts.append(part)
     alone = all(len(part.columns.models) == 1 for i, part in enumerate(parts) if i != at)
     taken = Counter(one.name for part in parts for one in part.columns.models)
@@ -132,9 +139,10 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
         sides.append(replace(part, columns=replace(part.columns, models=own)))
     found = align_rows(sides, drop=roles.missing == "drop")
     true = next(part.columns.truth for part in parts if part.columns.truth)
+    row_name = parts[0].id
     columns = Columns(
         true,
-        roles.join,
+        row_name,
         tuple(new for _, _, new in chosen),
         ignored=tuple(
             QUALIFIED_NAME.format(part.called, name)
@@ -158,21 +166,25 @@ def join_files(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> P
         lost=found.lost + found.nameless,
         place=found.place,
     )
-    how = f"{whole}: {found.frame.height:,} ids joined on '{roles.join}'"
+    joined_on = f"ids joined on '{roles.join}'" if keys[0] is not None else "rows joined by number"
+    how = f"{whole}: {found.frame.height:,} {joined_on}"
     how += f", {found.lost:,} dropped that are not in all files" if found.lost else ""
     how += f", rows without an id dropped: {found.nameless:,}" if found.nameless else ""
     layout = wide.PROBABILITIES if any(m.kind == "classes" for m in columns.models) else wide.LAYOUT
     looks = joined_profiles(parts, table.columns, true)
     # labels of one file are not stray columns next to scores of another
     sure = all(len({model.kind for model in part.columns.models}) <= 1 for part in parts)
-    said = replace(asked, id=roles.join, model=roles.model or (tuple(names) if sure else ()))
+    said = replace(asked, id=row_name, model=roles.model or (tuple(names) if sure else ()))
     edges = row_selection.find_bin_edges((table,), asked.by, table.columns, roles.null_value)
     layout, columns = replace(layout, joined=True), replace(columns, edges=edges)
     return Predictions((table,), layout, columns, looks, said, how)
 
 
 def _refuse_unknown_truth(
-    whole: str, profiles: Sequence[Mapping[str, ColumnProfile]], roles: Input
+    whole: str,
+    profiles: Sequence[Mapping[str, ColumnProfile]],
+    keys: Sequence[str | None],
+    roles: Input,
 ) -> None:
     """Raise with the columns that may be truth, where no file has one by its name.
 
@@ -181,8 +193,8 @@ def _refuse_unknown_truth(
     if roles.truth is not None or any(named_truth(each, roles) is not None for each in profiles):
         return
     found = []
-    for each in profiles:
-        free = {name: profile for name, profile in each.items() if name != roles.join}
+    for each, key in zip(profiles, keys, strict=True):
+        free = {name: profile for name, profile in each.items() if name != key}
         predicts = any(tags_of(name) & {"prediction", "model"} for name in free)
         candidates = truth_candidates(free, roles, PairFacts(free))
         found += [(predicts, candidate.name) for candidate in candidates]
@@ -206,6 +218,7 @@ def _recognise_part(
     *,
     only: bool,
     called_so: str | None,
+    key: str | None,
     own_file: bool,
     roles: Input,
     ignored: set[str],
@@ -215,7 +228,7 @@ def _recognise_part(
     """Recognise the columns of one file; times: number of files with each column name.
 
     truth: of another file; own_file: that file has nothing else, only: this is that file.
-    called_so: a single column named as truth.
+    called_so: a single column named as truth. key: the column of ids; None: rows are numbered.
     """
     of = {QUALIFIED_NAME.format(called, name): name for name in profiles}
     own = {name: name if name in profiles else of.get(name) for name in others}
@@ -225,7 +238,7 @@ def _recognise_part(
     left_out = tuple(name for full, name in of.items() if {full, name} & ignored)
     local = replace(
         roles,
-        id=roles.join,
+        id=key,
         model=(),
         ignore=left_out,
         by=tuple(mine[name] for name in roles.by if name in mine),
@@ -235,7 +248,7 @@ def _recognise_part(
     if only:
         columns = Columns(
             str(called_so),
-            roles.join,
+            key,
             ignored=left_out,
             facets=tuple((name,) for name in local.by),
             weight=local.weight,
@@ -261,7 +274,7 @@ def _recognise_part(
             found = replace(found, columns=replace(found.columns, truth=""))
     except DataError as error:
         raise invalid_cells.with_delimiter_hint(file, error) from error
-    layout, columns = found.layout, found.columns
+    layout, columns = found.layout, replace(found.columns, id=key)
     if layout.gathers or layout.expand is not None:
         what = f"a {layout.name} table; --join needs one row per id and one column per model"
         hint = None
@@ -355,7 +368,7 @@ def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
     with open_sources(paths, said) as sources, invalid_cells.converting_engine_errors(sources):
         files = tuple(map(open_source, sources))
         if not are_counts_files(files):
-            invalid_cells.check_same_columns(files)
+            check_same_columns(files, said)
         yield tuple(row_selection.filtered_rows(file, said.where) for file in files)
 
 
@@ -369,7 +382,7 @@ def open_predictions(
     is `counts`, for `read_confusions`. With `join` the files become one table.
     """
     roles = roles.folded()
-    if roles.join is not None:
+    if roles.join not in (None, JOIN_NOTHING):
         if roles.engine not in (None, "polars"):
             raise bad_option("--join and --engine cannot be combined", "join the tables there")
         with open_joined(tables, roles) as whole:

@@ -30,7 +30,8 @@ from clfeval.tables.readings.choice import (
 from clfeval.tables.readings.labels import known_labels, spelling_as_truth, variants_of
 from clfeval.tables.readings.notations import refuse_decimal_commas
 from clfeval.tables.readings.reading import Reading
-from clfeval.tables.readings.repeated_rows import refuse_rows_in_files, refuse_settings
+from clfeval.tables.readings.repeated_rows import refuse_settings
+from clfeval.tables.readings.rows_in_files import refuse_rows_in_files
 from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.readings.wide_tables import no_models_error
 from clfeval.tables.scan import SPELLED, CellReading, TableFile, all_distinct

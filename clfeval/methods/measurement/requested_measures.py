@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from re import fullmatch, sub
 from typing import TYPE_CHECKING, Any, Literal
 
-from clfeval.errors import UsageError, bad_option, format_option, list_names, suggestion
+from clfeval.errors import (
+    OfferedReading,
+    UsageError,
+    bad_option,
+    list_names,
+    quote_name,
+    suggestion,
+)
 from clfeval.measures.catalog import (
     CATALOG,
     TWO_AREAS,
@@ -19,6 +26,7 @@ from clfeval.measures.catalog import (
 from clfeval.measures.odds import OutcomeCosts
 from clfeval.measures.record import PARAMETERS, STAKES, Measure, parameters_of
 from clfeval.records import dataclass, replace
+from clfeval.tables.readings.reading import MOST_OFFERED
 
 if TYPE_CHECKING:
     from clfeval.counts.count import PredictionCounts
@@ -418,8 +426,11 @@ def _parse_multiclass_measure(
         known = AvailableMeasures("report", ids, SETS)
         error = unknown_measure_error(measure, text, known, "more than two classes")
         if measure is not None and is_two_class_measure(measure) and classes:
-            one = format_option("--positive", classes[-1])
-            error.hint = f"add {one} to measure that class against the rest"
+            error.hint = None
+            error.readings = tuple(
+                OfferedReading(f"{quote_name(label)} against the rest", {"positive": label})
+                for label in reversed(classes[-MOST_OFFERED:])
+            )
         raise error
     found = parse_measure_settings(text, settings, measure)
     return RequestedMeasure(

@@ -273,8 +273,7 @@ _HINTS = {
     "no-direction": "choose the other metrics with --metric, or set a goal for it with "
     "--desirability FILE.yaml",
     "unbounded-metric": "add --rescale {metric}=0:X; X is the value of a useless model",
-    "not-a-metric": "add --ignore {metric}; if it is a metric, --direction {metric}=max or "
-    "{metric}=min",
+    "not-a-metric": "leave it out; if it is a metric, add --direction {metric}=max or {metric}=min",
 }
 
 

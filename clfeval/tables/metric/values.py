@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clfeval.arrays import Bools
-from clfeval.errors import MAX_PROBLEMS, DataError, Problem, quote_word
+from clfeval.errors import MAX_PROBLEMS, DataError, Problem, list_names
 from clfeval.records import dataclass
 from clfeval.tables.metric.grid import (
     CODES,
@@ -110,7 +110,7 @@ class _InvalidCells:
                 yield from self._words(some, lost)
         if not filled.all():
             hint, fixes = self._gaps((~filled | words)[:, ~lost], lost)
-            yield self._error(~filled, f"fill the cells, or add {hint}", fixes)
+            yield self._error(~filled, f"fill the cells, or {hint}", fixes)
 
     def _may_go(self, metrics: Bools) -> bool:
         return not self.chosen and len(metrics) - int(metrics.sum()) >= CORNERS
@@ -169,14 +169,14 @@ class _InvalidCells:
         if not self._may_go(gone | lost):
             return self._error(some, f"{hint}, or choose other metrics with --metric", {})
         lost |= gone
-        return self._error(some, f"{hint}, or add {self._flags(gone)}", self._fix(gone))
+        return self._error(some, f"{hint}, or leave out {self._names(gone)}", self._fix(gone))
 
     def _words(self, some: Bools, lost: Bools) -> Iterable[DataError]:
         gone = np.asarray(some.any(axis=0))
         texts = list(dict.fromkeys(self._texts(some)))
         text = texts[0].strip()
         if lost[gone].all():
-            hint = f"{null_value_hint(text)}; if it is not a metric, add {self._flags(gone)}"
+            hint = f"{null_value_hint(text)}; if it is not a metric, leave out {self._names(gone)}"
             yield self._error(some, hint, self._fix(gone))
             return
         hint, then = null_value_hint(text), ""
@@ -193,7 +193,7 @@ class _InvalidCells:
         there = np.flatnonzero(~lost)
         plan = None if self.drop else smallest_exclusion(lacking, metrics=not self.chosen)
         if plan is None:
-            return "--missing drop to leave such models out", {}
+            return "add --missing drop to leave such models out", {}
         gone = np.zeros(len(lost), bool)
         metrics, models = plan
         gone[there[metrics]] = True
@@ -201,14 +201,14 @@ class _InvalidCells:
         if metrics:
             fixes |= self._fix(gone)
             which = f"{len(metrics)} of {len(lost)} metrics"
-            parts.append(f"{self._flags(gone)} to leave out {which}")
+            parts.append(f"leave out {which} ({self._names(gone)})")
         if models:
             fixes |= {"missing": "drop"}
-            parts.append(f"--missing drop to leave out {models} of {len(lacking)} models")
+            parts.append(f"add --missing drop to leave out {models} of {len(lacking)} models")
         return " and ".join(parts), fixes
 
-    def _flags(self, metrics: Bools) -> str:
-        return " ".join(f"--ignore {quote_word(name)}" for name in self._fix(metrics)["ignore"])
+    def _names(self, metrics: Bools) -> str:
+        return list_names(self._fix(metrics)["ignore"], WORDS)
 
     def _fix(self, metrics: Bools) -> dict[str, Any]:
         return {"ignore": tuple(self.sheet.metrics[j] for j in np.flatnonzero(metrics).tolist())}

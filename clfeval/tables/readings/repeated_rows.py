@@ -1,4 +1,4 @@
-"""Rows that repeat: ids once per value of another column, or in several files."""
+"""Rows that repeat: ids that occur once per value of another column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from clfeval.tables.scan import TableFile, count_distinct_values, scan
 
 MOST_PARTS = 3  # values of a setting that are offered
 FEWEST_IDS = 5  # fewer may be unique with another column by chance
-MOST_SHARED = 0.5  # of the ids, in several files
 
 
 def refuse_settings(
@@ -115,55 +114,3 @@ def _settings_error(files: Sequence[TableFile], row_id: str, name: str, roles: I
     left = [quote_name(value) for value in values[MOST_PARTS:]]
     further = f"{len(left)} more: --where with {join_texts(left, 5)}" if left else None
     return DataError(problem, readings=readings, further=further)
-
-
-def refuse_rows_in_files(
-    files: Sequence[TableFile], profiles: ColumnProfiles, roles: Input
-) -> None:
-    """Raise for several files with the same rows: two models, or one sample?"""
-    row_options = (
-        roles.cluster,
-        roles.run,
-        roles.id,
-        *roles.by,
-        find_column(profiles, ColumnNames.MODEL),
-    )
-    if len(files) < 2 or any(name is not None for name in row_options):
-        return
-    for name in _row_columns(profiles, roles):
-        if not all(are_unique([file], [name], roles) for file in files):
-            continue
-        shared = _shared_values(files, name, roles)
-        if shared >= MOST_SHARED:
-            message = f"{100 * shared:.3g}% of its values occur in more than one file: "
-            message += "has each file another model of the same rows?"
-            problem = Problem(message, "duplicate-id", files[1].name, None, name)
-            quoted = quote_name(name)
-            offered = [
-                OfferedReading(f"each file has a model of the rows of {quoted}", {"join": name}),
-                OfferedReading(f"one sample, in which {quoted} are clusters", {"cluster": name}),
-            ]
-            raise DataError(problem, readings=offered)
-
-
-def _row_columns(profiles: ColumnProfiles, roles: Input) -> list[str]:
-    """Return the columns that may number or name the rows, those that are called so first."""
-    free = [name for name in profiles if name not in (roles.truth, roles.weight, *roles.model)]
-    id_column = find_column(free, (*ColumnNames.ID, *ColumnNames.ROW))
-    tagged = [name for name in free if tags_of(name) & {"id", "like an id", "cluster", "index"}]
-    numbered = [name for name in free if name not in tagged and _numbers_rows(profiles[name])]
-    return list(dict.fromkeys([*([id_column] if id_column else []), *tagged, *numbered]))
-
-
-def _numbers_rows(profile: ColumnProfile) -> bool:
-    """Return whether many rows have whole numbers that are mostly different."""
-    several = len(profile.texts) * 4 > profile.rows > MOST_RUNS
-    return several and profile.is_integer
-
-
-def _shared_values(files: Sequence[TableFile], name: str, roles: Input) -> float:
-    """Return the share of the values of a column that occur in more than one file."""
-    frames = [scan(file, {name: "text"}, null_values=roles.null_value) for file in files]
-    rows = concatenate_frames(frames).drop_nulls()
-    row_counts = collect(rows.group_by(name).agg(nw.len().alias("__clfeval_rows")))
-    return float((row_counts["__clfeval_rows"] > 1).mean())

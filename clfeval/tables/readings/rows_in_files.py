@@ -1,0 +1,169 @@
+"""Several files: models of the same rows, to be joined, or parts of one sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clfeval.errors import DataError, OfferedReading, Problem, list_names, quote_name
+from clfeval.tables import invalid_cells
+from clfeval.tables.frames import Frame, collect, concatenate_frames, in_polars, nw
+from clfeval.tables.input import JOIN_NOTHING, JOIN_ROWS, ColumnNames, Input, find_column
+from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, profile_sample
+from clfeval.tables.readings.names import tags_of
+from clfeval.tables.readings.repeated_rows import are_unique
+from clfeval.tables.readings.requirements import MOST_RUNS
+from clfeval.tables.readings.truths import named_truth
+from clfeval.tables.scan import TableFile, scan
+
+MOST_SHARED = 0.5  # of the ids, in several files
+FIRST_ROWS = 1000  # compared before all are
+FEWEST_EQUAL = 5  # rows; fewer may have the same truth by chance
+
+
+def check_same_columns(files: Sequence[TableFile], roles: Input) -> None:
+    """Raise DataError for files whose columns differ; it offers to join models of the same rows."""
+    first = files[0]
+    for other in files[1:]:
+        if first.columns != other.columns:
+            invalid_cells.refuse_different_delimiters(first, other)
+        lacking = [name for name in first.columns if name not in other.columns]
+        extra = [name for name in other.columns if name not in first.columns]
+        if lacking or extra:
+            parts = [f"has no column {list_names(lacking)}"] if lacking else []
+            parts += [f"has columns that {first.name} lacks: {list_names(extra)}"] if extra else []
+            problem = Problem("; ".join(parts), "different-columns", other.name)
+            readings = _joined_readings(files, roles)
+            hint = "files read as one table need the same columns"
+            if not readings:
+                hint += "; to join files of one model each by row id, add --join COLUMN"
+            raise DataError(problem, hint=hint, readings=readings)
+
+
+def refuse_rows_in_files(
+    files: Sequence[TableFile], profiles: ColumnProfiles, roles: Input
+) -> None:
+    """Raise for several files with the same rows: two models, or one sample?"""
+    row_options = (
+        roles.cluster,
+        roles.run,
+        roles.id,
+        *roles.by,
+        find_column(profiles, ColumnNames.MODEL),
+    )
+    options_decide = roles.join == JOIN_NOTHING or any(name is not None for name in row_options)
+    if len(files) < 2 or options_decide:
+        return
+    for name in _row_columns(profiles, roles):
+        columns = [name for _ in files]
+        if not _name_rows(files, columns, roles):
+            continue
+        shared = _shared_values(files, columns, roles)
+        if shared >= MOST_SHARED:
+            raise _same_rows_error(files, name, shared)
+        if shared == 0 and tags_of(name):
+            return  # the names of other rows
+    truth = named_truth(profiles, roles)
+    if truth is not None and _have_equal_truth(files, truth, roles):
+        raise _equal_truth_error(files, truth)
+
+
+def _same_rows_error(files: Sequence[TableFile], name: str, shared: float) -> DataError:
+    """Build the error of files that share the values of a column; shared: their share."""
+    message = f"{100 * shared:.3g}% of its values occur in more than one file: "
+    message += "has each file another model of the same rows?"
+    problem = Problem(message, "duplicate-id", files[1].name, None, name)
+    quoted = quote_name(name)
+    readings = [
+        OfferedReading(f"each file has a model of the rows of {quoted}", {"join": name}),
+        OfferedReading(f"one sample, in which {quoted} are clusters", {"cluster": name}),
+    ]
+    return DataError(problem, readings=readings)
+
+
+def _equal_truth_error(files: Sequence[TableFile], truth: str) -> DataError:
+    """Build the error of files without ids whose columns of truth are equal, row by row."""
+    message = f"equals that of {files[0].name}, row by row: "
+    message += "has each file another model of the same rows?"
+    problem = Problem(message, "repeated-rows", files[1].name, None, truth)
+    readings = [
+        OfferedReading("each file has a model of the same rows, in one order", {"join": JOIN_ROWS}),
+        OfferedReading("one sample: each file has other rows", {"join": JOIN_NOTHING}),
+    ]
+    return DataError(problem, readings=readings)
+
+
+def _joined_readings(files: Sequence[TableFile], roles: Input) -> list[OfferedReading]:
+    """Return how files of different columns may be joined: the first way that fits their values."""
+    if roles.join is not None or roles.run is not None or roles.engine not in (None, "polars"):
+        return []
+    samples = [profile_sample(file, roles.null_value, roles.decimal) for file in files]
+    common = [name for name in files[0].columns if all(name in file.columns for file in files)]
+    rows_by_name = _row_columns({name: samples[0][name] for name in common}, roles)
+    keys = [[name for _ in files] for name in rows_by_name]
+    first_of_each = [next(iter(_row_columns(sample, roles)), None) for sample in samples]
+    named = [name for name in first_of_each if name is not None]
+    if len(named) == len(files) and len({*named}) > 1:
+        keys.append(named)
+    for columns in keys:
+        fits = _name_rows(files, columns, roles)
+        if fits and _shared_values(files, columns, roles) >= MOST_SHARED:
+            join = "+".join(dict.fromkeys(columns))
+            words = f"each file has a model of the rows of {list_names([*dict.fromkeys(columns)])}"
+            return [OfferedReading(words, {"join": join})]
+    truth = named_truth({name: samples[0][name] for name in common}, roles)
+    if truth is not None and _have_equal_truth(files, truth, roles):
+        words = "each file has a model of the same rows, in one order"
+        return [OfferedReading(words, {"join": JOIN_ROWS})]
+    return []
+
+
+def _row_columns(profiles: ColumnProfiles, roles: Input) -> list[str]:
+    """Return the columns that may number or name the rows, those that are called so first."""
+    free = [name for name in profiles if name not in (roles.truth, roles.weight, *roles.model)]
+    id_column = find_column(free, (*ColumnNames.ID, *ColumnNames.ROW))
+    tagged = [name for name in free if tags_of(name) & {"id", "like an id", "cluster", "index"}]
+    numbered = [name for name in free if name not in tagged and _numbers_rows(profiles[name])]
+    return list(dict.fromkeys([*([id_column] if id_column else []), *tagged, *numbered]))
+
+
+def _numbers_rows(profile: ColumnProfile) -> bool:
+    """Return whether many rows have whole numbers that are mostly different."""
+    several = len(profile.texts) * 4 > profile.rows > MOST_RUNS
+    return several and profile.is_integer
+
+
+def _name_rows(files: Sequence[TableFile], columns: Sequence[str], roles: Input) -> bool:
+    """Return whether a column of each file has no value twice."""
+    pairs = zip(files, columns, strict=True)
+    return all(are_unique([file], [name], roles) for file, name in pairs)
+
+
+def _shared_values(files: Sequence[TableFile], columns: Sequence[str], roles: Input) -> float:
+    """Return the share of the values, of a column of each file, that occur in several files."""
+    frames = [
+        scan(file, {name: "text"}, null_values=roles.null_value).rename({name: columns[0]})
+        for file, name in zip(files, columns, strict=True)
+    ]
+    rows = concatenate_frames(frames).drop_nulls()
+    row_counts = collect(rows.group_by(columns[0]).agg(nw.len().alias("__clfeval_rows")))
+    return float((row_counts["__clfeval_rows"] > 1).mean())
+
+
+def _have_equal_truth(files: Sequence[TableFile], truth: str, roles: Input) -> bool:
+    """Return whether files have the same truth of several classes in each row, in order."""
+    if roles.engine not in (None, "polars"):
+        return False  # whose rows have no order
+    frames = [scan(file, {truth: "text"}, null_values=roles.null_value) for file in files]
+    if not _are_equal([_values(frame.head(FIRST_ROWS), truth) for frame in frames]):
+        return False
+    columns = [_values(frame, truth) for frame in frames]
+    has_classes = len(columns[0]) >= FEWEST_EQUAL and len({*columns[0]}) > 1
+    return has_classes and _are_equal(columns)
+
+
+def _values(frame: Frame, column: str) -> list[object]:
+    return in_polars(frame).collect()[column].to_list()
+
+
+def _are_equal(columns: Sequence[list[object]]) -> bool:
+    return all(column == columns[0] for column in columns)
