@@ -11,11 +11,13 @@ from clfeval.records import replace
 from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.profiles import ColumnProfiles
 from clfeval.tables.readings.labels import PAIRS
+from clfeval.tables.readings.names import tags_of
 from clfeval.tables.readings.reading import MOST_OFFERED, Reading
 
 METRICS = {"accuracy", "precision", "recall", "f1", "auc", "roc_auc", "mcc", "log_loss", "brier"}
 # names of truth in a multilabel table, with one truth column per label
 _TRUE = rf"(?:{'|'.join(ColumnNames.TRUTH)}|true|gt|gold)"
+_LABEL_OF_MODEL = r"(?i)(.*\S)[_ .:-]+label"
 _OF_LABEL = rf"(?i)\s*{_TRUE}[_ .:-]+\S.*|.*\S[_ .:-]+{_TRUE}\s*"
 
 
@@ -130,8 +132,28 @@ def is_table_of_metrics(names: Iterable[str]) -> bool:
 
 def has_columns_of_labels(profiles: ColumnProfiles) -> bool:
     """Return whether a table has one column of truth for each of several labels."""
-    label_columns = sum(bool(re.fullmatch(_OF_LABEL, name)) for name in profiles)
-    return label_columns > 1 or len(columns_of_labels(profiles)) > 1
+    label_columns = [name for name in profiles if re.fullmatch(_OF_LABEL, name)]
+    if len(label_columns) > 1:
+        return not _are_predicted(label_columns, profiles)
+    return len(columns_of_labels(profiles)) > 1
+
+
+def _are_predicted(label_columns: Sequence[str], profiles: ColumnProfiles) -> bool:
+    """Return whether labels such as `rf_label` are predicted: with a score each, and a truth.
+
+    Another column, which may be their truth, has the same values.
+    """
+    stems = [re.fullmatch(_LABEL_OF_MODEL, name) for name in label_columns]
+    if not all(stem and any(_is_score_of(stem[1], name) for name in profiles) for stem in stems):
+        return False
+    predicted_labels = frozenset().union(*(profiles[name].texts for name in label_columns))
+    others = [name for name in profiles if name not in label_columns]
+    return any(predicted_labels <= profiles[name].texts for name in others)
+
+
+def _is_score_of(stem: str, name: str) -> bool:
+    """Return whether a column is called like the scores of a model, such as `rf_prob` of `rf`."""
+    return name.startswith(stem) and "prediction" in tags_of(name) and "label" not in name
 
 
 def columns_of_labels(profiles: ColumnProfiles) -> list[str]:

@@ -150,8 +150,11 @@ class TruthView:
             kind = kind_of_cells(profile, classes)
             scale = scale_of(profile) if kind == "number" else ""
             columns.append(CandidateColumn(name, tags_of(name), profile, kind, scale))
-        if any(column.scale == "unit" for column in columns):
-            columns = [_with_sure_scores(column, classes) for column in columns]
+        beside_scores = any(column.scale == "unit" for column in columns)
+        for position, column in enumerate(columns):
+            unlike_truth = beside_scores and not column.profile.texts & classes
+            if unlike_truth or roles.has_threshold(column.name):
+                columns[position] = _with_sure_scores(column)
         rows = profiles[truth].rows
         return cls(truth, classes, columns, roles, facts, rows, sets, roles.runs)
 
@@ -223,14 +226,13 @@ class TruthView:
         return bool(self.sets) or len(self.likely_models - {column.name}) > 0
 
 
-def _with_sure_scores(column: CandidateColumn, classes: Collection[str]) -> CandidateColumn:
-    """Return a column of 0 and 1 as scores if it is written with a point, unlike truth.
+def _with_sure_scores(column: CandidateColumn) -> CandidateColumn:
+    """Return a column of 0 and 1 as scores if it is written with a point, as by a sure tree.
 
-    So write trees that are sure of every row; only next to other scores in 0 to 1.
+    For columns next to other scores in 0 to 1, and unlike truth, or with a threshold.
     """
     profile = column.profile
-    written_otherwise = profile.pointed and not profile.texts & {*classes}
-    if column.kind == "label" and written_otherwise and {*profile.numbers} <= {0.0, 1.0}:
+    if column.kind == "label" and profile.pointed and {*profile.numbers} <= {0.0, 1.0}:
         return replace(column, kind="number", scale="unit")
     return column
 
@@ -246,7 +248,9 @@ def is_coded(column: CandidateColumn, table: TruthView) -> bool:
     if table.roles.kind == "score" or len(table.classes) != 2:
         return False
     bits = profile.pointed and {*profile.numbers} <= {0.0, 1.0}
-    return not (bits and any(score is not column for score in table.unit_scores))
+    has_threshold = table.roles.has_threshold(column.name)
+    beside_scores = any(score is not column for score in table.unit_scores)
+    return not (bits and (has_threshold or beside_scores))
 
 
 def kind_of_predictions(profile: ColumnProfile, classes: Collection[str], roles: Input) -> Kind:
