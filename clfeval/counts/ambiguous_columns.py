@@ -28,10 +28,15 @@ def refuse_unbounded_scores(
     """
     models = settled.columns.models
     scaled = {model: ranges[model.name] for model in models if model.name in ranges}
-    shares = [(model, bounds) for model, bounds in scaled.items() if model.kind == "classes"]
+    shares = [
+        (model, bounds)
+        for model, bounds in scaled.items()
+        if model.kind == "classes" or model.confidence
+    ]
     problems = [_out_of_range_problem(settled, *model_and_range) for model_and_range in shares]
     if problems:
-        fixes = {} if min(low for low, _ in ranges.values()) < 0 else {"renormalize": True}
+        is_negative = min(low for low, _ in ranges.values()) < 0
+        fixes = {} if is_negative else {"renormalize": True}
         hint = "probabilities must lie between 0 and 1"
         hint += "; add --renormalize to divide them by their sum" if fixes else ""
         raise DataError(problems, hint=hint, fixes=fixes)
@@ -124,6 +129,8 @@ def _out_of_range_problem(
     message = "class probabilities range from {} to {}".format(
         *settled.format_like_column(model, *score_range)
     )
+    if model.confidence:
+        message = "a confidence is below 0 or above 1"
     values = [column_as_number(name, settled.columns.written) for name in model.columns]
     out = {
         f"{i}": (number < 0) | ((number > 1) & number.is_not_nan())

@@ -18,10 +18,12 @@ from clfeval.errors import (
     list_names,
     quote_word,
 )
+from clfeval.records import replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.frames import as_text, collect, engine_errors, is_missing, nw, pl
 from clfeval.tables.input import DEFAULT_THRESHOLD, Input
 from clfeval.tables.invalid_cells import FILE, ROW, column_as_number, column_as_text
+from clfeval.tables.layouts.wide import with_positive_probabilities
 from clfeval.tables.profiles import is_score
 from clfeval.tables.readings.labels import guess_positive
 from clfeval.tables.readings.notations import missing_word_hint
@@ -139,11 +141,12 @@ def threshold_from_labels(
     most = max((high for label, (_, high) in ranges.items() if label != positive), default=-inf)
     lowest = min((low for low, _ in ranges.values()), default=inf)
     all_high = lowest >= DEFAULT_THRESHOLD
-    if ranges and not ranges.keys() & {*truth_labels}:
+    strange_labels = ranges.keys() - {*truth_labels}
+    if strange_labels and (model.confidence or len(strange_labels) == len(ranges)):
         message = (
-            f"its values ({list_names(sorted(map(str, ranges)), 3)}) are not classes of truth "
+            f"its values ({list_names(sorted(map(str, strange_labels)), 3)}) are not classes of "
+            f"truth ({list_names(sorted(truth_labels), 3)})"
         )
-        message += f"({list_names(sorted(truth_labels), 3)})"
         message += "; none of the scores is below 0.5: are they of the predicted class?" * all_high
         raise _labels_differ_error(message, model, files[0].name, code="unknown-label")
     if most >= lowest_positive:
@@ -153,6 +156,7 @@ def threshold_from_labels(
         )
         message += f"{low}, other labels have scores up to {high}"
         message += "; none is below 0.5: are they probabilities of the predicted class?" * all_high
+        message += " (--kind confidence)" * all_high
         raise _labels_differ_error(message, model, files[0].name)
     return _shortest_number_between(most, lowest_positive), most, lowest_positive
 
@@ -163,9 +167,12 @@ def _score_ranges(
     """Return the lowest and the highest score of each label; None if scores cannot be read."""
     plain_readings = columns.readings("plain")
     readings: dict[str, CellReading] = {label: columns.label(label), score: plain_readings[score]}
+    paired = [model for model in columns.models if model.beside == label]
+    columns = replace(columns, models=tuple(paired))
     ranges: dict[str | None, tuple[float, float]] = {}
     for file in files:
         frame = scan(file, readings, null_values=columns.null_values)
+        frame = with_positive_probabilities(frame, columns)
         number = nw.col(score).cast(nw.Float64)
         frame = frame.filter(~nw.col(label).is_null(), ~number.is_null(), ~number.is_nan())
         extremes = [number.min().alias("least"), number.max().alias("most")]

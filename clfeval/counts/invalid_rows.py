@@ -263,7 +263,8 @@ def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck
     for model in models:
         low, high = grouped.ranges.get(model.name, (0.0, 1.0))
         labelled = model.name in (settled.related or {})  # a threshold gives its labels
-        needed = model.kind == "classes" or not (labelled or roles.has_threshold(model.name))
+        is_probability = model.kind == "classes" or model.confidence
+        needed = is_probability or not (labelled or roles.has_threshold(model.name))
         if needed and (low < 0 or (high > 1 and not model.shares)):
             unbounded[model.name] = low, high
     empty = np.logical_and.reduce(absent)

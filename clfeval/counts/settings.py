@@ -251,7 +251,7 @@ def resolve_settings(opened: Predictions) -> CountSettings:
     """Resolve settings that the first rows leave open, reading the whole truth column if needed."""
     first_classes = opened.profiles[opened.columns.truth].texts
     positive = opened.roles.positive or default_positive(first_classes)
-    settled = _settings_of_first_rows(opened, str(positive))
+    settled = _with_positive(_settings_of_first_rows(opened, str(positive)))
     unsure = _scores_like_classes(settled)
     if positive and not (unsure or _strange_values(settled, tuple(first_classes))):
         return settled
@@ -272,8 +272,15 @@ def resolve_settings(opened: Predictions) -> CountSettings:
     if classes and not (roles.several and declarable_labels(settled, strange)):
         models = settled.columns.models
         resolved = resolve_positive(settled.name, columns.truth, rows, roles, models)
-        settled = replace(settled, positive=resolved)
+        settled = _with_positive(replace(settled, positive=resolved))
     return replace(settled, classes=classes, strange=strange)
+
+
+def _with_positive(settled: CountSettings) -> CountSettings:
+    """Return the settings with the positive class among the columns, if confidences need it."""
+    if not any(model.confidence for model in settled.columns.models):
+        return settled
+    return replace(settled, columns=replace(settled.columns, positive=settled.positive))
 
 
 def _label_kinds(texts_of: Mapping[str, frozenset[str]], labels: set[str]) -> dict[str, Kind]:
@@ -357,7 +364,7 @@ def with_label_thresholds(
             if isnan(cuts[model.name]):
                 pair = (model.beside, model.columns[0])
                 check_labels_most_probable(settled.files, columns, model)
-            elif not settled.roles.has_threshold(model.name):
+            elif model.confidence or not settled.roles.has_threshold(model.name):
                 cut = _threshold_of_labels(settled, model, pair[1])
                 if cut is not None:
                     cuts[model.name], low, high = cut

@@ -95,7 +95,7 @@ ERRORS: Mapping[str, str] = {
     "ragged-columns": "Columns of a JSON file have different lengths.",
     "refused-measure": "A misleading measure is refused, and a better one is named.",
     "repeated-file": "A file is named twice; its rows would count twice.",
-    "repeated-rows": "Each id occurs once for each value of another column.",
+    "repeated-rows": "Ids occur once for each value of a column, or files have equal truth.",
     "same-counts": "Two files have the same counts: the same rows would count twice.",
     "same-slice": "Slices of two columns would have the same name.",
     "several-counts": "Only one counts table can be read at a time.",

@@ -26,7 +26,8 @@ class ModelColumns:
     score   one column of numbers; positive at or above the threshold
     classes one column of probabilities per class, in the order of `classes`
 
-    beside: a column with its labels. shares: normalise its probabilities.
+    beside: a column with its labels. shares: normalise its probabilities. confidence: its numbers
+    are probabilities of the label beside, not of the positive class.
     """
 
     name: str
@@ -35,6 +36,7 @@ class ModelColumns:
     classes: tuple[str, ...] = ()
     beside: str | None = None
     shares: bool = False
+    confidence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class Columns:
     truth: "" for a joined file without truth.
     naming: the column of model names; answer: that of predictions, in a long table. written:
     columns of formatted numbers. fold: labels in lower case, without outer spaces.
-    spelled: columns of labels that are read in truth's spelling.
+    spelled: columns of labels that are read in truth's spelling. positive: the positive class, of
+    models with confidences.
     """
 
     truth: str
@@ -63,6 +66,7 @@ class Columns:
     fold: bool = False
     spelled: Mapping[str, CellReading] = field(default_factory=dict)
     edges: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of binned columns
+    positive: str | None = None
 
     def source(self, model: ModelColumns) -> str:
         """Return the column of a model's predictions in the file, the first of several."""
@@ -109,6 +113,8 @@ class Columns:
             for name in columns:
                 label = model.kind == "label"
                 chosen[name] = self.label(name, mode) if label else number[name in self.written]
+            if model.confidence:
+                chosen[str(model.beside)] = self.label(str(model.beside), mode)
         if self.weight:
             chosen[self.weight] = number[self.weight in self.written]
         return chosen

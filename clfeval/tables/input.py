@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from clfeval.errors import (
     UsageError,
@@ -206,8 +206,8 @@ class Input:
         ),
     ] = ()
     kind: Annotated[
-        Kind | None,
-        Opt("Content of the model columns: labels or scores; default: recognised.", COLUMNS),
+        Literal["label", "score", "confidence"] | None,
+        Opt("Content of models: labels, scores, or confidences of labels.", COLUMNS),
     ] = None
     threshold: Annotated[
         Mapping[str | None, float],
@@ -258,6 +258,7 @@ class Input:
         ),
     ] = None
     run: str | None = None
+    confidences: bool = False  # --kind confidence
     several: bool = False
     ranks: bool = False
     runs: bool = False
@@ -271,6 +272,15 @@ class Input:
         positive = self.positive and self.positive.strip().lower()
         classes = tuple(label.strip().lower() for label in self.classes)
         return replace(self, positive=positive, classes=classes)
+
+    @property
+    def kind_of_models(self) -> Kind | None:
+        """What --kind says that the columns of models hold, one column each."""
+        return None if self.kind == "confidence" else self.kind
+
+    def with_confidences(self) -> Self:
+        """Return the options with `confidences` in place of --kind confidence."""
+        return replace(self, kind=None, confidences=True) if self.kind == "confidence" else self
 
     def with_runs(self, column: str | None, *, files: bool) -> Input:
         """Return the options with the column of runs, or the file names as runs, if given."""

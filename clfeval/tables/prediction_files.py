@@ -381,7 +381,7 @@ def open_predictions(
     A counts table of one model becomes weighted predictions, unless `keep_counts`: then the layout
     is `counts`, for `read_confusions`. With `join` the files become one table.
     """
-    roles = roles.folded()
+    roles = roles.folded().with_confidences()
     if roles.join not in (None, JOIN_NOTHING):
         if roles.engine not in (None, "polars"):
             raise bad_option("--join and --engine cannot be combined", "join the tables there")

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from clfeval.errors import list_names
 from clfeval.records import dataclass, replace
-from clfeval.tables.columns import Also, ColumnRole, Columns, Mode
+from clfeval.tables.columns import Also, ColumnRole, Columns, Mode, ModelColumns
 from clfeval.tables.frames import Frame, pl
 from clfeval.tables.input import Input, LayoutName
 from clfeval.tables.invalid_cells import Check, Suspicion
@@ -47,12 +47,23 @@ class Layout:
 
 
 Facts = Mapping[str, object]  # counts of rows, models, classes etc. by name
-KINDS = {"label": "labels", "score": "scores", "classes": "class probabilities"}
+KINDS = {
+    "label": "labels",
+    "score": "scores",
+    "confidence": "confidences",
+    "classes": "class probabilities",
+}
 WHY = {
     "label": "its values are truth's labels",
     "score": "its values are numbers",
+    "confidence": "--kind",
     "classes": "its name contains a class",
 }
+
+
+def _kind_of_numbers(model: ModelColumns) -> str:
+    """Return the kind of a model, or "confidence"."""
+    return "confidence" if model.confidence else model.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +107,11 @@ class Predictions:
             f"{part} in '{name}'" for part, name in columns_by_part.items() if name is not None
         ]
         parts = [self.joined or f"{files}: {self.layout.name} table", ", ".join(places)]
+        models_by_kind: dict[str, list[str]] = {}
+        for model in columns.models:
+            models_by_kind.setdefault(_kind_of_numbers(model), []).append(model.name)
         for kind, values in KINDS.items():
-            names = [model.name for model in columns.models if model.kind == kind]
-            if names:
+            if names := models_by_kind.get(kind):
                 parts.append(f"{values} of {list_names(names)}")
         if columns.spelled:
             parts.append(f"labels of {list_names(columns.spelled)} in truth's spelling")
@@ -124,11 +137,12 @@ class Predictions:
             if model.beside:
                 role_of[model.beside] = (f"labels of '{model.name}'", "its name")
             for name, label in zip_longest(model.columns, model.classes):
-                role = f"{KINDS[model.kind]} of '{model.name}'"
+                kind = _kind_of_numbers(model)
+                role = f"{KINDS[kind]} of '{model.name}'"
                 if label is not None:
                     role = f"probability of '{label}' by '{model.name}'"
                 classes = model.kind == "classes"
-                reason = "--kind" if roles.kind and not classes else WHY[model.kind]
+                reason = "--kind" if roles.kind and not classes else WHY[kind]
                 role_of.setdefault(name, (role, reason))
         for name in columns.ignored:
             role_of.setdefault(name, ("left out", "--ignore"))

@@ -57,6 +57,9 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
     ignored = _ignored_columns(file, profiles, roles)
     used = {name: column for name, column in profiles.items() if name not in ignored}
     layout, reading = _choose_layout(file, used, roles)
+    if roles.confidences and layout is not wide.LAYOUT:
+        message = f"--kind confidence needs a wide table, not a {layout.name} one"
+        raise bad_option(message, "write a column of labels and one of confidences")
     _refuse_truth_elsewhere(reading.columns.truth, used, roles)
     for name in slice_columns:
         flag = "--run" if name == roles.run else "--by"

@@ -209,9 +209,9 @@ def _prediction_columns(
     for name in names_of_predictions:
         kind = kind_of_predictions(profiles[name], classes, replace(roles, kind=None))
         by_kind.setdefault(kind, []).append(name)
-    if roles.kind is not None and names_of_predictions:
-        same_kind = by_kind.get(roles.kind) or names_of_predictions
-        return {roles.kind: str(find_column(same_kind, ColumnNames.PREDICTION))}
+    if roles.kind_of_models is not None and names_of_predictions:
+        same_kind = by_kind.get(roles.kind_of_models) or names_of_predictions
+        return {roles.kind_of_models: str(find_column(same_kind, ColumnNames.PREDICTION))}
     return {
         kind: str(find_column(names, ColumnNames.PREDICTION)) for kind, names in by_kind.items()
     }

@@ -19,6 +19,7 @@ def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Al
     if also == "key" and columns.id is not None:
         chosen.setdefault(columns.id, "text")
     frames = [scan(file, chosen, null_values=columns.null_values, watch=watch) for file in files]
+    frames = [with_positive_probabilities(frame, columns) for frame in frames]
     if also != "key":
         return frames
     if columns.id is not None:
@@ -27,11 +28,27 @@ def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Al
         # header is row 1
         nw.from_native(in_polars(frame).with_row_index(KEY, offset=2 if file.head else 1))
         if not file.numbered
-        else scan(file, {**chosen, checks.ROW: "integer"}, null_values=columns.null_values).rename(
-            {checks.ROW: KEY}
-        )
+        else with_positive_probabilities(
+            scan(file, {**chosen, checks.ROW: "integer"}, null_values=columns.null_values), columns
+        ).rename({checks.ROW: KEY})
         for frame, file in zip(frames, files, strict=True)
     ]
+
+
+def with_positive_probabilities(frame: Frame, columns: Columns) -> Frame:
+    """Return a frame with probabilities of the positive class in place of confidences.
+
+    Of a row whose label is the positive class it is the confidence, else 1 - confidence.
+    """
+    for model in columns.models:
+        if not model.confidence:
+            continue
+        (name,) = model.columns
+        label, confidence = nw.col(str(model.beside)), nw.col(name)
+        is_positive = label.cast(nw.String) == columns.positive
+        probability = nw.when(is_positive).then(confidence).otherwise(1 - confidence)
+        frame = frame.with_columns(nw.when(~label.is_null()).then(probability).alias(name))
+    return frame
 
 
 def row_checks(
@@ -45,6 +62,8 @@ def row_checks(
             wanted += checks.prediction_checks(
                 column, columns, suspicion, number=number, unknown=unknown
             )
+        if model.confidence and suspicion.strict:
+            wanted.append(checks.missing_value(str(model.beside)))
         if model.shares and suspicion.strict:
             wanted.append(checks.zero_probabilities(model.name, model.columns, columns.written))
     if columns.run is not None:

@@ -255,8 +255,8 @@ def is_coded(column: CandidateColumn, table: TruthView) -> bool:
 
 def kind_of_predictions(profile: ColumnProfile, classes: Collection[str], roles: Input) -> Kind:
     """Return "score" for predictions of numbers, "label" for labels and for two other numbers."""
-    if roles.kind is not None:
-        return roles.kind
+    if roles.kind_of_models is not None:
+        return roles.kind_of_models
     two_numbers = len(profile.texts) == 2 and profile.is_integer and not profile.pointed
     if kind_of_cells(profile, classes) != "number" or (two_numbers and len(classes) == 2):
         return "label"
@@ -534,7 +534,8 @@ def possible_roles(column: CandidateColumn, table: TruthView) -> tuple[Role, ...
         requirement.role for requirement in REQUIREMENTS if not requirement.holds(column, table)
     }
     possible: list[Role] = [role for role in ROLES if role not in broken]
-    if "confidence" in possible and "confidence" in column.tags:
+    is_said = table.roles.confidences or "confidence" in column.tags
+    if "confidence" in possible and is_said:
         possible = ["confidence"]
     if "id" in possible:
         possible = ["id"]

@@ -22,14 +22,29 @@ class Assignment:
 
 
 def answers(
-    columns: Mapping[str, CandidateColumn], assignment: Assignment, models: Sequence[ModelColumns]
+    columns: Mapping[str, CandidateColumn],
+    assignment: Assignment,
+    models: Sequence[ModelColumns],
+    *,
+    two_classes: bool = False,
 ) -> tuple[dict[str, Any], list[str], list[Question]]:
-    """Return the options, words and questions of the columns that were asked about."""
+    """Return the options, words and questions of the columns that were asked about.
+
+    two_classes: of which a confidence gives the probability of the positive one.
+    """
     options: dict[str, Any] = {}
     words, questions, declined, has_models = list[str](), list[Question](), list[str](), False
+    confidence_of: dict[str, str] = {}
     for name in sorted(assignment.asked, key=list(columns).index):
         column, role = columns[name], assignment.roles[name]
         questions.append(_question(column))
+        labels = [model.name for model in models if model.kind == "label"]
+        if role == "confidence" and two_classes and len(labels) == 1:
+            options["kind"] = "confidence"
+            confidence_of[labels[0]] = name
+            words.append(f"{quote_name(name)} is the probability of the class that is predicted")
+            has_models = True
+            continue
         words.append(_words_of_role(column, role))
         if role in ("weight", "run", "cluster"):
             options[role] = name
@@ -38,7 +53,12 @@ def answers(
         else:
             has_models = True
     if has_models:
-        options["model"] = tuple(_pinned_name(model) for model in models)
+        options["model"] = tuple(
+            f"{model.name}+{confidence_of[model.name]}"
+            if model.name in confidence_of
+            else _pinned_name(model)
+            for model in models
+        )
         for name, role in assignment.roles.items():
             if (role == "confidence" and name not in assignment.asked) or role == "labels":
                 words.append(_words_of_role(columns[name], role))

@@ -15,6 +15,7 @@ from clfeval.tables.readings.class_columns import (
     pairs_of_one_name,
     probability_models,
 )
+from clfeval.tables.readings.confidences import with_confidence
 from clfeval.tables.readings.labels import default_positive, guess_positive, known_labels
 from clfeval.tables.readings.names import words_of
 from clfeval.tables.readings.pair_facts import PairFacts
@@ -93,6 +94,8 @@ def _readings_of_truth(
             _reading(view, sets, profiles, candidate, assignment)
             for assignment in islice(_assignments(view), MOST_READINGS)
         ]
+    if roles.confidences:
+        candidates_of_models = [with_confidence(reading, view) for reading in candidates_of_models]
     readings = [reading for reading in candidates_of_models if reading.columns.models]
     if not readings and candidate.claim != "values":
         readings = _refused_by_name(view, candidate)
@@ -350,7 +353,9 @@ def _reading(
     weight = view.roles.weight or _first(role_of, "weight")
     cluster = view.roles.cluster or _first(role_of, "cluster")
     unused = {name: _why_unused(columns[name], view) for name in _unused_names(role_of, row_id)}
-    options, words, questions = answers(columns, assignment, models)
+    options, words, questions = answers(
+        columns, assignment, models, two_classes=len(view.classes) == 2
+    )
     roles = replace(view.roles, weight=weight, cluster=cluster)
     if (run := _first(role_of, "run")) is not None:
         roles = roles.with_runs(run, files=False)
@@ -377,6 +382,8 @@ def _why_unused(column: CandidateColumn, view: TruthView) -> str:
         return "it has no values"
     if column.kind == "text":
         return "its values are not classes of truth"
+    if "confidence" in possible_roles(column, view):
+        return "it is the confidence of the predicted class"
     return broken_words(column, view, "model") or "an option leaves it out"
 
 
@@ -403,7 +410,9 @@ def _models(
             model = set_columns[0]
             models.append(replace(model, beside=labels_of.get(model.name)))
         elif name in kinds and (assignment.roles.get(name) == "model" or name in merged):
-            kind = view.roles.kind or ("score" if kinds[name].kind == "number" else "label")
+            kind = view.roles.kind_of_models or (
+                "score" if kinds[name].kind == "number" else "label"
+            )
             models.append(ModelColumns(name, kind, (name,), beside=labels_of.get(name)))
     assert len(first_of) == len(sets)
     if view.roles.kind:
@@ -512,7 +521,8 @@ def _refused_by_name(view: TruthView, candidate: TruthCandidate) -> list[Reading
     ]
     suspects = suspects or [column for column in view.free if column.kind == "empty"]
     models = tuple(
-        ModelColumns(column.name, view.roles.kind or "label", (column.name,)) for column in suspects
+        ModelColumns(column.name, view.roles.kind_of_models or "label", (column.name,))
+        for column in suspects
     )
     if not models:
         return []

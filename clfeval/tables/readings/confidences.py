@@ -1,0 +1,60 @@
+"""Models whose numbers are the probability of the class that they predict (--kind confidence)."""
+
+from __future__ import annotations
+
+from clfeval.errors import bad_option, list_names
+from clfeval.records import replace
+from clfeval.tables.columns import ModelColumns
+from clfeval.tables.readings.reading import Reading
+from clfeval.tables.readings.requirements import TruthView, may_be_confidence, scale_of
+
+LOWEST = 0.5  # probability of the predicted one of two classes
+_HINT = "name the model by both columns: --model LABELS+CONFIDENCES"
+
+
+def with_confidence(reading: Reading, view: TruthView) -> Reading:
+    """Return a reading whose models are labels with confidences; UsageError where none is.
+
+    These are the models that --model names by two columns, else the only column of labels with
+    the only one of their probabilities.
+    """
+    if len(view.classes) != 2:
+        classes = list_names(sorted(view.classes))
+        message = f"--kind confidence needs two classes; truth has {classes}"
+        raise bad_option(message, "of more, the probabilities of the other classes are unknown")
+    models = reading.columns.models
+    pairs = [model for model in models if model.kind == "score" and model.beside is not None]
+    if not pairs:
+        model, unused = _only_pair(reading, view)
+        columns = replace(reading.columns, models=(model,), unused=unused)
+        return replace(reading, columns=columns)
+    for model in pairs:
+        _refuse_other_numbers(model, view)
+    marked = tuple(replace(model, confidence=True) if model in pairs else model for model in models)
+    return replace(reading, columns=replace(reading.columns, models=marked))
+
+
+def _only_pair(reading: Reading, view: TruthView) -> tuple[ModelColumns, dict[str, str]]:
+    """Return the model of the only labels and their confidences, and the unused columns left."""
+    labels = [model for model in reading.columns.models if model.kind == "label"]
+    confidences = [column.name for column in view.free if may_be_confidence(column, view)]
+    if len(labels) != 1 or len(confidences) != 1:
+        message = "--kind confidence needs a column of labels and one of their probabilities; "
+        message += f"{len(labels)} and {len(confidences)} can be these"
+        raise bad_option(message, _HINT)
+    name = confidences[0]
+    model = ModelColumns(
+        labels[0].name, "score", (name,), beside=labels[0].columns[0], confidence=True
+    )
+    unused = {column: why for column, why in reading.columns.unused.items() if column != name}
+    return model, unused
+
+
+def _refuse_other_numbers(model: ModelColumns, view: TruthView) -> None:
+    """Raise UsageError for numbers that are no probabilities of one of two classes."""
+    (name,) = model.columns
+    profile = view.facts.profiles[name]
+    lowest = min(profile.numbers, default=0.0)
+    if scale_of(profile) != "unit" or lowest < LOWEST:
+        message = f"'{name}' holds no probabilities of the predicted class: these are 0.5 to 1"
+        raise bad_option(message, f"its numbers begin at {lowest:g}")
