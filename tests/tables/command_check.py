@@ -110,16 +110,23 @@ def appended_files(files: Mapping[str, Columns]) -> WideTable:
     return WideTable(columns, {name: [name] for name in columns})
 
 
-def joined_files(files: Mapping[str, Columns], names: Mapping[str, str], id_name: str) -> WideTable:
-    """Return the rows of files joined on an id; columns of one file are called FILE:COLUMN too."""
-    first = next(iter(files.values()))
-    ids = first[id_name]
-    wide = WideTable({id_name: ids}, {})
+def joined_files(files: Mapping[str, Columns], names: Mapping[str, str], join: str) -> WideTable:
+    """Return the rows of files joined on an id; columns of one file are called FILE:COLUMN too.
+
+    join: the column of ids, two of them as `a+b`, or `row`, where no file has such a column.
+    """
+    keys: dict[str, list[str]] = {}
     for file, columns in files.items():
-        position = {cell: row for row, cell in enumerate(columns[id_name])}
+        rows = len(next(iter(columns.values())))
+        id_names = [name for name in (join, *join.split("+")) if name in columns]
+        keys[file] = columns[id_names[0]] if id_names else [str(row) for row in range(rows)]
+    ids = next(iter(keys.values()))
+    wide = WideTable({join: ids}, {})
+    for file, columns in files.items():
+        position = {cell: row for row, cell in enumerate(keys[file])}
         order = [position[cell] for cell in ids]
         for name, cells in columns.items():
-            if name == id_name:
+            if cells is keys[file]:
                 continue
             key, aligned = f"{names[file]}:{name}", [cells[row] for row in order]
             wide.columns[key] = aligned
@@ -204,8 +211,9 @@ def assemble(table: GeneratedTable, command: Command) -> WideTable:
         names[file] = stem if equals else file.removesuffix(".csv")
     if {*files} != {*table.files}:
         raise ValueError("a file is left out")
-    id_name = command.value("--join")
-    wide = appended_files(files) if id_name is None else joined_files(files, names, id_name)
+    join = command.value("--join")
+    is_one_sample = join in (None, "none")
+    wide = appended_files(files) if is_one_sample else joined_files(files, names, str(join))
     if "model" in table.roles.values():
         [model_name] = [name for name, role in table.roles.items() if role == "model"]
         if not command.names("--ignore", [model_name]):
