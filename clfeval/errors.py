@@ -167,12 +167,12 @@ class ClfevalError(Exception):
         """Return the lines of the command with the fixes, or of the readings with theirs."""
         if self.offer:
             return [f"{'' if self.settled else AFTER_FIXING}try: {self.offer}"]
-        shown = [reading for reading in self.readings if reading.command]
-        if not shown:
+        readings = [reading for reading in self.readings if reading.command]
+        if not readings:
             return []
-        heading = "possible readings:" if len(shown) > 1 else "possible reading:"
+        heading = "possible readings:" if len(readings) > 1 else "possible reading:"
         lines = [heading if self.settled else f"{AFTER_FIXING}{heading}"]
-        for reading in shown:
+        for reading in readings:
             lines += [f"- {reading.meaning}", f"    {reading.command}"]
         return lines + ([f"- {self.further}"] if self.further else [])
 

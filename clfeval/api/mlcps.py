@@ -148,10 +148,10 @@ def _read_metric_table(
 def _metrics_from_predictions(
     table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
 ) -> MetricValues:
-    with open_predictions(table, said) as found:
-        predictions = found.announced(on_open)
-        counted = count_predictions(predictions, any_range=needs_only_ranks(wanted))
-        return measure_predictions(counted, wanted, options)
+    with open_predictions(table, said) as opened:
+        predictions = opened.announced(on_open)
+        counts = count_predictions(predictions, any_range=needs_only_ranks(wanted))
+        return measure_predictions(counts, wanted, options)
 
 
 def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:

@@ -123,15 +123,15 @@ def group_rows(settled: CountSettings) -> RawPatterns:
     for model in settled.columns.models:
         if model.kind == "classes" and settled.positive not in model.classes:
             if settled.roles.several and settled.roles.positive is None:
-                known = sorted(settled.profiles[settled.columns.truth].texts, key=natural_sort_key)
-                refuse_class_columns_not_in_truth(settled.name, settled.columns.models, known)
-            what = f"model '{model.name}' has no probability column for the positive class "
-            what += f"'{settled.positive}'; it has {list_names(model.classes)}"
+                labels = sorted(settled.profiles[settled.columns.truth].texts, key=natural_sort_key)
+                refuse_class_columns_not_in_truth(settled.name, settled.columns.models, labels)
+            message = f"model '{model.name}' has no probability column for the positive class "
+            message += f"'{settled.positive}'; it has {list_names(model.classes)}"
             readings = [
                 OfferedReading(f"{quote_name(label)} is positive", {"positive": label})
                 for label in model.classes[:MOST_OFFERED]
             ]
-            problem = Problem(what, "no-class-column", settled.name)
+            problem = Problem(message, "no-class-column", settled.name)
             raise DataError(problem, readings=readings)
     modes: tuple[Mode, ...] = ("fast", "plain", "loose")
     for mode in modes if _all_bits(settled) else modes[1:]:

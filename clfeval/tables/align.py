@@ -66,8 +66,8 @@ def file_stem(name: str) -> str:
 def refuse_unjoinable(files: Sequence[tuple[str | None, TableFile]], roles: Input) -> None:
     """Raise for files and options that cannot be joined, before anything is read."""
     if len(files) < 2:
-        what = "--join needs several files, but only one is given"
-        raise bad_option(what, "name all files: new=FILE old=FILE")
+        message = "--join needs several files, but only one is given"
+        raise bad_option(message, "name all files: new=FILE old=FILE")
     if roles.id not in (None, roles.join):
         raise bad_option(
             f"--join '{roles.join}' and --id '{roles.id}' both name the rows", "leave --id out"
@@ -117,7 +117,7 @@ def refuse_equal_names(parts: Sequence[JoinedFile], models: Sequence[str]) -> No
 
 def find_lone_truth(
     profiles: Mapping[str, ColumnProfile],
-    called: str,
+    file_name: str,
     key: str | None,
     roles: Input,
     used: set[str],
@@ -126,11 +126,11 @@ def find_lone_truth(
 
     key: its column of ids.
     """
-    taken = {key, *used}
+    used_names = {key, *used}
     free = {
         name: profile
         for name, profile in profiles.items()
-        if not {name, QUALIFIED_NAME.format(called, name)} & taken
+        if not {name, QUALIFIED_NAME.format(file_name, name)} & used_names
     }
     truth = named_truth(free, roles)
     if truth is None or truth not in free:
@@ -145,13 +145,15 @@ def joined_profiles(
     parts: Sequence[JoinedFile], columns: Iterable[str], truth: str
 ) -> dict[str, ColumnProfile]:
     """Return the profile of each column of the joined table; that of truth from all files."""
-    found: dict[str, ColumnProfile] = {}
+    profiles: dict[str, ColumnProfile] = {}
     for part in reversed(parts):
-        for name, look in part.profiles.items():
-            found[part.names.get(name, name)] = look
+        for name, column_profile in part.profiles.items():
+            profiles[part.names.get(name, name)] = column_profile
     truths = [part.profiles[part.columns.truth] for part in parts if part.columns.truth]
-    found[truth] = replace(truths[0], texts=frozenset().union(*(one.texts for one in truths)))
-    return {name: found[name] for name in columns if name in found}  # but numbers of rows
+    profiles[truth] = replace(
+        truths[0], texts=frozenset().union(*(profile.texts for profile in truths))
+    )
+    return {name: profiles[name] for name in columns if name in profiles}  # but numbers of rows
 
 
 ID, ROW = "__clfeval_id", "__clfeval_row"
@@ -207,11 +209,11 @@ def align_rows(sides: Sequence[JoinedFile], *, drop: bool) -> AlignedRows:
     frames = _with_common_id_type([_read_file(side) for side in sides])
     if sides[0].columns.id is None:
         _check_equal_numbers_of_rows(sides, frames)
-    found = _Problems(drop)
+    problems = _Problems(drop)
     for side, frame in zip(sides, frames, strict=True):
         rows = frame.filter(pl.col(ID).is_null()).select(ROW, what=pl.lit("missing"))
-        found.add("missing-value", side.file.name, side.id, rows)
-    found.check({"missing-value": MISSING})
+        problems.add("missing-value", side.file.name, side.id, rows)
+    problems.check({"missing-value": MISSING})
     nameless = sum(frame[ID].null_count() for frame in frames)
     frames = [_order_by_id(frame.filter(pl.col(ID).is_not_null())) for frame in frames]
     for side, frame in zip(sides, frames, strict=True):
@@ -219,10 +221,12 @@ def align_rows(sides: Sequence[JoinedFile], *, drop: bool) -> AlignedRows:
         if again.any():
             twice = frame.filter(pl.col(ID).is_in(frame.filter(again)[ID].implode()))
             first = pl.col(ROW).min().over(ID)
-            what = pl.format("'{}' is already in {}:{}", ID, pl.lit(side.file.name), first)
-            rows = twice.select(ROW, what=what, later=pl.col(ROW) != first).sort(ROW)
-            found.add("duplicate-id", side.file.name, side.id, rows.filter("later").drop("later"))
-    found.check({"duplicate-id": "each id must occur once in each file"})
+            message = pl.format("'{}' is already in {}:{}", ID, pl.lit(side.file.name), first)
+            rows = twice.select(ROW, what=message, later=pl.col(ROW) != first).sort(ROW)
+            problems.add(
+                "duplicate-id", side.file.name, side.id, rows.filter("later").drop("later")
+            )
+    problems.check({"duplicate-id": "each id must occur once in each file"})
     lost = 0
     if not all(frame[ID].equals(frames[0][ID]) for frame in frames[1:]):
         common = frames[0][ID]
@@ -251,7 +255,9 @@ def _read_file(side: JoinedFile) -> pl.DataFrame:
     """Read the used columns of a file with the number of each row, without blank lines."""
     file, columns = side.file, side.columns
     readings: dict[str, CellReading] = columns.readings("plain")
-    readings |= {one.beside: columns.label(columns.truth) for one in columns.models if one.beside}
+    readings |= {
+        model.beside: columns.label(columns.truth) for model in columns.models if model.beside
+    }
     try:
         return _read_with_row_numbers(side, readings)
     except engine_errors():  # some cell is not a number: read as text, it is reported later
@@ -269,26 +275,30 @@ def _read_with_row_numbers(side: JoinedFile, readings: Mapping[str, CellReading]
     """Read columns, ids as ID and row numbers as ROW (the header is row 1)."""
     file = side.file
     key = side.columns.id
-    wanted: dict[str, CellReading] = dict(readings)
+    column_readings: dict[str, CellReading] = dict(readings)
     if key is not None:
-        wanted[key] = readings.get(key, "text")
+        column_readings[key] = readings.get(key, "text")
     if file.numbered:
-        wanted[ROW] = "integer"
-    frame = in_polars(scan(file, wanted, null_values=side.columns.null_values))
+        column_readings[ROW] = "integer"
+    frame = in_polars(scan(file, column_readings, null_values=side.columns.null_values))
     if not file.numbered:
         frame = frame.with_row_index(ROW, offset=file.head.header_row + 1 if file.head else 1)
     if key is not None:
         frame = frame.with_columns(pl.col(key).alias(ID))
     if file.head is not None:
-        frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in wanted))
+        frame = frame.filter(~pl.all_horizontal(pl.col(name).is_null() for name in column_readings))
     if key is None:
         frame = frame.with_row_index(ID, offset=1)
-    found = frame.select(ROW, ID, *readings).collect(engine="streaming")
-    ids = found[ID]
+    numbered_rows = frame.select(ROW, ID, *readings).collect(engine="streaming")
+    ids = numbered_rows[ID]
     if ids.dtype.is_nested() or ids.dtype == pl.Binary:
-        what = f"holds {ids.dtype}, not single values"
-        raise DataError.new(what, "bad-type", file.name, None, side.id)
-    return found.with_columns(pl.col(ID).fill_nan(None)) if ids.dtype.is_float() else found
+        message = f"holds {ids.dtype}, not single values"
+        raise DataError.new(message, "bad-type", file.name, None, side.id)
+    return (
+        numbered_rows.with_columns(pl.col(ID).fill_nan(None))
+        if ids.dtype.is_float()
+        else numbered_rows
+    )
 
 
 def _with_common_id_type(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:

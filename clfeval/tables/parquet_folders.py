@@ -179,20 +179,23 @@ def _schema(file: str) -> list[tuple[str, Any]]:
 def _common_type(name: str, kinds: Mapping[Any, str]) -> Any:
     """Return the type of a column that has several, in the files given; DataError if none fits."""
     choices: tuple[tuple[Any, Callable[[Any], bool]], ...] = (
-        (nw.Int64, lambda one: one.is_integer() and one != pl.UInt64),
-        (nw.Float64, lambda one: one.is_numeric()),
-        (nw.String, lambda one: one in (pl.String, pl.Categorical, pl.Enum)),
-        (nw.Datetime("us"), lambda one: one == pl.Datetime and one.time_zone is None),
+        (nw.Int64, lambda kind: kind.is_integer() and kind != pl.UInt64),
+        (nw.Float64, lambda kind: kind.is_numeric()),
+        (nw.String, lambda kind: kind in (pl.String, pl.Categorical, pl.Enum)),
+        (nw.Datetime("us"), lambda kind: kind == pl.Datetime and kind.time_zone is None),
     )
-    unfit = [[one for one in kinds if one != pl.Null and not fits(one)] for _, fits in choices]
+    unfit = [
+        [kind for kind in kinds if kind != pl.Null and not is_suitable(kind)]
+        for _, is_suitable in choices
+    ]
     if [] in unfit:
         return choices[unfit.index([])][0]
-    other = min(unfit, key=len)[0]
-    one = next(one for one in kinds if one != other)
-    what = f"holds {other}, but {one} in {kinds[one]}"
-    without = OfferedReading(f"without {quote_name(name)}", {"ignore": (name,)})
-    problem = Problem(what, "bad-type", kinds[other], None, name)
-    raise DataError(problem, hint="write both with one type", readings=[without])
+    odd_kind = min(unfit, key=len)[0]
+    kind = next(kind for kind in kinds if kind != odd_kind)
+    message = f"holds {odd_kind}, but {kind} in {kinds[kind]}"
+    reading = OfferedReading(f"without {quote_name(name)}", {"ignore": (name,)})
+    problem = Problem(message, "bad-type", kinds[odd_kind], None, name)
+    raise DataError(problem, hint="write both with one type", readings=[reading])
 
 
 def _keys(path: str) -> list[str]:

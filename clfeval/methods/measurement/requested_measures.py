@@ -422,9 +422,9 @@ def _parse_multiclass_measure(
     refuse_measure(name)
     measure = find_measure_by_name(name)
     if measure is None or measure.classes is None or not _is_computable(measure):
-        ids = [one.id for one in CATALOG.values() if _is_computable(one)]
-        known = AvailableMeasures("report", ids, SETS)
-        error = unknown_measure_error(measure, text, known, "more than two classes")
+        ids = [candidate.id for candidate in CATALOG.values() if _is_computable(candidate)]
+        available = AvailableMeasures("report", ids, SETS)
+        error = unknown_measure_error(measure, text, available, "more than two classes")
         if measure is not None and is_two_class_measure(measure) and classes:
             error.hint = None
             error.readings = tuple(
@@ -432,7 +432,7 @@ def _parse_multiclass_measure(
                 for label in reversed(classes[-MOST_OFFERED:])
             )
         raise error
-    found = parse_measure_settings(text, settings, measure)
+    parameters = parse_measure_settings(text, settings, measure)
     return RequestedMeasure(
-        format_measure_name(measure, found), measure.with_settings(**found), found
+        format_measure_name(measure, parameters), measure.with_settings(**parameters), parameters
     )

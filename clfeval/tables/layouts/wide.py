@@ -15,10 +15,12 @@ from clfeval.tables.scan import TableFile, scan
 
 def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Also) -> list[Frame]:
     """Scan the files, one row per observation."""
-    chosen, watch = columns.readings(mode), also == "watch"
+    column_readings, watch = columns.readings(mode), also == "watch"
     if also == "key" and columns.id is not None:
-        chosen.setdefault(columns.id, "text")
-    frames = [scan(file, chosen, null_values=columns.null_values, watch=watch) for file in files]
+        column_readings.setdefault(columns.id, "text")
+    frames = [
+        scan(file, column_readings, null_values=columns.null_values, watch=watch) for file in files
+    ]
     frames = [with_positive_probabilities(frame, columns) for frame in frames]
     if also != "key":
         return frames
@@ -29,7 +31,8 @@ def scan_rows(files: Sequence[TableFile], columns: Columns, mode: Mode, also: Al
         nw.from_native(in_polars(frame).with_row_index(KEY, offset=2 if file.head else 1))
         if not file.numbered
         else with_positive_probabilities(
-            scan(file, {**chosen, checks.ROW: "integer"}, null_values=columns.null_values), columns
+            scan(file, {**column_readings, checks.ROW: "integer"}, null_values=columns.null_values),
+            columns,
         ).rename({checks.ROW: KEY})
         for frame, file in zip(frames, files, strict=True)
     ]
@@ -55,26 +58,28 @@ def row_checks(
     columns: Columns, suspicion: checks.Suspicion, frames: Sequence[pl.LazyFrame]
 ) -> list[tuple[pl.LazyFrame, list[checks.Check]]]:
     """Return the checks of truth, models, runs, clusters, ids and weights."""
-    wanted = [checks.missing_value(columns.truth)] if suspicion.strict else []
+    cell_checks = [checks.missing_value(columns.truth)] if suspicion.strict else []
     for model in columns.models:
         for column in model.columns:
             number, unknown = model.kind != "label", model.name in suspicion.unknown
-            wanted += checks.prediction_checks(
+            cell_checks += checks.prediction_checks(
                 column, columns, suspicion, number=number, unknown=unknown
             )
         if model.confidence and suspicion.strict:
-            wanted.append(checks.missing_value(str(model.beside)))
+            cell_checks.append(checks.missing_value(str(model.beside)))
         if model.shares and suspicion.strict:
-            wanted.append(checks.zero_probabilities(model.name, model.columns, columns.written))
+            cell_checks.append(
+                checks.zero_probabilities(model.name, model.columns, columns.written)
+            )
     if columns.run is not None:
-        wanted.append(checks.missing_value(columns.run))
+        cell_checks.append(checks.missing_value(columns.run))
     if columns.cluster is not None:
-        wanted.append(checks.missing_cell(columns.cluster, frames[0]))
+        cell_checks.append(checks.missing_cell(columns.cluster, frames[0]))
     if columns.id is not None:
-        wanted.append(checks.duplicate_id(*columns.row))
+        cell_checks.append(checks.duplicate_id(*columns.row))
     if suspicion.weights and columns.weight:
-        wanted.append(checks.bad_weight(columns.weight, columns.written))
-    return [(frame, wanted) for frame in frames]
+        cell_checks.append(checks.bad_weight(columns.weight, columns.written))
+    return [(frame, cell_checks) for frame in frames]
 
 
 LAYOUT = Layout(

@@ -85,7 +85,7 @@ class _InvalidCells:
         """Yield one error for each kind of invalid cell."""
         status = self.status
         spelled, signed, endless, words = (
-            status == one for one in (SPELLED, PERCENT, INFINITE, TEXT)
+            status == kind for kind in (SPELLED, PERCENT, INFINITE, TEXT)
         )
         # metrics of text rather than numbers: half of the cells, or many texts
         filled = ~np.isin(status, (MISSING, UNDEFINED))
@@ -101,13 +101,13 @@ class _InvalidCells:
             first = self._texts(signed)[0].strip()
             share = float(first.rstrip("%").rstrip().replace(",", ".")) / 100
             hint = f"write percent signs at all numbers or none; '{first}' is {share:g}"
-            what = "has a percent sign, but other values do not"
-            yield self._error(signed, hint, {}, what)
+            message = "has a percent sign, but other values do not"
+            yield self._error(signed, hint, {}, message)
         if endless.any():
             yield self._left_out(endless, lost, "replace the infinite value")
-        for some in (words & lost, words & ~lost):
-            if some.any():
-                yield from self._words(some, lost)
+        for cells in (words & lost, words & ~lost):
+            if cells.any():
+                yield from self._words(cells, lost)
         if not filled.all():
             hint, fixes = self._gaps((~filled | words)[:, ~lost], lost)
             yield self._error(~filled, f"fill the cells, or {hint}", fixes)
@@ -163,45 +163,49 @@ class _InvalidCells:
         hint = f"add --decimal '{sign}' to read '{first}' as {value}"
         return DataError(problems, hint=hint, fixes={"decimal": sign})
 
-    def _left_out(self, some: Bools, lost: Bools, hint: str) -> DataError:
+    def _left_out(self, cells: Bools, lost: Bools, hint: str) -> DataError:
         """Return the error of metrics that are best excluded, if enough others remain."""
-        gone = np.asarray(some.any(axis=0))
-        if not self._may_go(gone | lost):
-            return self._error(some, f"{hint}, or choose other metrics with --metric", {})
-        lost |= gone
-        return self._error(some, f"{hint}, or leave out {self._names(gone)}", self._fix(gone))
+        left_out = np.asarray(cells.any(axis=0))
+        if not self._may_go(left_out | lost):
+            return self._error(cells, f"{hint}, or choose other metrics with --metric", {})
+        lost |= left_out
+        return self._error(
+            cells, f"{hint}, or leave out {self._names(left_out)}", self._fix(left_out)
+        )
 
-    def _words(self, some: Bools, lost: Bools) -> Iterable[DataError]:
-        gone = np.asarray(some.any(axis=0))
-        texts = list(dict.fromkeys(self._texts(some)))
+    def _words(self, cells: Bools, lost: Bools) -> Iterable[DataError]:
+        left_out = np.asarray(cells.any(axis=0))
+        texts = list(dict.fromkeys(self._texts(cells)))
         text = texts[0].strip()
-        if lost[gone].all():
-            hint = f"{null_value_hint(text)}; if it is not a metric, leave out {self._names(gone)}"
-            yield self._error(some, hint, self._fix(gone))
+        if lost[left_out].all():
+            hint = (
+                f"{null_value_hint(text)}; if it is not a metric, leave out {self._names(left_out)}"
+            )
+            yield self._error(cells, hint, self._fix(left_out))
             return
         hint, then = null_value_hint(text), ""
         fixes: dict[str, Any] = {}
         if not np.isin(self.status, (MISSING, UNDEFINED)).any():  # else the hint is on those
-            then, fixes = self._gaps(some[:, ~lost], lost)
+            then, fixes = self._gaps(cells[:, ~lost], lost)
         hint += f", and {then}" * bool(fixes)
         if not missing_word_hint(text):
             hint += "; if a column is not a metric, add --ignore COLUMN"
-        yield self._error(some, hint, {"null_value": tuple(texts), **fixes})
+        yield self._error(cells, hint, {"null_value": tuple(texts), **fixes})
 
     def _gaps(self, lacking: Bools, lost: Bools) -> tuple[str, dict[str, Any]]:
         """Return the options that exclude the fewest values so that none is missing."""
-        there = np.flatnonzero(~lost)
+        kept_places = np.flatnonzero(~lost)
         plan = None if self.drop else smallest_exclusion(lacking, metrics=not self.chosen)
         if plan is None:
             return "add --missing drop to leave such models out", {}
-        gone = np.zeros(len(lost), bool)
+        left_out = np.zeros(len(lost), bool)
         metrics, models = plan
-        gone[there[metrics]] = True
+        left_out[kept_places[metrics]] = True
         parts, fixes = [], dict[str, Any]()
         if metrics:
-            fixes |= self._fix(gone)
-            which = f"{len(metrics)} of {len(lost)} metrics"
-            parts.append(f"leave out {which} ({self._names(gone)})")
+            fixes |= self._fix(left_out)
+            share = f"{len(metrics)} of {len(lost)} metrics"
+            parts.append(f"leave out {share} ({self._names(left_out)})")
         if models:
             fixes |= {"missing": "drop"}
             parts.append(f"add --missing drop to leave out {models} of {len(lacking)} models")

@@ -46,7 +46,7 @@ def _only_pair(reading: Reading, view: TruthView) -> tuple[ModelColumns, dict[st
     model = ModelColumns(
         labels[0].name, "score", (name,), beside=labels[0].columns[0], confidence=True
     )
-    unused = {column: why for column, why in reading.columns.unused.items() if column != name}
+    unused = {column: reason for column, reason in reading.columns.unused.items() if column != name}
     return model, unused
 
 

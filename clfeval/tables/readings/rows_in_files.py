@@ -23,15 +23,15 @@ FEWEST_EQUAL = 5  # rows; fewer may have the same truth by chance
 def check_same_columns(files: Sequence[TableFile], roles: Input) -> None:
     """Raise DataError for files whose columns differ; it offers to join models of the same rows."""
     first = files[0]
-    for other in files[1:]:
-        if first.columns != other.columns:
-            invalid_cells.refuse_different_delimiters(first, other)
-        lacking = [name for name in first.columns if name not in other.columns]
-        extra = [name for name in other.columns if name not in first.columns]
+    for later in files[1:]:
+        if first.columns != later.columns:
+            invalid_cells.refuse_different_delimiters(first, later)
+        lacking = [name for name in first.columns if name not in later.columns]
+        extra = [name for name in later.columns if name not in first.columns]
         if lacking or extra:
             parts = [f"has no column {list_names(lacking)}"] if lacking else []
             parts += [f"has columns that {first.name} lacks: {list_names(extra)}"] if extra else []
-            problem = Problem("; ".join(parts), "different-columns", other.name)
+            problem = Problem("; ".join(parts), "different-columns", later.name)
             readings = _joined_readings(files, roles)
             hint = "files read as one table need the same columns"
             if not readings:
@@ -101,12 +101,12 @@ def _joined_readings(files: Sequence[TableFile], roles: Input) -> list[OfferedRe
     rows_by_name = _row_columns({name: samples[0][name] for name in common}, roles)
     keys = [[name for _ in files] for name in rows_by_name]
     first_of_each = [next(iter(_row_columns(sample, roles)), None) for sample in samples]
-    named = [name for name in first_of_each if name is not None]
-    if len(named) == len(files) and len({*named}) > 1:
-        keys.append(named)
+    id_columns = [name for name in first_of_each if name is not None]
+    if len(id_columns) == len(files) and len({*id_columns}) > 1:
+        keys.append(id_columns)
     for columns in keys:
-        fits = _name_rows(files, columns, roles)
-        if fits and _shared_values(files, columns, roles) >= MOST_SHARED:
+        name_rows = _name_rows(files, columns, roles)
+        if name_rows and _shared_values(files, columns, roles) >= MOST_SHARED:
             join = "+".join(dict.fromkeys(columns))
             words = f"each file has a model of the rows of {list_names([*dict.fromkeys(columns)])}"
             return [OfferedReading(words, {"join": join})]
