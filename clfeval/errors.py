@@ -248,8 +248,14 @@ def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str |
 
 
 def quote_name(name: str) -> str:
-    """Return a name in quotes for a message."""
+    """Return a name in quotes for a message, in one line."""
+    if not name.isprintable():
+        name = "".join(map(_escape_control, name))
     return f"'{name}'"
+
+
+def _escape_control(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
 
 
 def list_names(names: Iterable[str], limit: int = 10) -> str:

@@ -180,7 +180,7 @@ class Input:
     join: Annotated[
         str | None,
         Opt(
-            "Join files NAME=FILE, one per model, on this id column, or A+B, row, none.",
+            "Join files NAME=FILE on this column of ids, A+B or row.",
             COLUMNS,
             signed="join",
             completes="column",

@@ -168,6 +168,7 @@ def test_it_is_one_screen_with_the_answer_on_top_and_no_word_broken(
                 assert any(word in name for name in names), line
 
 
+@pytest.mark.usefixtures("long_names")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_in_a_pipe_only_names_make_a_line_longer_and_the_last_says_what_else_there_is(
     command: str, large: Path
