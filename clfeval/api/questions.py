@@ -114,7 +114,15 @@ MOST = 25  # errors collected, at most
 ALONE = ("features",)  # a fix with one of these is used without its other options
 NOTHING = ("empty-table", "no-models")  # codes that show that a fix does not work
 # codes of readings whose columns cannot have their roles
-IMPOSSIBLE = ("no-models", "no-class-column", "class-column", "wrong-layout", "truth-of-ids")
+IMPOSSIBLE = (
+    "no-models",
+    "no-id",
+    "no-class-column",
+    "class-column",
+    "wrong-layout",
+    "truth-of-ids",
+)
+REPEATED = ("duplicate-row", "duplicate-id")
 UNKNOWN_LABEL = "unknown-label"  # of all rows, where no row is named
 OnOpen = Callable[[OpenedTable], None]
 Offer = Callable[[Mapping[str, Any]], str]  # writes the call with fixes added
@@ -209,6 +217,8 @@ class Questions:
         # of each answer the first reading, then of each the second
         in_turn = [attempt for row in zip_longest(*tried) for attempt in row if attempt is not None]
         offered = [attempt for attempt in in_turn if not attempt.is_refused]
+        if any(attempt.settled for attempt in offered):
+            offered = [attempt for attempt in offered if not attempt.repeats_rows]
         if not offered:
             return self._combined([*chain.errors, *in_turn[0].errors], chain.fixes, settled=False)
         settled = all(attempt.settled for attempt in offered[:MOST_OFFERED])
@@ -328,13 +338,24 @@ class TriedReading:
     settled: bool
 
     @property
+    def problems(self) -> list[Problem]:
+        """The problems of the reading; none if its options mend them all."""
+        if self.settled:
+            return []
+        return [problem for error in self.errors for problem in error.problems]
+
+    @property
     def is_refused(self) -> bool:
         """True if the columns of the reading cannot have their roles, whatever is corrected."""
-        problems = [problem for error in self.errors for problem in error.problems]
-        return not self.settled and any(
+        return any(
             problem.code in IMPOSSIBLE or (problem.code == UNKNOWN_LABEL and problem.row is None)
-            for problem in problems
+            for problem in self.problems
         )
+
+    @property
+    def repeats_rows(self) -> bool:
+        """True if ids that have to be unique repeat, unlike in another reading."""
+        return any(problem.code in REPEATED for problem in self.problems)
 
 
 def _new_problems(error: ClfevalError, earlier: Sequence[ClfevalError]) -> list[ClfevalError]:

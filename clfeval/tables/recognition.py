@@ -31,6 +31,7 @@ from clfeval.tables.readings.labels import known_labels, spelling_as_truth, vari
 from clfeval.tables.readings.notations import refuse_decimal_commas
 from clfeval.tables.readings.reading import Reading
 from clfeval.tables.readings.repeated_rows import refuse_settings
+from clfeval.tables.readings.requirements import kind_of_cells
 from clfeval.tables.readings.rows_in_files import refuse_rows_in_files
 from clfeval.tables.readings.truths import named_truth
 from clfeval.tables.readings.wide_tables import no_models_error
@@ -71,8 +72,13 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
     run = reading.roles.run
     if run is not None and run != roles.run:
         facets = ((run,),)
+    with_roles = {reading.roles.run, reading.roles.cluster, reading.roles.weight, *chain(*facets)}
+    unused = {
+        name: reason for name, reason in reading.columns.unused.items() if name not in with_roles
+    }
     columns_in_full = replace(
         reading.columns,
+        unused=unused,
         facets=facets,
         weight=reading.roles.weight,
         run=reading.roles.run,
@@ -172,8 +178,10 @@ def _spelled_columns(
         return {}
     labels = [name for model in columns.models if model.kind == "label" for name in model.columns]
     labels += [model.beside for model in columns.models if model.beside]
-    labels += [columns.answer] if columns.answer and roles.kind != "score" else []
     classes = known_labels(profiles[columns.truth].texts, roles)
+    if columns.answer in profiles and roles.kind != "score":
+        has_labels = kind_of_cells(profiles[columns.answer], classes) == "label"
+        labels += [columns.answer] if has_labels else []
     readings: dict[str, CellReading] = {}
     for name in labels:
         if name not in profiles:
