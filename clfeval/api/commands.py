@@ -147,7 +147,7 @@ def _prepared_result(sample: Sample, compute: Callable[[], Document]) -> Prepare
 
 @public_function
 def report(
-    table: Any, said: Input, options: ReportOptions, on_open: OnOpen
+    table: Any, reading_options: Input, options: ReportOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Evaluate predictions: discrimination, calibration, net benefit, errors.
 
@@ -160,15 +160,15 @@ def report(
     Source: Van Calster et al. 2025, arXiv 2412.10288.
     """
     if (saved := saved_result(table)) is not None:
-        for one in (*changed_options(options), *changed_options(said)):
-            if one.name != "dry_run":
-                what = f"{one.flag} does not apply to a saved result"
-                raise bad_option(what, "remove it, or give the table")
+        for option in (*changed_options(options), *changed_options(reading_options)):
+            if option.name != "dry_run":
+                message = f"{option.flag} does not apply to a saved result"
+                raise bad_option(message, "remove it, or give the table")
         yield PreparedResult(lambda: saved, {})
         return
     # other methods need two classes and a threshold
     roles = replace(
-        said,
+        reading_options,
         several=not options.methods,
         ranks=not options.methods,
         runs=not options.methods,
@@ -177,8 +177,8 @@ def report(
     roles = roles.with_runs(options.run, files=options.run_files)
     if options.runs and options.methods:
         raise bad_option("--with cannot be used with runs, which may repeat rows")
-    with open_predictions(table, roles, keep_counts=True) as found:
-        predictions = found.announced(on_open)
+    with open_predictions(table, roles, keep_counts=True) as opened:
+        predictions = opened.announced(on_open)
         sample = read_sample(predictions)
         if sample.counted is not None:
             refuse_multilabel(sample.counted)
@@ -186,22 +186,22 @@ def report(
                 from clfeval.methods.measurement.requested_measures import parse_multiclass_measures
 
                 order, name = sample.counted.order, sample.counted.name
-                sure = sample.counted.ordered
-                parse_multiclass_measures(options.measure, order, ordered=sure, file=name)
+                ordered = sample.counted.ordered
+                parse_multiclass_measures(options.measure, order, ordered=ordered, file=name)
 
-        def made() -> Document:
+        def compute() -> Document:
             from clfeval.methods.report.result import report_result
 
-            found = report_result(sample, options)
+            result = report_result(sample, options)
             methods = {name: _RESULTS[name](sample, options) for name in options.methods}
-            return replace(found, methods=methods)
+            return replace(result, methods=methods)
 
-        yield _prepared_result(sample, made)
+        yield _prepared_result(sample, compute)
 
 
 @public_function
 def mars(
-    table: Any, said: Input, options: MarsOptions, on_open: OnOpen
+    table: Any, reading_options: Input, options: MarsOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Compute ShineThrough and Occlusion of every model and pair, and of subsets on request.
 
@@ -217,17 +217,17 @@ def mars(
     """
     from clfeval.methods.mars.result import mars_result
 
-    with open_predictions(table, replace(said, reference=options.reference)) as found:
-        predictions = found.announced(on_open)
-        counted = count_predictions(predictions, top=options.top, labels=True)
-        sample = Sample.from_predictions(counted)
-        yield _prepared_result(sample, lambda: mars_result(counted, options))
+    with open_predictions(table, replace(reading_options, reference=options.reference)) as opened:
+        predictions = opened.announced(on_open)
+        counts = count_predictions(predictions, top=options.top, labels=True)
+        sample = Sample.from_predictions(counts)
+        yield _prepared_result(sample, lambda: mars_result(counts, options))
 
 
 @public_function
 def phidelta(
     table: Any,
-    said: Input,
+    reading_options: Input,
     plane: PlaneOptions,
     classifiers: ClassifierOptions,
     features: FeatureOptions,
@@ -247,34 +247,39 @@ def phidelta(
     Source: Armano 2015, Information Sciences 325:466.
     """
     if features.features:
-        if said.engine not in (None, "polars"):
+        if reading_options.engine not in (None, "polars"):
             raise bad_option("--engine does not apply to --features", "leave it out")
         others = ("model", "kind", "threshold", "by", "cluster", "join")
-        given = [one for one in changed_options(said) if one.field in others]
-        if given := [*changed_options(classifiers), *given]:
-            flag = given[0].flag
+        refused_options = [
+            option for option in changed_options(reading_options) if option.field in others
+        ]
+        if refused_options := [*changed_options(classifiers), *refused_options]:
+            flag = refused_options[0].flag
             hint = f"remove {flag}" + "; use --cut for features" * (flag == "--threshold")
             raise bad_option(f"{flag} applies to classifiers, not to --features", hint)
         if plane.interval not in ("exact", "none"):
             raise bad_option(f"--interval {plane.interval} does not apply to --features")
-        if said.layout not in (None, "wide", "long"):
-            raise bad_option(f"--layout {said.layout} does not apply to --features")
+        if reading_options.layout not in (None, "wide", "long"):
+            raise bad_option(f"--layout {reading_options.layout} does not apply to --features")
         if "-" in table_paths(table) and "-" in table_paths(features.truth_table):
             raise bad_option("the table and --truth-table cannot both be standard input")
         from clfeval.counts.features.count import count_features
         from clfeval.methods.phidelta.features import feature_result
         from clfeval.tables.feature import open_features
 
-        truth, wanted = features.truth_table, features.feature
-        with open_features(table, said, wanted=wanted, truth_table=truth) as opened:
+        with open_features(
+            table, reading_options, features=features.feature, truth_table=features.truth_table
+        ) as opened:
             on_open(opened)
-            found = count_features(opened, features.cut)
-            yield PreparedResult(lambda: feature_result(found, plane, features), found.facts)
+            counted_features = count_features(opened, features.cut)
+            yield PreparedResult(
+                lambda: feature_result(counted_features, plane, features), counted_features.facts
+            )
         return
     from clfeval.methods.phidelta.result import classifier_result
 
     classifiers.check_together()
-    roles = replace(said, runs=True, reference=classifiers.reference)
+    roles = replace(reading_options, runs=True, reference=classifiers.reference)
     roles = roles.with_runs(classifiers.run, files=classifiers.run_files)
     with open_predictions(table, roles, keep_counts=True) as opened_table:
         predictions = opened_table.announced(on_open)
@@ -284,7 +289,7 @@ def phidelta(
 
 @public_function
 def count(
-    table: Any, said: Input, options: CountOptions, on_open: OnOpen
+    table: Any, reading_options: Input, options: CountOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Count predictions of two classes; `save("NAME.counts.parquet")` writes the counts.
 
@@ -296,22 +301,22 @@ def count(
     """
     from clfeval.methods.count.result import count_result
 
-    with open_predictions(table, replace(said, ranks=True)) as found:
-        predictions = found.announced(on_open)
+    with open_predictions(table, replace(reading_options, ranks=True)) as opened:
+        predictions = opened.announced(on_open)
         sample = read_sample(predictions)
-        counted, merged = _need_predictions(sample, "count"), None
+        counts, merged = _need_predictions(sample, "count"), None
         if options.against is not None:
-            with open_predictions(options.against, Input(ranks=True)) as opened:
-                if opened.layout is not COUNTS_FILE:
-                    what = "--against needs added counts, a file of clfeval count"
-                    raise UsageError.new(what, "needs-predictions", opened.files[0].name)
-                merged = _need_predictions(read_sample(opened), "count")
-        yield _prepared_result(sample, lambda: count_result(counted, options, merged))
+            with open_predictions(options.against, Input(ranks=True)) as counts_file:
+                if counts_file.layout is not COUNTS_FILE:
+                    message = "--against needs added counts, a file of clfeval count"
+                    raise UsageError.new(message, "needs-predictions", counts_file.files[0].name)
+                merged = _need_predictions(read_sample(counts_file), "count")
+        yield _prepared_result(sample, lambda: count_result(counts, options, merged))
 
 
 @public_function
 def tune_jpt(
-    table: Any, said: Input, options: TuneOptions, on_open: OnOpen
+    table: Any, reading_options: Input, options: TuneOptions, on_open: OnOpen
 ) -> Iterator[PreparedResult]:
     """Compute measures of 2 x 2 tables at other prevalences of the positive class.
 
@@ -335,7 +340,7 @@ def tune_jpt(
         "--counts": options.counts,
         "--sensitivity and --specificity": rates,
     }
-    said_by = [name for name, there in sources.items() if there]
+    said_by = [name for name, is_given in sources.items() if is_given]
     if not said_by:
         hint = "give a table, or --counts TP,FP,FN,TN, or --sensitivity and --specificity"
         raise UsageError.new("there is no table and there are no counts", "no-input", hint=hint)
@@ -346,16 +351,18 @@ def tune_jpt(
             commas = f"separate counts by commas: --counts {','.join([first, *table_paths(table)])}"
         raise bad_option(f"{' and '.join(said_by)} exclude each other", commas or "give one")
     if table is None:
-        for option in changed_options(said):
+        for option in changed_options(reading_options):
             if option.field not in ("positive", "dry_run"):
                 raise bad_option(f"{option.flag} needs a table")
         if rates:
-            given = tuned.sample_from_rates(options.sensitivity, options.specificity, said)
+            sample = tuned.sample_from_rates(
+                options.sensitivity, options.specificity, reading_options
+            )
         else:
-            given = tuned.sample_from_counts(options.counts, said)
-        yield PreparedResult(lambda: tuned.tune_result(given, options), given.facts)
+            sample = tuned.sample_from_counts(options.counts, reading_options)
+        yield PreparedResult(lambda: tuned.tune_result(sample, options), sample.facts)
         return
-    with open_predictions(table, said, keep_counts=True) as found:
-        predictions = found.announced(on_open)
+    with open_predictions(table, reading_options, keep_counts=True) as opened:
+        predictions = opened.announced(on_open)
         sample = tuned.sample_from_table(read_sample(predictions))
         yield _prepared_result(sample, lambda: tuned.tune_result(sample, options))

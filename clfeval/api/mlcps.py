@@ -97,10 +97,14 @@ def _refuse_predicted(said: Input, options: MlcpsOptions) -> None:
 
 
 def _read_metric_table(
-    table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
+    table: Any,
+    reading_options: Input,
+    metrics: Sequence[str],
+    options: MlcpsOptions,
+    on_open: OnOpen,
 ) -> MetricValues:
     """Read a metric table; DataError if it seems transposed, without header, or has text."""
-    check = partial(_check_sides, turned=options.transpose, named=bool(wanted))
+    check = partial(_check_sides, turned=options.transpose, are_requested=bool(metrics))
     groups = (options.weight, options.direction, options.rescale)
     named = {name for one in groups for name in one} | {w.metric for w in options.desirability}
     chosen = named | {*map(measure_of_column, named)}
@@ -111,7 +115,12 @@ def _read_metric_table(
         )
 
     found = read_metrics(
-        table, said, wanted=wanted, transpose=options.transpose, check=check, unfit=left_out
+        table,
+        reading_options,
+        wanted=metrics,
+        transpose=options.transpose,
+        check=check,
+        unfit=left_out,
     )
     on_open(found)
     notes = [ResultNote("partly-read", note) for note in found.notes]
@@ -140,50 +149,57 @@ def _read_metric_table(
         splits=found.splits,
         by_split=found.by_split,
         sds=found.sds,
-        lenient=found.layout == "result" and not wanted,
+        lenient=found.layout == "result" and not metrics,
         notes=tuple(notes),
     )
 
 
 def _metrics_from_predictions(
-    table: Any, said: Input, wanted: Sequence[str], options: MlcpsOptions, on_open: OnOpen
+    table: Any,
+    reading_options: Input,
+    metrics: Sequence[str],
+    options: MlcpsOptions,
+    on_open: OnOpen,
 ) -> MetricValues:
-    with open_predictions(table, said) as opened:
+    with open_predictions(table, reading_options) as opened:
         predictions = opened.announced(on_open)
-        counts = count_predictions(predictions, any_range=needs_only_ranks(wanted))
-        return measure_predictions(counts, wanted, options)
+        counts = count_predictions(predictions, any_range=needs_only_ranks(metrics))
+        return measure_predictions(counts, metrics, options)
 
 
-def _check_sides(name: str, sheet: Sheet, *, turned: bool, named: bool) -> None:
+def _check_sides(name: str, sheet: Sheet, *, turned: bool, are_requested: bool) -> None:
     """Raise DataError for a table that is probably not models x metrics.
 
-    named: the metrics are requested by name, and not checked.
+    are_requested: the metrics are requested by name, and not checked.
     """
-    if sheet.layout != "wide" or named:
+    if sheet.layout != "wide" or are_requested:
         return
-    models = [one for one in sheet.models if one is not None]
+    models = [model for model in sheet.models if model is not None]
     if _are_measures(models) and not any(map(measure_of_column, sheet.metrics)):
         rows, columns = list_names(models, 3), list_names(sheet.metrics, 3)
         if turned:
-            what = f"its columns are already metrics ({rows}), its rows are models ({columns})"
-            raise not_transposed_error(name, what)
-        what = f"its rows are metrics ({rows}) and its columns are models"
+            message = f"its columns are already metrics ({rows}), its rows are models ({columns})"
+            raise not_transposed_error(name, message)
+        message = f"its rows are metrics ({rows}) and its columns are models"
         fixes = {"transpose": True}
-        raise DataError.new(what, "turned-table", name, hint="add --transpose", fixes=fixes)
-    known = [name for name in sheet.ignored if measure_of_column(name) is not None]
-    if known:
+        raise DataError.new(message, "turned-table", name, hint="add --transpose", fixes=fixes)
+    measures = [name for name in sheet.ignored if measure_of_column(name) is not None]
+    if measures:
         others_suffice = len(sheet.metrics) >= RAYS
         hint = "write plain numbers"
-        hint += f", or leave {'them' if len(known) > 1 else 'it'} out" * others_suffice
+        hint += f", or leave {'them' if len(measures) > 1 else 'it'} out" * others_suffice
         raise DataError(
-            [Problem("holds text instead of numbers", "bad-number", name, None, n) for n in known],
+            [
+                Problem("holds text instead of numbers", "bad-number", name, None, n)
+                for n in measures
+            ],
             hint=hint,
-            fixes={"ignore": tuple(known)} if others_suffice else {},
+            fixes={"ignore": tuple(measures)} if others_suffice else {},
         )
     if all(map(_is_number, sheet.metrics)) and not all(map(str.isdigit, sheet.metrics)):
-        what = f"the column names are {list_names(sheet.metrics, 4)}: is the header missing?"
+        message = f"the column names are {list_names(sheet.metrics, 4)}: is the header missing?"
         hint = "add a header line, such as model,f1,recall,roc_auc"
-        raise DataError.new(what, "no-header", name, 1, hint=hint)
+        raise DataError.new(message, "no-header", name, 1, hint=hint)
 
 
 def _are_measures(names: Sequence[str]) -> bool:

@@ -136,23 +136,23 @@ def refuse_invalid_rows(
     classes: Iterable[str],
     unknown: Mapping[str, Collection[str]],
     *,
-    wrong: bool = False,
+    has_conflicts: bool = False,
     weights: bool = False,
     lost: bool = False,
 ) -> None:
     """Raise DataError with the invalid rows of all files, if any; lost: clusters are missing."""
     classes = [*classes]
-    known = sorted(known_labels(classes, settled.roles), key=natural_sort_key)
-    suspicion = Suspicion(known, unknown, settled.roles.missing == "error", wrong, weights)
+    labels = sorted(known_labels(classes, settled.roles), key=natural_sort_key)
+    suspicion = Suspicion(labels, unknown, settled.roles.missing == "error", has_conflicts, weights)
     if not settled.numbers_rows:
         file = settled.files[0]
-        some = numbered_rows(file, settled.columns.null_values, first=True)
-        looks = settled.layout.checks(settled.columns, suspicion, [some])
+        first_rows = numbered_rows(file, settled.columns.null_values, first=True)
+        looks = settled.layout.checks(settled.columns, suspicion, [first_rows])
         raise_found_problems(settled.files, looks, ROW_HINTS)
         raise unknown_rows_error(file.name)
-    refuse_mixed_predictions(settled, known)
+    refuse_mixed_predictions(settled, labels)
     refuse_multilabel_cells(settled, classes, unknown.values())
-    refuse_disjoint_labels(settled, known, unknown)
+    refuse_disjoint_labels(settled, labels, unknown)
     parts = [numbered_rows(file, settled.columns.null_values) for file in settled.files]
     hints = ROW_HINTS | ({"missing-value": "every row needs a cluster"} if lost else {})
     looks = settled.layout.checks(settled.columns, suspicion, parts)
@@ -181,11 +181,11 @@ def check_ids(
     if all_distinct(files, column, null_values, profile.texts if profile else ()):
         return
     if counts_only(files[0].native, Input()):
-        what, hint = "some ids are in more than one row", "each id must occur once"
-        raise DataError.new(what, "duplicate-id", files[0].name, None, column, hint=hint)
+        message, hint = "some ids are in more than one row", "each id must occur once"
+        raise DataError.new(message, "duplicate-id", files[0].name, None, column, hint=hint)
     row = [column] if run is None else [column, run]
-    wanted = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
-    frame = pl.concat([numbered_rows(file, null_values).select(wanted) for file in files])
+    column_names = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
+    frame = pl.concat([numbered_rows(file, null_values).select(column_names) for file in files])
     if len(files) > 1 and run is None:
         refuse_same_rows(files, column, frame)
     raise_found_problems(files, [(frame, [duplicate_id(*row)])], hints)
@@ -294,10 +294,11 @@ def has_other_facts(grouped: RawPatterns, settled: CountSettings) -> bool:
         if model.name not in grouped.ranges:
             continue
         names = (columns.answer,) if columns.answer else model.columns
-        known = [number for name in names for number in profiles[name].numbers]
-        if not known or [_scale_part(min(known)), _scale_part(max(known))] != [
-            *map(_scale_part, grouped.ranges[model.name])
-        ]:
+        sample_numbers = [number for name in names for number in profiles[name].numbers]
+        if not sample_numbers or [
+            _scale_part(min(sample_numbers)),
+            _scale_part(max(sample_numbers)),
+        ] != [*map(_scale_part, grouped.ranges[model.name])]:
             return True
     return False
 
@@ -307,13 +308,13 @@ def _scale_part(number: float) -> int:
     return sum(number > edge for edge in _EDGES) + (number < 0) * -1
 
 
-def corrected_settings(judged: PatternCheck, settled: CountSettings) -> CountSettings | None:
+def corrected_settings(check: PatternCheck, settled: CountSettings) -> CountSettings | None:
     """Return corrected settings to count again with another positive class; None if it is right."""
-    if not judged.classes:
+    if not check.classes:
         return None
-    settled.refuse_similar_labels(judged.rows)
+    settled.refuse_similar_labels(check.rows)
     truth, models = settled.columns.truth, settled.columns.models
-    positive = resolve_positive(settled.name, truth, judged.rows, settled.roles, models)
+    positive = resolve_positive(settled.name, truth, check.rows, settled.roles, models)
     if positive == settled.positive:
         return None
     # another class: other thresholds relate labels to scores
@@ -321,33 +322,38 @@ def corrected_settings(judged: PatternCheck, settled: CountSettings) -> CountSet
 
 
 def refuse_invalid_patterns(
-    judged: PatternCheck, settled: CountSettings, *, any_range: bool
+    check: PatternCheck, settled: CountSettings, *, any_range: bool
 ) -> None:
     """Raise all problems of the rows, named in a second pass if needed."""
-    grouped, name, columns = judged.grouped, settled.name, settled.columns
-    settled.refuse_similar_labels(judged.rows, judged.unknown)
-    owners, evaluated = grouped.clusters, np.flatnonzero(~judged.missing)
+    grouped, name, columns = check.grouped, settled.name, settled.columns
+    settled.refuse_similar_labels(check.rows, check.unknown)
+    owners, evaluated = grouped.clusters, np.flatnonzero(~check.missing)
     lost = owners is not None and any(owners[i] is None for i in evaluated.tolist())
-    has_errors = bool(judged.unknown or grouped.wrong or grouped.bad_weights or lost)
-    missing = bool((judged.missing & ~judged.excused).any())
+    has_errors = bool(check.unknown or grouped.wrong or grouped.bad_weights or lost)
+    missing = bool((check.missing & ~check.excused).any())
     if has_errors or (missing and (settled.roles.missing == "error" or grouped.mode == "loose")):
-        wrong, weights = grouped.wrong > 0, grouped.bad_weights > 0
+        has_conflicts, weights = grouped.wrong > 0, grouped.bad_weights > 0
         refuse_invalid_rows(
-            settled, judged.classes, judged.unknown, wrong=wrong, weights=weights, lost=lost
+            settled,
+            check.classes,
+            check.unknown,
+            has_conflicts=has_conflicts,
+            weights=weights,
+            lost=lost,
         )
         if has_errors:
             raise DataError.new("invalid values in unknown rows", "bad-values", name)
-    ambiguous_columns.refuse_unbounded_scores(settled, judged.unbounded, any_range=any_range)
+    ambiguous_columns.refuse_unbounded_scores(settled, check.unbounded, any_range=any_range)
     if not any_range:
         ambiguous_columns.refuse_shared_threshold(settled, grouped.ranges)
-    ambiguous_columns.refuse_probability_sums(settled, judged.classes, grouped.off)
+    ambiguous_columns.refuse_probability_sums(settled, check.classes, grouped.off)
     if not grouped.n[evaluated].sum() > 0:
         hint = HEADER_ONLY
-        if grouped.rows.sum() > judged.blank or columns.weight:
+        if grouped.rows.sum() > check.blank or columns.weight:
             hint = "every row has a missing value or weight 0"
         raise DataError.new("no rows to evaluate", "empty-table", name, hint=hint)
-    asked = settled.roles.id or not counts_only(settled.files[0].native, settled.roles)
-    if columns.id is not None and asked and not settled.layout.gathers:
+    ids_matter = settled.roles.id or not counts_only(settled.files[0].native, settled.roles)
+    if columns.id is not None and ids_matter and not settled.layout.gathers:
         profile = settled.profiles[columns.id]
         check_ids(settled.files, columns.id, columns.null_values, profile, columns.run, ROW_HINTS)
 

@@ -102,22 +102,22 @@ class Columns:
         )  # of plain and formatted numbers
         if mode == "loose":
             number = ("loose", "loose written")
-        chosen: dict[str, CellReading] = dict.fromkeys(self.constants, "text")
-        chosen |= {name: f"{BINS}{edges}" for name, edges in self.edges.items()}
+        reading_of: dict[str, CellReading] = dict.fromkeys(self.constants, "text")
+        reading_of |= {name: f"{BINS}{edges}" for name, edges in self.edges.items()}
         if self.truth:
-            chosen[self.truth] = self.label(self.truth, mode)
+            reading_of[self.truth] = self.label(self.truth, mode)
         if self.answer:
-            chosen |= dict.fromkeys((str(self.id), self.naming), "text")
+            reading_of |= dict.fromkeys((str(self.id), self.naming), "text")
         for model in self.models:
             columns = (self.answer,) if self.answer else model.columns
             for name in columns:
                 label = model.kind == "label"
-                chosen[name] = self.label(name, mode) if label else number[name in self.written]
+                reading_of[name] = self.label(name, mode) if label else number[name in self.written]
             if model.confidence:
-                chosen[str(model.beside)] = self.label(str(model.beside), mode)
+                reading_of[str(model.beside)] = self.label(str(model.beside), mode)
         if self.weight:
-            chosen[self.weight] = number[self.weight in self.written]
-        return chosen
+            reading_of[self.weight] = number[self.weight in self.written]
+        return reading_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,15 +69,15 @@ def read_csv_head(source: SourceFile) -> CsvHead:
     with source.path.open("rb") as stream:
         stream.seek(len(source.comments))
         raw = stream.read(HEAD_BYTES)
-    whole = len(raw) < HEAD_BYTES
+    all_bytes = len(raw) < HEAD_BYTES
     refuse_utf16(source, raw)
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if b"\r" in raw and b"\n" not in raw:
-        what = "lines end with a bare carriage return (CR)"
+        message = "lines end with a bare carriage return (CR)"
         hint = r"convert it: tr '\r' '\n' < FILE > NEW"
-        raise DataError.new(what, "cr-only", source.name, 1, hint=hint)
-    text = codecs.getincrementaldecoder("utf-8")("replace").decode(raw, final=whole)
-    records = _records(source, text, whole)
+        raise DataError.new(message, "cr-only", source.name, 1, hint=hint)
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(raw, final=all_bytes)
+    records = _records(source, text, all_bytes)
     header_row, header = next(records, (1, []))
     columns = tuple(header)
     if not any(columns):
@@ -89,7 +89,7 @@ def read_csv_head(source: SourceFile) -> CsvHead:
     )
     header_bytes = sum(len(name.encode()) for name in columns)
     above = source.comments.count(b"\n")
-    all_read = whole and (not rows or rows[-1][0] < SAMPLE_ROWS)
+    all_read = all_bytes and (not rows or rows[-1][0] < SAMPLE_ROWS)
     return CsvHead(columns, sample, header_bytes, above + header_row, all_read)
 
 

@@ -121,7 +121,7 @@ WHY: Mapping[FeatureKind, str] = {
 
 @contextmanager
 def open_features(
-    tables: Any, roles: Input, *, wanted: Sequence[str] = (), truth_table: Any = None
+    tables: Any, roles: Input, *, features: Sequence[str] = (), truth_table: Any = None
 ) -> Iterator[FeatureTable]:
     """Open paths, or one data frame, as a feature table; `truth_table` likewise."""
     with ExitStack() as stack:
@@ -132,7 +132,7 @@ def open_features(
         if truth_table is not None:  # it may be of another format
             others = stack.enter_context(open_files(truth_table, replace(roles, input_format=None)))
             classes = _classes(tuple(map(_in_polars, others)), roles)
-        yield _recognise_features(tuple(map(_in_polars, files)), roles, tuple(wanted), classes)
+        yield _recognise_features(tuple(map(_in_polars, files)), roles, tuple(features), classes)
 
 
 def _in_polars(file: TableFile) -> TableFile:

@@ -121,8 +121,10 @@ def prediction_checks(
             text = spell_labels(pl, text, columns.spelled[column])
         text = fold_text(text) if columns.fold else text
         bad = pl.col(column).is_not_null() & ~text.is_in(list(suspicion.known))
-        what = "'{value}' is not among truth's labels " + escape_braces(list_names(suspicion.known))
-        checks.append(Check(column, "unknown-label", what, bad))
+        message = "'{value}' is not among truth's labels " + escape_braces(
+            list_names(suspicion.known)
+        )
+        checks.append(Check(column, "unknown-label", message, bad))
     return checks
 
 
@@ -231,28 +233,30 @@ def read_head(source: SourceFile) -> tuple[SourceFile, CsvHead]:
         raise title_error(source) or error from error
 
 
-def refuse_different_delimiters(first: TableFile, other: TableFile) -> None:
+def refuse_different_delimiters(first: TableFile, later: TableFile) -> None:
     """Raise DataError for two text files with different delimiters."""
-    texts = [file.source for file in (first, other) if file.source and file.source.text]
+    texts = [file.source for file in (first, later) if file.source and file.source.text]
     if len(texts) < 2:
         return
-    found = [other_delimiter(file.source, file.columns) for file in (first, other) if file.source]
-    if found[0] == found[1]:
+    delimiters = [
+        other_delimiter(file.source, file.columns) for file in (first, later) if file.source
+    ]
+    if delimiters[0] == delimiters[1]:
         return
-    ours, theirs = (sign or text.delimiter for sign, text in zip(found, texts, strict=True))
-    mine, its = ("a tab" if sign == "\t" else f"'{sign}'" for sign in (theirs, ours))
-    what = f"its delimiter is {mine}, but that of {first.name} is {its}"
+    ours, theirs = (sign or text.delimiter for sign, text in zip(delimiters, texts, strict=True))
+    later_sign, its = ("a tab" if sign == "\t" else f"'{sign}'" for sign in (theirs, ours))
+    message = f"its delimiter is {later_sign}, but that of {first.name} is {its}"
     hint = "files read as one table need the same delimiter; .tsv files are read with tabs"
-    raise DataError.new(what, "different-columns", other.name, hint=hint)
+    raise DataError.new(message, "different-columns", later.name, hint=hint)
 
 
 def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
     """Return an error with the delimiter, title or single column that probably causes it."""
     if not file.source or not file.source.text:
         return error
-    other = other_delimiter(file.source, file.columns)
-    if other is not None:
-        return with_delimiter(error, other, ())
+    delimiter = other_delimiter(file.source, file.columns)
+    if delimiter is not None:
+        return with_delimiter(error, delimiter, ())
     if title := title_error(file.source):
         return title
     if len(file.columns) == 1:

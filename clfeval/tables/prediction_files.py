@@ -94,34 +94,36 @@ def _place_in_files(error: ClfevalError, table: TableFile) -> None:
 
 
 @contextmanager
-def open_files(tables: Any, said: Input) -> Iterator[tuple[TableFile, ...]]:
+def open_files(tables: Any, roles: Input) -> Iterator[tuple[TableFile, ...]]:
     """Open paths, or one data frame; all files must have the columns of the first."""
     paths = table_paths(tables)
     refuse_named_tables(tables)
-    if said.engine != "spark" and (said.spark_conf or said.spark_remote is not None):
-        flag = "--spark-conf" if said.spark_conf else "--spark-remote"
+    if roles.engine != "spark" and (roles.spark_conf or roles.spark_remote is not None):
+        flag = "--spark-conf" if roles.spark_conf else "--spark-remote"
         raise bad_option(f"{flag} needs --engine spark", "add it, or leave both out")
-    if not paths and not engines.counts_only(tables, said):
-        there = "duckdb" in type(tables).__module__
-        with engines.engine_failures(FRAME, "duckdb") if there else nullcontext():
+    if not paths and not engines.counts_only(tables, roles):
+        is_relation = "duckdb" in type(tables).__module__
+        with engines.engine_failures(FRAME, "duckdb") if is_relation else nullcontext():
             file = file_of_frame(tables, FRAME)
-            by = chain(*parse_facets(said, file.columns))
-            engines.refuse_unseen_nan(file, [*row_selection.filter_columns(said), *by, said.weight])
-            yield (row_selection.filtered_rows(file, said.where),)
+            by = chain(*parse_facets(roles, file.columns))
+            engines.refuse_unseen_nan(
+                file, [*row_selection.filter_columns(roles), *by, roles.weight]
+            )
+            yield (row_selection.filtered_rows(file, roles.where),)
         return
-    if not paths or engines.reads_elsewhere(paths, said):
+    if not paths or engines.reads_elsewhere(paths, roles):
         name = paths[0] if paths else FRAME
-        with engines.engine_failures(name, said.engine or ("polars" if paths else "spark")):
+        with engines.engine_failures(name, roles.engine or ("polars" if paths else "spark")):
             if hasattr(tables, "sparkSession"):
                 engines.refuse_lenient_session(tables.sparkSession)
-            file = engines.open_in_engine(paths, said) if paths else file_of_frame(tables, FRAME)
-            yield (row_selection.filtered_rows(file, said.where),)
+            file = engines.open_in_engine(paths, roles) if paths else file_of_frame(tables, FRAME)
+            yield (row_selection.filtered_rows(file, roles.where),)
         return
-    with open_sources(paths, said) as sources, invalid_cells.converting_engine_errors(sources):
+    with open_sources(paths, roles) as sources, invalid_cells.converting_engine_errors(sources):
         files = tuple(map(open_source, sources))
         if not are_counts_files(files):
-            check_same_columns(files, said)
-        yield tuple(row_selection.filtered_rows(file, said.where) for file in files)
+            check_same_columns(files, roles)
+        yield tuple(row_selection.filtered_rows(file, roles.where) for file in files)
 
 
 @contextmanager

@@ -98,7 +98,11 @@ def scan(
         frame = scan(file, others, null_values=null_values, watch=watch)
         frame = frame.with_columns(nw.lit(file.run).alias(FILE_NAME))
         return frame if watch else frame.select(list(readings))
-    coded = {name: one for name, one in readings.items() if one.startswith((SPELLED, BINS))}
+    coded = {
+        name: column_reading
+        for name, column_reading in readings.items()
+        if column_reading.startswith((SPELLED, BINS))
+    }
     if coded:
         texts: dict[str, CellReading] = dict.fromkeys(coded, "text")
         frame = scan(file, {**readings, **texts}, null_values=null_values, watch=watch)
@@ -125,16 +129,16 @@ def _scan_text(
         glob=False,
         skip_lines=file.source.comments.count(b"\n"),
     ).rename({raw: name for name, raw in raw_names.items() if raw != name})
-    wanted = [_read_text(name, reading) for name, reading in readings.items()]
+    expressions = [_read_text(name, reading) for name, reading in readings.items()]
     if watch:
         texts = [name for name in file.columns if readings.get(name) not in _DTYPES]
         if "bit" not in readings.values():  # then they only need to be read
             texts = [name for name in texts if name not in readings]
         lengths = [pl.col(name).str.len_bytes() for name in texts]
         length = pl.sum_horizontal(lengths) if lengths else pl.lit(0)
-        wanted.append(length.cast(pl.Int64).alias(TEXT_BYTES))
-        wanted.append(pl.col(file.columns[-1]).is_null().cast(pl.Int64).alias(NO_TAIL))
-    return frame.select(wanted)
+        expressions.append(length.cast(pl.Int64).alias(TEXT_BYTES))
+        expressions.append(pl.col(file.columns[-1]).is_null().cast(pl.Int64).alias(NO_TAIL))
+    return frame.select(expressions)
 
 
 def _read_text(name: str, reading: CellReading) -> pl.Expr:
@@ -437,11 +441,11 @@ def count_distinct_values(
         if most is not None and (kind.is_duckdb() or kind.is_spark_like()):
             n = collect(frame.select(nw.col(column).n_unique()))[column].item()
             if n > most:
-                what = f"column '{column}' has {n:,} different values, too many to be read here"
+                message = f"column '{column}' has {n:,} different values, too many to be read here"
                 hint = f"give the edges of bins, for example --by '{column}:40,65'"
-                raise UsageError.new(what, "too-many-slices", file.name, hint=hint)
-        found = collect(frame.group_by(column).agg(nw.len().alias("__clfeval_n")))
-        values += count_texts(found[column].to_list(), found["__clfeval_n"].to_list())
+                raise UsageError.new(message, "too-many-slices", file.name, hint=hint)
+        counts = collect(frame.group_by(column).agg(nw.len().alias("__clfeval_n")))
+        values += count_texts(counts[column].to_list(), counts["__clfeval_n"].to_list())
     return values
 
 

@@ -181,9 +181,9 @@ def _read_columns(
     readings: dict[str, CellReading] = dict.fromkeys(columns.values(), "text")
     if VALUE in columns:
         readings[columns[VALUE]] = "number"
-    wanted = [nw.col(column).alias(name) for name, column in columns.items()]
+    expressions = [nw.col(column).alias(name) for name, column in columns.items()]
     nulls = table.roles.null_value
-    frames = [scan(file, readings, null_values=nulls).select(*wanted) for file in files]
+    frames = [scan(file, readings, null_values=nulls).select(*expressions) for file in files]
     if len({tuple(frame.collect_schema().items()) for frame in frames}) > 1:
         # numbers in one file are the same labels as their text in another
         labels = [name for name in columns if name != VALUE]

@@ -168,14 +168,14 @@ class WideRowReader:
         for position, file in enumerate(self.table.files):
             frame = _scan_rows(self.table, file, readings, watch=watch)
             marks = [NO_TAIL] if NO_TAIL in frame.collect_schema() else []
-            own = [self.classes.is_positive(truth, position).alias(POSITIVE)]
+            file_readings = [self.classes.is_positive(truth, position).alias(POSITIVE)]
             if any(self.classes.missing):  # a filter copies every column
                 frame = frame.filter(~nw.col(truth).is_null())
             if weight is not None:
                 frame = frame.filter(nw.col(weight).cast(nw.Float64) > 0)
                 units = in_units(nw.col(weight), self.classes.unit)
-                own.append(units.cast(nw.Int64).alias(WEIGHT))
-            frames.append(frame.select(*own, nw.col(*columns, *marks)))
+                file_readings.append(units.cast(nw.Int64).alias(WEIGHT))
+            frames.append(frame.select(*file_readings, nw.col(*columns, *marks)))
         return frames
 
     def blocks(
@@ -201,10 +201,10 @@ def _scan_rows(
     watch: bool = False,
 ) -> nw.LazyFrame[Any]:
     roles = table.roles
-    chosen: dict[str, CellReading] = {str(table.truth): "text"}
+    column_readings: dict[str, CellReading] = {str(table.truth): "text"}
     if roles.weight is not None:
-        chosen[roles.weight] = "number"
-    return scan(file, chosen | dict(readings), null_values=roles.null_value, watch=watch)
+        column_readings[roles.weight] = "number"
+    return scan(file, column_readings | dict(readings), null_values=roles.null_value, watch=watch)
 
 
 def count_binary(
@@ -306,7 +306,7 @@ def _count_missing_cells(
         schema = frame.collect_schema()
         floats = [name for name in columns if schema[name].is_float()]
         nans = collect(frame.select(nw.col(*floats).is_nan().sum())).row(0) if floats else ()
-        found = dict(zip(floats, nans, strict=True))
+        counts = dict(zip(floats, nans, strict=True))
         totals += np.array(collect(frame.select(nw.all().null_count())).row(0), np.int64)
-        totals += np.array([found.get(name) or 0 for name in columns], np.int64)
+        totals += np.array([counts.get(name) or 0 for name in columns], np.int64)
     return dict(zip(columns, totals.tolist(), strict=True))

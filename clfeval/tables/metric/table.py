@@ -123,8 +123,8 @@ def check_names(grid: Grid, sheet: Sheet) -> None:
             words = f"predictions, with {quote_name(likely)} as truth"
             options = {**PREDICTIONS, "truth": likely}
             readings = [OfferedReading(words, options)]
-            kept = problems[:MAX_PROBLEMS]
-            raise DataError(kept, hint=hint, totals=+totals, readings=readings)
+            printed_problems = problems[:MAX_PROBLEMS]
+            raise DataError(printed_problems, hint=hint, totals=+totals, readings=readings)
     fixes = {} if totals["duplicate-model"] or len(problems) == len(rows) else {"missing": "drop"}
     raise DataError(problems[:MAX_PROBLEMS], hint=hint, totals=+totals, fixes=fixes)
 
