@@ -22,10 +22,10 @@ MOST_FORMATTED_BY_HAND = 5  # files with tables of data
 CEILINGS: Mapping[str, float] = {
     "functions of more than 60 lines": 27,
     "functions of more than 100 lines": 4,
-    "functions with more than 15 locals": 171,
+    "functions with more than 15 locals": 170,
     "functions with more than 7 parameters": 18,
     "statements that assign several calls": 422,
-    "functions with a name that says nothing": 1717,
+    "functions with a name that says nothing": 1716,
     "percent of bound names that say nothing": 14.7,
 }
 

@@ -297,27 +297,29 @@ def problem_line(
     return json.dumps({**given, "exit_code": int(exit_code), **more})
 
 
-def error_lines(error: ClfevalError, **more: Any) -> list[str]:
+def error_lines(error: ClfevalError, **further: Any) -> list[str]:
     """Return a JSON line for each problem kept, and one with the totals by code."""
     lines = [
         problem_line(
-            one.code,
-            one.what,
+            problem.code,
+            problem.what,
             error.exit_code,
-            file=one.place[0],
-            row=one.place[1],
-            column=one.column,
+            file=problem.place[0],
+            row=problem.place[1],
+            column=problem.column,
             hint=part.hint,
-            **more,
+            **further,
         )
         for part in error.parts or (error,)
-        for one in part.problems
+        for problem in part.problems
     ]
-    offered = [{"meaning": one.meaning, "command": one.command} for one in error.readings]
+    offered = [
+        {"meaning": reading.meaning, "command": reading.command} for reading in error.readings
+    ]
     totals: dict[str, Any] = {"totals": dict(sorted(error.totals.items())), "try": error.offer}
     if offered:
         totals |= {"readings": offered, "further": error.further}
-    return [*lines, json.dumps({**totals, "exit_code": int(error.exit_code), **more})]
+    return [*lines, json.dumps({**totals, "exit_code": int(error.exit_code), **further})]
 
 
 def print_error(error: ClfevalError, *, verbose: bool = False) -> None:

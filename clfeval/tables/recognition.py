@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from clfeval.errors import DataError, bad_option, list_names, unknown_column_error
@@ -72,13 +72,9 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
     run = reading.roles.run
     if run is not None and run != roles.run:
         facets = ((run,),)
-    with_roles = {reading.roles.run, reading.roles.cluster, reading.roles.weight, *chain(*facets)}
-    unused = {
-        name: reason for name, reason in reading.columns.unused.items() if name not in with_roles
-    }
     columns_in_full = replace(
         reading.columns,
-        unused=unused,
+        unused=_unused_columns(reading, chain(*facets)),
         facets=facets,
         weight=reading.roles.weight,
         run=reading.roles.run,
@@ -89,7 +85,15 @@ def recognise(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) ->
         spelled=_spelled_columns(reading.columns, used, reading.roles),
         written=frozenset(_written_columns(used, roles)),
     )
-    return Recognised(layout, columns_in_full, replace(reading.roles, by=reading.roles.by))
+    return Recognised(layout, columns_in_full, reading.roles)
+
+
+def _unused_columns(reading: Reading, slice_columns: Iterable[str]) -> dict[str, str]:
+    """Return why columns have no part, without those that options give one."""
+    roles = reading.roles
+    with_roles = {roles.run, roles.cluster, roles.weight, *slice_columns}
+    unused = reading.columns.unused
+    return {name: reason for name, reason in unused.items() if name not in with_roles}
 
 
 def _ignored_columns(file: str, profiles: Mapping[str, ColumnProfile], roles: Input) -> list[str]:
