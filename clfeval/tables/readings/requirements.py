@@ -470,7 +470,9 @@ def _may_be_unused(column: CandidateColumn, table: TruthView) -> bool:
 
 
 def _may_be_confidence(column: CandidateColumn, table: TruthView) -> bool:
-    return may_be_confidence(column, table) and not table.roles.kind
+    if table.roles.kind or claims_weight(column, table):
+        return False
+    return may_be_confidence(column, table)
 
 
 def _may_be_weight(column: CandidateColumn, table: TruthView) -> bool:

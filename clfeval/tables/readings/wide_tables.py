@@ -131,7 +131,9 @@ def _assignments(view: TruthView) -> Iterator[Assignment]:
             refused.append(column)
         elif len(roles) == 1:
             fixed[column.name] = roles[0]
-        elif roles:
+        elif {"weight", "run"} & {*roles}:  # of which there is one
+            groups[column.name] = [column]
+        else:
             groups.setdefault((roles, column.kind, column.predicts), []).append(column)
     label_pairs = _labels_apart(view, possible)
     off_scores = _labels_off_scores(view, possible)
