@@ -19,7 +19,6 @@ from clfeval.tables.input import (
     split_path,
     table_paths,
 )
-from clfeval.tables.joined_table import join_files
 from clfeval.tables.layouts.counts_file import are_counts_files, open_counts_files
 from clfeval.tables.predictions import Predictions
 from clfeval.tables.readings.rows_in_files import check_same_columns
@@ -43,6 +42,8 @@ def open_joined(tables: Any, roles: Input) -> Iterator[Predictions]:
 
     `NAME=FILE`, or a mapping of names to files or data frames. Errors name the original cells.
     """
+    from clfeval.tables.joined_table import join_files
+
     pairs: list[tuple[str | None, Any]] = [(None, tables)]
     if isinstance(tables, Mapping):
         pairs = [(str(name), table) for name, table in tables.items()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from clfeval.records import dataclass, field, replace
@@ -109,7 +110,7 @@ class ColumnProfile:
             counts=plain,
             rows=rows,
             missing=missing,
-            pointed=any(map(_WITH_POINT.search, filter(is_score, texts))),
+            pointed=any(map(_WITH_POINT.search, numbers_of_texts(texts))),
             percent=percent,
             commas=commas,
             distinct=distinct,
@@ -138,14 +139,19 @@ class ColumnProfile:
         return not self.typed_number and bool(self.texts) and self.texts <= {"0", "1"}
 
     @property
-    def numbers(self) -> list[float]:
+    def number_of_text(self) -> Mapping[str, float]:
+        """The numbers among the values, by their texts."""
+        return numbers_of_texts(self.texts)
+
+    @property
+    def numbers(self) -> Collection[float]:
         """The values that are numbers."""
-        return [float(text) for text in self.texts if is_score(text)]
+        return self.number_of_text.values()
 
     @property
     def is_integer(self) -> bool:
         """True if all values are whole numbers."""
-        return all(is_score(text) and float(text) % 1 == 0 for text in self.texts)
+        return len(self.numbers) == len(self.texts) and self.classes
 
     @property
     def is_nonnegative(self) -> bool:
@@ -160,7 +166,15 @@ class ColumnProfile:
     @property
     def classes(self) -> bool:
         """True if the values may be classes: texts, or whole numbers."""
-        return all(not is_score(text) or float(text) % 1 == 0 for text in self.texts)
+        return all(number % 1 == 0 for number in self.numbers)
+
+
+@lru_cache(maxsize=64)
+def numbers_of_texts(texts: frozenset[str]) -> Mapping[str, float]:
+    """Return the numbers among texts, by the text."""
+    if count_numbers(texts) == len(texts):
+        return {text: float(text) for text in texts}
+    return {text: float(text) for text in texts if is_score(text)}
 
 
 ColumnProfiles = Mapping[str, ColumnProfile]
@@ -363,7 +377,7 @@ def _profile_of_many(
         rows=rows or first.rows,
         missing=missing,
         distinct=first.distinct,
-        pointed=first.pointed or any(map(_WITH_POINT.search, filter(is_score, texts))),
+        pointed=first.pointed or any(map(_WITH_POINT.search, numbers_of_texts(frozenset(texts)))),
         mostly_numeric=numbers > others if rows else first.mostly_numeric,
         all_numbers=others == 0 if rows else first.all_numbers,
     )

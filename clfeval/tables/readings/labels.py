@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from clfeval.tables.input import Input
-from clfeval.tables.profiles import is_score
+from clfeval.tables.profiles import is_score, numbers_of_texts
 
 # negative and positive, as programs write them
 # fmt: off
@@ -36,6 +36,9 @@ NEGATIVE_WORDS = {
 _NOT = r"(?:not|non|no)[ _-]?"
 
 
+_BIT_OF_WORD = {"false": 0.0, "true": 1.0}
+
+
 def known_labels(classes: Iterable[str], roles: Input) -> set[str]:
     """Return truth's labels, the declared classes, and both labels of a pair like 0 / 1."""
     labels = {*classes, *roles.classes}
@@ -51,14 +54,18 @@ def spelling_as_truth(texts: Collection[str], classes: Collection[str]) -> dict[
     Texts are equal as they are written, as numbers (`2`, `2.0`), or as 0 and 1 for false and true.
     """
     spelled = {text: text for text in texts if text in classes}
-    for canonical in (_number, _bit):
+    number_of_text = numbers_of_texts(frozenset(texts))
+    bit_of_text = {text: number for text, number in number_of_text.items() if number in (0.0, 1.0)}
+    for text in texts:
+        if len(text) <= len("false") and text.casefold() in _BIT_OF_WORD:
+            bit_of_text[text] = _BIT_OF_WORD[text.casefold()]
+    for canonical, value_of_text in ((_number, number_of_text), (_bit, bit_of_text)):
         names = {canonical(name): name for name in classes}
         if None in names or len(names) < len(classes):
             continue
-        for text in texts:
-            value = canonical(text)
-            if text not in spelled and value is not None and value in names:
-                spelled[text] = names[value]
+        for text, value in value_of_text.items():
+            if value in names:
+                spelled.setdefault(text, names[value])
     return spelled
 
 
@@ -68,9 +75,8 @@ def _number(text: str) -> float | None:
 
 def _bit(text: str) -> float | None:
     """Return 0 or 1 of a text that is false or true, or one of these numbers."""
-    words = {"false": 0.0, "true": 1.0}
-    if text.casefold() in words:
-        return words[text.casefold()]
+    if text.casefold() in _BIT_OF_WORD:
+        return _BIT_OF_WORD[text.casefold()]
     number = _number(text)
     return number if number in (0.0, 1.0) else None
 

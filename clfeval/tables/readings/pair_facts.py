@@ -13,7 +13,7 @@ import numpy as np
 
 from clfeval.arrays import Bools, Floats
 from clfeval.records import dataclass, field
-from clfeval.tables.profiles import ColumnProfile, is_score
+from clfeval.tables.profiles import ColumnProfile, numbers_of_texts
 
 HALF = 0.005  # of the last of two decimal places
 FEW_ROWS = 30  # fewer may be a cut of a score by chance
@@ -39,7 +39,8 @@ class PairFacts:
         """Return the numbers in the sample of a column, NaN where it has none."""
         if column not in self._numbers:
             cells = self.profiles[column].sample
-            values = [float(text) if text and is_score(text) else nan for text in cells]
+            number_of_text = numbers_of_texts(frozenset(text for text in cells if text))
+            values = [number_of_text.get(text or "", nan) for text in cells]
             self._numbers[column] = np.array(values, float)
         return self._numbers[column]
 

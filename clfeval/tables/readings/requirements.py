@@ -13,7 +13,7 @@ from typing import Literal
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import ModelColumns
 from clfeval.tables.input import Input, Kind
-from clfeval.tables.profiles import NEAR_ONE, ColumnProfile, are_mostly_numbers, is_score
+from clfeval.tables.profiles import NEAR_ONE, ColumnProfile, are_mostly_numbers
 from clfeval.tables.readings.class_columns import pairs_of_one_name
 from clfeval.tables.readings.labels import known_labels, spelling_as_truth
 from clfeval.tables.readings.names import Tag, copied_name, tags_of
@@ -82,9 +82,14 @@ def scale_of(profile: ColumnProfile) -> ScoreScale:
     numbers = profile.numbers
     if not numbers:
         return ""
-    rows = {text: profile.counts.get(text, 1) for text in profile.texts if is_score(text)}
-    unit_rows = sum(times for text, times in rows.items() if 0 <= float(text) <= 1)
-    if unit_rows >= MOSTLY * sum(rows.values()):
+    counts = profile.counts
+    unit_rows = number_rows = 0
+    for text, number in profile.number_of_text.items():
+        rows = counts.get(text, 1)
+        number_rows += rows
+        if 0 <= number <= 1:
+            unit_rows += rows
+    if unit_rows >= MOSTLY * number_rows:
         return "unit"
     lowest, greatest = min(numbers), max(numbers)
     if lowest < 0 < greatest:
