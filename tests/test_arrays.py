@@ -175,6 +175,12 @@ class Uncomparable:
     __hash__ = object.__hash__
 
 
+def containing_itself(values: list[Any]) -> list[Any]:
+    """Return a list with itself as its last value."""
+    values.append(values)
+    return values
+
+
 SETS = [frozenset([1])] * N
 NO_ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
     "equal sets as ids": (
@@ -222,6 +228,18 @@ NO_ARRAYS: dict[str, tuple[Callable[[], Any], str]] = {
         "bad-option",
     ),
     "a path that no file has": (lambda: report("a\0b.csv"), "no-such-file"),
+    "a list that contains itself": (
+        lambda: report({"truth": Y, "a": containing_itself([0.5] * (N - 1))}),
+        "bad-type",
+    ),
+    "predictions that contain themselves": (
+        lambda: report(Y, containing_itself([0.5] * (N - 1))),
+        "bad-type",
+    ),
+    "ids that contain themselves": (
+        lambda: report(Y, LR, id=containing_itself([*range(N - 1)])),
+        "bad-option",
+    ),
     "lists of lists": (
         lambda: report({"truth": Y, "a": LR, "c": [[1], [2]] * (N // 2)}),
         "bad-type",

@@ -80,10 +80,15 @@ def _by_name(given: Any) -> Mapping[str | None, Any]:
     """Return arrays by name: those of a mapping, of a frame, or a single one."""
     if _is_frame(given):
         return _columns(given)
-    if isinstance(given, (list, tuple)) and any(np.ndim(one) for one in given):
+    if isinstance(given, (list, tuple)) and any(map(_is_nested, given)):
         hint = "give several arrays by name: {'site': sites, 'age:4': ages}"
         raise bad_option("a list of arrays has no names", hint)
     return given if isinstance(given, Mapping) else {getattr(given, "name", None): given}
+
+
+def _is_nested(value: Any) -> bool:
+    """Return whether a value holds values itself; lists are not looked into."""
+    return isinstance(value, (list, tuple)) or np.ndim(value) > 0
 
 
 def _is_name(value: Any) -> bool:
@@ -273,6 +278,10 @@ def _series(name: str, values: Any) -> Any:
         if array.dtype.kind == "M":
             array = _with_known_unit(array)
         values = array.tolist() if array.dtype == object else array
+    if isinstance(values, (list, tuple)):
+        nested_types = {*map(type, values)} & {list, tuple}
+        if nested_types:  # polars would follow a list that contains itself until it crashes
+            raise _no_cells_error(name, nested_types.pop().__name__)
     series = pl.Series(name, values, strict=False)
     if series.dtype.is_nested():
         raise _no_cells_error(name, series.dtype)
