@@ -194,7 +194,7 @@ def show_history(_: Command, files: Sequence[str], given: Mapping[str, Any]) -> 
 
 BATCHES = "Batches"  # panel
 MAX_PAGES = 20  # runs whose results are shown on the page of a batch
-MAX_RUN_LINES = 5  # lines of one run on standard error, unless all are requested
+MAX_RUN_LINES = 16  # of one run on standard error: an error with four readings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
