@@ -117,12 +117,14 @@ NOTHING = ("empty-table", "no-models")  # codes that show that a fix does not wo
 IMPOSSIBLE = (
     "no-models",
     "no-id",
+    "unknown-model",
     "no-class-column",
     "class-column",
     "wrong-layout",
     "truth-of-ids",
 )
-REPEATED = ("duplicate-row", "duplicate-id")
+# codes of readings that are left out where another reading is settled
+DOUBTFUL = ("duplicate-row", "duplicate-id", "positive-needed")
 UNKNOWN_LABEL = "unknown-label"  # of all rows, where no row is named
 OnOpen = Callable[[OpenedTable], None]
 Offer = Callable[[Mapping[str, Any]], str]  # writes the call with fixes added
@@ -218,7 +220,7 @@ class Questions:
         in_turn = [attempt for row in zip_longest(*tried) for attempt in row if attempt is not None]
         offered = [attempt for attempt in in_turn if not attempt.is_refused]
         if any(attempt.settled for attempt in offered):
-            offered = [attempt for attempt in offered if not attempt.repeats_rows]
+            offered = [attempt for attempt in offered if not attempt.is_doubtful]
         if not offered:
             return self._combined([*chain.errors, *in_turn[0].errors], chain.fixes, settled=False)
         settled = all(attempt.settled for attempt in offered[:MOST_OFFERED])
@@ -353,9 +355,9 @@ class TriedReading:
         )
 
     @property
-    def repeats_rows(self) -> bool:
-        """True if ids that have to be unique repeat, unlike in another reading."""
-        return any(problem.code in REPEATED for problem in self.problems)
+    def is_doubtful(self) -> bool:
+        """True if ids that have to be unique repeat, or no class of truth can be positive."""
+        return any(problem.code in DOUBTFUL for problem in self.problems)
 
 
 def _new_problems(error: ClfevalError, earlier: Sequence[ClfevalError]) -> list[ClfevalError]:

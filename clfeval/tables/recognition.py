@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from clfeval.errors import DataError, bad_option, list_names, unknown_column_error
+from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_column_error
 from clfeval.records import dataclass, replace
 from clfeval.tables import invalid_cells, row_selection
 from clfeval.tables.columns import Columns
@@ -218,6 +218,11 @@ def recognise_predictions(
         recognised = recognise(files[0].name, profiles, roles)
         if not is_whole and _needs_all_rows(files, recognised, profiles):
             return recognise_predictions(files, roles, all_rows=True)
+    except UsageError as error:
+        # labels and scores that are one model in all rows may be two in the first ones
+        if is_whole or error.problems[0].code != "unknown-model":
+            raise
+        return recognise_predictions(files, roles, all_rows=True)
     except DataError as error:
         if not is_whole:
             return recognise_predictions(files, roles, all_rows=True)

@@ -218,6 +218,10 @@ def assemble(table: GeneratedTable, command: Command) -> WideTable:
         [model_name] = [name for name, role in table.roles.items() if role == "model"]
         if not command.names("--ignore", [model_name]):
             wide = widened(table, wide)
+    # one set of probabilities without a name of its own is called so
+    wide.models.setdefault(
+        "model", [name for name, role in table.roles.items() if role == "probability"]
+    )
     wide.columns |= largest_classes(table, wide) | confidence_scores(table, wide)
     condition = command.value("--where")
     return wide if condition is None else wide.filter(meets_condition(wide.columns, condition))

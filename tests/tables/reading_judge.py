@@ -116,6 +116,8 @@ def possible_losses(table: GeneratedTable, command: Command) -> list[str]:
             for name in names
             if any(name in value or name.lstrip(".").startswith(value) for value in spoken)
         }
+        if "model" in spoken:  # that of probabilities without a name of their own
+            paired |= {name for name in names if table.roles[name] == "probability"}
         lost += [name for name in names if name not in named_models | ignored | paired]
         if "model" in table.roles.values() or table.words:
             lost = [name for name in names if name in ignored]
