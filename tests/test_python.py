@@ -158,3 +158,10 @@ def test_frames_that_hold_no_cells_are_refused() -> None:
         clfeval.report(lists)
     with pytest.raises(clfeval.UsageError, match="bad-option"):
         clfeval.report(pd.DataFrame({"truth": [0, 1], "a": [0.1, 0.9]})).frame([])  # type: ignore[arg-type]
+
+
+def test_one_threshold_for_all_models_is_proposed_as_a_number() -> None:
+    truth = [row % 3 == 0 for row in range(60)]
+    scores = [20 + row % 50 + 10 * positive for row, positive in enumerate(truth)]
+    with pytest.raises(clfeval.DataError, match=r"mars\(\.\.\., threshold=50\.0\)"):
+        clfeval.mars([int(positive) for positive in truth], scores)

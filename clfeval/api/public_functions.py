@@ -454,9 +454,15 @@ def _python_call(
 ) -> str:
     """Write the Python call with fixes added to the given options."""
     known = {option.name for option in options}
-    whole = with_fixes(given, fixes)
-    words = [f"{key}={whole[key]!r}" for key in fixes if key in known]
+    keywords = with_fixes(given, fixes)
+    words = [f"{key}={_bare_value(keywords[key])!r}" for key in fixes if key in known]
     return f"clfeval.{name}(..., {', '.join(words)})"
+
+
+def _bare_value(value: Any) -> Any:
+    """Return the value of a keyword, without the mapping where one value is for all models."""
+    is_for_all = isinstance(value, Mapping) and value.keys() == {None}
+    return value[None] if is_for_all else value
 
 
 def signature_of(command: Command) -> Signature:
