@@ -31,8 +31,6 @@ from clfeval.measures.catalog import CATALOG
 from clfeval.pages.schema import BASELINE, CHANGES, COMPARISONS, GATE_CODES, page_of
 
 NO_BASELINE = "baseline_missing"
-# limits from buckets are 2% wider than of any arrangement tried, of which that of the rows is one
-NEARER = 0.05
 
 
 def evaluate_gates(result: Document, gates: Gates, beside: Baseline | None = None) -> Document:
@@ -126,20 +124,18 @@ def refuse_unknown_outcomes(
         bounds = (changes or {}) if change else values
         bound = bounds.get((gate.model, gate.measure, gate.slice), 0.0)
         limit = "" if change else gate.metric.rpartition(".")[2]
-        least, most = _possible_values(result, gate, bound, limit, hides=hides)
+        least, most = _possible_values(result, gate, bound, limit)
         if gate.value is not None and bound and least <= gate.limit <= most:
             message = f"gate {gate.subject}: from these counts the value is known within "
             message += f"{format_bound(bound)}: {gate.value:.9g}, and the limit is {gate.limit:g}"
             raise DataError.new(message, "gate-within-bound", hint=hint)
 
 
-def _possible_values(
-    result: Document, gate: Gate, bound: float, limit: str, *, hides: bool
-) -> tuple[float, float]:
+def _possible_values(result: Document, gate: Gate, bound: float, limit: str) -> tuple[float, float]:
     """Return the least and the most that the number of a gate can be for the rows.
 
-    A confidence limit of the rows is not beyond that of their counts. It is nearer to the value by
-    two bounds and a share of the distance at most, or by any amount where scores are hidden.
+    A confidence limit of the rows is not beyond that of their counts, which is cautious; it may be
+    nearer to the value by any amount.
     """
     value = gate.value or 0.0
     if limit not in ("low", "high"):
@@ -150,7 +146,7 @@ def _possible_values(
         if (row["model"], row["measure"], row["slice"]) == (gate.model, gate.measure, gate.slice)
     ]
     distance = max((abs(e - value) for e in estimates if e is not None), default=inf)
-    farthest = distance + bound if hides else distance * NEARER + 2 * bound
+    farthest = distance + bound
     return (value, value + farthest) if limit == "low" else (value - farthest, value)
 
 
