@@ -225,12 +225,7 @@ class PatternCheck:
     unknown: Mapping[str, frozenset[str]]  # per label model: values that are not classes
     unbounded: Mapping[str, tuple[float, float]]  # score models without threshold outside 0..1
     blank: int
-
-    @property
-    def rows(self) -> dict[str, int]:
-        """Number of rows of each class."""
-        counts = count_texts(self.grouped.truth, self.grouped.rows.tolist())
-        return {name: counts[name] for name in self.classes}
+    rows: Mapping[str, int]  # of each class
 
     @property
     def owners(self) -> Owners | None:
@@ -251,7 +246,9 @@ class PatternCheck:
 def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck:
     """Check the distinct raw values against the roles of their columns."""
     roles, models = settled.roles, settled.columns.models
-    classes = tuple(sorted(distinct_texts(grouped.truth), key=natural_sort_key))
+    counts = count_texts(grouped.truth, grouped.rows.tolist())
+    rows = {name: counts[name] for name in sorted(counts, key=natural_sort_key)}
+    classes = tuple(rows)
     known = known_labels(classes, roles)
     absent, unknown = [[value is None for value in grouped.truth]], {}
     for model, values in zip(models, grouped.votes, strict=True):
@@ -273,7 +270,7 @@ def check_patterns(grouped: RawPatterns, settled: CountSettings) -> PatternCheck
     # rows without any value are blank lines, unless there are more of them than blank lines
     excused = empty & (looks_blank <= blank)
     missing = np.logical_or.reduce(absent)
-    return PatternCheck(grouped, classes, missing, excused, unknown, unbounded, blank)
+    return PatternCheck(grouped, classes, missing, excused, unknown, unbounded, blank, rows)
 
 
 _EDGES = (0.0, 1.0, NEAR_ONE, float(RATED), 100.0)  # of the scales of scores

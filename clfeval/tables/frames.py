@@ -98,6 +98,14 @@ def collect(frame: Frame, step: str = "") -> nw.DataFrame[Any]:
         Progress.step = ""
 
 
+def collect_together(frames: Sequence[Frame]) -> list[nw.DataFrame[Any]]:
+    """Collect lazy frames of one source; in polars at once, which reads the source once."""
+    if len(frames) < 2 or not frames[0].implementation.is_polars():
+        return [collect(frame) for frame in frames]
+    tables = pl.collect_all([frame.to_native() for frame in frames])
+    return [_with_plain_times(nw.from_native(table)) for table in tables]
+
+
 def _with_plain_times(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     """Return a frame of polars with times in UTC, and with nanoseconds as text.
 
@@ -261,12 +269,12 @@ def distinct_texts(values: Iterable[object]) -> set[str]:
 
 def count_texts(values: Iterable[object], counts: Iterable[int]) -> Counter[str]:
     """Return the total count of each value, as text, without missing ones."""
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for value, count in zip(values, counts, strict=True):
-        text = as_text(value)
+        text = value if type(value) is str else as_text(value)
         if text is not None:
-            found[text] += count
-    return found
+            totals[text] += count
+    return totals
 
 
 def natural_sort_key(text: str) -> tuple[tuple[int, float, str], ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,21 +17,19 @@ from clfeval.tables.frames import (
     Frame,
     as_text,
     collect,
+    collect_together,
+    count_texts,
     engine_errors,
     nw,
     pl,
     unreadable_frame_error,
 )
-from clfeval.tables.scan import (
-    TableFile,
-    all_distinct,
-    count_distinct_values,
-    scan,
-    unreadable_error,
-)
+from clfeval.tables.scan import CellReading, TableFile, all_distinct, scan, unreadable_error
 
 NEAR_ONE = 1.5  # numbers up to it are probabilities beyond 1 by rounding or by mistake
 MOST_VALUES = 1000  # different values that a profile keeps with their counts
+CELLS_AT_ONCE = 8_000_000  # cells of the columns that are read together
+ROWS = "__clfeval_rows"
 _NUMBER = r"(?:0|-?(?:[1-9]\d*|(?:0|[1-9]\d*)\.\d*|\.\d+)(?:[eE][+-]?\d+)?|-?inf|nan|NaN)"
 _SCORE = rf"(?a){_NUMBER}"
 _SCORES = rf"(?a)(?:{_NUMBER}\n)*+{_NUMBER}"  # one a line
@@ -295,40 +293,72 @@ def profile_all_rows(
     fold: bool = False,
 ) -> dict[str, ColumnProfile]:
     """Return the profiles of all rows of the files; sample: those of the first rows."""
-    profiles = {}
-    for name, first in sample.items():
-        if not first.sample and first.rows == 0 and not first.texts:
-            profiles[name] = first  # lists and objects
-            continue
-        profile = _profile_of_few(files, name, first, null_values, decimal, fold=fold)
-        profile = profile or _profile_of_many(files, name, first, null_values)
+    cells = {name: first for name, first in sample.items() if _holds_cells(first)}
+    rows_of_files = [_count_all_rows(file) for file in files]
+    counts_by_name = _counts_of_few(files, rows_of_files, cells, null_values, fold=fold)
+    many = {name: first for name, first in cells.items() if name not in counts_by_name}
+    profiles = {
+        name: _profile_of_few(counts, sum(rows_of_files), cells[name], decimal)
+        for name, counts in counts_by_name.items()
+    } | _profiles_of_many(files, rows_of_files, many, null_values, decimal)
+    for name, profile in profiles.items():
+        first = cells[name]
         if first.distinct and not profile.counts:
             unique = all_distinct(files, name, null_values, first.texts)
-            profile = replace(profile, distinct=unique)
-        profiles[name] = profile
-    return profiles
+            profiles[name] = replace(profile, distinct=unique)
+    return {name: profiles.get(name, first) for name, first in sample.items()}
+
+
+def _holds_cells(first: ColumnProfile) -> bool:
+    """Return whether a column holds single values: not lists and objects."""
+    return bool(first.sample or first.rows or first.texts)
+
+
+def _count_all_rows(file: TableFile) -> int:
+    frame = scan(file, {file.columns[0]: "text"})
+    return int(collect(frame.select(nw.len().alias("rows")))["rows"].item())
+
+
+def _batches(names: Iterable[str], rows: int) -> Iterator[list[str]]:
+    """Yield names of columns that are read together, as many as memory holds."""
+    rest = list(names)
+    size = max(1, CELLS_AT_ONCE // max(rows, 1))
+    while rest:
+        yield rest[:size]
+        rest = rest[size:]
+
+
+def _counts_of_few(
+    files: Sequence[TableFile],
+    rows_of_files: Sequence[int],
+    columns: Mapping[str, ColumnProfile],
+    null_values: Sequence[str],
+    *,
+    fold: bool,
+) -> dict[str, Counter[str]]:
+    """Return the rows of each value, of the columns that have at most 1,000 values in all files."""
+    names = [
+        name
+        for name, first in columns.items()
+        if len(first.texts) <= MOST_VALUES and not (first.distinct and first.rows > MOST_VALUES)
+    ]
+    counts_by_name = {name: Counter[str]() for name in names}
+    for file, rows in zip(files, rows_of_files, strict=True):
+        readings: dict[str, CellReading] = dict.fromkeys(names, "folded" if fold else "text")
+        frame = scan(file, readings, null_values=null_values)
+        names = [name for name in names if _has_few_values(frame, name)]
+        for batch in _batches(names, rows):
+            queries = [frame.group_by(name).agg(nw.len().alias(ROWS)) for name in batch]
+            for name, table in zip(batch, collect_together(queries), strict=True):
+                counts_by_name[name] += count_texts(table[name].to_list(), table[ROWS].to_list())
+        names = [name for name in names if len(counts_by_name[name]) <= MOST_VALUES]
+    return {name: counts_by_name[name] for name in names}
 
 
 def _profile_of_few(
-    files: Sequence[TableFile],
-    name: str,
-    first: ColumnProfile,
-    null_values: Sequence[str],
-    decimal: str,
-    *,
-    fold: bool,
-) -> ColumnProfile | None:
-    """Return the profile of a column of at most 1,000 values; None if it has more."""
-    if len(first.texts) > MOST_VALUES or (first.distinct and first.rows > MOST_VALUES):
-        return None
-    counts, rows = Counter[str](), 0
-    for file in files:
-        if not _has_few_values(file, name):
-            return None
-        counts += count_distinct_values([file], name, null_values, "folded" if fold else "text")
-        rows += collect(scan(file, {name: "text"}).select(nw.len().alias("rows")))["rows"].item()
-        if len(counts) > MOST_VALUES:
-            return None
+    counts: Counter[str], rows: int, first: ColumnProfile, decimal: str
+) -> ColumnProfile:
+    """Return the profile of a column with the rows of each of its values."""
     profile = ColumnProfile.from_column(
         [*counts], decimal, typed_number=first.typed_number, floating=first.pointed
     )
@@ -346,64 +376,117 @@ def _profile_of_few(
     )
 
 
-def _has_few_values(file: TableFile, name: str) -> bool:
+def _has_few_values(frame: Frame, name: str) -> bool:
     """Return whether the values of a column may be brought here from an engine elsewhere."""
-    frame = scan(file, {name: "text"})
     if not (frame.implementation.is_duckdb() or frame.implementation.is_spark_like()):
         return True
     values = collect(frame.select(nw.col(name).n_unique().alias("values")))["values"].item()
     return bool(values <= MOST_VALUES)
 
 
-def _profile_of_many(
-    files: Sequence[TableFile], name: str, first: ColumnProfile, null_values: Sequence[str]
-) -> ColumnProfile:
-    """Return the profile of a column of many values: its extremes, and cells of other kinds."""
-    texts, rows, missing, numbers, others = {*first.texts}, 0, 0, 0, 0
-    for file in files:
-        frame = scan(file, {name: "text"}, null_values=null_values)
+@dataclass(slots=True)
+class CellSummary:
+    """A summary of the cells of a column of many values, of all files so far."""
+
+    texts: set[str]
+    rows: int = 0
+    missing: int = 0
+    numbers: int = 0
+
+    def add(self, rows: int, missing: int, numbers: int, texts: Iterable[str | None]) -> None:
+        """Add the summary of a file."""
+        self.rows += rows
+        self.missing += missing
+        self.numbers += numbers
+        self.texts |= {text for text in texts if text}
+
+    def profile(self, first: ColumnProfile) -> ColumnProfile:
+        """Return the profile of all rows; first: that of the first rows."""
+        texts = frozenset(self.texts)
+        others = self.rows - self.missing - self.numbers
+        is_known = self.rows > 0  # else the cells are in an engine elsewhere
+        return replace(
+            first,
+            texts=texts,
+            counts={},
+            rows=self.rows or first.rows,
+            missing=self.missing,
+            pointed=first.pointed or any(map(_WITH_POINT.search, numbers_of_texts(texts))),
+            mostly_numeric=self.numbers > others if is_known else first.mostly_numeric,
+            all_numbers=others == 0 if is_known else first.all_numbers,
+        )
+
+
+def _profiles_of_many(
+    files: Sequence[TableFile],
+    rows_of_files: Sequence[int],
+    columns: Mapping[str, ColumnProfile],
+    null_values: Sequence[str],
+    decimal: str,
+) -> dict[str, ColumnProfile]:
+    """Return the profiles of columns of many values: extremes, and cells of other kinds."""
+    summaries = {name: CellSummary({*first.texts}) for name, first in columns.items()}
+    for file, rows in zip(files, rows_of_files, strict=True):
+        frame = scan(file, dict.fromkeys(columns, "text"), null_values=null_values)
         if not frame.implementation.is_polars():
-            texts |= {*_extremes_in_engine(frame, name)}
+            for name, summary in summaries.items():
+                summary.texts |= {*_extremes_in_engine(frame, name)}
             continue
-        summary = _summary_in_polars(frame, name, first)
-        texts |= {text for key, text in summary.items() if key.startswith("text") and text}
-        rows, missing = rows + summary["rows"], missing + summary["missing"]
-        numbers += summary["numbers"]
-        others += summary["rows"] - summary["missing"] - summary["numbers"]
-    return replace(
-        first,
-        texts=frozenset(texts),
-        counts={},
-        rows=rows or first.rows,
-        missing=missing,
-        distinct=first.distinct,
-        pointed=first.pointed or any(map(_WITH_POINT.search, numbers_of_texts(frozenset(texts)))),
-        mostly_numeric=numbers > others if rows else first.mostly_numeric,
-        all_numbers=others == 0 if rows else first.all_numbers,
-    )
+        for batch in _batches(columns, rows):
+            in_batch = {name: summaries[name] for name in batch}
+            _add_summaries(frame, in_batch, columns, rows, decimal)
+    return {name: summary.profile(columns[name]) for name, summary in summaries.items()}
 
 
-def _summary_in_polars(frame: Frame, name: str, first: ColumnProfile) -> dict[str, Any]:
-    """Return rows, missing cells, numbers and texts: extremes, a fraction, no number."""
+def _add_summaries(
+    frame: Frame,
+    summaries: Mapping[str, CellSummary],
+    columns: Mapping[str, ColumnProfile],
+    rows: int,
+    decimal: str,
+) -> None:
+    """Add the cells of a frame of polars to the summaries of columns, in one pass."""
+    expressions = [
+        expression.alias(f"{position} {fact}")
+        for position, name in enumerate(summaries)
+        for fact, expression in _facts_of_cells(name, columns[name], decimal).items()
+    ]
     lazy: pl.LazyFrame = frame.to_native()
+    facts = lazy.select(expressions).collect().row(0, named=True)
+    for position, summary in enumerate(summaries.values()):
+        texts = [facts[f"{position} {name}"] for name in TEXT_FACTS]
+        summary.add(rows, facts[f"{position} missing"], facts[f"{position} numbers"], texts)
+
+
+TEXT_FACTS = ("least", "greatest", "fraction", "other")
+
+
+def _plain_numbers(text: pl.Expr) -> pl.Expr:
+    """Return cells as `_plain_number` writes each."""
+    in_full = "^(?:{})$"
+    has_comma = text.str.contains(in_full.format(_COMMA.pattern))
+    is_written = has_comma | text.str.contains(in_full.format(_PERCENT.pattern))
+    bare = text.str.strip_chars_end("% ").str.replace(",", ".", literal=True)
+    share = (bare.cast(pl.Float64, strict=False) / 100).cast(pl.String)
+    written = pl.when(text.str.ends_with("%")).then(share).otherwise(bare)
+    return pl.when(is_written).then(written).otherwise(text)
+
+
+def _facts_of_cells(name: str, first: ColumnProfile, decimal: str) -> dict[str, pl.Expr]:
+    """Return missing cells, numbers, and texts: extremes, a fraction, a text that is no number."""
     text = pl.col(name).cast(pl.String)
-    plain = text
-    if first.percent:
-        share = text.str.strip_chars().str.strip_suffix("%").str.strip_chars_end()
-        plain = (share.str.replace(",", ".").cast(pl.Float64, strict=False) / 100).cast(pl.String)
+    plain = _plain_numbers(text) if first.percent or decimal == "," else text
     number = plain.cast(pl.Float64, strict=False)
     is_number = plain.str.contains(rf"^{_NUMBER}$")
     number = pl.when(is_number & number.is_not_nan()).then(number)
-    summary = lazy.select(
-        rows=pl.len(),
-        missing=text.is_null().sum(),
-        numbers=is_number.sum(),
-        text_least=plain.sort_by(number, nulls_last=True).first(),
-        text_greatest=plain.sort_by(number, descending=True, nulls_last=True).first(),
-        text_fraction=plain.filter(number % 1 != 0).min(),
-        text_other=plain.filter(~is_number).min(),
-    )
-    return summary.collect().row(0, named=True)
+    return {
+        "missing": text.is_null().sum(),
+        "numbers": is_number.sum(),
+        "least": plain.gather(number.arg_min()).first(),
+        "greatest": plain.gather(number.arg_max()).first(),
+        "fraction": plain.filter(number % 1 != 0).min(),
+        "other": plain.filter(~is_number).min(),
+    }
 
 
 def _extremes_in_engine(frame: Frame, name: str) -> Iterable[str]:

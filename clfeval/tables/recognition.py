@@ -226,7 +226,8 @@ def recognise_predictions(
     except DataError as error:
         if not is_whole:
             return recognise_predictions(files, roles, all_rows=True)
-        invalid_cells.refuse_other_structure(files)
+        if not error.readings:  # whose rows are checked when they are counted
+            invalid_cells.refuse_other_structure(files)
         raise invalid_cells.with_delimiter_hint(files[0], error) from error
     columns = recognised.columns
     spelled = {name: _spelling(profiles[name], columns, profiles) for name in columns.spelled}
