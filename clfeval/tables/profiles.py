@@ -294,6 +294,8 @@ def profile_all_rows(
 ) -> dict[str, ColumnProfile]:
     """Return the profiles of all rows of the files; sample: those of the first rows."""
     cells = {name: first for name, first in sample.items() if _holds_cells(first)}
+    if not cells:
+        return dict(sample)
     rows_of_files = [_count_all_rows(file) for file in files]
     counts_by_name = _counts_of_few(files, rows_of_files, cells, null_values, fold=fold)
     many = {name: first for name, first in cells.items() if name not in counts_by_name}
@@ -344,6 +346,8 @@ def _counts_of_few(
     ]
     counts_by_name = {name: Counter[str]() for name in names}
     for file, rows in zip(files, rows_of_files, strict=True):
+        if not names:
+            break
         readings: dict[str, CellReading] = dict.fromkeys(names, "folded" if fold else "text")
         frame = scan(file, readings, null_values=null_values)
         names = [name for name in names if _has_few_values(frame, name)]
@@ -425,6 +429,8 @@ def _profiles_of_many(
     decimal: str,
 ) -> dict[str, ColumnProfile]:
     """Return the profiles of columns of many values: extremes, and cells of other kinds."""
+    if not columns:
+        return {}
     summaries = {name: CellSummary({*first.texts}) for name, first in columns.items()}
     for file, rows in zip(files, rows_of_files, strict=True):
         frame = scan(file, dict.fromkeys(columns, "text"), null_values=null_values)

@@ -25,6 +25,7 @@ from clfeval.tables.readings.choice import (
     choose_reading,
     has_columns_of_labels,
     is_table_of_metrics,
+    no_models_error,
     no_truth_error,
 )
 from clfeval.tables.readings.labels import known_labels, spelling_as_truth, variants_of
@@ -34,7 +35,6 @@ from clfeval.tables.readings.repeated_rows import refuse_settings
 from clfeval.tables.readings.requirements import kind_of_cells
 from clfeval.tables.readings.rows_in_files import refuse_rows_in_files
 from clfeval.tables.readings.truths import named_truth
-from clfeval.tables.readings.wide_tables import no_models_error
 from clfeval.tables.scan import SPELLED, CellReading, TableFile, all_distinct
 
 # in order of recognition

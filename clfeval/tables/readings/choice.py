@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import product
 
-from clfeval.errors import DataError, OfferedReading, Problem, join_texts, list_names, quote_name
+from clfeval.errors import (
+    DataError,
+    OfferedReading,
+    Problem,
+    format_option,
+    join_texts,
+    list_names,
+    quote_name,
+)
 from clfeval.records import replace
 from clfeval.tables.input import ColumnNames, find_column
 from clfeval.tables.profiles import ColumnProfiles
@@ -121,6 +129,16 @@ def no_truth_error(file: str, profiles: ColumnProfiles) -> DataError:
         )
         return DataError.new(message, "multi-label", file, 1, several[1], hint=hint)
     return DataError.new(message, "no-truth", file, hint=hint)
+
+
+def no_models_error(file: str, columns: Collection[str]) -> DataError:
+    """Build the error of a wide table without a column that can be a model."""
+    message = f"no model columns; columns: {list_names(columns)}"
+    hint = "a wide table has a truth column and one column per model"
+    if row_id := find_column(columns, ColumnNames.ID):
+        way = format_option("--join", row_id)
+        hint += f"; if predictions are in another file, name both files and add {way}"
+    return DataError.new(message, "no-models", file, hint=hint)
 
 
 def is_table_of_metrics(names: Iterable[str]) -> bool:

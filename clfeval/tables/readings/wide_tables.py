@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, product
 
-from clfeval.errors import DataError, format_option, list_names
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
@@ -40,9 +39,9 @@ MOST_TRUTHS = 8
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Columns that take one role together, and the roles they may have.
+    """Columns that are decided together, and the roles they may have.
 
-    lone: the only choices, as roles of each column in turn; else all have the same role.
+    choices: the role of each column, for each way to decide; if empty, all have the same role.
     """
 
     columns: tuple[CandidateColumn, ...]
@@ -131,8 +130,6 @@ def _assignments(view: TruthView) -> Iterator[Assignment]:
             refused.append(column)
         elif len(roles) == 1:
             fixed[column.name] = roles[0]
-        elif {"weight", "run"} & {*roles}:  # of which there is one
-            groups[column.name] = [column]
         else:
             groups.setdefault((roles, column.kind, column.predicts), []).append(column)
     label_pairs = _labels_apart(view, possible)
@@ -150,7 +147,7 @@ def _assignments(view: TruthView) -> Iterator[Assignment]:
         groups[column.name] = [column]
         possible[column.name] = ("unused", "model")
     decisions = [
-        Decision(tuple(group), possible[group[0].name]) for group in groups.values() if group
+        _decision_of_group(group, possible[group[0].name]) for group in groups.values() if group
     ]
     decisions += [_decision_of_pair(view, *pair) for pair in label_pairs]
     decisions += _decisions_on_complements(view, fixed)
@@ -161,6 +158,20 @@ def _assignments(view: TruthView) -> Iterator[Assignment]:
         if list(role_of.values()).count("weight") > 1 or list(role_of.values()).count("run") > 1:
             continue
         yield Assignment(role_of, asked_columns, labels_apart)
+
+
+def _decision_of_group(columns: Sequence[CandidateColumn], roles: tuple[Role, ...]) -> Decision:
+    """Return the decision on columns of one kind: one of them has a role that there is once."""
+    single = [role for role in roles if role in ("weight", "run")]
+    if not single or len(columns) == 1:
+        return Decision(tuple(columns), roles)
+    rest: list[Role] = [role for role in roles if role not in single]
+    choices: list[Mapping[str, Role]] = []
+    for others_role in rest:
+        others: dict[str, Role] = {column.name: others_role for column in columns}
+        choices += [{**others, column.name: role} for column in columns for role in single]
+        choices.append(others)
+    return Decision(tuple(columns), roles, tuple(choices))
 
 
 def _combinations(
@@ -577,13 +588,3 @@ def with_positive(
         )
         for choice in choices
     ]
-
-
-def no_models_error(file: str, columns: Collection[str]) -> DataError:
-    """Build the error of a wide table without a column that can be a model."""
-    message = f"no model columns; columns: {list_names(columns)}"
-    hint = "a wide table has a truth column and one column per model"
-    if row_id := find_column(columns, ColumnNames.ID):
-        way = format_option("--join", row_id)
-        hint += f"; if predictions are in another file, name both files and add {way}"
-    return DataError.new(message, "no-models", file, hint=hint)
