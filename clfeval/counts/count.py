@@ -44,6 +44,7 @@ from clfeval.tables.columns import ModelColumns
 from clfeval.tables.engines import counts_only
 from clfeval.tables.frames import collect, engine_errors, nw
 from clfeval.tables.input import Input
+from clfeval.tables.invalid_cells import check_structure
 from clfeval.tables.layouts.counts_file import COUNTS_FILE, counts_as_table
 from clfeval.tables.predictions import Predictions
 from clfeval.tables.readings.positive import is_multiclass
@@ -367,7 +368,7 @@ def _count_patterns(
     opened: Predictions | None = None,
 ) -> PredictionCounts:
     if settled.strange:
-        settings.check_structure(settled.files, settled.tasks)
+        check_structure(settled.files, settled.tasks)
         settled.refuse_similar_labels(dict.fromkeys(settled.classes, 0), settled.strange)
         weighed = settled.columns.weight is not None
         refuse_invalid_rows(settled, settled.classes, settled.strange, weights=weighed)

@@ -13,7 +13,7 @@ import numpy as np
 from clfeval.arrays import Floats, Ints
 from clfeval.counts.ambiguous_labels import refuse_class_columns_not_in_truth
 from clfeval.counts.patterns import in_units, squares_of
-from clfeval.counts.settings import CountSettings, check_structure
+from clfeval.counts.settings import CountSettings
 from clfeval.errors import DataError, OfferedReading, Problem, list_names, quote_name
 from clfeval.records import dataclass
 from clfeval.tables.columns import WRONG, Mode, ModelColumns
@@ -27,6 +27,7 @@ from clfeval.tables.frames import (
     natural_sort_key,
     nw,
 )
+from clfeval.tables.invalid_cells import check_structure
 from clfeval.tables.readings.reading import MOST_OFFERED
 from clfeval.tables.scan import NO_TAIL, TEXT_BYTES
 

@@ -186,32 +186,7 @@ def check_ids(
     row = [column] if run is None else [column, run]
     column_names = list(dict.fromkeys([FILE, ROW, PLACE, *row]))
     frame = pl.concat([numbered_rows(file, null_values).select(column_names) for file in files])
-    if len(files) > 1 and run is None:
-        refuse_same_rows(files, column, frame)
     raise_found_problems(files, [(frame, [duplicate_id(*row)])], hints)
-
-
-def refuse_same_rows(files: Sequence[TableFile], column: str, frame: pl.LazyFrame) -> None:
-    """Raise if most ids occur in several files, once in each: files of different models."""
-    each = frame.group_by(column).agg(pl.len().alias("rows"), pl.col(FILE).n_unique().alias("in"))
-    once, share = (
-        each.select(
-            (pl.col("rows") == pl.col("in")).all(), (pl.col("in") > 1).mean().alias("share")
-        )
-        .collect()
-        .row(0)
-    )
-    if once and share >= MOST_SHARED:
-        what = f"{100 * share:.3g}% of the ids occur in more than one file"
-        join = format_option("--join", column)
-        hint = f"if the files have predictions for the same rows, add {join}; "
-        hint += "if they are runs of one model, add --run COLUMN (phidelta, report)"
-        raise DataError.new(
-            what, "duplicate-id", files[1].name, None, column, hint=hint, fixes={"join": column}
-        )
-
-
-MOST_SHARED = 0.5  # of the ids
 
 
 @dataclass(frozen=True, slots=True)

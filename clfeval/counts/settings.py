@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from math import isnan
-from typing import Any, TypeAlias
+from typing import Any
 
 from clfeval.counts.ambiguous_labels import (
     check_labels_most_probable,
@@ -19,23 +19,16 @@ from clfeval.records import dataclass, replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.csv import FingerprintTask, inspect_structure, start_fingerprint
 from clfeval.tables.engines import counts_only
-from clfeval.tables.frames import as_text, collect, natural_sort_key, nw, pl, unreadable_frame_error
+from clfeval.tables.frames import as_text, natural_sort_key, pl, unreadable_frame_error
 from clfeval.tables.input import Input, Kind
-from clfeval.tables.invalid_cells import numbered_rows
+from clfeval.tables.invalid_cells import Tasks, numbered_rows
 from clfeval.tables.predictions import Layout, Predictions
 from clfeval.tables.profiles import ColumnProfile, is_score
 from clfeval.tables.readings.labels import default_positive, known_labels
 from clfeval.tables.readings.notations import missing_word_hint
 from clfeval.tables.readings.positive import is_multiclass, positive_choices, positive_question
 from clfeval.tables.readings.reading import MOST_OFFERED
-from clfeval.tables.scan import (
-    NO_TAIL,
-    TEXT_BYTES,
-    TableFile,
-    count_distinct_values,
-    scan,
-    unreadable_error,
-)
+from clfeval.tables.scan import TableFile, count_distinct_values, unreadable_error
 
 MOST_CLASSES = 1000
 MAX_NUMERIC_CLASSES = 20  # more distinct fractions, or numbers with scores, are not classes
@@ -116,9 +109,6 @@ def raw_values_of(values: Iterable[Any], label: str) -> tuple[Any, ...]:
     return tuple(value for value in set(values) if as_text(value) == label)
 
 
-Tasks: TypeAlias = "Sequence[FingerprintTask | None]"
-
-
 def start_fingerprints(files: Sequence[TableFile]) -> tuple[FingerprintTask | None, ...]:
     """Start hashing the bytes of every file, of joined ones each, in parallel with the counting."""
     sources = [part.source for file in files for part in file.files]
@@ -130,30 +120,6 @@ def input_file(
 ) -> InputFile:
     """Return the record of an input file: its name, hash, and rows used and dropped."""
     return InputFile(file.display_name, task.result().sha256 if task else None, rows, dropped)
-
-
-def check_structure(
-    files: Sequence[TableFile], tasks: Tasks, *, short_rows: bool | None = None
-) -> None:
-    """Raise for ragged rows, NUL bytes and wrong encodings.
-
-    `short_rows`: whether some row lacks its last field; None if unknown.
-    """
-    parts = [part for file in files for part in file.files]
-    for file, task in zip(parts, tasks, strict=False):
-        if file.head is None or file.source is None or task is None:
-            continue
-        structure, short = task.result(), short_rows
-        # without quotes every line must have this many delimiters
-        ragged = not structure.quotes and structure.delimiters != structure.lines * (
-            len(file.columns) - 1
-        )
-        suspect = structure.damaged or ragged
-        if not suspect and short is None:
-            marks = nw.col(NO_TAIL, TEXT_BYTES).sum()
-            short = bool(collect(scan(file, {}, watch=True).select(marks))[NO_TAIL].item())
-        if suspect or (structure.quotes and short):
-            inspect_structure(file.source, file.columns)
 
 
 def convert_read_error(files: Sequence[TableFile], error: Exception) -> DataError:

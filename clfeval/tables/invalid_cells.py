@@ -6,7 +6,7 @@ import csv
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from clfeval.errors import (
     MAX_PROBLEMS,
@@ -24,14 +24,18 @@ from clfeval.tables.csv import (
     HEAD_BYTES,
     TRIED,
     CsvHead,
+    FingerprintTask,
     inspect_structure,
     other_delimiter,
     read_csv_head,
     skip_comments,
+    start_fingerprint,
 )
-from clfeval.tables.frames import engine_errors, in_polars, pl
+from clfeval.tables.frames import collect, engine_errors, in_polars, nw, pl
 from clfeval.tables.input import FILE_NAME
 from clfeval.tables.scan import (
+    NO_TAIL,
+    TEXT_BYTES,
     TableFile,
     fold_text,
     open_typed,
@@ -268,7 +272,7 @@ def with_delimiter_hint(file: TableFile, error: DataError) -> DataError:
 
 
 def refuse_other_structure(files: Sequence[TableFile]) -> None:
-    """Raise for rows of text tables with other numbers of fields than the header has.
+    """Raise for ragged rows, NUL bytes and wrong encodings.
 
     Not where another delimiter, or a title above the header, is the cause.
     """
@@ -276,7 +280,40 @@ def refuse_other_structure(files: Sequence[TableFile]) -> None:
         if file.source is None or file.head is None:
             continue
         if other_delimiter(file.source, file.columns) is None and not title_error(file.source):
+            try:
+                check_structure([file], [start_fingerprint(file.source)])
+            except engine_errors():
+                inspect_structure(file.source, file.columns)
+
+
+Tasks: TypeAlias = "Sequence[FingerprintTask | None]"
+
+
+def check_structure(
+    files: Sequence[TableFile], tasks: Tasks, *, short_rows: bool | None = None
+) -> None:
+    """Raise for ragged rows, NUL bytes and wrong encodings.
+
+    tasks: of the files that are read, joined ones each. `short_rows`: whether some row lacks its
+    last field; None if unknown.
+    """
+    parts = [part for file in files for part in file.files]
+    for file, task in zip(parts, tasks, strict=False):
+        if file.head is None or file.source is None or task is None:
+            continue
+        fingerprint = task.result()
+        if fingerprint.quotes:  # delimiters may stand in cells
+            is_ragged = _has_short_rows(file) if short_rows is None else short_rows
+        else:
+            is_ragged = fingerprint.delimiters != fingerprint.lines * (len(file.columns) - 1)
+        if is_ragged or fingerprint.damaged:
             inspect_structure(file.source, file.columns)
+
+
+def _has_short_rows(file: TableFile) -> bool:
+    """Return whether some row lacks its last field; of longer rows the reader raises."""
+    marks = nw.col(NO_TAIL, TEXT_BYTES).sum()
+    return bool(collect(scan(file, {}, watch=True).select(marks))[NO_TAIL].item())
 
 
 def title_error(source: SourceFile) -> DataError | None:

@@ -226,8 +226,7 @@ def recognise_predictions(
     except DataError as error:
         if not is_whole:
             return recognise_predictions(files, roles, all_rows=True)
-        if not error.readings:  # whose rows are checked when they are counted
-            invalid_cells.refuse_other_structure(files)
+        invalid_cells.refuse_other_structure(files)
         raise invalid_cells.with_delimiter_hint(files[0], error) from error
     columns = recognised.columns
     spelled = {name: _spelling(profiles[name], columns, profiles) for name in columns.spelled}

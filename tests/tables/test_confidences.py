@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import clfeval
-from clfeval.errors import ClfevalError
+from clfeval.errors import ClfevalError, DataError
 from tests.process.program import clfeval as program
 from tests.tables.door import opened, write
 
@@ -121,6 +121,27 @@ def test_the_first_line_and_a_dry_run_name_confidences() -> None:
     }
     without = clfeval.report("t.csv", dry_run=True).tables["reading"]
     assert without[-1]["why"] == "it is the confidence of the predicted class"
+
+
+def test_how_sure_a_model_is_says_not_which_class_is_positive() -> None:
+    """The rows of one label have the higher confidences; the positive class is asked for."""
+    rows = []
+    for row in range(40):
+        predicted = row // 2 % 2
+        rows.append(f"{'ab'[row % 2]},{'ab'[predicted]},{0.9 - 0.3 * predicted}")
+    write("t.csv", "truth,pred,confidence\n" + "\n".join(rows) + "\n")
+    with pytest.raises(DataError) as caught:
+        clfeval.report("t.csv", kind="confidence")
+    assert {reading.options["positive"] for reading in caught.value.readings} == {"a", "b"}
+
+
+def test_a_column_of_three_values_is_no_truth_of_confidences() -> None:
+    frame = table().drop("id", "p").rename({"truth": "sickk"})
+    site = pl.Series("site", ["A", "B", "C"] * (ROWS // 3))
+    write("t.csv", frame.insert_column(0, site).write_csv())
+    with pytest.raises(DataError) as caught:
+        clfeval.report("t.csv", kind="confidence")
+    assert [reading.options["truth"] for reading in caught.value.readings] == ["sickk"]
 
 
 def test_numbers_that_may_be_confidences_are_offered_as_such() -> None:

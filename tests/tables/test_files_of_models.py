@@ -67,6 +67,20 @@ def test_files_of_the_same_rows_are_offered_to_be_joined(case: str) -> None:
     assert joined == {"new": cells(NEW), "old": cells(OLD)}
 
 
+@pytest.mark.parametrize("option", ["--id case_id", "--by site"])
+def test_options_on_rows_leave_the_question(option: str) -> None:
+    """Ids that are named, and slices, do not say whether the rows are the same."""
+    for file, labels in (("new.csv", NEW), ("old.csv", OLD)):
+        write_model(file, labels, "pred", "case_id")
+        header, *rows = Path(file).read_text(encoding="utf-8").split()
+        write(file, "\n".join([f"{header},site", *(f"{row},north" for row in rows)]) + "\n")
+    done = program("mars", "new.csv", "old.csv", "-q", *option.split())
+    assert done.code == 3
+    commands = re.findall(r"^    (clfeval .*)$", done.err, re.MULTILINE)
+    assert commands[0].endswith("--join case_id")
+    assert program(*shlex.split(commands[0])[1:]).code == 0
+
+
 def test_parts_of_one_sample_are_pooled_where_it_is_said() -> None:
     write_model("new.csv", NEW, "pred")
     write_model("old.csv", OLD, "pred")

@@ -23,6 +23,7 @@ from clfeval.tables.invalid_cells import (
     PLACE,
     Check,
     bad_number,
+    check_structure,
     column_as_text,
     count_blank,
     missing_value,
@@ -68,7 +69,7 @@ def count_features(table: FeatureTable, cut: cuts.Cut | None) -> CountedFeatures
     tasks = settings.start_fingerprints(files)
     try:
         if sparse:
-            settings.check_structure(files, tasks)
+            check_structure(files, tasks)
             counts, classes, nameless = count_sparse(table, cut)
         else:
             counts, classes = count_wide(table, "median" if cut is None else cut, tasks)

@@ -24,14 +24,15 @@ from clfeval.counts.features.cuts import (
     split_rows,
 )
 from clfeval.counts.patterns import in_units
-from clfeval.counts.settings import Tasks, check_structure
 from clfeval.errors import DataError
 from clfeval.records import dataclass
 from clfeval.tables.feature import FeatureTable
 from clfeval.tables.frames import as_text, collect, engine_errors, nw, pl
 from clfeval.tables.invalid_cells import (
+    Tasks,
     bad_number,
     bad_weight,
+    check_structure,
     count_blank,
     duplicate_id,
     missing_value,

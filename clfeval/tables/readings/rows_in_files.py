@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from clfeval.errors import DataError, OfferedReading, Problem, list_names, quote_name
 from clfeval.tables import invalid_cells
-from clfeval.tables.frames import Frame, collect, concatenate_frames, in_polars, nw
+from clfeval.tables.frames import collect, concatenate_frames, in_polars, nw, pl
 from clfeval.tables.input import JOIN_NOTHING, JOIN_ROWS, ColumnNames, Input, find_column
 from clfeval.tables.profiles import ColumnProfile, ColumnProfiles, profile_sample
 from clfeval.tables.readings.names import tags_of
@@ -43,15 +43,9 @@ def refuse_rows_in_files(
     files: Sequence[TableFile], profiles: ColumnProfiles, roles: Input
 ) -> None:
     """Raise for several files with the same rows: two models, or one sample?"""
-    row_options = (
-        roles.cluster,
-        roles.run,
-        roles.id,
-        *roles.by,
-        find_column(profiles, ColumnNames.MODEL),
-    )
-    options_decide = roles.join == JOIN_NOTHING or any(name is not None for name in row_options)
-    if len(files) < 2 or options_decide:
+    is_said = roles.join == JOIN_NOTHING or roles.cluster is not None or roles.run is not None
+    is_long = find_column(profiles, ColumnNames.MODEL) is not None
+    if len(files) < 2 or is_said or is_long:
         return
     for name in _row_columns(profiles, roles):
         columns = [name for _ in files]
@@ -60,7 +54,7 @@ def refuse_rows_in_files(
         shared = _shared_values(files, columns, roles)
         if shared >= MOST_SHARED:
             raise _same_rows_error(files, name, shared)
-        if shared == 0 and tags_of(name):
+        if shared == 0 and (tags_of(name) or name == roles.id):
             return  # the names of other rows
     truth = named_truth(profiles, roles)
     if truth is not None and _have_equal_truth(files, truth, roles):
@@ -119,6 +113,8 @@ def _joined_readings(files: Sequence[TableFile], roles: Input) -> list[OfferedRe
 
 def _row_columns(profiles: ColumnProfiles, roles: Input) -> list[str]:
     """Return the columns that may number or name the rows, those that are called so first."""
+    if roles.id in profiles:
+        return [str(roles.id)]
     free = [name for name in profiles if name not in (roles.truth, roles.weight, *roles.model)]
     id_column = find_column(free, (*ColumnNames.ID, *ColumnNames.ROW))
     tagged = [name for name in free if tags_of(name) & {"id", "like an id", "cluster", "index"}]
@@ -153,17 +149,11 @@ def _have_equal_truth(files: Sequence[TableFile], truth: str, roles: Input) -> b
     """Return whether files have the same truth of several classes in each row, in order."""
     if roles.engine not in (None, "polars"):
         return False  # whose rows have no order
-    frames = [scan(file, {truth: "text"}, null_values=roles.null_value) for file in files]
-    if not _are_equal([_values(frame.head(FIRST_ROWS), truth) for frame in frames]):
+    scans = [scan(file, {truth: "text"}, null_values=roles.null_value) for file in files]
+    frames = [in_polars(rows).select(pl.col(truth).cast(pl.String)) for rows in scans]
+    first_rows = [frame.head(FIRST_ROWS).collect() for frame in frames]
+    if not all(rows.equals(first_rows[0]) for rows in first_rows):
         return False
-    columns = [_values(frame, truth) for frame in frames]
-    has_classes = len(columns[0]) >= FEWEST_EQUAL and len({*columns[0]}) > 1
-    return has_classes and _are_equal(columns)
-
-
-def _values(frame: Frame, column: str) -> list[object]:
-    return in_polars(frame).collect()[column].to_list()
-
-
-def _are_equal(columns: Sequence[list[object]]) -> bool:
-    return all(column == columns[0] for column in columns)
+    tables = [frame.collect() for frame in frames]
+    has_classes = tables[0].height >= FEWEST_EQUAL and tables[0][truth].n_unique() > 1
+    return has_classes and all(table.equals(tables[0]) for table in tables)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, product
 
+from clfeval.errors import UsageError
 from clfeval.records import dataclass, replace
 from clfeval.tables.columns import Columns, ModelColumns
 from clfeval.tables.input import ColumnNames, Input, find_column, match_names
@@ -94,7 +95,14 @@ def _readings_of_truth(
             for assignment in islice(_assignments(view), MOST_READINGS)
         ]
     if roles.confidences:
-        candidates_of_models = [with_confidence(reading, view) for reading in candidates_of_models]
+        try:
+            candidates_of_models = [
+                with_confidence(reading, view) for reading in candidates_of_models
+            ]
+        except UsageError:
+            if candidate.claim != "values":
+                raise
+            return []  # another column is truth
     readings = [reading for reading in candidates_of_models if reading.columns.models]
     if not readings and candidate.claim != "values":
         readings = _refused_by_name(view, candidate)
@@ -552,7 +560,7 @@ def _with_upper_label(reading: Reading, counts: Mapping[str, int], facts: PairFa
     uppers = {
         facts.upper_label(model.beside, model.columns[0])
         for model in reading.columns.models
-        if model.beside is not None and model.kind == "score"
+        if model.beside is not None and model.kind == "score" and not model.confidence
     }
     uppers |= {model.classes[0] for model in reading.columns.models if len(model.classes) == 1}
     upper_classes = uppers & {*counts}
