@@ -26,6 +26,7 @@ from clfeval.tables.columns import OpenedTable
 from clfeval.tables.input import table_paths
 from clfeval.tables.predictions import Facts
 from clfeval.tables.readings.reading import MOST_OFFERED
+from clfeval.tables.recognition import remembering_profiles
 from clfeval.tables.source import FRAME, display_name, reading_pipes_once
 
 
@@ -163,6 +164,7 @@ def compute_or_ask(
     opening = contextmanager(steps)
     with ExitStack() as stack:
         stack.enter_context(reading_pipes_once())
+        stack.enter_context(remembering_profiles())
         opened: list[OpenedTable] = []
         option_groups = command.build_groups(options)
         dry_run = option_groups[0].dry_run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import add
 from typing import Any
@@ -177,13 +177,14 @@ def refuse_stray_scores(settled: CountSettings, models: Iterable[ModelColumns]) 
     problems, hint, cuts = [], "", {}
     if not settled.numbers_rows:
         return
-    for model in models:
+    scored = [
+        model
+        for model in models
+        if model.kind == "score" and not settled.profiles[settled.columns.source(model)].is_integer
+    ]
+    for model, rows in _models_with_few_beyond(settled, scored) if scored else ():
         column = settled.columns.source(model)
-        if model.kind != "score" or settled.profiles[column].is_integer:
-            continue
-        rows, beyond = _rows_beyond_probabilities(settled, model)
-        if not beyond.height:
-            continue
+        beyond = _rows_beyond_probabilities(settled, model)
         file, row, value, *_ = beyond.row(0)
         further = f" and {len(beyond) - 1:,} more lie" if len(beyond) > 1 else " lies"
         probabilities = format_count(rows - len(beyond), "score")
@@ -195,23 +196,40 @@ def refuse_stray_scores(settled: CountSettings, models: Iterable[ModelColumns]) 
         raise DataError(problems, hint=hint, fixes={"threshold": cuts})
 
 
-def _rows_beyond_probabilities(
-    settled: CountSettings, model: ModelColumns
-) -> tuple[int, pl.DataFrame]:
-    """Return the number of scores, and the rows of those outside 0..1; no rows unless a few."""
-    score, naming = pl.col("number"), settled.columns.naming
-    column = settled.columns.source(model)
-    number = column_as_number(column, settled.columns.written)
-    of_model = pl.col(naming) == model.name if naming else pl.lit(value=True)
-    frame = settled.numbered_rows(
-        FILE, ROW, value=pl.col(column), number=number, mine=of_model & number.is_not_nan()
+def _models_with_few_beyond(
+    settled: CountSettings, models: Sequence[ModelColumns]
+) -> list[tuple[ModelColumns, int]]:
+    """Return the models of which a few scores lie outside 0..1, with their numbers of scores."""
+    scores = settled.numbered_rows(**{model.name: _scores_of(settled, model) for model in models})
+    is_beyond = ~pl.all().is_between(0, 1)
+    is_far = ~pl.all().is_between(-ROUNDED, 1 + ROUNDED)
+    counts = scores.select(
+        pl.all().count().name.suffix(":scores"),
+        is_beyond.sum().name.suffix(":beyond"),
+        is_far.sum().name.suffix(":far"),
     )
-    rows = frame.filter("mine").collect()
-    beyond = rows.filter((score < 0) | (score > 1))
-    rounded = beyond.filter(~score.is_between(-ROUNDED, 1 + ROUNDED)).is_empty()
-    if not 0 < len(beyond) < len(rows) or not (rounded or len(beyond) <= FEW * len(rows)):
-        beyond = beyond.clear()
-    return len(rows), beyond
+    row = counts.collect(engine="streaming").row(0)
+    columns = [row[start : start + len(models)] for start in range(0, len(row), len(models))]
+    return [
+        (model, rows)
+        for model, rows, beyond, far in zip(models, *columns, strict=True)
+        if 0 < beyond < rows and (not far or beyond <= FEW * rows)
+    ]
+
+
+def _scores_of(settled: CountSettings, model: ModelColumns) -> pl.Expr:
+    """Return the scores of a model, null in rows without one."""
+    naming = settled.columns.naming
+    score = column_as_number(settled.columns.source(model), settled.columns.written)
+    of_model = pl.col(naming) == model.name if naming else pl.lit(value=True)
+    return pl.when(of_model & score.is_not_nan()).then(score)
+
+
+def _rows_beyond_probabilities(settled: CountSettings, model: ModelColumns) -> pl.DataFrame:
+    """Return the rows of scores outside 0..1."""
+    column = settled.columns.source(model)
+    frame = settled.numbered_rows(FILE, ROW, value=pl.col(column), score=_scores_of(settled, model))
+    return frame.filter(~pl.col("score").is_between(0, 1)).collect()
 
 
 def _stray_hint(model: ModelColumns, beyond: pl.DataFrame) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import chain
 
 from clfeval.errors import DataError, UsageError, bad_option, list_names, unknown_column_error
@@ -207,7 +209,7 @@ def recognise_predictions(
     """Recognise a table by its first rows, or, where these do not decide, by all rows."""
     profiles = profile_sample(files[0], roles.null_value, roles.decimal, fold=roles.fold_labels)
     is_whole = sample_is_whole(files, profiles)
-    if all_rows and not is_whole:
+    if not is_whole and (all_rows or _are_remembered(files, roles)):
         profiles = profiles_of_all_rows(files, profiles, roles)
         is_whole = True
     try:
@@ -229,8 +231,12 @@ def recognise_predictions(
         invalid_cells.refuse_other_structure(files)
         raise invalid_cells.with_delimiter_hint(files[0], error) from error
     columns = recognised.columns
-    spelled = {name: _spelling(profiles[name], columns, profiles) for name in columns.spelled}
-    profiles |= {name: profiles[name].with_spelling(spelling) for name, spelling in spelled.items()}
+    if columns.spelled:
+        classes = known_labels(profiles[columns.truth].texts, roles)
+        profiles |= {
+            name: profiles[name].with_spelling(spelling_as_truth(profiles[name].texts, classes))
+            for name in columns.spelled
+        }
     edges = row_selection.find_bin_edges(files, roles.by, files[0].columns, roles.null_value)
     columns = replace(columns, edges=edges)
     resolved = _resolved_options(roles, recognised.roles)
@@ -259,13 +265,6 @@ def _resolved_options(roles: Input, reading_roles: Input) -> Input:
     )
 
 
-def _spelling(
-    profile: ColumnProfile, columns: Columns, profiles: Mapping[str, ColumnProfile]
-) -> Mapping[str, str]:
-    classes = known_labels(profiles[columns.truth].texts, Input())
-    return spelling_as_truth(profile.texts, classes)
-
-
 def profiles_of_file(file: TableFile, roles: Input) -> dict[str, ColumnProfile]:
     """Return the profiles of all rows of a file."""
     profiles = profile_sample(file, roles.null_value, roles.decimal, fold=roles.fold_labels)
@@ -277,8 +276,46 @@ def profiles_of_file(file: TableFile, roles: Input) -> dict[str, ColumnProfile]:
 def profiles_of_all_rows(
     files: Sequence[TableFile], sample: Mapping[str, ColumnProfile], roles: Input
 ) -> dict[str, ColumnProfile]:
-    """Return the profiles of all rows, by one more pass over the columns."""
-    return profile_all_rows(files, sample, roles.null_value, roles.decimal, fold=roles.fold_labels)
+    """Return the profiles of all rows, by one more pass over the columns, if they are not known."""
+    remembered, key = _REMEMBERED.get(), _key_of_rows(files, roles)
+    if remembered is not None and key in remembered:
+        return dict(remembered[key])
+    profiles = profile_all_rows(
+        files, sample, roles.null_value, roles.decimal, fold=roles.fold_labels
+    )
+    if remembered is not None and key is not None:
+        remembered[key] = dict(profiles)
+    return profiles
+
+
+_REMEMBERED: ContextVar[dict[Hashable, dict[str, ColumnProfile]] | None] = ContextVar(
+    "profiles", default=None
+)
+
+
+@contextmanager
+def remembering_profiles() -> Iterator[None]:
+    """Profile all rows of files once within the block, however often these are read."""
+    token = _REMEMBERED.set({})
+    try:
+        yield
+    finally:
+        _REMEMBERED.reset(token)
+
+
+def _key_of_rows(files: Sequence[TableFile], roles: Input) -> Hashable | None:
+    """Return what the profiles of files depend on; None for tables that are no files."""
+    sources = [file.source for file in files if file.source is not None]
+    if len(sources) < len(files):
+        return None
+    places = tuple((source.path, source.format, source.delimiter) for source in sources)
+    columns = tuple((file.columns, file.run) for file in files)
+    return places, columns, roles.where, roles.null_value, roles.decimal, roles.fold_labels
+
+
+def _are_remembered(files: Sequence[TableFile], roles: Input) -> bool:
+    remembered = _REMEMBERED.get()
+    return remembered is not None and _key_of_rows(files, roles) in remembered
 
 
 def _needs_all_rows(
