@@ -277,7 +277,8 @@ def profiles_of_all_rows(
     files: Sequence[TableFile], sample: Mapping[str, ColumnProfile], roles: Input
 ) -> dict[str, ColumnProfile]:
     """Return the profiles of all rows, by one more pass over the columns, if they are not known."""
-    remembered, key = _REMEMBERED.get(), _key_of_rows(files, roles)
+    key = _key_of_rows(files, roles)
+    remembered = _REMEMBERED.get()
     if remembered is not None and key in remembered:
         return dict(remembered[key])
     profiles = profile_all_rows(
